@@ -58,16 +58,12 @@ class Plan:
         return said | {"warnings": list(self.warnings)} if self.warnings else said
 
 
-def _may_have_rows(_: model.SchemaType) -> bool:
-    return False
-
-
 def plan(
     accepted: Catalog,
     desired: Catalog,
     *,
     allow_data_loss: bool = False,
-    is_empty: Callable[[model.SchemaType], bool] = _may_have_rows,
+    is_empty: Callable[[model.SchemaType], bool] = lambda _: False,
 ) -> Plan:
     """The plan from the accepted schema to the desired one.
 

@@ -56,6 +56,10 @@ class Step:
     def _fields(self) -> dict[str, Any]:
         raise NotImplementedError
 
+    def _details(self) -> dict[str, Any]:
+        """The fields after the name of the type or property."""
+        return {}
+
 
 # Types.
 
@@ -77,7 +81,7 @@ class TypeStep(Step):
         raise NotImplementedError
 
     def _fields(self) -> dict[str, Any]:
-        return _named(self.declared)
+        return {**_named(self.declared), **self._details()}
 
 
 @node
@@ -106,8 +110,8 @@ class RestoreType(TypeStep):
     def _text(self) -> str:
         return f"restore {self.declared.kind}{_row_count(self.rows)}"
 
-    def _fields(self) -> dict[str, Any]:
-        return {**_named(self.declared), **_rows(self.rows)}
+    def _details(self) -> dict[str, Any]:
+        return _rows(self.rows)
 
 
 @node
@@ -120,8 +124,8 @@ class RenameType(TypeStep):
         return f"rename {self.declared.kind}, was {self.before.name}"
 
     def _fields(self) -> dict[str, Any]:
-        names = {"from": self.before.name, "to": self.declared.name}
-        return {"type_kind": self.declared.kind, **names}
+        kind = self.declared.kind
+        return {"type_kind": kind, "from": self.before.name, "to": self.declared.name}
 
 
 @node
@@ -132,22 +136,15 @@ class ChangeInterfaces(TypeStep):
     before: model.NodeType
 
     def _text(self) -> str:
-        now, was = (
-            _cut(", ".join(each)) or "nothing"
-            for each in (self._interfaces(self.declared), self._interfaces(self.before))
-        )
+        was, now = (_cut(", ".join(each)) or "nothing" for each in self._interfaces())
         return f"implement {now}, was {was}"
 
     def _fields(self) -> dict[str, Any]:
-        return {
-            "name": self.declared.name,
-            "from": self._interfaces(self.before),
-            "to": self._interfaces(self.declared),
-        }
+        was, now = self._interfaces()
+        return {"name": self.declared.name, "from": was, "to": now}
 
-    @staticmethod
-    def _interfaces(declared: model.NodeType) -> list[str]:
-        return sorted(set(declared.implements))
+    def _interfaces(self) -> tuple[list[str], list[str]]:
+        return sorted(set(self.before.implements)), sorted(set(self.declared.implements))
 
 
 @node
@@ -188,11 +185,8 @@ class UpdateTypeMetadata(TypeStep):
     def _text(self) -> str:
         return f"annotate, {_annotation_texts(self.declared.annotations)}"
 
-    def _fields(self) -> dict[str, Any]:
-        return {
-            **_named(self.declared),
-            "annotations": annotations_json(self.declared.annotations),
-        }
+    def _details(self) -> dict[str, Any]:
+        return {"annotations": annotations_json(self.declared.annotations)}
 
 
 @node
@@ -258,9 +252,6 @@ class _DeclaredProperty(PropertyStep):
 
     def _fields(self) -> dict[str, Any]:
         return {**self._place(), "property_name": self.declared.name, **self._details()}
-
-    def _details(self) -> dict[str, Any]:
-        raise NotImplementedError
 
 
 @node
