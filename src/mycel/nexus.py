@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from mycel.engine.engine import Engine
     from mycel.engine.outcome import Outcome
     from mycel.engine.result import Result
+    from mycel.engine.search import Hit as SearchHit
     from mycel.migration.schema_door import Schema
     from mycel.store.check.verify import Report
     from mycel.transfer.formats import Format
@@ -468,6 +469,23 @@ class Nexus(StateView):
         mode: SearchMode = HYBRID,
     ) -> list[tuple[Element, float]]:
         """`search`, at the moment that a reader shows."""
+        hits = self.hits_in(
+            reader, question, limit=limit, kind=kind, type=type, threshold=threshold, mode=mode
+        )
+        return [(hit.element, hit.score) for hit in hits]
+
+    def hits_in(
+        self,
+        reader: Reader,
+        question: str,
+        *,
+        limit: int = 10,
+        kind: Literal["CONCEPT", "PROPOSITION"] | None = None,
+        type: str | None = None,  # noqa: A002 - the word for it
+        threshold: float = 0.0,
+        mode: SearchMode = HYBRID,
+    ) -> list[SearchHit]:
+        """`search_in` with the reasons why each element was found."""
         check_whole("limit", limit)
         if limit < 1:
             raise ConstraintViolation(f"limit is {limit}; it must be at least 1.")
@@ -481,7 +499,7 @@ class Nexus(StateView):
         elif type is not None:
             number, kind = reader.type_number(type), "CONCEPT"
         most = min(limit, FIND_LIMIT_MAX)
-        hits = find(
+        return find(
             reader,
             question,
             kind,
@@ -491,7 +509,6 @@ class Nexus(StateView):
             mode=check_mode(mode),
             recall=self._recall,
         )
-        return [(hit.element, hit.score) for hit in hits]
 
 
 def open_nexus(

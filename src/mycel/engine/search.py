@@ -80,6 +80,21 @@ PREDICATES_MATCHED: Final = 10
 PREDICATES_READ: Final = 5_000
 
 
+REASONS_MAX: Final = 3
+_REASONS: Final = {
+    "words": "words",
+    "meaning": "meaning",
+    "pieces": "meaning",
+    "named": "named in the question",
+    "link": "linked",
+    "shared": "linked",
+    "actor": "actor",
+    "episode": "episode",
+    "time": "time",
+    "answer": "answer to a question",
+}
+
+
 class Hit(NamedTuple):
     """An element that was found, and how well it fits."""
 
@@ -91,12 +106,16 @@ class Hit(NamedTuple):
     """How many links lead to it, if its name fits."""
     by_meaning: bool = False
     """True if nothing but its meaning fits."""
+    why: tuple[str, ...] = ()
+    """Reasons why it was found, the strongest first."""
 
     def to_dict(self) -> JsonObject:
-        """The element in its wire form, with `metadata._score`."""
+        """The element in its wire form, with `_score` and `_why` in its metadata."""
         wire: dict[str, Any] = self.element.to_dict()
         wire.pop("weight", None)  # A link of KIP has none.
         wire["metadata"] = wire["metadata"] | {"_score": round(self.score, 4)}
+        if self.why:
+            wire["metadata"]["_why"] = list(self.why)
         return wire
 
 
@@ -350,10 +369,26 @@ class _Search:
                 found.same_case,
                 linked.get(concept.number, 0),
                 not found.is_named and self._is_by_meaning(concept.number),
+                self._reasons(concept.number, is_named=found.is_named),
             )
             for concept, found in fits
         ]
         return sorted(hits, key=_order)
+
+    def _reasons(self, number: int, *, is_named: bool) -> tuple[str, ...]:
+        """The strongest reasons of a hybrid search for a concept; the origin of a link by name."""
+        found = self._recalled_by.get(number)
+        stages = () if found is None else found.stages()
+        reasons = dict.fromkeys(("name",) if is_named else ())
+        for stage in stages:
+            reason = _REASONS[stage]
+            if found is not None and found.via is not None and stage in ("link", "shared"):
+                origin = self._reader.concept(found.via[0])
+                known = shorten(origin.name) if origin is not None else "another"
+                through = f" through {found.via[1]}" if found.via[1] else ""
+                reason = f"linked from {known}{through}"
+            reasons[reason] = None
+        return tuple(reasons)[:REASONS_MAX]
 
     def _is_by_meaning(self, number: int) -> bool:
         found = self._recalled_by.get(number)

@@ -11,6 +11,7 @@
     node_writer      adds, changes, moves and removes nodes
     relation_writer  relations; placeholders for missing concepts; broken links
     node_traversal   results of a traversal, with URIs
+    recalled_nodes   results of a search, with snippets, and with the nodes near them
     workspace_files  reads files of the workspace, and no others
     active_context   the loaded nodes, and those evicted
     limits           every bound of these

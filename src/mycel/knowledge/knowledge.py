@@ -12,20 +12,19 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, Literal, TypeVar
 
-from mycel.engine.missing_concepts import is_placeholder
 from mycel.errors import ConstraintViolation, InvalidId, InvalidValueType, MycelError, NotFound
 from mycel.graph.traversal import MAX_COST_DEFAULT, MAX_NODES_DEFAULT, Bounds
 from mycel.graph.walk import check_whole
-from mycel.knowledge import node_writer, relation_writer, workspace_files
+from mycel.knowledge import node_writer, recalled_nodes, relation_writer, workspace_files
 from mycel.knowledge.active_context import ActiveContext, Shown
 from mycel.knowledge.input_values import drafts, page_limit, uri_list
 from mycel.knowledge.limits import RESOURCE_BYTES_MAX
 from mycel.knowledge.node_lookup import (
     as_node,
-    as_relation,
     concepts_page,
     current_uris,
     element_uri,
@@ -48,10 +47,10 @@ from mycel.knowledge.node_values import (
     ResourceContent,
     Written,
 )
+from mycel.knowledge.recalled_nodes import Recalled
 from mycel.knowledge.uris import Kind, Uri, build, check_workspace, parse
 from mycel.knowledge.vocabulary import confidence_warnings
 from mycel.model import ids
-from mycel.model.elements import Concept, Element
 from mycel.model.names import kind_of, shorten
 from mycel.model.records import canonical_weight
 from mycel.nexus import Nexus
@@ -527,9 +526,7 @@ class Knowledge:
         threshold: float = 0.0,
         mode: Mode = HYBRID,
     ) -> list[Hit]:
-        """Nodes, relations or both that fit a question, best first.
-
-        Modes are those of `Nexus.search`.
+        """Nodes, relations or both that fit a question, best first; modes as of `Nexus.search`.
 
         `type` is a type of nodes, or a relation type if only relations are sought. Concepts that
         nobody has written yet are not found.
@@ -543,32 +540,48 @@ class Knowledge:
             )
         if not isinstance(threshold, int | float):
             raise InvalidValueType(f"threshold must be a number, not {kind_of(threshold)}.")
-        most = wanted = page_limit(limit)
         with self._reading(words=True) as reader:
-            while True:
-                found = self.db.search_in(
-                    reader,
-                    words,
-                    limit=wanted,
-                    kind=_SOUGHT[kind],
-                    type=type,
-                    threshold=threshold,
-                    mode=mode,
-                )
-                hits = [each for each in found if _is_written(each[0])]
-                if len(hits) >= most or len(found) < wanted:
-                    break
-                wanted *= 2  # Placeholders took places.
+            sought = partial(
+                self.db.hits_in,
+                reader,
+                words,
+                kind=_SOUGHT[kind],
+                type=type,
+                threshold=threshold,
+                mode=mode,
+            )
             return [
-                Hit(
-                    element_uri(element),
-                    score,
-                    as_node(element)
-                    if isinstance(element, Concept)
-                    else as_relation(reader, element),
-                )
-                for element, score in hits[:most]
+                recalled_nodes.as_hit(reader, each, words)
+                for each in recalled_nodes.written_hits(sought, page_limit(limit))
             ]
+
+    def recall(
+        self,
+        question: str,
+        *,
+        limit: int = recalled_nodes.RECALL_HITS,
+        max_tokens: int = recalled_nodes.RECALL_TOKENS,
+        max_cost: float = MAX_COST_DEFAULT,
+        mode: Mode = HYBRID,
+    ) -> Recalled:
+        """What is known about a question: the nodes that fit it, then what is near them.
+
+        Nodes that fit come first, best first; then their surroundings by cost, in both directions.
+        No node comes twice, and all of them together take at most `max_tokens`.
+
+        Raises:
+            ConstraintViolation, InvalidValueType: a bound is invalid.
+        """
+        bounds = Bounds(max_cost, recalled_nodes.RECALL_NODES_EACH, max_tokens, "both")
+        bounds = replace(bounds, max_tokens=None)  # The budget is for all of them together.
+        with self._reading(words=True) as reader:
+            sought = partial(self.db.hits_in, reader, question, kind="CONCEPT", mode=mode)
+            hits = recalled_nodes.written_hits(sought, page_limit(limit))
+            around = [
+                with_uris(reader, self.db.traverse_in(reader, each.element, bounds)).nodes
+                for each in hits
+            ]
+        return recalled_nodes.gathered(hits, around, max_tokens)
 
     # Writing.
 
@@ -584,7 +597,3 @@ class Knowledge:
 
         result = self.db.write(run, message=message)
         return result, tuple(ran[0].warnings)
-
-
-def _is_written(element: Element) -> bool:
-    return not is_placeholder(element)

@@ -113,10 +113,20 @@ class Hit(_Value):
     uri: str
     score: float
     found: Node | Relation
+    why: tuple[str, ...] = ()
+    """The reasons why it was found, the strongest first: name, words, meaning, linked from …"""
+    snippet: str = ""
+    """The part of its text that fits the question best."""
 
     def to_dict(self) -> JsonObject:
         """The value as JSON."""
-        return {"uri": self.uri, "score": round(self.score, 4), "found": self.found.to_dict()}
+        return {
+            "uri": self.uri,
+            "score": round(self.score, 4),
+            "why": list(self.why),
+            "snippet": self.snippet,
+            "found": self.found.to_dict(),
+        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from mycel.errors import ConstraintViolation, MycelError, NotFound, TypeMismatch
 from mycel.knowledge.knowledge import Knowledge
 from mycel.knowledge.node_traversal import Reached
 from mycel.knowledge.node_values import Hit, Node, Relation
+from mycel.knowledge.recalled_nodes import RECALL_HITS
 from mycel.knowledge.vocabulary import STAMP
 from mycel.mcp import hints, node_text, source_lines
 from mycel.mcp.kip_tools import CHEAT_SHEET
@@ -43,6 +44,8 @@ NAMES_PAGE: Final = 200
 def search(call: Call) -> Answer:
     """Nodes and relations that match some words."""
     arguments = call.arguments
+    if "context_tokens" in arguments:
+        return _recall(call)
     limit = arguments.get("limit", SEARCH_LIMIT)
     offset = call.number_in("hits") or 0
     if offset >= SEARCH_DEPTH_MAX or (arguments.get("cursor") and not offset):
@@ -66,7 +69,11 @@ def search(call: Call) -> Answer:
             break
         shown.append(hit)
     data: JsonObject = {
-        "hits": [{"uri": hit.uri, "score": round(hit.score, 3)} for hit in shown],
+        "hits": [
+            {"uri": hit.uri, "score": round(hit.score, 3)}
+            | ({"why": list(hit.why)} if hit.why else {})
+            for hit in shown
+        ],
     }
     end = offset + len(shown)
     if shown and len(found) > end:
@@ -77,16 +84,43 @@ def search(call: Call) -> Answer:
     return Answer(str(page), data_within(data))
 
 
+def _recall(call: Call) -> Answer:
+    """Nodes that fit a question, and what is near them, within a budget of tokens."""
+    arguments = call.arguments
+    found = call.desk.knowledge.recall(
+        arguments["query"],
+        limit=arguments.get("limit", RECALL_HITS),
+        max_tokens=arguments["context_tokens"],
+        mode=arguments.get("mode", HYBRID),
+    )
+    page, shown = Page(), 0
+    for each in found.nodes:
+        if not page.add(
+            _reached(each, detailed=True) + ("" if each.hops else f"\n    {each.reason}")
+        ):
+            break
+        shown += 1
+    nodes = [{"uri": each.uri, "cost": each.cost} for each in found.nodes[:shown]]
+    left_out = found.left_out + len(found.nodes) - shown
+    if left_out:
+        page.close(f"{node_text.counted(left_out, 'more node')} had no room.")
+    if not nodes:
+        page.close(_nothing_found(call, arguments["query"]))
+    return Answer(str(page), data_within({"nodes": nodes, "left_out": left_out}))
+
+
 def _hit(hit: Hit, *, detailed: bool) -> str:
     if isinstance(hit.found, Relation):
         return f"{hit.score:.2f} {node_text.relation(hit.found, detailed=detailed)}"
     node = hit.found
     called = f" {node.name}" if node.name and node.name != node.uri else ""
     if not detailed:
-        about = node_text.snippet(node)
-        return f"{hit.score:.2f} {node.uri} ({node.type}){called}{about and ': ' + about}"
+        about = hit.snippet or node_text.snippet(node)
+        linked = f" [{hit.why[0]}]" if hit.why[:1] and hit.why[0].startswith("linked") else ""
+        return f"{hit.score:.2f} {node.uri} ({node.type}){called}{about and ': ' + about}{linked}"
     parts = (
         f"{hit.score:.2f} {node_text.head(node)}",
+        hit.why and f"Found by {', '.join(hit.why)}.",
         node_text.facts(node, detailed=False),
         shorten(node.content or "", FOUND_CHARACTERS),
     )

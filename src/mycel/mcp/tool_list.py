@@ -154,6 +154,9 @@ SEARCH: Final = Tool(
         "kind": _one_of("node", "relation", "any"),
         "type": _text("Only this type, e.g. Concept, Resource, Symbol"),
         "mode": _one_of(*read_tools.SEARCH_MODES),
+        "context_tokens": _whole(
+            "Give contents too, of the best nodes and of those near them, within this", 100, 16_000
+        ),
         "limit": _whole("", 1, 50, usual=read_tools.SEARCH_LIMIT),
         "detail": DETAIL,
         "cursor": CURSOR,

@@ -49,6 +49,11 @@ def passage_of(type_name: str, name: str, attributes: Mapping[str, Any]) -> Pass
     return Passage(names, text[:TEXT_CHARACTERS_MAX], date=_date(attributes.get("start_time")))
 
 
+def prose(attributes: Mapping[str, Any]) -> str:
+    """All texts in attributes that say something in words."""
+    return "\n".join(_prose(attributes, {"name", "aliases"}))
+
+
 def _turn(name: str, attributes: Mapping[str, Any]) -> Passage:
     text = "\n".join(_prose(attributes, _NOT_SAID))
     if " " in name:

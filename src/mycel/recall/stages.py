@@ -77,6 +77,14 @@ class Found(NamedTuple):
     via: tuple[int, str] | None
     """The element that it is linked from, and the predicate; empty for something both mention."""
 
+    def stages(self) -> list[Stage]:
+        """The stages that found it, the one with most evidence first."""
+        shares: dict[Stage, float] = {}
+        for key, value in self.evidence.items():
+            stage = WEIGHTS[key].stage
+            shares[stage] = shares.get(stage, 0.0) + value
+        return sorted(shares, key=lambda stage: -shares[stage])
+
 
 class _Links(NamedTuple):
     """Ways from seeds to passages."""

@@ -73,6 +73,11 @@ def test_what_is_remembered_is_found_read_and_traversed(session: Session) -> Non
     found = session.ok("search_knowledge", query="gatekeepers")
     assert found.data["hits"][0]["uri"] == "concept://shop/story/login"
     assert "Gatekeepers check tokens." in found.text
+    assert "words" in found.data["hits"][0]["why"]
+    whole = session.ok("search_knowledge", query="gatekeepers", limit=1, context_tokens=2000)
+    assert whole.data["nodes"][0] == {"uri": "concept://shop/story/login", "cost": 0}
+    assert {"uri": "concept://shop/story/session", "cost": 0.25} in whole.data["nodes"]
+    assert "fits by" in whole.text
 
     read = session.ok("get_nodes", uris=["story/login"])
     assert read.text.splitlines()[0] == "concept://shop/story/login — Login"

@@ -179,3 +179,48 @@ def test_a_search_for_what_cannot_be_sought_is_refused(shop: Knowledge) -> None:
         shop.search("a", kind=[])  # type: ignore[arg-type]
     with pytest.raises(InvalidValueType):
         shop.search("a", threshold="high")  # type: ignore[arg-type]
+
+
+# What a hit says, and one call for everything.
+
+
+def fill_mill(shop: Knowledge) -> None:
+    filler = "It stands by the water and has two wheels. " * 12
+    shop.add("mill", name="Alder Mill", content=f"{filler}Hanna Brandt restored it in 1987.")
+    shop.add("hanna", name="Hanna Brandt", content="An engineer from Graz.")
+    shop.add("tools/lathe", name="Lathe", content="A machine tool in the cellar.")
+    shop.link("mill", "has_tool", "tools/lathe", weight=0.3)
+
+
+def test_a_hit_shows_the_words_that_fit_and_says_why_it_was_found(shop: Knowledge) -> None:
+    fill_mill(shop)
+    hits = {hit.uri: hit for hit in shop.search("When was the mill restored by the engineer?")}
+    mill = hits["concept://shop/mill"]
+    assert "restored it in 1987" in mill.snippet
+    assert len(mill.snippet) <= 240
+    assert {"words", "meaning"} & set(mill.why)
+    assert "linked from concept://shop/mill" in hits["concept://shop/hanna"].why
+    assert mill.to_dict()["why"] == list(mill.why)
+    assert shop.search("Alder Mill")[0].why[0] == "name"
+
+
+def test_one_call_brings_the_nodes_that_fit_and_those_near_them_within_a_budget(
+    shop: Knowledge,
+) -> None:
+    fill_mill(shop)
+    found = shop.recall("Alder Mill", limit=1)
+    assert [each.uri for each in found.nodes] == [
+        "concept://shop/mill",
+        "concept://shop/tools/lathe",
+    ]
+    assert found.nodes[0].reason.startswith("fits by name")
+    assert found.nodes[1].cost == 0.3
+    assert found.left_out == 0
+    several = shop.recall("Who restored the mill, and which tools are in its cellar?")
+    uris = [each.uri for each in several.nodes]
+    assert len(uris) == len(set(uris)) == 3
+    small = shop.recall("Alder Mill", limit=1, max_tokens=found.tokens - 1)
+    assert (len(small.nodes), small.left_out) == (1, 1)
+    assert small.tokens < found.tokens
+    assert small.to_dict()["left_out"] == 1
+    assert shop.recall("zeppelin").nodes == ()

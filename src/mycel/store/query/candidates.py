@@ -44,6 +44,9 @@ RANKED_MAX: Final = 600
 SCANNED_MAX: Final = 3_000
 """Elements with the terms that one query ranks by, at most; one counts once for each term."""
 
+TITLES_RANKED_MAX: Final = 200
+"""Elements that are ranked by their titles, at most."""
+
 COUNTED_MAX: Final = 1_000
 """The elements that have a term are counted up to here: it is frequent then."""
 
@@ -150,6 +153,10 @@ class Candidates:
             # Joined, never asked with IN: FTS5 would look up each element, term by term.
             self._from += f" CROSS JOIN {table} e ON e.id = text.rowid"
             self._where += f" AND e.{_KIND[table]} = :kind"
+            if table == "concept":  # FTS5 skips what is outside of a range without reading it.
+                query = "SELECT min(id), max(id) FROM concept WHERE type = ?"
+                low, high = reader.only(query, (kind,))
+                self._where += f" AND text.rowid BETWEEN {low or 0} AND {high or 0}"
         without = {*without, *pending}
         self._bindings = {"kind": kind, "without": orjson.dumps(list(without)).decode()}
         fresh = [each for each in pending if self._is_wanted(each, table, kind)]
@@ -217,7 +224,8 @@ class Candidates:
         found: dict[int, Match] = {}
         if some:
             size = sum(each.elements for each in some)
-            found = self._ranked(f"title : ({any_of(each.text for each in some)})", limit, size)
+            expression = f"title : ({any_of(each.text for each in some)})"
+            found = self._ranked(expression, limit, size, RANKED_MAX // TITLES_RANKED_MAX)
         return self._with_fresh(found, f"title : ({any_of(each.text for each in terms)})", limit)
 
     def by_beginning(self, term: str, limit: int) -> list[Match]:
@@ -292,21 +300,19 @@ class Sentence(NamedTuple):
 
 
 def sentences(reader: Reader, links: Iterable[int]) -> Iterator[Sentence]:
-    """Live links as sentences."""
+    """Live links as sentences, by number."""
     query = (
-        "SELECT p.predicate, p.subject, p.object, p.attributes, s.name, s.attributes, o.name,"
+        "SELECT p.id, p.predicate, p.subject, p.object, p.attributes, s.name, s.attributes, o.name,"
         " o.attributes FROM proposition p"
         " LEFT JOIN concept s ON s.id = p.subject LEFT JOIN concept o ON o.id = p.object"
-        " WHERE p.id = ?"
+        " WHERE p.id IN (SELECT value FROM json_each(?))"
     )
-    for link in links:
-        row = reader.first(query, (link,))
-        if row is not None:
-            predicate, subject, object_, attributes, *ends = row
-            name = reader.predicate_name(predicate)
-            words = with_parts((*_names(*ends[:2]), name, *_names(*ends[2:])))
-            text_ = body_text(words, parse_object(attributes))
-            yield Sentence(link, name, (subject, object_), text_)
+    for link, *row in reader.every(query, (orjson.dumps(list(links)).decode(),)):
+        predicate, subject, object_, attributes, *ends = row
+        name = reader.predicate_name(predicate)
+        words = with_parts((*_names(*ends[:2]), name, *_names(*ends[2:])))
+        text_ = body_text(words, parse_object(attributes))
+        yield Sentence(link, name, (subject, object_), text_)
 
 
 def _names(name: str | None, attributes: str) -> tuple[str, ...]:

@@ -1,0 +1,99 @@
+"""What a search finds, in terms of nodes: hits with snippets, and hits with what is near them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from mycel.engine.missing_concepts import is_placeholder
+from mycel.knowledge.node_lookup import as_node, as_relation, element_uri
+from mycel.knowledge.node_traversal import Reached
+from mycel.knowledge.node_values import Hit
+from mycel.model.elements import Concept
+from mycel.model.values import JsonObject
+from mycel.recall.passages import prose
+from mycel.search.analysis import terms_of
+from mycel.search.snippets import snippet
+from mycel.store.query.reader import Reader
+
+if TYPE_CHECKING:
+    from mycel.engine.search import Hit as ElementHit
+
+RECALL_HITS: Final = 5
+RECALL_TOKENS: Final = 4_000
+RECALL_NODES_EACH: Final = 50
+"""So many nodes near each hit are looked at."""
+
+SNIPPET_CHARACTERS: Final = 240
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """The nodes that fit a question, and what is near them."""
+
+    nodes: tuple[Reached, ...]
+    """Those that fit come first, at a cost of 0; their reasons say how they were found."""
+    left_out: int
+    """The number of nodes for which there was no room."""
+
+    @property
+    def tokens(self) -> int:
+        """The tokens of all nodes together."""
+        return sum(each.tokens for each in self.nodes)
+
+    def to_dict(self) -> JsonObject:
+        """The value as JSON."""
+        return {"nodes": [each.to_dict() for each in self.nodes], "left_out": self.left_out}
+
+
+def written_hits(sought: Callable[..., list[ElementHit]], limit: int) -> list[ElementHit]:
+    """The best hits that are more than placeholders, of a search that takes a `limit`."""
+    wanted = limit
+    while True:
+        found = sought(limit=wanted)
+        hits = [each for each in found if not is_placeholder(each.element)]
+        if len(hits) >= limit or len(found) < wanted:
+            return hits[:limit]
+        wanted *= 2  # Placeholders took places.
+
+
+def as_hit(reader: Reader, hit: ElementHit, question: str) -> Hit:
+    """A hit of the graph as one of nodes and relations."""
+    element = hit.element
+    found = as_node(element) if isinstance(element, Concept) else as_relation(reader, element)
+    part = snippet(
+        prose(found.properties | _content(found)), terms_of(question), SNIPPET_CHARACTERS
+    )
+    return Hit(element_uri(element), hit.score, found, hit.why, part)
+
+
+def gathered(
+    hits: Sequence[ElementHit], around: Sequence[Sequence[Reached]], max_tokens: int
+) -> Recalled:
+    """Hits with what is near each, without repeats and within a budget."""
+    starts = [
+        replace(nodes[0], reason=f"fits by {', '.join(hit.why) or 'words'}")
+        for hit, nodes in zip(hits, around, strict=True)
+        if nodes
+    ]
+    near = sorted(
+        ((each.cost, rank, each) for rank, nodes in enumerate(around) for each in nodes[1:]),
+        key=lambda way: way[:2],
+    )
+    chosen: dict[str, Reached] = {}
+    left_out, room = set[str](), max_tokens
+    for each in (*starts, *(each for _, _, each in near)):
+        if each.uri in chosen:
+            continue
+        if each.tokens > room:
+            left_out.add(each.uri)
+            continue
+        chosen[each.uri] = each
+        room -= each.tokens
+    return Recalled(tuple(chosen.values()), len(left_out - chosen.keys()))
+
+
+def _content(found: object) -> JsonObject:
+    content = getattr(found, "content", None)
+    return {"content": content} if content else {}
