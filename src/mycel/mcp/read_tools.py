@@ -87,13 +87,13 @@ def search(call: Call) -> Answer:
 def _recall(call: Call) -> Answer:
     """Nodes that fit a question, and what is near them, within a budget of tokens."""
     arguments = call.arguments
-    found = call.desk.knowledge.recall(
+    found = call.state.knowledge.recall(
         arguments["query"],
         limit=arguments.get("limit", RECALL_HITS),
         max_tokens=arguments["context_tokens"],
         mode=arguments.get("mode", HYBRID),
     )
-    page, shown = Page(), 0
+    page, shown = TextPage(), 0
     for each in found.nodes:
         if not page.add(
             _reached(each, detailed=True) + ("" if each.hops else f"\n    {each.reason}")
