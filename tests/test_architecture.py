@@ -260,6 +260,33 @@ def test_the_check_for_sql_lets_kip_and_prose_pass() -> None:
         assert not list(storage_in(ast.parse(source))), source
 
 
+SQLITE_WORDS = re.compile(
+    r"json_(?:each|extract|type|quote|array|group_array)\b|->>|\bunlikely\(|\bmycel_\w+\("
+    r"|\bstrftime\(|\btypeof\(|\bCROSS JOIN\b|\bLIMIT -1\b|\bMATERIALIZED\b"
+)
+
+
+def test_what_only_sqlite_spells_so_stands_in_one_module() -> None:
+    """A compiler for another database is then one more module like it."""
+    others = [path for path in (PACKAGE / "sql").glob("*.py") if path.name != "sqlite.py"]
+    found = []
+    for path in others:
+        tree = parse(path)
+        prose = {
+            ast.get_docstring(node, clean=False)
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
+        }
+        found += [
+            f"{relative(path)}:{line}: {text[:60]!r}"
+            for line, text in texts_in(tree)
+            if text not in prose and SQLITE_WORDS.search(text)
+        ]
+    assert found == []
+    dialect = (PACKAGE / "sql" / "sqlite.py").read_text(encoding="utf-8")
+    assert SQLITE_WORDS.search(dialect)
+
+
 def test_every_package_docstring_names_its_modules() -> None:
     silent = []
     for init in sorted(PACKAGE.rglob("__init__.py")):

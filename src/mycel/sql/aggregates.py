@@ -5,19 +5,21 @@ from __future__ import annotations
 from typing import Final
 
 from mycel.ir import query as ir
-from mycel.sql.fields import LARGE, Access
+from mycel.sql import sqlite
+from mycel.sql.fields import Access
+from mycel.sql.sqlite import LARGE
 
 _KEY: Final = (
     "CASE {type} WHEN 'text' THEN 's' || {value} WHEN 'true' THEN 't' WHEN 'false' THEN 'f'"
-    " WHEN 'array' THEN mycel_json_key({value}) WHEN 'object' THEN mycel_json_key({value})"
-    f" ELSE CASE WHEN {{value}} >= {LARGE} THEN 'n' || mycel_digits({{text}}) ELSE {{value}} END"
+    f" WHEN 'array' THEN {sqlite.json_key('{value}')}"
+    f" WHEN 'object' THEN {sqlite.json_key('{value}')}"
+    f" ELSE CASE WHEN {{value}} >= {LARGE} THEN 'n' || {sqlite.digits('{text}')} ELSE {{value}} END"
     " END"
 )
 """A value that is equal where the JSON values are: numbers as they are, all others marked."""
 
 LARGE_COUNT: Final = (1 << 63) - 1
 EXTREMES: Final = ("MIN", "MAX")
-_EXACT: Final = {"SUM": "mycel_sum", "MIN": "mycel_min", "MAX": "mycel_max"}
 _FUNCTIONS: Final = {"COUNT": "count", "SUM": "sum", "AVG": "avg", "MIN": "min", "MAX": "max"}
 
 
@@ -35,9 +37,13 @@ def total(node: ir.Total, access: Access, *, exact: bool = False) -> str:
     integers from 2^63 on apart; these are then JSON texts.
     """
     if exact and node.function in EXTREMES:
-        return f"{_EXACT[node.function]}({_argument_text(node, access)})"
+        return f"{sqlite.EXACT_TOTALS[node.function]}({_argument_text(node, access)})"
     distinct = "DISTINCT " if node.distinct else ""
-    function = _EXACT["SUM"] if exact and node.function == "SUM" else _FUNCTIONS[node.function]
+    function = (
+        sqlite.EXACT_TOTALS["SUM"]
+        if exact and node.function == "SUM"
+        else _FUNCTIONS[node.function]
+    )
     made = f"{function}({distinct}{_argument(node, access)})"
     if node.times > 1:
         made = f"{node.times} * {made}"
@@ -49,8 +55,8 @@ def total(node: ir.Total, access: Access, *, exact: bool = False) -> str:
 def _certain(extreme: str) -> str:
     """The least or greatest value, if SQLite can know which it is."""
     return (
-        f"CASE WHEN typeof({extreme}) = 'real' AND {extreme} >= {LARGE}"
-        f" THEN mycel_inexact() ELSE {extreme} END"
+        f"CASE WHEN {sqlite.is_float(extreme)} AND {extreme} >= {LARGE}"
+        f" THEN {sqlite.INEXACT} ELSE {extreme} END"
     )
 
 
@@ -59,7 +65,7 @@ def _argument_text(node: ir.Total, access: Access) -> str:
     argument = _argument(node, access)
     if access.kind == "json":
         return f"CASE WHEN {argument} IS NOT NULL THEN {access.text} END"
-    return f"CASE WHEN {argument} IS NOT NULL THEN json_quote({argument}) END"
+    return f"CASE WHEN {argument} IS NOT NULL THEN {sqlite.quoted(argument)} END"
 
 
 def _finite(node: ir.Total, total: str) -> str:
@@ -102,14 +108,16 @@ def in_two_steps(
         return parts, _finite(node, f"sum({table}.{column}) / sum({table}.{column}n)")
     parts = [f"{total(node, access, exact=exact)} AS {column}"]
     if node.function in ("COUNT", "SUM"):
-        return parts, _finite(node, f"{'mycel_sum' if exact else 'sum'}({table}.{column})")
-    functions = _EXACT if exact else _FUNCTIONS
+        return parts, _finite(
+            node, f"{sqlite.EXACT_TOTALS['SUM'] if exact else 'sum'}({table}.{column})"
+        )
+    functions = sqlite.EXACT_TOTALS if exact else _FUNCTIONS
     return parts, f"{functions[node.function]}({table}.{column})"
 
 
 _TWINS: Final = (
     "SELECT c.id FROM (SELECT 1 WHERE (SELECT count(*) FROM concept) >"
-    " (SELECT count(DISTINCT name) FROM concept)) CROSS JOIN concept c"
+    f" (SELECT count(DISTINCT name) FROM concept)){sqlite.JOIN_IN_ORDER}concept c"
     " WHERE c.name IN (SELECT name FROM concept GROUP BY name HAVING count(*) > 1)"
 )
 """Concepts that share their name with another. Usually there are none, which one scan tells."""
@@ -123,9 +131,9 @@ def first_groups(groups: str, count: str, rows: str, *, descending: bool, share_
     others, which are groups of their own.
     """
     compared, way, any_ = (">=", "DESC", 0) if descending else ("<=", "ASC", LARGE_COUNT)
-    tables, alone, kept = f"counted AS MATERIALIZED ({groups})", "", ""
+    tables, alone, kept = f"counted AS {sqlite.KEPT} ({groups})", "", ""
     if share_names:
-        tables += f", twin AS MATERIALIZED ({_TWINS})"
+        tables += f", twin AS {sqlite.KEPT} ({_TWINS})"
         some = "EXISTS (SELECT 1 FROM twin)"  # To ask this first spares a look for each element.
         alone, kept = f" WHERE NOT {some} OR k0 NOT IN twin", f" OR {some} AND k0 IN twin"
     last = f"SELECT {count} FROM counted{alone} ORDER BY 1 {way} LIMIT 1 OFFSET {rows} - 1"

@@ -13,7 +13,7 @@ from typing import Final
 
 from mycel.ir import query as ir
 from mycel.ir.facts import atom_variables, is_determined
-from mycel.sql import aggregates
+from mycel.sql import aggregates, sqlite
 from mycel.sql.fields import Access, Output
 from mycel.sql.patterns import Patterns
 from mycel.sql.scope import Bindings, Cell, CellKind, Scope
@@ -74,7 +74,7 @@ def compile_numbers(query: ir.Query, *, limited: bool = False) -> Statement:
     columns = ", ".join(f"{select.scope[n].number} AS n{at}" for at, n in enumerate(names))
     order = ", ".join(str(at + 1) for at in range(len(names)))
     # Apart from each other: to do both at once, SQLite would keep every row until it has sorted.
-    text = f"SELECT * FROM ({select.text(columns, distinct=True)} LIMIT -1) ORDER BY {order}"
+    text = f"SELECT * FROM ({select.text(columns, distinct=True)}{sqlite.APART}) ORDER BY {order}"
     if limited:
         text += f" LIMIT {compiler.bindings.add(LIMIT)}"
     return Statement(*compiler.bindings.used_in(text), (False,) * len(names), ())
@@ -141,7 +141,7 @@ class _Compiler:
         ]
         if past:
             # SQLite takes the halves of a past state apart only where nothing else is asked for.
-            texts = [f"SELECT DISTINCT * FROM ({text} LIMIT -1)" for text in texts]
+            texts = [f"SELECT DISTINCT * FROM ({text}{sqlite.APART})" for text in texts]
         rows = _united(texts)
         scope = {
             name: Cell(f"s.v{at}", _common_kind([select.scope for select in selects], name))
@@ -172,7 +172,7 @@ class _Compiler:
         outer = Select(scope, [f" FROM ({text}) s"])
         outputs = [self._output(outer, each) for each in self._plain()]
         # The limit keeps SQLite from merging the two, and so from assembling before it sorts.
-        return outer.text(_columns(outputs)) + " LIMIT -1", outputs
+        return outer.text(_columns(outputs)) + sqlite.APART, outputs
 
     def _ordered(self, select: Select, columns: str) -> str:
         keys = [
@@ -338,6 +338,6 @@ def sort_terms(access: Access, descending: bool) -> list[str]:
 
 def _total_terms(total: str, descending: bool, *, is_json: bool) -> list[str]:
     if is_json:
-        value = f"json_extract({total}, '$')"
-        return sort_terms(Access("json", value, f"json_type({total})"), descending)
+        value = sqlite.value_at(total, sqlite.WHOLE)
+        return sort_terms(Access("json", value, sqlite.type_at(total)), descending)
     return [f"{total}{' DESC' if descending else ''} NULLS LAST"]

@@ -15,7 +15,9 @@ from collections.abc import Sequence
 from typing import Final, assert_never
 
 from mycel.ir import query as ir
-from mycel.sql.fields import LARGE, Access
+from mycel.sql import sqlite
+from mycel.sql.fields import Access
+from mycel.sql.sqlite import LARGE
 
 NEVER: Final = "0"
 _CHAIN_MAX: Final = 8
@@ -79,7 +81,7 @@ def equal(left: Access, right: Access) -> str:
     letter = left.letter
     return (
         f"(({letter}) = ({right.letter}) AND CASE WHEN ({letter}) IN ('a', 'o') THEN"
-        f" mycel_json_equal({_json(left)}, {_json(right)})"
+        f" {sqlite.json_equal(_json(left), _json(right))}"
         f" ELSE {left.value} = {right.value}{_exactly(left, right)} END"
         f" OR ({left.value} IS NULL AND {right.value} IS NULL))"
     )
@@ -88,8 +90,8 @@ def equal(left: Access, right: Access) -> str:
 def _exactly(left: Access, right: Access) -> str:
     """The further test of equal values, which only large numbers can fail."""
     return (
-        f" AND (typeof({left.value}) <> 'real' OR {left.value} < {LARGE}"
-        f" OR mycel_compare({_json(left)}, {_json(right)}) = 0)"
+        f" AND ({sqlite.is_no_float(left.value)} OR {left.value} < {LARGE}"
+        f" OR {sqlite.compared(_json(left), _json(right))} = 0)"
     )
 
 
@@ -100,7 +102,7 @@ def _with_large(operator: str, left: Access, right: Access) -> str:
     if left.kind == "large":
         left, right, operator = right, left, _TURNED[operator]
     symbol = _OPERATORS[operator]
-    exact = f"mycel_compare({_json(left)}, {right.value}) {symbol} 0"
+    exact = f"{sqlite.compared(_json(left), right.value)} {symbol} 0"
     if left.kind != "json":
         return exact
     falls_short = int(operator in ("<", "<="))
@@ -125,10 +127,10 @@ def _equals_constant(left: Access, constant: Access) -> str:
             case "document":
                 return (
                     f"({left.type} IN ('array', 'object')"
-                    f" AND mycel_json_equal({left.text}, {constant.value}))"
+                    f" AND {sqlite.json_equal(left.text, constant.value)})"
                 )
     if left.kind == constant.kind == "document":
-        return f"mycel_json_equal({left.value}, {constant.value})"
+        return sqlite.json_equal(left.value, constant.value)
     return "1" if left.kind == constant.kind and left.kind in ("true", "false") else NEVER
 
 
@@ -140,9 +142,9 @@ def _ordered(operator: str, left: Access, right: Access) -> str:
         return test
     if kinds == {"json"}:
         letter = left.letter
-        exact = f"mycel_compare({left.text}, {right.text}) {symbol} 0"
+        exact = f"{sqlite.compared(left.text, right.text)} {symbol} 0"
         test = (
-            f"CASE WHEN {left.value} = {right.value} AND typeof({left.value}) = 'real'"
+            f"CASE WHEN {left.value} = {right.value} AND {sqlite.is_float(left.value)}"
             f" AND {left.value} >= {LARGE} THEN {exact} ELSE {test} END"
         )
         return f"({test} AND ({letter}) IN ('n', 's') AND ({letter}) = ({right.letter}))"
@@ -155,7 +157,7 @@ def _ordered(operator: str, left: Access, right: Access) -> str:
 
 def one_of(operand: Access, values: ir.Value, placeholder: str) -> str:
     """The operand equals one of the values of a list, which is bound as JSON text."""
-    inside = f"{operand.value} IN (SELECT e.value FROM json_each({placeholder}) e)"
+    inside = sqlite.in_list(operand.value, placeholder)
     match values.kind:
         case "texts" | "numbers" as kind:
             single = "text" if kind == "texts" else "number"
@@ -167,7 +169,7 @@ def one_of(operand: Access, values: ir.Value, placeholder: str) -> str:
                 else NEVER
             )
         case _:
-            return f"mycel_json_member({_json(operand)}, {placeholder})"
+            return sqlite.json_member(_json(operand), placeholder)
 
 
 def bounded(value: str, bound: ir.Bound, placeholder: str, real: str = "") -> str:
@@ -178,13 +180,13 @@ def bounded(value: str, bound: ir.Bound, placeholder: str, real: str = "") -> st
     """
     match bound.value.kind:
         case "large":
-            return f"{value} IN (mycel_digits({placeholder}), {real})"
+            return f"{value} IN ({sqlite.digits(placeholder)}, {real})"
         case "true":
             return f"{value} = 1"
         case "false":
             return f"{value} = 0"
         case _ if bound.operator == "in":
-            return f"{value} IN (SELECT e.value FROM json_each({placeholder}) e)"
+            return sqlite.in_list(value, placeholder)
         case _:
             return f"{value} {_OPERATORS[bound.operator]} {placeholder}"
 
@@ -195,29 +197,14 @@ def text_test(function: str, operand: Access, argument: Access) -> str:
     texts = operand.kind in ("text", "json") and argument.kind in ("text", "json")
     alternatives = []
     if texts:
-        test = _TEXT_TESTS[function].format(
-            text=operand.value,
-            part=argument.value,
-            text_bytes=f"CAST({operand.value} AS BLOB)",
-            part_bytes=f"CAST({argument.value} AS BLOB)",
-        )
+        test = sqlite.text_test(function, operand.value, argument.value)
         tests = [*_is_text(operand), *tests, test]
         alternatives.append(" AND ".join(tests))
     if function == "CONTAINS" and operand.kind == "json":
         alternatives.append(
-            f"{operand.type} = 'array' AND mycel_json_member({_json(argument)}, {operand.text})"
+            f"{operand.type} = 'array' AND {sqlite.json_member(_json(argument), operand.text)}"
         )
     return f"({' OR '.join(alternatives)})" if alternatives else NEVER
-
-
-_TEXT_TESTS: Final = {
-    "CONTAINS": "instr({text}, {part}) > 0",
-    # As bytes: SQLite counts the characters of a text only up to a NUL.
-    "STARTS_WITH": "({part} = '' OR substr({text_bytes}, 1, length({part_bytes})) = {part_bytes})",
-    "ENDS_WITH": "({part} = '' OR length({text_bytes}) >= length({part_bytes}) AND"
-    " substr({text_bytes}, length({text_bytes}) - length({part_bytes}) + 1) = {part_bytes})",
-    "REGEX": "mycel_regex({part}, {text})",
-}
 
 
 def _is_text(access: Access) -> list[str]:
@@ -231,10 +218,10 @@ def _json(access: Access) -> str:
             return access.text
         case "document" | "large":
             return access.value
-        case "text":
-            return f"CASE WHEN {access.value} IS NULL THEN NULL ELSE json_quote({access.value}) END"
-        case "number":
-            return f"CASE WHEN {access.value} IS NULL THEN NULL ELSE json_quote({access.value}) END"
+        case "text" | "number":
+            return (
+                f"CASE WHEN {access.value} IS NULL THEN NULL ELSE {sqlite.quoted(access.value)} END"
+            )
         case "true" | "false":
             return f"'{access.kind}'"
         case "element":  # It equals no JSON value, and the empty text is none.

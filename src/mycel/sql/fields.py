@@ -6,12 +6,11 @@ that nothing is parsed and printed again on the way to the caller.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Final, Literal
 
 from mycel.ir import query as ir
-from mycel.model.names import is_identifier
+from mycel.sql import sqlite
 from mycel.sql.scope import Bindings, Cell
 from mycel.sql.state_tables import Sources
 from mycel.syntax.nodes import node
@@ -22,22 +21,13 @@ AccessKind = Literal[
 """What a value is if it is not null. `json`: only the stored document can tell; `large`: a number
 from 2^63 on, as its JSON text."""
 
-LARGE: Final = "9223372036854775808.0"
-"""From here on SQLite reads integers in a document as floats: what it finds equal may differ."""
-
 CLASS: Final = (
     "CASE {type} WHEN 'integer' THEN 'n' WHEN 'real' THEN 'n' WHEN 'text' THEN 's'"
     " WHEN 'true' THEN 't' WHEN 'false' THEN 'f' WHEN 'array' THEN 'a' WHEN 'object' THEN 'o' END"
 )
 """JSON types as one letter each, both kinds of number being one."""
 
-_WHOLE: Final = "'$'"
-"""The path of the document itself."""
-
-_TIME: Final = (
-    "strftime('%Y-%m-%dT%H:%M:%S', {row}.updated_at / 1000000, 'unixepoch')"
-    " || printf('.%06dZ', {row}.updated_at % 1000000)"
-)
+_TIME: Final = sqlite.time_text("{row}.updated_at")
 _METADATA: Final = (
     '\'{{"_version":\' || {row}.version || \',"_updated_at":"\' || '
     + _TIME
@@ -78,7 +68,7 @@ class Access:
             case "false":
                 return "'f'"
             case "document":
-                return f"substr(json_type({self.value}), 1, 1)"
+                return f"substr({sqlite.type_at(self.value)}, 1, 1)"
             case "element":
                 return f"CASE WHEN {self.value} IS NULL THEN NULL ELSE 'e' END"
             case "null":
@@ -123,7 +113,7 @@ class Fields:
             case ("metadata", "_updated_at"):
                 return Access("text", self._of_either(cell, _TIME))
             case ("metadata",):
-                return self._document(self._of_either(cell, _METADATA), _WHOLE)
+                return self._document(self._of_either(cell, _METADATA), sqlite.WHOLE)
             case (part, *keys):
                 return self._document(
                     self._of_either(cell, f"{{row}}.{part}"), self._json_path(keys)
@@ -132,19 +122,17 @@ class Fields:
                 return Access("null", "NULL")
 
     def _json_path(self, keys: Sequence[str]) -> str:
-        """SQLite's path to a value: spelled out while keys are identifiers, otherwise bound."""
-        if all(map(is_identifier, keys)):
-            return f"'{'.'.join(('$', *keys))}'"
-        path = ".".join(("$", *map(json.dumps, keys)))
-        return self.bindings.add(ir.Known(path, "text"))
+        """The path to a value in a document: spelled out, or bound unless keys are identifiers."""
+        plain = sqlite.plain_path(keys)
+        return plain or self.bindings.add(ir.Known(sqlite.bound_path(keys), "text"))
 
     @staticmethod
     def _document(text: str, path: str) -> Access:
         return Access(
             "json",
-            f"json_extract({text}, {path})",
-            f"json_type({text}, {path})",
-            text if path == _WHOLE else f"{text} -> {path}",
+            sqlite.value_at(text, path),
+            sqlite.type_at(text, path),
+            sqlite.text_at(text, path),
         )
 
     def output(self, cell: Cell, path: tuple[str, ...]) -> Output:
@@ -237,7 +225,7 @@ def _concept_json() -> str:
     return (
         '\'{{"_type":"ConceptNode","id":"C:\' || {row}.id || \'","type":"\' ||'
         " (SELECT t.name FROM type t WHERE t.id = {row}.type)"
-        ' || \'","name":\' || json_quote({row}.name)'
+        f' || \'","name":\' || {sqlite.quoted("{row}.name")}'
         " || ',\"attributes\":' || {row}.attributes || ',\"metadata\":' || "
         + _METADATA
         + " || '}}'"

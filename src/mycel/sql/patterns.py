@@ -14,7 +14,7 @@ from typing import Final, assert_never
 from mycel.errors import InternalError
 from mycel.ir import query as ir
 from mycel.ir.facts import atom_variables, condition_variables
-from mycel.sql import conditions, negation, walks
+from mycel.sql import conditions, negation, sqlite, walks
 from mycel.sql.fields import Access, Fields
 from mycel.sql.scope import Bindings, Cell, CellKind, Names, Scope
 from mycel.sql.select_builder import Select
@@ -344,24 +344,23 @@ class Patterns:
             select.join(f"({reached}) {row}")
             scope[end] = Cell(f"{row}.n", kind, is_present=True)
             return
-        select.join(f"json_each((SELECT json_group_array(n) FROM ({reached}))) {row}")
-        scope[end] = Cell(f"{row}.value", kind, is_present=True)
+        select.join(sqlite.opened(sqlite.gathered(["n"], f"({reached})"), row))
+        scope[end] = Cell(sqlite.item(row), kind, is_present=True)
 
     def _walk_with_link(self, select: Select, atom: ir.WalkAtom) -> None:
         scope = select.scope
         row = self.names.fresh("j")
         moment = self.sources.moment or "-1"
         maximum = -1 if atom.maximum is None else atom.maximum
-        select.join(
-            f"json_each(mycel_walks({scope[atom.subject].number}, {self._number(atom.predicate)},"
-            f" {atom.minimum}, {maximum}, {int(atom.mirrored)}, {moment})) {row}"
-        )
+        start, predicate = scope[atom.subject].number, self._number(atom.predicate)
+        found = sqlite.walks(start, predicate, atom.minimum, maximum, int(atom.mirrored), moment)
+        select.join(sqlite.opened(found, row))
         ends: tuple[tuple[ir.Variable | None, CellKind], ...] = (
             (atom.object, _kind(atom.concepts.object)),
             (atom.link, "link"),
         )
         for place, (variable, kind) in enumerate(ends):
-            number = f"({row}.value ->> {place})"
+            number = sqlite.item(row, place)
             if variable in scope:
                 select.where.append(f"{number} = {scope[variable].number}")
             elif variable is not None:
@@ -388,14 +387,11 @@ class Patterns:
             self._gather(block, select.scope, list(fresh)) for block in attempt.branches
         )
         count = len(fresh)
-        columns = ", ".join(f"g.v{at}" for at in range(count))
-        packed = "g.v0" if count == 1 else f"json_array({columns})"
-        select.left_join(
-            f"json_each((SELECT json_group_array({packed}) FROM ({rows}) g)) {row}", "1"
-        )
+        columns = [f"g.v{at}" for at in range(count)]
+        select.left_join(sqlite.opened(sqlite.gathered(columns, f"({rows}) g"), row), "1")
         kinds = self._kinds(attempt, fresh)
         for at, name in enumerate(fresh):
-            number = f"{row}.value" if count == 1 else f"({row}.value ->> {at})"
+            number = sqlite.item(row, None if count == 1 else at)
             select.scope[name] = Cell(number, "predicate" if name in kinds else "element")
 
     def _gather(self, block: ir.Block, scope: Scope, fresh: list[ir.Variable]) -> str:
@@ -406,7 +402,7 @@ class Patterns:
         )
         text = inner.text(columns)
         # As for the solutions of a past state: what is gathered from it would be one more question.
-        return f"SELECT * FROM ({text} LIMIT -1)" if self.sources.is_past else text
+        return f"SELECT * FROM ({text}{sqlite.APART})" if self.sources.is_past else text
 
     @staticmethod
     def _kinds(attempt: ir.Attempt, fresh: dict[ir.Variable, None]) -> set[ir.Variable]:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import Final
 
 from mycel.ir import query as ir
+from mycel.sql import sqlite
 from mycel.sql.state_tables import Sources
 from mycel.syntax.nodes import node
 
@@ -95,7 +96,11 @@ class Walk:
         levels = {0: f"SELECT {start} AS n WHERE {counts}"}
         tables = []
         for level in range(1, last + 1):
-            below, at = ("", start) if level == 1 else (f"{name}_{level - 1} w CROSS JOIN ", "w.n")
+            below, at = (
+                ("", start)
+                if level == 1
+                else (f"{name}_{level - 1} w{sqlite.JOIN_IN_ORDER}", "w.n")
+            )
             steps = [
                 f"SELECT q.{far} AS n FROM {below}{table}"
                 f" WHERE q.{near} = {at} AND q.predicate = {self.predicate}{counts}"
@@ -105,10 +110,10 @@ class Walk:
             if level == last:
                 levels[level] = union
                 continue
-            kept = "MATERIALIZED"
+            kept = sqlite.KEPT
             if len(steps) == 1 and level == 1:
                 # From one element, each is reached once anyway, and an index holds just these.
-                kept = "NOT MATERIALIZED"
+                kept = sqlite.INLINE
             elif len(steps) == 1:
                 union = f"SELECT DISTINCT{union[6:]}"
             tables.append(f"{name}_{level}(n) AS {kept} ({union})")
@@ -135,10 +140,10 @@ class Walk:
         if self.atom.maximum is None:
             length, guard = f"min({name}.d + 1, {max(self.atom.minimum, 1)})", ""
         else:
-            # SQLite would otherwise build a Bloom filter for the step, which costs more than it.
-            length, guard = f"{name}.d + 1", f" WHERE unlikely({name}.d < {self.atom.maximum})"
+            last = sqlite.unlikely(f"{name}.d < {self.atom.maximum}")
+            length, guard = f"{name}.d + 1", f" WHERE {last}"
         return (
-            f"SELECT q.{far}, {length} FROM {name} CROSS JOIN {table}"
+            f"SELECT q.{far}, {length} FROM {name}{sqlite.JOIN_IN_ORDER}{table}"
             f" ON q.{near} = {name}.n AND q.predicate = {self.predicate}{counts}{guard}"
         )
 

@@ -1,0 +1,170 @@
+"""SQLite's own dialect: documents, functions of ours, and hints to its planner.
+
+The other modules write SQL that every database reads, and ask here for the rest. So a compiler for
+another database is one more module with these names.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Final
+
+from mycel.model.names import is_identifier
+
+# The planner: it keeps to an order of joins, and leaves a subquery as it is.
+
+JOIN_IN_ORDER: Final = " CROSS JOIN "
+"""A join that SQLite runs in the order in which it is written."""
+
+APART: Final = " LIMIT -1"
+"""The end of a subquery that is not to be merged into the query around it."""
+
+KEPT: Final = "MATERIALIZED"
+INLINE: Final = "NOT MATERIALIZED"
+"""Ways to treat a common table expression."""
+
+
+def unlikely(condition: str) -> str:
+    """A condition for which SQLite builds no Bloom filter, which would cost more than it saves."""
+    return f"unlikely({condition})"
+
+
+# Documents.
+
+WHOLE: Final = "'$'"
+"""The path of the document itself."""
+
+LARGE: Final = "9223372036854775808.0"
+"""From here on SQLite reads integers in a document as floats: what it finds equal may differ."""
+
+
+def plain_path(keys: Sequence[str]) -> str | None:
+    """The path to a value, spelled out; None if a key is no identifier."""
+    return f"'{'.'.join(('$', *keys))}'" if all(map(is_identifier, keys)) else None
+
+
+def bound_path(keys: Sequence[str]) -> str:
+    """The path to a value, as it is bound."""
+    return ".".join(("$", *map(json.dumps, keys)))
+
+
+def value_at(document: str, path: str) -> str:
+    """A value in a document, as SQLite compares it."""
+    return f"json_extract({document}, {path})"
+
+
+def type_at(document: str, path: str = "") -> str:
+    """The name of the JSON type of a value in a document."""
+    return f"json_type({document}, {path})" if path else f"json_type({document})"
+
+
+def text_at(document: str, path: str) -> str:
+    """A value in a document, as JSON text."""
+    return document if path == WHOLE else f"{document} -> {path}"
+
+
+def quoted(value: str) -> str:
+    """A text or number as JSON text."""
+    return f"json_quote({value})"
+
+
+def is_float(value: str) -> str:
+    """The condition that a value is a float, as SQLite stores it."""
+    return f"typeof({value}) = 'real'"
+
+
+def is_no_float(value: str) -> str:
+    """The condition that a value is none."""
+    return f"typeof({value}) <> 'real'"
+
+
+# Lists: rows that are gathered into an array, and opened again.
+
+
+def in_list(value: str, array: str) -> str:
+    """The condition that a value is one of an array that is bound as JSON."""
+    return f"{value} IN (SELECT e.value FROM json_each({array}) e)"
+
+
+def gathered(columns: Sequence[str], rows: str) -> str:
+    """An array of all rows of a query; a row of several columns is an array in turn."""
+    packed = columns[0] if len(columns) == 1 else f"json_array({', '.join(columns)})"
+    return f"(SELECT json_group_array({packed}) FROM {rows})"
+
+
+def opened(array: str, row: str) -> str:
+    """The items of an array, as a table."""
+    return f"json_each({array}) {row}"
+
+
+def item(row: str, place: int | None = None) -> str:
+    """An item of an opened array; of one that is an array in turn, what stands at a place."""
+    return f"{row}.value" if place is None else f"({row}.value ->> {place})"
+
+
+def walks(*arguments: object) -> str:
+    """An array of the walks from an element, each with its end and its last link."""
+    return f"mycel_walks({', '.join(map(str, arguments))})"
+
+
+# Values.
+
+
+def time_text(microseconds: str) -> str:
+    """A time in UTC, as it is shown."""
+    return (
+        f"strftime('%Y-%m-%dT%H:%M:%S', {microseconds} / 1000000, 'unixepoch')"
+        f" || printf('.%06dZ', {microseconds} % 1000000)"
+    )
+
+
+def json_equal(one: str, other: str) -> str:
+    """The condition that two JSON texts are the same value."""
+    return f"mycel_json_equal({one}, {other})"
+
+
+def json_member(value: str, array: str) -> str:
+    """The condition that a JSON value is an item of an array."""
+    return f"mycel_json_member({value}, {array})"
+
+
+def json_key(value: str) -> str:
+    """A text that is the same for arrays and objects that are the same value."""
+    return f"mycel_json_key({value})"
+
+
+def compared(one: str, other: str) -> str:
+    """Below 0, 0 or above: two numbers given as JSON texts, exactly."""
+    return f"mycel_compare({one}, {other})"
+
+
+def digits(number: str) -> str:
+    """A number from 2^63 on as a text that sorts as the number does."""
+    return f"mycel_digits({number})"
+
+
+EXACT_TOTALS: Final = {"SUM": "mycel_sum", "MIN": "mycel_min", "MAX": "mycel_max"}
+"""Aggregates that know integers beyond 64 bits."""
+
+INEXACT: Final = "mycel_inexact()"
+"""Ends the statement: it has to be compiled with exact aggregates."""
+
+TEXT_TESTS: Final = {
+    "CONTAINS": "instr({text}, {part}) > 0",
+    # As bytes: SQLite counts the characters of a text only up to a NUL.
+    "STARTS_WITH": "({part} = '' OR substr({text_bytes}, 1, length({part_bytes})) = {part_bytes})",
+    "ENDS_WITH": "({part} = '' OR length({text_bytes}) >= length({part_bytes}) AND"
+    " substr({text_bytes}, length({text_bytes}) - length({part_bytes}) + 1) = {part_bytes})",
+    "REGEX": "mycel_regex({part}, {text})",
+}
+
+
+def text_test(function: str, text: str, part: str) -> str:
+    """The condition that a text contains, begins with, ends with or matches another."""
+    return TEXT_TESTS[function].format(
+        text=text,
+        part=part,
+        text_bytes=f"CAST({text} AS BLOB)",
+        part_bytes=f"CAST({part} AS BLOB)",
+    )
