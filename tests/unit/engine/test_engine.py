@@ -214,22 +214,6 @@ def test_a_command_is_one_statement_that_is_prepared_once(db: mycel.Nexus) -> No
         assert len(made) == 1
 
 
-def test_statements_that_are_kept_leave_sqlite_its_quick_memory(db: mycel.Nexus) -> None:
-    """A connection has some 120 pieces of it; ten statements prepared as usual take them all."""
-    names = [f"t{n}" for n in range(3)]
-    one, two, three = [found.id for name in names if (found := db.get_concept("Town", name))]
-    for n in range(20):
-        db.execute(f'FIND(?t.name) WHERE {{ ?t {{type: "Town"}} FILTER(?t.name != "t{n}") }}')
-        db.add_edge(one, "references", two)
-        db.remove_edge(one, "references", two)
-        with db.transaction() as tx:
-            tx.update(three, attributes={"n": n})
-        db.edges_out(one)
-    for connection in every_connection(db):
-        (used, _) = connection.status(apsw.SQLITE_DBSTATUS_LOOKASIDE_USED)
-        assert used < 60
-
-
 def test_no_statistics_of_sqlite_are_kept(tmp_path: Path) -> None:
     """Plans are ours; statistics of an index that the text search keeps would only mislead."""
     path = tmp_path / "graph.db"

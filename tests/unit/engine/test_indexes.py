@@ -11,6 +11,7 @@ import mycel
 from mycel.engine.values import Values
 from mycel.engine.where_targets import targets
 from mycel.kip import ast, parse
+from mycel.model.state import State
 from mycel.store.query.statistics import SAMPLE, VALUES, StoreStatistics
 from mycel.store.query.vocabulary import Vocabulary
 from tests.unit.engine.indexes import define_indexes
@@ -210,7 +211,7 @@ def test_the_vocabulary_knows_indexes_on_single_properties_of_now(db: mycel.Nexu
         slots = now.slots(number, link=False)
         assert {name: slot.is_unique for name, slot in slots.items()} == {"a": True, "c": False}
         assert now.slots(number, link=True) == {}
-        assert Vocabulary(reader, 5).slots(number, link=False) == {}
+        assert Vocabulary(reader.at(State(5))).slots(number, link=False) == {}
 
 
 @pytest.mark.parametrize(
