@@ -15,12 +15,7 @@ from threading import Lock
 from typing import Any, Final
 
 from mycel.errors import ConstraintViolation, NotFound
-from mycel.knowledge.limits import (
-    CONTEXT_EVICTED,
-    CONTEXT_NODES,
-    CONTEXT_NODES_MAX,
-    CONTEXTS_MAX,
-)
+from mycel.knowledge.limits import CONTEXT_EVICTED, CONTEXT_NODES, CONTEXT_NODES_MAX, CONTEXTS_MAX
 from mycel.model.names import shorten
 
 _HANDLE_BYTES: Final = 24

@@ -198,11 +198,7 @@ class Knowledge:
         return node
 
     def concepts(
-        self,
-        *,
-        without: Collection[str] = (),
-        limit: int = PAGE_DEFAULT,
-        cursor: str | None = None,
+        self, *, without: Collection[str] = (), limit: int = PAGE_DEFAULT, cursor: str | None = None
     ) -> Page[Node]:
         """The concepts of the workspace by URI, `without` those of some types.
 
@@ -423,8 +419,7 @@ class Knowledge:
         address = self.uri(uri)
         if direction not in _DIRECTIONS:
             raise ConstraintViolation(
-                f"There is no direction {shorten(repr(direction))}.",
-                hint="It is out, in or both.",
+                f"There is no direction {shorten(repr(direction))}.", hint="It is out, in or both."
             )
         if isinstance(relation_types, str):
             relation_types = (relation_types,)

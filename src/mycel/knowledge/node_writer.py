@@ -9,13 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from mycel.engine.missing_concepts import is_placeholder, merge_placeholder
-from mycel.errors import (
-    ConstraintViolation,
-    DuplicateExists,
-    InvalidId,
-    InvalidValueType,
-    NotFound,
-)
+from mycel.errors import ConstraintViolation, DuplicateExists, InvalidId, InvalidValueType, NotFound
 from mycel.knowledge.node_lookup import (
     as_node,
     element_uri,

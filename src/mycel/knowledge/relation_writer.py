@@ -13,14 +13,7 @@ from typing import Final
 
 from mycel.engine.missing_concepts import MISSING, MISSING_ENTITY, SCHEME, is_placeholder
 from mycel.errors import InvalidSyntax, InvalidValueType, NotFound, SelfEdgeError
-from mycel.knowledge.node_lookup import (
-    Found,
-    as_relation,
-    closest,
-    find,
-    find_all,
-    not_found,
-)
+from mycel.knowledge.node_lookup import Found, as_relation, closest, find, find_all, not_found
 from mycel.knowledge.node_values import Direction, Linked, NewRelation, Page, Relation
 from mycel.knowledge.uris import Uri
 from mycel.knowledge.vocabulary import (

@@ -99,14 +99,14 @@ DEFINITIONS: Final[dict[str, dict[str, Any]]] = {
     },
     MISSING: {
         "description": "A placeholder for a concept that relations name and that does not exist"
-        " yet. Adding the concept under its URI replaces the placeholder, and the relations stay.",
+        " yet. Adding the concept under its URI replaces the placeholder, and the relations stay."
     },
 }
 
 SYMBOL_DEFINITION: Final = {
     "description": "A definition in source code: a class, a function, a method, a type, a constant."
     " Its name is the URI of its file followed by its qualified name. Its attributes are kind,"
-    " signature, doc (the beginning of its documentation), line and end_line.",
+    " signature, doc (the beginning of its documentation), line and end_line."
 }
 
 RELATIONS: Final[dict[str, str]] = {
@@ -175,8 +175,7 @@ def check_names(given: object, what: str, owner: str, reserved: Mapping[str, str
     for key in reserved:
         if key in given:
             raise ConstraintViolation(
-                f"{key!r} cannot be one of the {what} of a {owner}.",
-                hint=reserved[key],
+                f"{key!r} cannot be one of the {what} of a {owner}.", hint=reserved[key]
             )
 
 

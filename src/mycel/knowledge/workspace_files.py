@@ -152,6 +152,5 @@ def _content(uri: Uri, data: bytes) -> ResourceContent:
 def _unreadable(uri: Uri, error: Exception) -> DatabaseError:
     said = error.strerror if isinstance(error, OSError) else str(error)
     return DatabaseError(
-        f"The file {shorten(uri.text, 200)} cannot be read: {said}.",
-        hint="Check its permissions.",
+        f"The file {shorten(uri.text, 200)} cannot be read: {said}.", hint="Check its permissions."
     )

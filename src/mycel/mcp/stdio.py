@@ -89,9 +89,7 @@ class _Connection:
         self._lock = anyio.Lock()
 
     @asynccontextmanager
-    async def open(
-        self,
-    ) -> AsyncIterator[tuple[Incoming, Outgoing]]:
+    async def open(self) -> AsyncIterator[tuple[Incoming, Outgoing]]:
         """The two streams that the SDK serves."""
         read, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         outgoing, write = anyio.create_memory_object_stream[SessionMessage](0)

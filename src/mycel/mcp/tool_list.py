@@ -44,11 +44,7 @@ class Tool:
         properties = dict(self.properties)
         if by_handle and self.has_context:
             properties["context_id"] = CONTEXT_ID
-        schema: Schema = {
-            "type": "object",
-            "properties": properties,
-            "additionalProperties": False,
-        }
+        schema: Schema = {"type": "object", "properties": properties, "additionalProperties": False}
         return schema | ({"required": list(self.required)} if self.required else {})
 
     def to_wire(self, *, by_handle: bool = False) -> JsonObject:

@@ -43,10 +43,7 @@ def http_app(
 ) -> Starlette:
     """An application that speaks MCP at `path`. Its lifespan has to run."""
     server = build_server(
-        db,
-        Knowledge(db, workspace=workspace, root=root),
-        contexts=contexts,
-        readonly=readonly,
+        db, Knowledge(db, workspace=workspace, root=root), contexts=contexts, readonly=readonly
     )
     app = server.streamable_http_app(
         streamable_http_path=path,

@@ -60,8 +60,7 @@ def update(call: Call) -> Answer:
     new_uri = arguments.get("new_uri")
     if not changes and new_uri is None:
         raise InvalidSyntax(
-            "There is nothing to change.",
-            hint=f"Pass one of {', '.join((*CHANGES, 'new_uri'))}.",
+            "There is nothing to change.", hint=f"Pass one of {', '.join((*CHANGES, 'new_uri'))}."
         )
     page = TextPage()
     told: tuple[str, ...] = ()

@@ -153,12 +153,7 @@ def wanted_file(namer: Namer, read: FileRead, edges: FileEdges, version: int) ->
     attributes |= external_lists(edges)
     if read.facts is not None and read.facts.note:
         attributes["note"] = read.facts.note
-    stamp = {
-        "size": read.size,
-        "mtime_ns": read.mtime_ns,
-        "hash": read.hash,
-        "version": version,
-    }
+    stamp = {"size": read.size, "mtime_ns": read.mtime_ns, "hash": read.hash, "version": version}
     return Wanted(namer.file(read.path), RESOURCE, attributes, FILE_KEYS, stamp)
 
 

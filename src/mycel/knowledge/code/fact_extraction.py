@@ -10,12 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from mycel.knowledge.code.calls import Calls
-from mycel.knowledge.code.language_rules import (
-    SIGNATURE_CHARS_MAX,
-    Syntax,
-    one_line,
-    short_text,
-)
+from mycel.knowledge.code.language_rules import SIGNATURE_CHARS_MAX, Syntax, one_line, short_text
 from mycel.knowledge.code.scopes import Captures, Scope, in_order, with_scopes
 from mycel.knowledge.code.source_facts import FileFacts, Import, Symbol
 

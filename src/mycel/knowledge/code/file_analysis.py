@@ -194,8 +194,4 @@ def _tools(language: str) -> _Tools | str:
         found: Parser = local.parser
         return found
 
-    return _Tools(
-        syntax,
-        tree_sitter.Query(grammar, syntax.facts + syntax.bindings),
-        parser,
-    )
+    return _Tools(syntax, tree_sitter.Query(grammar, syntax.facts + syntax.bindings), parser)

@@ -47,7 +47,7 @@ _DEFINITION: Final[dict[str, Any]] = {
 }
 _MISSING_DEFINITION: Final[dict[str, Any]] = {
     "description": "A placeholder for an entity that relations name and that does not exist yet. An"
-    " Entity created under this name gets its relations.",
+    " Entity created under this name gets its relations."
 }
 _NO_IDENTIFIER: Final = re.compile(r"[^A-Za-z0-9_]+")
 _ROOM_FOR_A_NUMBER: Final = 12

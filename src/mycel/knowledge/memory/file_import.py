@@ -89,10 +89,7 @@ class Imported:
                 "unchanged": self.entities_unchanged,
                 "observations_added": self.observations_added,
             },
-            "relations": {
-                "created": self.relations_created,
-                "unchanged": self.relations_unchanged,
-            },
+            "relations": {"created": self.relations_created, "unchanged": self.relations_unchanged},
             "skipped": {
                 "count": self.skipped_count,
                 "lines": [each._asdict() for each in self.skipped],
