@@ -13,15 +13,7 @@ from mycel.knowledge.recalled_nodes import RECALL_HITS
 from mycel.knowledge.vocabulary import STAMP
 from mycel.mcp import hints, node_text, source_lines
 from mycel.mcp.kip_tools import CHEAT_SHEET
-from mycel.mcp.results import (
-    Answer,
-    TextPage,
-    add_failures,
-    all_failed,
-    data_within,
-    estimate,
-    size_of,
-)
+from mycel.mcp.results import Answer, TextPage, answer_about, data_within, estimate, size_of
 from mycel.mcp.tool_context import Call, bad_cursor
 from mycel.model.names import shorten
 from mycel.model.values import JsonObject
@@ -171,10 +163,7 @@ def get(call: Call) -> Answer:
                 left = shorten(", ".join(rest), 400)
                 page.close(f"{len(rest)} more do not fit: {left}")
                 break
-    if len(failures) == len(uris):
-        return all_failed(failures)
-    add_failures(failures, page, told)
-    return Answer(str(page), data_within(told))
+    return answer_about(len(uris), failures, page, told)
 
 
 def _callers(call: Call, knowledge: Knowledge, uri: str, page: TextPage, told: JsonObject) -> bool:
@@ -396,8 +385,6 @@ def context(call: Call) -> Answer:
                     (_load if action == "add" else _unload)(knowledge, uri, changed)
                 except MycelError as error:
                     failures[uri] = hints.in_tools(error, readonly=call.state.readonly)
-            if len(failures) == len(uris):
-                return all_failed(failures)
         case "clear":
             changed["removed"] = [each.uri for each in knowledge.context.show().loaded]
             knowledge.context.clear()
@@ -426,8 +413,7 @@ def context(call: Call) -> Answer:
             _list(page, (f"{each.uri}: {each.why}" for each in evicted))
     if not shown.loaded:
         page.close("Nothing is loaded: traverse_graph loads the nodes near a node.")
-    add_failures(failures, page, told)
-    return Answer(str(page), data_within(told))
+    return answer_about(len(uris), failures, page, told)
 
 
 _Changed = dict[str, list[str]]
@@ -531,9 +517,7 @@ def _broken_links(call: Call) -> Answer:
     data: JsonObject = {
         "missing": list(dict.fromkeys(uri for link in found for uri in link.missing))
     }
-    if found.next_cursor is not None:
-        data["next_cursor"] = found.next_cursor
-        page.close(f"There are more: cursor {found.next_cursor}")
+    _add_cursor(found.next_cursor, page, data)
     if not found.items:
         page.close("No relation has a missing end.")
     elif not call.state.readonly:
@@ -548,10 +532,14 @@ def _names(call: Call, kind: str) -> Answer:
     data: JsonObject = {"names": found.value}
     page = TextPage()
     page.add(", ".join(found.value))
-    if found.next_cursor is not None:
-        data["next_cursor"] = found.next_cursor
-        page.close(f"There are more: cursor {found.next_cursor}")
+    _add_cursor(found.next_cursor, page, data)
     return Answer(str(page), data_within(data))
+
+
+def _add_cursor(cursor: str | None, page: TextPage, data: JsonObject) -> None:
+    if cursor is not None:
+        data["next_cursor"] = cursor
+        page.close(f"There are more: cursor {cursor}")
 
 
 def _definition(call: Call, kind: str) -> Answer:

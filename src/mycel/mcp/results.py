@@ -68,8 +68,18 @@ Failures = Mapping[str, MycelError]
 """Errors by the URI as it was passed."""
 
 
-def all_failed(failures: Failures) -> Answer:
-    """The answer to a call that failed for all of its nodes."""
+def answer_about(count: int, failures: Failures, page: TextPage, data: JsonObject) -> Answer:
+    """The answer to a call about a number of nodes, of which some failed; an error if all did."""
+    if failures and len(failures) == count:
+        return _all_failed(failures)
+    if failures:
+        for line in _lines(failures):
+            page.close(line)
+        data["failed"] = _failed(failures)
+    return Answer(str(page), data_within(data))
+
+
+def _all_failed(failures: Failures) -> Answer:
     (uri, first), *others = failures.items()
     told = failure(first)
     if not others:
@@ -79,14 +89,6 @@ def all_failed(failures: Failures) -> Answer:
     for line in (f"{named}: {told.text}", *_lines(dict(others))):
         page.add(line)
     return Answer(str(page), data_within({**(told.data or {}), "failed": _failed(failures)}), True)
-
-
-def add_failures(failures: Failures, page: TextPage, data: JsonObject) -> None:
-    """Add the nodes that failed to the end of an answer."""
-    if failures:
-        for line in _lines(failures):
-            page.close(line)
-        data["failed"] = _failed(failures)
 
 
 def _lines(failures: Failures) -> list[str]:

@@ -36,6 +36,7 @@ from mycel.mcp.results import COMPLETE, Answer, failure
 from mycel.mcp.tool_context import Call, Report, ServerState
 from mycel.mcp.tool_list import Tool, offered
 from mycel.model.names import shorten
+from mycel.model.values import JsonObject
 from mycel.nexus import Nexus
 from mycel.service.file_presence import Presence
 from mycel.service.malloc_trim import Leftovers
@@ -50,6 +51,7 @@ SAME_FOR_MS: Final = 3_600_000
 """The time a client may cache lists that never change while the server runs."""
 
 Context = ServerRequestContext[Any]
+Paging = types.PaginatedRequestParams
 Result = TypeVar("Result")
 
 _log = logging.getLogger(__name__)
@@ -107,27 +109,22 @@ class _Service:
         )
         server.middleware.append(worded)
         add = server.add_request_handler
-        add("tools/list", types.PaginatedRequestParams, self._list_tools)
+        add("tools/list", Paging, self._list_tools)
         add("tools/call", types.CallToolRequestParams, self._call_tool)
-        add("resources/list", types.PaginatedRequestParams, self._list_resources)
-        add("resources/templates/list", types.PaginatedRequestParams, self._list_templates)
+        add("resources/list", Paging, self._list_resources)
+        add("resources/templates/list", Paging, self._list_templates)
         add("resources/read", types.ReadResourceRequestParams, self._read_resource)
-        add("prompts/list", types.PaginatedRequestParams, self._list_prompts)
+        add("prompts/list", Paging, self._list_prompts)
         add("prompts/get", types.GetPromptRequestParams, self._get_prompt)
         return server
 
     # Tools.
 
-    async def _list_tools(
-        self, _context: Context, _params: types.PaginatedRequestParams
-    ) -> dict[str, Any]:
-        return COMPLETE | {
-            "tools": [tool.to_wire(by_handle=self._by_handle) for tool in self._tools.values()]
-        }
+    async def _list_tools(self, _context: Context, _params: Paging) -> JsonObject:
+        tools = [tool.to_wire(by_handle=self._by_handle) for tool in self._tools.values()]
+        return COMPLETE | {"tools": tools}
 
-    async def _call_tool(
-        self, context: Context, params: types.CallToolRequestParams
-    ) -> dict[str, Any]:
+    async def _call_tool(self, context: Context, params: types.CallToolRequestParams) -> JsonObject:
         tool = self._tools.get(params.name)
         if tool is None:
             raise self._unknown(params.name)
@@ -163,31 +160,25 @@ class _Service:
 
     # Resources.
 
-    async def _list_resources(
-        self, _context: Context, params: types.PaginatedRequestParams
-    ) -> dict[str, Any]:
+    async def _list_resources(self, _context: Context, params: Paging) -> JsonObject:
         return COMPLETE | await self._asked(lambda: resources.listed(self._state, params.cursor))
 
-    async def _list_templates(
-        self, _context: Context, _params: types.PaginatedRequestParams
-    ) -> dict[str, Any]:
+    async def _list_templates(self, _context: Context, _params: Paging) -> JsonObject:
         return COMPLETE | {"resourceTemplates": resources.TEMPLATES}
 
     async def _read_resource(
         self, _context: Context, params: types.ReadResourceRequestParams
-    ) -> dict[str, Any]:
+    ) -> JsonObject:
         return COMPLETE | await self._asked(lambda: resources.read(self._state, str(params.uri)))
 
     # Prompts.
 
-    async def _list_prompts(
-        self, _context: Context, _params: types.PaginatedRequestParams
-    ) -> dict[str, Any]:
+    async def _list_prompts(self, _context: Context, _params: Paging) -> JsonObject:
         return COMPLETE | {"prompts": [prompt.to_wire() for prompt in prompts.PROMPTS]}
 
     async def _get_prompt(
         self, _context: Context, params: types.GetPromptRequestParams
-    ) -> dict[str, Any]:
+    ) -> JsonObject:
         try:
             return COMPLETE | prompts.prompt_named(params.name).message(params.arguments)
         except MycelError as error:

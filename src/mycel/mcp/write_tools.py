@@ -8,7 +8,7 @@ from mycel.errors import ConstraintViolation, InvalidSyntax, MycelError, NotFoun
 from mycel.knowledge.node_values import Linked, Written
 from mycel.knowledge.workspace_files import path_of
 from mycel.mcp import hints, node_text
-from mycel.mcp.results import Answer, TextPage, add_failures, all_failed, data_within
+from mycel.mcp.results import Answer, TextPage, answer_about, data_within
 from mycel.mcp.tool_context import Call
 from mycel.model.extras import install_command
 from mycel.model.names import shorten
@@ -141,12 +141,9 @@ def forget(call: Call) -> Answer:
             elif each.result.relations:  # A relation, or a placeholder.
                 page.add(f"{each.uri}: {along} removed.")
             _warn(page, each.result.warnings)
-    if len(failures) == len(uris):
-        return all_failed(failures)
-    add_failures(failures, page, data)
     if removed:
         page.close("History keeps removed nodes: see AS OF in KIP, or `mycel history`.")
-    return Answer(str(page), data_within(data))
+    return answer_about(len(uris), failures, page, data)
 
 
 def bootstrap(call: Call) -> Answer:
