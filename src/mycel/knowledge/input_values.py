@@ -18,11 +18,7 @@ _REQUIRED: Final = ("uri", "source", "relation", "target")
 
 
 def uri_list(uris: Iterable[str]) -> list[str]:
-    """The URIs of a call.
-
-    Raises:
-        InvalidValueType, ConstraintViolation: they are no list, or too many.
-    """
+    """The URIs of a call."""
     if isinstance(uris, str | Mapping) or not isinstance(uris, Iterable):
         raise InvalidValueType(
             f"A list of URIs is needed, not {kind_of(uris)}.", hint="Put a single one into a list."

@@ -63,12 +63,7 @@ def find(reader: Reader, uri: Uri) -> Found | None:
 
 
 def node_at(reader: Reader, uri: Uri) -> Concept:
-    """The concept that a URI names.
-
-    Raises:
-        NotFound: there is none, or only a placeholder.
-        InvalidId: it names a relation.
-    """
+    """The concept that a URI names."""
     found = find(reader, uri)
     if found is not None and not ids.is_concept(found.number):
         raise InvalidId(
@@ -187,11 +182,7 @@ def _current_uri(reader: Reader, uri: Uri, id_: str) -> str | None:
 def concepts_page(
     reader: Reader, workspace: str, limit: int, cursor: str | None, without: Collection[str]
 ) -> Page[Node]:
-    """Concepts of a workspace by URI, `without` some types, after the cursor.
-
-    Raises:
-        ConstraintViolation: the cursor is invalid.
-    """
+    """Concepts of a workspace by URI, `without` some types, after the cursor."""
     root = f"concept://{workspace}"
     if cursor is not None and not f"{cursor}/".startswith(f"{root}/"):
         raise ConstraintViolation(

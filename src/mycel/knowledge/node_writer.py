@@ -61,11 +61,7 @@ class _Draft(NamedTuple):
 def put_nodes(
     tx: Transaction, drafts: Sequence[NewNode], uris: Sequence[Uri], *, merge: bool
 ) -> tuple[list[Written], list[str]]:
-    """Add new nodes, and merge values into those that exist. Returns results and warnings.
-
-    Raises:
-        DuplicateExists: without `merge`, a node exists with other values.
-    """
+    """Add new nodes, and merge values into those that exist. Returns results and warnings."""
     read = [_read(draft, uri) for draft, uri in zip(drafts, uris, strict=True)]
     told: list[str] = []
     found = find_all(tx.reader, uris)
@@ -182,12 +178,7 @@ class Changes(NamedTuple):
 
 
 def update_node(tx: Transaction, uri: Uri, changes: Changes) -> tuple[Written, list[str]]:
-    """Change a node that exists.
-
-    Raises:
-        NotFound: there is none.
-        VersionConflict: its version is not the expected one.
-    """
+    """Change a node that exists."""
     before = node_at(tx.reader, uri)
     told: list[str] = []
     content = changes.content
@@ -244,13 +235,7 @@ def _appended(content: str | None, more: str) -> str | None:
 
 
 def move_node(tx: Transaction, uri: Uri, new: Uri, *, subtree: bool) -> Written:
-    """Give a node another URI, and with `subtree` all nodes below it. Relations stay.
-
-    Raises:
-        NotFound: there is no such node.
-        DuplicateExists: a node exists under a new URI.
-        ConstraintViolation: a concept would become a resource, or a subtree part of itself.
-    """
+    """Give a node another URI, and with `subtree` all nodes below it. Relations stay."""
     reader = tx.reader
     _check_way(uri, new, subtree=subtree)
     moving = _moving(reader, uri, new, subtree=subtree)
@@ -343,9 +328,6 @@ def delete_node(tx: Transaction, uri: Uri, *, reason: str) -> tuple[Removed, str
     """Remove a node with all its relations; a node removed before is no error.
 
     Returns the result, and the URI of the node.
-
-    Raises:
-        NotFound: there never was such a node.
     """
     reader = tx.reader
     found = find(reader, uri)

@@ -131,11 +131,7 @@ def remove_relation(tx: Transaction, ends: Ends, relation: str, reason: str) -> 
 
 
 def set_weight(tx: Transaction, ends: Ends, relation: str, weight: float) -> Linked:
-    """Set the weight of a relation that exists.
-
-    Raises:
-        NotFound: there is none.
-    """
+    """Set the weight of a relation that exists."""
     source, target = (end.text for end in ends)
     link = _stored(tx, ends, relation)
     if link is None:
@@ -160,9 +156,6 @@ def require_ends(tx: Transaction, uris: Sequence[Uri]) -> tuple[dict[str, Found]
     """The elements at the ends of relations; missing ones are created.
 
     Returns them by URI, and a warning for each missing concept.
-
-    Raises:
-        NotFound: a `kip:` URI names no element.
     """
     reader = tx.reader
     by_text = {uri.text: uri for uri in uris}

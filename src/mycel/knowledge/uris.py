@@ -144,9 +144,6 @@ def build(scheme: Kind, workspace: str, path: str) -> Uri:
 
     >>> build("file", "shop", "docs/50% off?.md").text
     'file://shop/docs/50%25%20off%3F.md'
-
-    Raises:
-        InvalidId: the path leads out of the workspace.
     """
     if len(path) > NAME_BYTES_MAX:
         raise ConstraintViolation(
@@ -165,11 +162,7 @@ def build(scheme: Kind, workspace: str, path: str) -> Uri:
 
 
 def kip_identity(uri: Uri) -> tuple[str, str] | str:
-    """The type and name in a `kip:` URI, or the id.
-
-    Raises:
-        InvalidId: it names nothing.
-    """
+    """The type and name in a `kip:` URI, or the id."""
     rest = uri.text[len(KIP) + 1 :]
     if rest.startswith(("P:", "C:")):
         return rest

@@ -162,12 +162,7 @@ def require_code_vocabulary(tx: Transaction) -> None:
 
 
 def check_names(given: object, what: str, owner: str, reserved: Mapping[str, str]) -> None:
-    """Refuse properties or metadata with a reserved name.
-
-    Raises:
-        ConstraintViolation: there is one.
-        InvalidValueType: they are no object.
-    """
+    """Refuse properties or metadata with a reserved name."""
     if given is None:
         return
     if not isinstance(given, Mapping):

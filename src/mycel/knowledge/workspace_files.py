@@ -52,11 +52,7 @@ def below(root: Path, text: str) -> str | None:
 
 
 def path_of(uri: Uri, root: Path) -> Path:
-    """The path of the file of a URI, symbolic links resolved.
-
-    Raises:
-        ConstraintViolation: it is outside of the root.
-    """
+    """The path of the file of a URI, symbolic links resolved."""
     inside = Path(os.path.realpath(root))
     path = Path(os.path.realpath(inside.joinpath(*uri.path.split("/"))))
     if not path.is_relative_to(inside):

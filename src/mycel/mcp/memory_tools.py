@@ -357,11 +357,7 @@ _RESOURCE: Final = {
 
 
 def call(memory: EntityGraph, tool: MemoryTool, given: Mapping[str, Any]) -> JsonObject:
-    """Run a tool.
-
-    Raises:
-        MycelError: an argument is wrong, or the tool failed.
-    """
+    """Run a tool."""
     known = _known(tool.takes, given)
     reply = tool.run(memory, arguments.check(tool.name, tool.takes, known, exact=True))
     texts = [reply.text] if reply.remark is None else [reply.text, reply.remark]

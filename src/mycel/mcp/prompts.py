@@ -68,11 +68,7 @@ class Prompt:
         }
 
     def message(self, given: Mapping[str, str] | None) -> JsonObject:
-        """The prompt with its arguments.
-
-        Raises:
-            InvalidSyntax: one is missing or unknown.
-        """
+        """The prompt with its arguments."""
         values = {key: value.strip() for key, value in (given or {}).items()}
         for key in values:
             if key not in self.arguments:
@@ -171,11 +167,7 @@ PROMPTS: Final = (
 
 
 def prompt_named(name: str) -> Prompt:
-    """A prompt by its name.
-
-    Raises:
-        InvalidSyntax: there is none.
-    """
+    """A prompt by its name."""
     for prompt in PROMPTS:
         if prompt.name == name:
             return prompt

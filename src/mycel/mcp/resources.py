@@ -39,11 +39,7 @@ TEMPLATES: Final[list[JsonObject]] = [
 
 
 def listed(state: ServerState, cursor: str | None) -> JsonObject:
-    """A page of the concepts of the workspace, and the cursor of the next.
-
-    Raises:
-        ConstraintViolation: the cursor is invalid.
-    """
+    """A page of the concepts of the workspace, and the cursor of the next."""
     number, inner = _read_cursor(cursor)
     found = state.knowledge.concepts(without=UNLISTED, limit=PAGE, cursor=inner)
     told: JsonObject = {

@@ -62,11 +62,7 @@ class Sources:
         self._files: dict[str, list[str]] = {}
 
     def lines(self, file: str) -> list[str]:
-        """The lines of a file.
-
-        Raises:
-            NotFound, ConstraintViolation, ResourceExhausted: it cannot be read.
-        """
+        """The lines of a file."""
         if file not in self._files:
             self._files[file] = (self._knowledge.read_resource(file).text or "").splitlines()
         return self._files[file]
@@ -121,11 +117,7 @@ def _without_prose(lines: list[str]) -> list[str]:
 
 
 def symbols_named(knowledge: Knowledge, name: str) -> list[Node]:
-    """The symbol with a URI, or the symbols with a name: `save`, `Cart.save`, `shop.cart.save`.
-
-    Raises:
-        NotFound: there is none.
-    """
+    """The symbol with a URI, or the symbols with a name: `save`, `Cart.save`, `shop.cart.save`."""
     try:
         return [knowledge.get(name)]
     except NotFound as error:

@@ -42,11 +42,7 @@ class Call(NamedTuple):
         return self.arguments.get("detail") == "detailed"
 
     def knowledge(self) -> Knowledge:
-        """The knowledge, with the context of the call.
-
-        Raises:
-            NotFound: there is no such context.
-        """
+        """The knowledge, with the context of the call."""
         handle = self.arguments.get("context_id")
         if self.state.contexts is None or handle is None:
             return self.state.knowledge
@@ -61,12 +57,7 @@ class Call(NamedTuple):
         return self.state.knowledge.with_context(contexts.get(handle)), {"context_id": handle}
 
     def uris(self) -> list[str]:
-        """The URIs of the call, each once.
-
-        Raises:
-            InvalidSyntax: there are none.
-            ResourceExhausted: there are too many.
-        """
+        """The URIs of the call, each once."""
         found = list(dict.fromkeys(self.arguments.get("uris", ())))
         if len(found) > URIS_MAX:
             raise ResourceExhausted(
@@ -80,11 +71,7 @@ class Call(NamedTuple):
         return found
 
     def number_in(self, prefix: str) -> int | None:
-        """The number in a cursor such as `content:4000`; None for a cursor of another part.
-
-        Raises:
-            ConstraintViolation: it is invalid.
-        """
+        """The number in a cursor such as `content:4000`; None for a cursor of another part."""
         cursor = self.arguments.get("cursor")
         if cursor is None or not cursor.startswith(f"{prefix}:"):
             return None
