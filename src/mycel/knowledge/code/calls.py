@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from mycel.knowledge.code.language_rules import Syntax, short_text
-from mycel.knowledge.code.scopes import Captures, Lines, Scope, in_order, with_scopes
+from mycel.knowledge.code.scopes import Captures, Scope, in_order, with_scopes
 from mycel.knowledge.code.source_facts import LITERAL, RESULT, UNKNOWN, Call, Import
 
 _PARTS_MAX: Final = 8
@@ -58,8 +58,7 @@ class Calls:
             for start, name in syntax.typed(node, source)
         }
         functions: dict[int, Scope] = {}
-        nodes = ((*node.byte_range, node) for node in in_order(self._captures, "bound"))
-        for (start, _, node), scope in with_scopes(nodes, self._scopes):
+        for node, scope in with_scopes(in_order(self._captures, "bound"), self._scopes):
             outer = scope.outer_function if scope is not None else None
             is_definition = scope is not None and scope.parent is None and scope.kind in _VARIABLES
             if outer is None and scope is not None and not is_definition:
@@ -67,7 +66,7 @@ class Calls:
             bound = self._bound.setdefault(id(outer) if outer is not None else 0, {})
             if outer is not None:
                 functions[id(outer)] = outer
-            name, of = short_text(node, source), types.get(start, "")
+            name, of = short_text(node, source), types.get(node.start_byte, "")
             bound[name] = of if bound.get(name, of) == of else ""
         for key, bound in self._bound.items():
             function = functions.get(key)
@@ -90,24 +89,19 @@ class Calls:
     def read(self) -> tuple[Call, ...]:
         """The calls in the order of the text, each once for a caller."""
         syntax, source = self._syntax, self._source
-        lines = Lines(source, 1)
         found: dict[tuple[str | None, tuple[str, ...]], int] = {}
-        nodes = ((*node.byte_range, node) for node in in_order(self._captures, "call", "new"))
-        for (start, _, node), scope in with_scopes(nodes, self._scopes):
+        for node, scope in with_scopes(in_order(self._captures, "call", "new"), self._scopes):
             parts = syntax.callee(node, source)
             callee = self._callee(parts, scope) if parts else ()
             if callee:
                 # Code directly in a class runs with the file.
-                key = (_caller(scope), callee)
-                if key not in found:
-                    found[key] = lines.at(start)
+                found.setdefault((_caller(scope), callee), node.start_point[0] + 1)
         return tuple(Call(caller, parts, line) for (caller, parts), line in found.items())
 
     def fields(self) -> tuple[tuple[str, str], ...]:
         """The fields of classes by their qualified names, with their types."""
         found: Types = {}
-        nodes = ((*node.byte_range, node) for node in in_order(self._captures, "field"))
-        for (_, _, node), scope in with_scopes(nodes, self._scopes):
+        for node, scope in with_scopes(in_order(self._captures, "field"), self._scopes):
             owner = _class_around(scope)
             outer = scope.outer_function if scope is not None else None
             for name, of in self._syntax.fields(node, self._source) if owner else ():

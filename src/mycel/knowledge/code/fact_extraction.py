@@ -159,8 +159,7 @@ def _imports(
     syntax: Syntax, source: bytes, scopes: list[Scope], captures: Captures
 ) -> tuple[Import, ...]:
     found: list[Import] = []
-    nodes = ((node.start_byte, node) for node in in_order(captures, "import"))
-    for (_, node), scope in with_scopes(nodes, scopes):
+    for node, scope in with_scopes(in_order(captures, "import"), scopes):
         line, inside = node.start_point[0] + 1, _import_scope(scope)
         found += [
             Import(i.module, i.names, line, i.level, i.alias, inside, i.form)

@@ -8,13 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 Captures = Mapping[str, list["Node"]]
-PlaceT = TypeVar("PlaceT", bound=tuple[int, Any] | tuple[int, int, Any])
 
 CLASS_KINDS: Final = frozenset({"class", "interface", "struct", "enum", "trait", "record", "impl"})
 _RANGE: Final = attrgetter("byte_range")
@@ -40,28 +39,12 @@ class Scope:
         return self.kind in CLASS_KINDS
 
 
-class Lines:
-    """Line numbers of offsets that are asked for in ascending order."""
-
-    def __init__(self, text: bytes, first: int) -> None:
-        self._text = text
-        self._line = first
-        self._counted = 0
-
-    def at(self, place: int) -> int:
-        self._line += self._text.count(b"\n", self._counted, place)
-        self._counted = place
-        return self._line
-
-
-def with_scopes(
-    places: Iterable[PlaceT], scopes: list[Scope]
-) -> Iterator[tuple[PlaceT, Scope | None]]:
-    """Each place with the innermost definition around it; both are in the order of the text."""
+def with_scopes(nodes: Iterable[Node], scopes: list[Scope]) -> Iterator[tuple[Node, Scope | None]]:
+    """Each node with the innermost definition around it; both are in the order of the text."""
     stack: list[Scope] = []
     next_scope = 0
-    for place in places:
-        start = place[0]
+    for node in nodes:
+        start = node.start_byte
         while next_scope < len(scopes) and scopes[next_scope].start <= start:
             scope = scopes[next_scope]
             next_scope += 1
@@ -70,7 +53,7 @@ def with_scopes(
             stack.append(scope)
         while stack and stack[-1].end <= start:
             stack.pop()
-        yield place, stack[-1] if stack else None
+        yield node, stack[-1] if stack else None
 
 
 def in_order(captures: Captures, *names: str) -> list[Node]:
