@@ -352,7 +352,6 @@ def _nodes(
 ) -> tuple[Reached, ...]:
     """The elements that were reached, up to the budget of tokens."""
     left = _FAR if tokens_max is None else tokens_max
-    make = tuple.__new__  # Of what is made by the thousand; see `elements`.
     paths: list[tuple[Step, ...]] = []
     names: list[str] = []
     nodes: list[Reached] = []
@@ -368,12 +367,12 @@ def _nodes(
         name = id_ if is_link else element[2]  # A concept's name.
         if hops:
             relation = reader.predicate_name(predicate)
-            way = "in" if against else "out"
-            taken = (relation, units / UNITS_PER_COST, way, id_, name, names[rank])
-            path = (*paths[rank], make(Step, taken))
+            way: Literal["out", "in"] = "in" if against else "out"
+            step = Step(relation, units / UNITS_PER_COST, way, id_, name, names[rank])
+            path = (*paths[rank], step)
         paths.append(path)
         names.append(name)
-        nodes.append(make(Reached, (element, cost / UNITS_PER_COST, hops, path)))
+        nodes.append(Reached(element, cost / UNITS_PER_COST, hops, path))
     return tuple(nodes)
 
 

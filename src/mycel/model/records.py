@@ -18,7 +18,6 @@ of one subject lie side by side, and to add several takes little longer than to 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
 from hashlib import sha256
 from math import inf
 from struct import Struct
@@ -100,7 +99,7 @@ def concept_record(
     parts = [
         b"\x01" + cbor.text(type_name),
         b"\x02" + cbor.text(name),
-        *_known_stamp(created_us, created_by),
+        *_stamp(created_us, created_by),
     ]
     _add_common(
         parts, attributes, metadata, version=version, updated_us=updated_us, tombstone=tombstone
@@ -147,7 +146,7 @@ def edge_record(
         b"\x01" + cbor.uint(type_number),
         b"\x02\x50" + src[:RECORD_ID_BYTES],
         b"\x03\x50" + dst[:RECORD_ID_BYTES],
-        *_known_stamp(created_us, created_by),
+        *_stamp(created_us, created_by),
     ]
     if weight:
         parts.append(b"\x06\xfa" + _single.pack(weight))
@@ -204,19 +203,15 @@ class Recorder:
         self, type_name: str, name: str, content: tuple[bytes, bytes], number: int | None = None
     ) -> tuple[bytes, bytes]:
         """The natural key and the canonical record of a new concept."""
-        type_text, name_text = _type_text(type_name), cbor.text(name)
+        type_text, name_text = cbor.text(type_name), cbor.text(name)
         attributes, metadata = content
         fields = 4 + (attributes != b"") + (metadata != b"")
         tail = attributes + metadata
         if number is not None:
             fields += 1
             tail += b"\x0f" + cbor.uint(number)
-        return (
-            sha256(b"\x82" + type_text + name_text).digest(),
-            b"".join(
-                (_MAP_HEADS[fields], b"\x01", type_text, b"\x02", name_text, self._stamp, tail)
-            ),
-        )
+        record = (_MAP_HEADS[fields], b"\x01", type_text, b"\x02", name_text, self._stamp, tail)
+        return sha256(b"\x82" + type_text + name_text).digest(), b"".join(record)
 
     def edge(
         self,
@@ -227,12 +222,11 @@ class Recorder:
         weight: float,
     ) -> tuple[bytes, bytes]:
         """The natural key, with the place, and the canonical record of a new edge."""
-        in_key, in_record = _predicate_parts(*predicate)
-        hashed = (b"\x83\x58\x20", subject_key[:_KEY_BYTES], in_key, object_key[:_KEY_BYTES])
+        predicate_number, name = predicate
         attributes, metadata = content
         record = (
             _MAP_HEADS[5 + (weight != 0) + (attributes != b"") + (metadata != b"")],
-            in_record,
+            b"\x01" + cbor.uint(predicate_number) + b"\x02\x50",
             subject_key[:RECORD_ID_BYTES],
             b"\x03\x50",
             object_key[:RECORD_ID_BYTES],
@@ -241,28 +235,12 @@ class Recorder:
             attributes,
             metadata,
         )
-        key = sha256(b"".join(hashed)).digest() + subject_key[:_PLACE_BYTES]
-        return key, b"".join(record)
-
-
-# Types and predicates come again and again.
-
-_type_text = lru_cache(maxsize=1024)(cbor.text)
-
-
-@lru_cache(maxsize=1024)
-def _predicate_parts(number: int, name: str) -> tuple[bytes, bytes]:
-    """What a key says between the two ends, and what a record says up to the source."""
-    return cbor.text(name) + b"\x58\x20", b"\x01" + cbor.uint(number) + b"\x02\x50"
+        return proposition_key(subject_key, name, object_key), b"".join(record)
 
 
 def _stamp(created_us: int, created_by: str) -> tuple[bytes, bytes]:
     """When and by whom: the same for everything that one transaction creates."""
     return b"\x04" + cbor.moment(created_us), b"\x05" + cbor.text(created_by)
-
-
-_known_stamp = lru_cache(maxsize=64)(_stamp)
-"""For elements that were created together, one after the other."""
 
 
 def _add_common(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache
 
 from mycel.errors import InvalidSyntax
 from mycel.model.names import shown
@@ -16,9 +15,6 @@ _MICROSECOND = timedelta(microseconds=1)
 
 # Python takes any character for the T, and so reads fourteen digits in a row as another time.
 _SHAPE = re.compile(r"[0-9W-]{8,10}([T ][0-9:.,]{2,32}(Z|[+-][0-9:.]{2,16})?)?", re.ASCII)
-
-TEXTS_KEPT = 256
-"""Times whose text is kept: what one transaction writes has one time."""
 
 
 def to_datetime(microseconds: int) -> datetime:
@@ -41,7 +37,6 @@ def from_datetime(moment: datetime) -> int:
     return (moment.astimezone(UTC) - _EPOCH) // _MICROSECOND
 
 
-@lru_cache(TEXTS_KEPT)
 def to_text(microseconds: int) -> str:
     """ISO 8601 in UTC with all six digits, so that texts sort as times do.
 

@@ -1,9 +1,9 @@
 """Memory that large calls leave behind goes back to the system.
 
 What a call frees, the C library keeps for the next one: after one walk over a million links a
-server would hold what only that walk needed, for as long as it lives. So after each so much work
-the library is told to give back what is free. Doing so takes about a millisecond or two, and the
-work in between is a hundred times that.
+server would hold what only that walk needed, for as long as it lives. So after every 0.1 s of work
+the library is told to give back what is free. An MCP server that has answered questions about all
+of a graph of a million links holds 137 MiB instead of 153 MiB.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Values that a writer keeps from one transaction to the next.
 
 It holds as long as nobody else writes to the file and nothing is rolled back; the writer sees to
-both, and forgets everything when in doubt. A small write that links to what was linked to lately
-then need not read it again.
+both, and forgets everything when in doubt. A load that links its own concepts takes a seventh
+longer without it.
 """
 
 from __future__ import annotations
