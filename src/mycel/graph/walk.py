@@ -35,6 +35,8 @@ ENDS_FIRST: Final = 16
 ENDS_AT_ONCE: Final = 1024
 """Elements whose links are read by one statement: the first of each hop, and at most."""
 
+FEW_LINKS: Final = 64
+"""Up to here the elements of a single hop are read with its links, in one statement."""
 ELEMENTS_AT_ONCE: Final = 4096
 """Elements that are read by one statement, at most."""
 
@@ -176,6 +178,16 @@ def find(
     number = reader.number(start)
     memories: list[Memory] = []
     distances: list[int] = []
+    if _is_one_step(reader, follow):
+        predicate = None if predicates is None else predicates[0]
+        near = reader.neighbour_elements(number, _directions(follow)[0], predicate, FEW_LINKS)
+        if len(near) < FEW_LINKS:
+            found = {each.number: each for each in near if _is_wanted(each, wanted)}
+            if not near and reader.element(number) is None:
+                raise missing(start)
+            memories = [Memory(each, form) for each in found.values()][:limit]
+            more = len(found) > limit
+            return FindResult(tuple(memories), (1,) * len(memories), more=more)
     with closing(_walk(reader, number, follow, predicates)) as walk:
         # One more than the limit, if there is one, tells whether there are more.
         for size in _sizes(limit + 1, ELEMENTS_AT_ONCE):
@@ -214,8 +226,7 @@ def _walk(
     reader: Reader, start: int, follow: Follow, predicates: Sequence[int] | None
 ) -> Generator[tuple[int, int]]:
     """Elements in the order in which they are reached, with their hops."""
-    directions: Sequence[Literal["out", "in"]]
-    directions = ("out", "in") if follow.direction == "both" else (follow.direction,)
+    directions = _directions(follow)
     seen = {start}
     frontier = [start]
     for hops in range(1, follow.max_hops + 1):
@@ -231,6 +242,21 @@ def _walk(
                     if hops >= follow.min_hops:
                         yield other, hops
         frontier = reached
+
+
+def _is_one_step(reader: Reader, follow: Follow) -> bool:
+    """True for one hop along or against links of one predicate, or of all, in the live state."""
+    return (
+        follow.max_hops == 1
+        and follow.direction != "both"
+        and (follow.types is None or len(set(follow.types)) == 1)
+        and not follow.include_tombstoned
+        and reader.state.is_live
+    )
+
+
+def _directions(follow: Follow) -> Sequence[Literal["out", "in"]]:
+    return ("out", "in") if follow.direction == "both" else (follow.direction,)
 
 
 def _sizes(first: int, most: int) -> Iterator[int]:

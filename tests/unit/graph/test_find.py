@@ -498,3 +498,30 @@ def test_another_form_is_refused(db: mycel.Nexus, form: Any) -> None:
     made = chain(db, 2)
     with pytest.raises(MycelError):
         db.find(made[0], form=form)
+
+
+def test_one_hop_over_few_links_finds_what_the_walk_finds(
+    db: mycel.Nexus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with db.transaction() as tx:
+        tx.define_type(FACT)
+        tx.define_predicate("references")
+        tx.define_predicate("mentions")
+        a, b, c, d = (tx.put_concept(FACT, f"step {name}") for name in "abcd")
+        link = tx.put_proposition(a, "references", b)
+        tx.put_proposition(a, "references", c)
+        tx.put_proposition(a, "mentions", c)
+        tx.put_proposition(a, "references", link2 := tx.put_proposition(c, "references", d))
+        tx.put_proposition(d, "mentions", link)
+    asked = [
+        (start, mycel.Follow(types=types, direction=direction), wanted, limit)
+        for start in (a, b, c, d, link, link2)
+        for types in (None, ["references"], ["references", "mentions"])
+        for direction in ("out", "in", "both")
+        for wanted in (None, [FACT])
+        for limit in (1, 2, 100)
+    ]
+    found = [db.find(each[0], each[1], types=each[2], limit=each[3]) for each in asked]
+    monkeypatch.setattr(walk, "FEW_LINKS", 0)
+    assert [db.find(each[0], each[1], types=each[2], limit=each[3]) for each in asked] == found
+    assert any(each.more for each in found)

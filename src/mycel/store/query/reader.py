@@ -390,6 +390,26 @@ class Reader:
         found.sort()  # Usually they come in this order, which makes it quick; no promise is made.
         return (other for _, _, other in found)
 
+    def neighbour_elements(
+        self, end: int, direction: Direction, predicate: int | None, limit: int
+    ) -> list[Element]:
+        """The live elements at the other ends of the first live links at an element.
+
+        They come in the order of `neighbours`, one for each link, in one statement: that takes half
+        the time where links are few. An index has this order for one direction and predicate.
+        """
+        near, far = _ENDS[direction]
+        predicates = () if predicate is None else (predicate,)
+        rows: list[Row] = self.execute(
+            f"SELECT {_CONCEPT}{_NO_TOMBSTONE}, other FROM (SELECT predicate AS hop, {far} AS other"
+            f" FROM proposition WHERE {_adjacency(near, '?1', predicates or None)})"
+            f" LEFT JOIN concept ON id = other ORDER BY hop, other LIMIT {limit}",
+            (end, *predicates),
+        ).fetchall()
+        links = self.elements([row[-1] for row in rows if row[-1] & 1])
+        concepts = self._as_concepts([row[:-1] for row in rows if not row[-1] & 1])
+        return [links[row[-1]] if row[-1] & 1 else next(concepts) for row in rows]
+
     def touching(self, number: int) -> list[int]:
         """The live links that leave or reach an element, by number."""
         rows = self.execute(
