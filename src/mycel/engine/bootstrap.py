@@ -66,7 +66,7 @@ def apply(tx: Transaction, names: Iterable[str] = (CORE,)) -> Applied:
     for name in NAMES:
         if name in wanted:
             for step in _steps(name):
-                run.take(step)
+                run.concept(step) if isinstance(step, _Concept) else run.link(step)
     return Applied(run.created, run.filled, run.linked)
 
 
@@ -87,13 +87,7 @@ class _Run:
         self._ids: dict[Identity, str] = {}
         self.created = self.filled = self.linked = 0
 
-    def take(self, step: _Concept | _Link) -> None:
-        if isinstance(step, _Concept):
-            self._concept(step)
-        else:
-            self._link(step)
-
-    def _concept(self, step: _Concept) -> None:
+    def concept(self, step: _Concept) -> None:
         found = self._tx.get_concept(*step.identity)
         if found is None:
             self._ids[step.identity] = self._tx.put_concept(
@@ -109,7 +103,7 @@ class _Run:
             self._tx.update(found.id, attributes=lacking, metadata=metadata)
             self.filled += 1
 
-    def _link(self, step: _Link) -> None:
+    def link(self, step: _Link) -> None:
         subject, object_ = self._id(step.subject), self._id(step.object)
         if self._tx.get_edge(subject, step.predicate, object_) is None:
             self._tx.add_edge(subject, step.predicate, object_, metadata=step.metadata)

@@ -64,8 +64,7 @@ class _Adviser:
         self._reader: Final = reader
         self._values: Final = values
         self._looks = 0
-        self._types: dict[str, ConceptDefinition | None] = {}
-        self._predicates: dict[str, PredicateDefinition | None] = {}
+        self._definitions: dict[tuple[int, str], Mapping[str, Any] | None] = {}
 
     def block(self, block: ast.Block) -> Iterator[str]:
         types = dict(self._said(block))
@@ -240,10 +239,8 @@ class _Adviser:
     # Definitions.
 
     def _type(self, name: str) -> ConceptDefinition | None:
-        if name not in self._types:
-            attributes = self._defined(CONCEPT_TYPE_NUMBER, name)
-            self._types[name] = None if attributes is None else concept_definition(name, attributes)
-        return self._types[name]
+        attributes = self._defined(CONCEPT_TYPE_NUMBER, name)
+        return None if attributes is None else concept_definition(name, attributes)
 
     def _predicate(self, predicate: ast.Predicate) -> PredicateDefinition | None:
         """The definition of a single predicate that at least one link has to have."""
@@ -252,16 +249,14 @@ class _Adviser:
         if not isinstance(predicate, ast.Literal | ast.Placeholder):
             return None
         name = self._values.text(predicate, "predicate")
-        if name not in self._predicates:
-            attributes = self._defined(PROPOSITION_TYPE_NUMBER, name)
-            self._predicates[name] = (
-                None if attributes is None else predicate_definition(name, attributes)
-            )
-        return self._predicates[name]
+        attributes = self._defined(PROPOSITION_TYPE_NUMBER, name)
+        return None if attributes is None else predicate_definition(name, attributes)
 
     def _defined(self, meta: int, name: str) -> Mapping[str, Any] | None:
-        found = self._reader.concept_named(meta, name) if self._may_look() else None
-        return None if found is None else found.attributes
+        if (meta, name) not in self._definitions:
+            found = self._reader.concept_named(meta, name) if self._may_look() else None
+            self._definitions[meta, name] = None if found is None else found.attributes
+        return self._definitions[meta, name]
 
     def _may_look(self) -> bool:
         self._looks += 1

@@ -7,7 +7,14 @@ from typing import Any
 from mycel.kip import ast, foreign_idioms, values
 from mycel.kip.foreign_words import KEYWORDS
 from mycel.kip.lexer import Tokens
-from mycel.kip.syntax_errors import expect, fail, misplaced, too_deep, unexpected
+from mycel.kip.syntax_errors import (
+    expect,
+    fail,
+    misplaced,
+    separated,
+    too_deep,
+    unexpected,
+)
 from mycel.kip.where import limit, where
 from mycel.model.limits import NESTING_DEPTH_MAX
 from mycel.model.names import shorten
@@ -188,10 +195,7 @@ def _arithmetic(tokens: Tokens, depth: int) -> ast.Arithmetic:
     arity = _ARITY[function]
     tokens.at = first + 1
     expect(tokens, "(")
-    arguments = [_argument(tokens, depth)]
-    while texts[tokens.at] == ",":
-        tokens.at += 1
-        arguments.append(_argument(tokens, depth))
+    arguments = separated(tokens, ",", lambda tokens: _argument(tokens, depth))
     if texts[tokens.at] != ")":
         raise unexpected(tokens, ",", ")")
     tokens.at += 1
@@ -203,7 +207,7 @@ def _arithmetic(tokens: Tokens, depth: int) -> ast.Arithmetic:
             at=first,
             length=tokens.at - first,
         )
-    return ast.Arithmetic(function, tuple(arguments), tokens.span(first))
+    return ast.Arithmetic(function, arguments, tokens.span(first))
 
 
 def _argument(tokens: Tokens, depth: int) -> ast.Arithmetic | ast.Path | ast.Number:

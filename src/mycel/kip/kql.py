@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mycel.kip import ast, foreign_idioms, values
 from mycel.kip.lexer import Tokens
-from mycel.kip.syntax_errors import expect, fail, unexpected
+from mycel.kip.syntax_errors import expect, fail, separated, unexpected
 from mycel.kip.where import cursor, limit, where
 
 AGGREGATES = frozenset({"COUNT", "SUM", "AVG", "MIN", "MAX"})
@@ -42,14 +42,11 @@ def _expressions(tokens: Tokens) -> tuple[ast.Expression, ...]:
     tokens.at += 1
     if texts[tokens.at] == ")":
         raise fail(tokens, "FIND asks for nothing.", "Name at least one variable: FIND(?x).")
-    found = [expression(tokens)]
-    while texts[tokens.at] == ",":
-        tokens.at += 1
-        found.append(expression(tokens))
+    found = separated(tokens, ",", expression)
     if texts[tokens.at] != ")":
         raise unexpected(tokens, ",", ")")
     tokens.at += 1
-    return tuple(found)
+    return found
 
 
 def expression(tokens: Tokens) -> ast.Expression:
@@ -113,14 +110,9 @@ def as_of(tokens: Tokens) -> ast.Literal | ast.Placeholder | None:
 
 
 def _order_by(tokens: Tokens) -> tuple[ast.OrderKey, ...]:
-    texts = tokens.tokens
     tokens.at += 1
     expect(tokens, "BY", hint="Sort with ORDER BY ?x.name, ?y.name DESC.")
-    keys = [_order_key(tokens)]
-    while texts[tokens.at] == ",":
-        tokens.at += 1
-        keys.append(_order_key(tokens))
-    return tuple(keys)
+    return separated(tokens, ",", _order_key)
 
 
 def _order_key(tokens: Tokens) -> ast.OrderKey:

@@ -9,7 +9,7 @@ from mycel.kip import ast, foreign_idioms, values
 from mycel.kip.kql import as_of
 from mycel.kip.lexer import Tokens
 from mycel.kip.patterns import link, matcher
-from mycel.kip.syntax_errors import expect, fail, unexpected
+from mycel.kip.syntax_errors import expect, fail, separated, unexpected
 from mycel.kip.where import cursor, limit, where
 from mycel.model.names import shorten
 
@@ -195,10 +195,7 @@ def _traverse_option(tokens: Tokens, option: str) -> Any:
 
 
 def _along(tokens: Tokens) -> tuple[ast.Text, ...]:
-    names = [values.text(tokens, "a predicate")]
-    while tokens.tokens[tokens.at] == "|":
-        tokens.at += 1
-        names.append(values.text(tokens, "a predicate"))
+    names = separated(tokens, "|", lambda tokens: values.text(tokens, "a predicate"))
     if tokens.tokens[tokens.at] == ",":
         raise unexpected(tokens, "|", hint='Alternatives: ALONG "depends_on" | "imports".')
     if tokens.tokens[tokens.at] == "{":
@@ -207,4 +204,4 @@ def _along(tokens: Tokens) -> tuple[ast.Text, ...]:
             "A traversal has no hops: it goes as far as MAX_COST lets it.",
             "Leave the braces out, and write MAX_COST 2 for two links of weight 1.",
         )
-    return tuple(names)
+    return names

@@ -6,7 +6,9 @@ another language, a missing comma, an open bracket. Each returns the error, for 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from difflib import get_close_matches
+from typing import TypeVar
 from unicodedata import category
 from unicodedata import name as character_name
 
@@ -21,6 +23,8 @@ from mycel.syntax.diagnostics import locate
 from mycel.syntax.source import Source, Span
 from mycel.syntax.strings import is_broken
 from mycel.syntax.tokens import END
+
+Item = TypeVar("Item")
 
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 _OUTSIDE = frozenset(
@@ -71,6 +75,15 @@ def expect(tokens: Tokens, token: str, *also: str, hint: str | None = None) -> N
     if tokens.tokens[tokens.at] != token:
         raise unexpected(tokens, token, *also, hint=hint)
     tokens.at += 1
+
+
+def separated(tokens: Tokens, sign: str, read: Callable[[Tokens], Item]) -> tuple[Item, ...]:
+    """One or more items with a sign between them."""
+    items = [read(tokens)]
+    while tokens.tokens[tokens.at] == sign:
+        tokens.at += 1
+        items.append(read(tokens))
+    return tuple(items)
 
 
 def unexpected(
