@@ -394,6 +394,14 @@ class Nexus(StateView):
 
     # Proofs and checks.
 
+    def check_in_place(self) -> None:
+        """Check that the file of the graph is still found at its path. Every write checks it too.
+
+        Raises:
+            DatabaseError: the file is gone, or another one is in its place.
+        """
+        self._store.check_in_place()
+
     def snapshot(self) -> Snapshot:
         """All roots of this moment."""
         return self._store.snapshot()

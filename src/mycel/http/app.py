@@ -30,7 +30,6 @@ from mycel.http.worker_pool import Workers
 from mycel.merkle.proofs import Snapshot
 from mycel.model.limits import BATCH_COMMANDS_MAX
 from mycel.nexus import Nexus
-from mycel.service.file_presence import Presence
 
 KIP_VERSION = "1.0-RC6"
 _HEALTH_TIMEOUT_S = 5.0
@@ -72,7 +71,6 @@ class _Pages:
 
     def __init__(self, db: Nexus, policy: Policy, doors: Sequence[Door]) -> None:
         self._db = db
-        self._presence = Presence(db.path)
         self._policy = policy
         self._doors = doors
         self._workers = Workers()
@@ -132,7 +130,7 @@ class _Pages:
         body = await request.body()
         try:
             status, told = await self._workers.run(
-                partial(respond, self._db, self._presence, body, readonly=self._policy.readonly),
+                partial(respond, self._db, body, readonly=self._policy.readonly),
                 timeout_s=self._policy.answer_timeout_s,
             )
         except MycelError as error:
@@ -179,7 +177,7 @@ class _Pages:
 
     async def _look(self) -> Snapshot:
         """The roots of the graph, read outside of the worker pool, which may be busy."""
-        self._presence.check()
+        self._db.check_in_place()
         try:
             async with asyncio.timeout(_HEALTH_TIMEOUT_S):
                 return await asyncio.to_thread(self._db.snapshot)

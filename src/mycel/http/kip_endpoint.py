@@ -30,7 +30,6 @@ from mycel.model.json_text import read_json
 from mycel.model.limits import INTEGER_MAX
 from mycel.model.names import json_kind, shorten
 from mycel.nexus import Nexus
-from mycel.service.file_presence import Presence
 
 METHODS: Final = ("execute_kip", "execute_kip_readonly", "list_logs")
 
@@ -46,9 +45,7 @@ _CURSOR: Final = re.compile(r"log-([1-9][0-9]{0,18})", re.ASCII)
 _log = logging.getLogger(__name__)
 
 
-def respond(
-    db: Nexus, presence: Presence, body: bytes, *, readonly: bool = False
-) -> tuple[int, bytes]:
+def respond(db: Nexus, body: bytes, *, readonly: bool = False) -> tuple[int, bytes]:
     """Status and body of the response to any request.
 
     With `readonly`, every method refuses commands that write.
@@ -58,7 +55,7 @@ def respond(
         message = _parse(body)
         if "method" in message and "id" in message:
             told["id"] = message["id"]
-        told |= _dispatch(db, presence, message, readonly=readonly)
+        told |= _dispatch(db, message, readonly=readonly)
     except _GoneError as gone:
         return GONE_STATUS, encode(told | {"error": gone.error.to_dict()})
     except MycelError as known:
@@ -85,12 +82,10 @@ def _parse(body: bytes) -> dict[str, Any]:
     return message
 
 
-def _dispatch(
-    db: Nexus, presence: Presence, message: dict[str, Any], *, readonly: bool
-) -> dict[str, Any]:
+def _dispatch(db: Nexus, message: dict[str, Any], *, readonly: bool) -> dict[str, Any]:
     run, params = _asked(db, message, readonly=readonly)
     try:
-        presence.check()
+        db.check_in_place()
     except MycelError as error:
         raise _GoneError(error) from None
     return run(params)

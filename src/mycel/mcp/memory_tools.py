@@ -30,7 +30,6 @@ from mycel.mcp.results import COMPLETE, failure
 from mycel.model.names import shorten
 from mycel.model.values import JsonObject
 from mycel.nexus import Nexus
-from mycel.service.file_presence import Presence
 from mycel.service.malloc_trim import Leftovers
 from mycel.syntax.gc_pause import collector_paused
 
@@ -278,13 +277,13 @@ TOOLS: Final = (
 def build_server(db: Nexus, *, readonly: bool = False) -> Server[Any]:
     """A server that has these tools, and the whole graph as a resource."""
     memory = EntityGraph(db)
-    presence, leftovers = Presence(db.path), Leftovers()
+    leftovers = Leftovers()
     tools = {each.name: each for each in TOOLS if each.reads or not readonly}
     limiter = anyio.CapacityLimiter(CALLS_AT_ONCE)
 
     async def in_thread(work: Callable[[], Result]) -> Result:
         def run() -> Result:
-            presence.check()
+            db.check_in_place()
             return work()
 
         return await anyio.to_thread.run_sync(leftovers.after, run, limiter=limiter)

@@ -38,7 +38,6 @@ from mycel.mcp.tool_list import Tool, offered
 from mycel.model.names import shorten
 from mycel.model.values import JsonObject
 from mycel.nexus import Nexus
-from mycel.service.file_presence import Presence
 from mycel.service.malloc_trim import Leftovers
 
 NAME: Final = "mycel"
@@ -82,7 +81,6 @@ class _Service:
         self._schemas: Final = {
             name: tool.schema(by_handle=self._by_handle) for name, tool in self._tools.items()
         }
-        self._presence: Final = Presence(state.db.path)
         self._limiter: Final = anyio.CapacityLimiter(CALLS_AT_ONCE)
         self._leftovers: Final = Leftovers()
 
@@ -138,7 +136,7 @@ class _Service:
 
     def _run(self, tool: Tool, given: dict[str, Any], *report: Report) -> Answer:
         try:
-            self._presence.check()
+            self._state.db.check_in_place()
             checked = arguments.check(tool.name, self._schemas[tool.name], given)
             return tool.run(Call(self._state, checked, *report))
         except MycelError as error:
@@ -194,7 +192,7 @@ class _Service:
         """Run a request that is no tool call: its errors are those of the protocol."""
 
         def run() -> Result:
-            self._presence.check()
+            self._state.db.check_in_place()
             return work()
 
         try:

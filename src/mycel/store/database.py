@@ -231,6 +231,10 @@ class Store:
         with self.reading() as reader:
             return reader.head().snapshot()
 
+    def check_in_place(self) -> None:
+        """Check that the file is still found at its path (`Writer.check_in_place`)."""
+        self._writer.check_in_place()
+
     # Writing.
 
     def transaction(self, *, actor: str, message: str) -> AbstractContextManager[Transaction]:

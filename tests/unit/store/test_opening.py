@@ -305,6 +305,26 @@ def test_a_file_from_before_the_first_release_is_refused_with_the_way_to_bring_i
         assert file_bytes(path) == before
 
 
+def test_a_file_that_is_gone_or_replaced_is_noticed_and_one_that_is_back_is_fine(
+    path: Path, tmp_path: Path
+) -> None:
+    away, other = tmp_path / "away.db", tmp_path / "other.db"
+    with mycel.open(path, bootstrap=False) as db:
+        db.check_in_place()
+        path.rename(away)
+        with pytest.raises(DatabaseError, match="is gone"):
+            db.check_in_place()
+        other.touch()
+        other.rename(path)
+        with pytest.raises(DatabaseError, match="replaced"):
+            db.check_in_place()
+        away.replace(path)
+        db.check_in_place()
+        db.write(lambda tx: tx.define_type(FACT))
+    with mycel.open(bootstrap=False) as db:
+        db.check_in_place()
+
+
 # ---------------------------------------------------------------------------------------------
 # Reading only
 

@@ -479,9 +479,11 @@ class Writer:
         if tools is None:
             with translated():
                 connection = self._location.connect(writable=True)
-            if self._location.identity() != self._identity:
+            try:
+                self.check_in_place()
+            except DatabaseError:
                 connection.close()
-                raise self._gone()
+                raise
             tools = self._tools = self._tools_on(connection)
         return tools
 
@@ -530,15 +532,29 @@ class Writer:
             if not patient:
                 self._location.be_patient(connection)
         self._refuse_newer(connection)
-        if self._location.identity() != self._identity:
+        try:
+            self.check_in_place()
+        except DatabaseError:
             self._roll_back(connection)
-            raise self._gone()
+            raise
         return tools
 
-    def _gone(self) -> DatabaseError:
-        return DatabaseError(
-            f"The file {self._location.path!r} was moved, deleted or replaced.",
-            hint="Nothing was written. Close this database and open the file again.",
+    def check_in_place(self) -> None:
+        """Check that the file that is open is still found at its path.
+
+        SQLite goes on with a file that was moved or deleted: what it writes would be lost with it.
+
+        Raises:
+            DatabaseError: the file is gone, or another one is in its place.
+        """
+        found = self._location.identity()
+        if found == self._identity:
+            return
+        what = "is gone" if found is None else "was replaced by another file"
+        raise DatabaseError(
+            f"The file {self._location.path!r} {what} while it was open; nothing was written.",
+            hint="Put it back; or open the database again, or restart the server, to go on with"
+            " what is there now.",
         )
 
     def _refuse_newer(self, connection: apsw.Connection) -> None:
