@@ -523,8 +523,8 @@ class Knowledge:
     ) -> list[Hit]:
         """Nodes, relations or both that fit a question, best first; modes as of `Nexus.search`.
 
-        `type` is a type of nodes, or a relation type if only relations are sought. Concepts that
-        nobody has written yet are not found.
+        `type` is a type of nodes, or a relation type if only relations are sought. Placeholders of
+        missing concepts are not found.
 
         Raises:
             TypeMismatch: the type is not defined.

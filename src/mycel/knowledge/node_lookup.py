@@ -38,7 +38,7 @@ class Found(NamedTuple):
     type: str
     """Empty for a relation."""
     is_missing: bool = False
-    """Whether it is a placeholder."""
+    """True if it is a placeholder."""
 
 
 def find_all(reader: Reader, uris: Collection[Uri]) -> dict[str, Found]:

@@ -62,7 +62,7 @@ class CutOff:
     remaining: int
     """The number of nodes left out that are known to be within `max_cost`."""
     more: bool
-    """Whether there are more than were counted."""
+    """True if there are more than were counted."""
     nearest: str
     """The URI of the nearest node left out."""
     cost: float

@@ -179,7 +179,7 @@ class Written(_Value):
     id: str
     created: bool = False
     changed: bool = False
-    """Whether the graph changed; always so if the node was created."""
+    """True if the graph changed; always so if the node was created."""
     version: int | None = 1
     """None if a subtree moved whose root is no node; its `id` is empty then."""
     moved: int = 0

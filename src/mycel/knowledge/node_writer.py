@@ -149,7 +149,7 @@ def _put_again(
 
 
 def _says(before: Concept, attributes: JsonObject, metadata: Mapping[str, Any] | None) -> bool:
-    """Whether a concept has these values already."""
+    """True if a concept has these values already."""
     return (
         object_text(before.attributes | attributes, "properties") == before.attributes_json
         and object_text(before.metadata | dict(metadata or {}), "metadata") == before.metadata_json
@@ -351,7 +351,7 @@ def delete_node(tx: Transaction, uri: Uri, *, reason: str) -> tuple[Removed, str
 
 
 def _was_ever(reader: Reader, uri: Uri) -> bool:
-    """Whether a node with this URI, of any type, was removed."""
+    """True if a node with this URI, of any type, was removed."""
     if uri.is_kip:
         return False
     for name in summary.definitions(reader, CONCEPT_TYPE_NUMBER):

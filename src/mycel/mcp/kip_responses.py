@@ -77,7 +77,7 @@ def _briefer(response: JsonObject, room: int) -> JsonObject:
 
 
 def _is_table(command: str, result: Any) -> bool:
-    """Whether a result is a list of columns, those of a FIND with several expressions."""
+    """True if a result is a list of columns, those of a FIND with several expressions."""
     if not isinstance(result, list) or not all(isinstance(each, list) for each in result):
         return False
     try:

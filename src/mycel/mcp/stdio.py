@@ -84,7 +84,7 @@ class _Connection:
         """Requests without an answer so far."""
         self._answered = anyio.Event()
         self._is_waited_for = True
-        """Whether the event loop can wait for the input."""
+        """True if the event loop can wait for the input."""
         self._broken = False
         self._lock = anyio.Lock()
 

@@ -31,13 +31,13 @@ class Tool:
     required: tuple[str, ...] = ()
     writes: bool = False
     destroys: bool = False
-    """Whether it may remove or replace values."""
+    """True if it may remove or replace values."""
     repeatable: bool = True
-    """Whether a second call with the same arguments changes nothing."""
+    """True if a second call with the same arguments changes nothing."""
     has_context: bool = False
-    """Whether it uses an active context, which independent calls have to name."""
+    """True if it uses an active context, which independent calls have to name."""
     is_long: bool = False
-    """Whether it reports progress."""
+    """True if it reports progress."""
 
     def schema(self, *, by_handle: bool = False) -> Schema:
         """The schema of its arguments; `by_handle` where contexts have handles."""

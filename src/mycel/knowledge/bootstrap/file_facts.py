@@ -150,7 +150,7 @@ def line_count(data: bytes) -> int:
 
 
 def is_readme(path: str) -> bool:
-    """Whether a file is the README of its folder."""
+    """True if a file is the README of its folder."""
     return _README.fullmatch(path.rpartition("/")[2]) is not None
 
 

@@ -139,7 +139,7 @@ def _look(above: str, name: str, skip: Skip) -> Entry | None:
 
 
 def is_gone(root: Path, path: str) -> bool:
-    """Whether nothing exists at a path, for certain."""
+    """True if nothing exists at a path, for certain."""
     try:
         os.lstat(root / path)
     except (FileNotFoundError, NotADirectoryError):
@@ -150,7 +150,7 @@ def is_gone(root: Path, path: str) -> bool:
 
 
 def is_out_of_sight(root: Path, path: str) -> bool:
-    """Whether permissions hide what is at a path."""
+    """True if permissions hide what is at a path."""
     return not os.path.lexists(root / path) and not is_gone(root, path)
 
 
@@ -277,7 +277,7 @@ def _rules(folder: Path, path: str) -> tuple[_Rules, ...]:
 
 
 def _is_ignored(name: str, rules: tuple[_Rules, ...]) -> bool:
-    """Whether the nearest `.gitignore` that matches a path ignores it."""
+    """True if the nearest `.gitignore` that matches a path ignores it."""
     for folder, spec in reversed(rules):
         said = spec.check_file(name.removeprefix(folder)).include
         if said is not None:

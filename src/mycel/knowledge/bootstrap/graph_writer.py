@@ -129,7 +129,7 @@ def _marked(root: Wanted, *, is_complete: bool) -> Wanted:
 
 
 def is_complete(stamp: object) -> bool:
-    """Whether the stamp of a root tells that everything was written."""
+    """True if the stamp of a root tells that everything was written."""
     if not isinstance(stamp, str):
         return False
     try:
@@ -387,7 +387,7 @@ class _Work:
 
 
 def _is_stale(link: HeldLink, weight: float | None) -> bool:
-    """Whether a relation of a bootstrap is no longer wanted, or has another weight now."""
+    """True if a relation of a bootstrap is no longer wanted, or has another weight now."""
     if not ownership.is_our_link(link):
         return False
     return weight is None or link.weight != canonical_weight(weight)

@@ -64,7 +64,7 @@ def change_of(held: Held, wanted: Wanted, past: Iterable[str]) -> Change:
 
 
 def is_ours(held: Held, keys: frozenset[str]) -> bool:
-    """Whether only a bootstrap has written a node."""
+    """True if only a bootstrap has written a node."""
     if held.metadata != AUTHOR_TEXT:
         return False
     now = parse_object(held.attributes)
@@ -75,7 +75,7 @@ def is_ours(held: Held, keys: frozenset[str]) -> bool:
 
 
 def is_our_link(link: HeldLink) -> bool:
-    """Whether only a bootstrap has written a relation."""
+    """True if only a bootstrap has written a relation."""
     return link.version == 1 and link.metadata == AUTHOR_TEXT
 
 

@@ -167,7 +167,7 @@ class Bootstrap:
         return gone
 
     def _is_our_own(self, name: str, database: str) -> bool:
-        """Whether a file is the graph itself or one of its companions: each run changes it."""
+        """True if a file is the graph itself or one of its companions: each run changes it."""
         if not posixpath.basename(name).startswith(database):
             return False
         try:
@@ -377,7 +377,7 @@ class _Step:
 
 
 def _is_same(path: str, stamp: Stamp | None, entry: Entry) -> bool:
-    """Whether a file is unchanged by its size and time."""
+    """True if a file is unchanged by its size and time."""
     if stamp is None or stamp[:2] != entry:
         return False
     if stamp.version == VERSION:

@@ -84,7 +84,7 @@ class Summary:
 
     @property
     def is_nothing(self) -> bool:
-        """Whether nothing changed."""
+        """True if nothing changed."""
         changes = self.added, self.changed, self.removed, self.kept
         return not any((*changes, self.relations_added, self.relations_removed))
 

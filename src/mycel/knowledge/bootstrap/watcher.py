@@ -88,7 +88,7 @@ def _notices(folder: Path, graph: str, stop: Event) -> Iterator[None]:
 
 
 def _counts(_change: Change, path: str, folder: Path, graph: str) -> bool:
-    """Whether a path may be of the project: neither the graph nor files of version control."""
+    """True if a path may be of the project: neither the graph nor files of version control."""
     if path.startswith(graph):
         return False
     parts = path.removeprefix(f"{folder}/").split("/")

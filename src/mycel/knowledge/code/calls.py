@@ -165,7 +165,7 @@ def known_names(scopes: Iterable[Scope], imports: Iterable[Import]) -> frozenset
 
 
 def _has_star(imports: Iterable[Import]) -> bool:
-    """Whether all names of some module are imported."""
+    """True if all names of some module are imported."""
     return any(
         here == "*" and imported.form != "reexport"
         for imported in imports

@@ -119,7 +119,7 @@ class _Tools:
 
 
 def _is_slow(root: Node) -> bool:
-    """Whether a query over the tree would take seconds or more.
+    """True if a query over the tree would take seconds.
 
     For each node, tree-sitter looks for the next named sibling: a long run of unnamed ones, as in
     `[,,,,` or text of no language, takes quadratic time. It counts depths with 16 bits.

@@ -107,5 +107,5 @@ class Java(Syntax):
 
 
 def _is_on_value(parts: tuple[str, ...]) -> bool:
-    """Whether a callee begins with a variable or field: by convention, classes have a capital."""
+    """True if a callee begins with a variable or field: by convention, classes have a capital."""
     return len(parts) > 1 and parts[0][:1].islower() and parts[0] not in _OBJECTS

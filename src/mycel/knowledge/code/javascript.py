@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _PRIVATE: Final = re.compile(rb"(?:private|protected)\b")
 _LINE_BYTES_MAX: Final = 512
-"""How far before a declaration `export` is searched on its line."""
+"""Bytes before a declaration in which `export` is searched."""
 
 _COMMON: Final = """
     (class_declaration) @symbol.class

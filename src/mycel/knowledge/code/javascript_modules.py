@@ -207,7 +207,7 @@ def _required(value: Node, source: bytes) -> tuple[str, str]:
 
 
 def is_required(value: Node | None, source: bytes) -> bool:
-    """Whether a value is that of `require`, or a member of it."""
+    """True if a value is that of `require`, or a member of it."""
     return (
         value is not None
         and value.type in ("call_expression", "member_expression")

@@ -91,7 +91,7 @@ class Syntax:
     result: ClassVar[str] = "return_type"
     """The field of a function that holds the type of its result."""
     names_from_elsewhere: ClassVar[bool] = True
-    """Whether a bare name may come from another file without an import."""
+    """True if a bare name may come from another file without an import."""
     flat_kinds: ClassVar[frozenset[str]] = frozenset()
     """Kinds of symbols whose name does not prefix the symbols inside them."""
 

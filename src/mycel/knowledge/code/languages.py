@@ -50,7 +50,7 @@ def detect(path: str, head: bytes = b"") -> Kind:
 
 
 def is_binary(source: bytes) -> bool:
-    """Whether there is a NUL near the beginning."""
+    """True if there is a NUL near the beginning."""
     return b"\0" in source[:BINARY_SNIFF_BYTES]
 
 

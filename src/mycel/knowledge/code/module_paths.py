@@ -62,10 +62,10 @@ class Locator:
     """The rules of a language. The base class finds nothing."""
 
     class_members_visible: ClassVar[bool] = False
-    """Whether a bare name in a method may be a member of the class."""
+    """True if a bare name in a method may be a member of the class."""
 
     attributes_are_imports: ClassVar[bool] = False
-    """Whether the imports of a module are its members (Python)."""
+    """True if the imports of a module are its members (Python)."""
 
     def __init__(self, files: Files) -> None:
         self.files = files

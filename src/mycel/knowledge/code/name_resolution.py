@@ -323,7 +323,7 @@ class Names:
         return None
 
     def _is_open(self, owner: Place) -> bool:
-        """Whether a class has a base outside the project, and so unknown members."""
+        """True if a class has a base outside the project, and so unknown members."""
         return any(place is None for place in self.all_bases(owner))
 
     def all_bases(self, owner: Place) -> Iterator[Place | None]:
@@ -386,7 +386,7 @@ class Names:
     # Indexes.
 
     def _is_spent(self, steps: int) -> bool:
-        """Whether the search for a name has taken too many steps."""
+        """True if the search for a name has taken too many steps."""
         self._left -= 1
         return self._left < 0 or steps > STEPS_MAX
 

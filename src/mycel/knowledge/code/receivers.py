@@ -107,7 +107,7 @@ class Receivers:
         return self._named(path, name) if is_open else _NOTHING
 
     def _is_outside(self, path: str, scope: str, name: str) -> bool:
-        """Whether a name without a meaning here comes from outside the project."""
+        """True if a name without a meaning here comes from outside the project."""
         bindings = self._names.bound(path)
         for prefix in chain(scope):
             bound = bindings.get((prefix, name))

@@ -177,7 +177,7 @@ def _predicate(tx: Transaction, relation_type: str) -> tuple[str, bool]:
 
 
 def _admits_entities(definition: Concept) -> bool:
-    """Whether a predicate may relate entities."""
+    """True if a predicate may relate entities."""
     for key in ("subject_types", "object_types"):
         types = definition.attributes.get(key)
         if isinstance(types, list) and not {"*", ENTITY} & set(map(str, types)):
