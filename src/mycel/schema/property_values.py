@@ -340,12 +340,15 @@ def key_text(type_: PropertyType, value: object) -> str:
     """
     if value is None:
         raise BadValue("it is null")
-    made = canonical_of(type_)(value)
-    match made:
-        case str():
-            return moment_in_name(made) if type_.scalar == "DateTime" else made
-        case bool():
-            return "true" if made else "false"
+    return text_in_name(type_, canonical_of(type_)(value))
+
+
+def text_in_name(type_: PropertyType, made: Any) -> str:
+    """`key_text` of a canonical value."""
+    if made.__class__ is str:
+        return moment_in_name(made) if type_.scalar == "DateTime" else made
+    if made.__class__ is bool:
+        return "true" if made else "false"
     return repr(made)  # The same in every version of Python, which libraries do not promise.
 
 

@@ -144,7 +144,7 @@ class RowRules:
             value = shaped.get(each.name)
             if value is None and creating:
                 made[each.name] = self._from_name(each, part, name)
-            elif value is None or property_values.key_text(each.type, value) != part:
+            elif value is None or property_values.text_in_name(each.type, value) != part:
                 raise self._other_key(each, shaped | made, name, creating)
         return made
 
@@ -183,7 +183,7 @@ class RowRules:
             [
                 f"<{each.name}>"
                 if shaped.get(each.name) is None
-                else property_values.key_text(each.type, shaped[each.name])
+                else property_values.text_in_name(each.type, shaped[each.name])
                 for each in self._key
             ]
         )

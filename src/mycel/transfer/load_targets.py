@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import replace
 from functools import cached_property
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -27,11 +26,9 @@ from mycel.model.values import JsonObject
 from mycel.schema.catalog import Catalog
 from mycel.schema.model import EdgeType, InstanceType, NodeType, Property, PropertyType
 from mycel.schema.property_values import (
-    WHOLE_SECOND_LENGTH,
     BadValue,
     from_python,
     from_text,
-    is_moment,
     key_text,
     shown,
     wire,
@@ -82,36 +79,15 @@ class _Target:
             for name in self.columns_beside
         }
         """Columns of a table that are no properties, and what they hold. No property has an `@`."""
-        moment = PropertyType("DateTime")
-        self._moments: Final = [
-            each.name for each in properties if replace(each.type, is_nullable=False) == moment
-        ]
 
     def whole(self, attributes: JsonObject) -> JsonObject:
         """The attributes of a new row, without nulls; an error if a required one is missing."""
-        if self._moments:
-            attributes = self._with_milliseconds(attributes)
         if not self.is_typed or (
             self._needed <= attributes.keys() and None not in attributes.values()
         ):
             return attributes
         self.check_required(attributes)
         return without_nulls(attributes)
-
-    def _with_milliseconds(self, attributes: JsonObject) -> JsonObject:
-        """The attributes with times as they are stored, if they lack nothing but milliseconds.
-
-        Most files spell times like this, and a row that is valid as it is passes the rules much
-        faster.
-        """
-        is_callers = True
-        for name in self._moments:
-            said = attributes.get(name)
-            if said.__class__ is str and len(said) == WHOLE_SECOND_LENGTH and is_moment(said):
-                if is_callers:
-                    attributes, is_callers = dict(attributes), False
-                attributes[name] = f"{said[:19]}.000Z"
-        return attributes
 
     def check(self, attributes: JsonObject, name: str | None, *, whole: bool) -> None:
         """Check a row; with `whole`, it has to have everything that is required."""
