@@ -73,9 +73,6 @@ _DATE_TIME: Final = re.compile(
     r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:\d\d)(?:\.(\d+))?([Zz]|[+-]\d\d:\d\d)?", re.ASCII
 )
 
-WHOLE_SECOND_LENGTH: Final = 20
-_MARKS: Final = {WHOLE_SECOND_LENGTH: "--T::Z", 24: "--T::."}
-"""The marks in "2024-01-31T12:00:00Z" and in "2024-01-31T12:00:00.000Z", by length."""
 _WHOLE_SECOND: Final = ".000Z"
 
 
@@ -187,8 +184,6 @@ def _date(value: Any) -> str:
 def _date_time(value: Any) -> str:
     if value.__class__ is not str:
         raise BadValue(_is(value))
-    if is_moment(value):
-        return f"{value[:19]}{_WHOLE_SECOND}" if len(value) == WHOLE_SECOND_LENGTH else value
     parts = _DATE_TIME.fullmatch(value)
     if parts is None:
         raise BadValue(f"{shown(value)} is not written like 2024-01-31T12:00:00Z")
@@ -202,18 +197,8 @@ def _date_time(value: Any) -> str:
     except (ValueError, OverflowError):
         raise BadValue(f"{shown(value)} is no moment in the years 0001 to 9999") from None
     milliseconds = "000" if fraction is None else fraction[:3].ljust(3, "0")
-    return f"{moment.isoformat(timespec='seconds')}.{milliseconds}Z"
-
-
-def is_moment(text: str) -> bool:
-    """True for a moment in UTC, of a whole second or with milliseconds, in its usual spelling."""
-    if text[4:20:3] != _MARKS.get(len(text)) or text[-1] != "Z" or text[11:13] == "24":
-        return False
-    try:
-        datetime.fromisoformat(text)
-    except ValueError:
-        return False
-    return True
+    made = f"{moment.isoformat(timespec='seconds')}.{milliseconds}Z"
+    return value if made == value else made
 
 
 def moment_to_compare(text: str) -> str:
