@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeVar
+from warnings import warn
 
 from mycel.engine.guards import GraphGuards
 from mycel.errors import ConstraintViolation, InvalidValueType, MycelError
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from mycel.engine.result import Result
     from mycel.engine.search import Hit as SearchHit
     from mycel.migration.schema_door import Schema
+    from mycel.recall.embeddings import Embeddings
     from mycel.store.check.verify import Report
     from mycel.transfer.formats import Format
     from mycel.transfer.load import Loaded, Progress
@@ -95,6 +97,13 @@ class Nexus(StateView):
         from mycel.migration.schema_door import Schema  # noqa: PLC0415 - as above
 
         return Schema(self._store, lambda: self.actor)
+
+    @cached_property
+    def embeddings(self) -> Embeddings:
+        """The vectors of search by meaning: their state, the choice of an embedder, a rebuild."""
+        from mycel.recall.embeddings import Embeddings  # noqa: PLC0415 - as above
+
+        return Embeddings(self._store, self._recall)
 
     @property
     def path(self) -> str:
@@ -454,6 +463,7 @@ class Nexus(StateView):
         The mode "hybrid" goes by names, words, meaning and links, "keyword" by names and words,
         "semantic" by meaning. Definitions and core concepts are found by their type, or when
         nothing else fits.
+        If the embedder fails or is not ready, the answer does without it, with a RuntimeWarning.
         `kind` is concepts or links only; `type` is a type of concepts, or a predicate if links are
         asked for.
 
@@ -477,9 +487,19 @@ class Nexus(StateView):
         mode: SearchMode = HYBRID,
     ) -> list[tuple[Element, float]]:
         """`search`, at the moment that a reader shows."""
+        said: list[str] = []
         hits = self.hits_in(
-            reader, question, limit=limit, kind=kind, type=type, threshold=threshold, mode=mode
+            reader,
+            question,
+            limit=limit,
+            kind=kind,
+            type=type,
+            threshold=threshold,
+            mode=mode,
+            warnings=said,
         )
+        for each in said:
+            warn(each, RuntimeWarning, stacklevel=3)
         return [(hit.element, hit.score) for hit in hits]
 
     def hits_in(
@@ -492,8 +512,9 @@ class Nexus(StateView):
         type: str | None = None,  # noqa: A002 - the word for it
         threshold: float = 0.0,
         mode: SearchMode = HYBRID,
+        warnings: list[str] | None = None,
     ) -> list[SearchHit]:
-        """`search_in` with the reasons why each element was found."""
+        """`search_in` with the reasons why each element was found; warnings go to a list."""
         check_whole("limit", limit)
         if limit < 1:
             raise ConstraintViolation(f"limit is {limit}; it must be at least 1.")
@@ -516,6 +537,7 @@ class Nexus(StateView):
             threshold=threshold,
             mode=check_mode(mode),
             recall=self._recall,
+            warnings=warnings,
         )
 
 
@@ -544,8 +566,9 @@ def open_nexus(
     that is a warning. Without `bootstrap`, a new graph holds nothing but the two meta-types and the
     built-in predicates, and stays so. `timeout_s` bounds every command that reads, and how long a
     command that writes may look for what it is about. `guards` are asked about every change. An
-    `embedder` makes the vectors that a schema wants of rows that are loaded; "static" is the one
-    inside the package.
+    `embedder` makes the vectors of search by meaning, and those that a schema wants of rows that
+    are loaded: an object, or a name of `mycel.embedding.choice` such as "static", the one inside
+    the package. Without it, the one of `mycel embed use` makes those of search.
     `memory` says how much of the file this process may keep in its own: "ample", or "modest" for
     one that serves for days beside others. `clock_us` and `vfs` are for tests.
 

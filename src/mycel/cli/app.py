@@ -110,6 +110,11 @@ _PANELS: dict[str, tuple[Outline, ...]] = {
             "concepts",
             "Find elements that fit a question or some words, best first.",
         ),
+        Outline(
+            "embed",
+            "embed",
+            "Show and choose the model that makes vectors for search, and make them anew.",
+        ),
     ),
     "Servers": (
         Outline(

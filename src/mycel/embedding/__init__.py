@@ -5,6 +5,7 @@
 - `onnx_model`  sentence models as ONNX files
 - `transformer` models of the library sentence-transformers
 - `endpoint`    servers with the embeddings API of OpenAI
+- `guard`       limits for any embedder: time, one call at a time, a pause after a failure
 - `choice`      embedders by name
 
 `mycel.search.embedding.Embedder` is the interface. The weights beside these modules are made by

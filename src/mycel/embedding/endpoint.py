@@ -14,9 +14,9 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import socket
 import ssl
 from collections.abc import Sequence
-from functools import cached_property
 from threading import Event
 from typing import Final
 from urllib.parse import urlsplit
@@ -70,14 +70,17 @@ class Endpoint:
                 f" the environment variable {KEY_VARIABLE}.",
             )
         self._model: Final = model
+        self._dimensions: int | None = None
         self._host, self._port, self._is_tls = host, port, parts.scheme == "https"
         self._path: Final = f"{parts.path.rstrip('/')}/embeddings"
         self.name: Final = f"{base.rstrip('/')}#{model}"
 
-    @cached_property
+    @property
     def dimensions(self) -> int:
-        """How long its vectors are; the first use asks the server."""
-        return int(self.embed(["dimensions"]).shape[1])
+        """How long its vectors are, as the first answer has shown."""
+        if self._dimensions is None:
+            self.embed(["dimensions"])
+        return self._dimensions or 0
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """A vector of length one for each text, in order.
@@ -92,9 +95,11 @@ class Endpoint:
         if not made:
             return np.zeros((0, self.dimensions), np.float32)
         try:
-            return unit(np.concatenate(made))
+            vectors = unit(np.concatenate(made))
         except ValueError:
             raise self._failed("gave vectors of different lengths") from None
+        self._dimensions = self._dimensions or vectors.shape[1]
+        return vectors
 
     def _batch(self, texts: Sequence[str]) -> NDArray[np.float32]:
         body = json.dumps({"model": self._model, "input": list(texts), "encoding_format": "float"})
@@ -123,10 +128,12 @@ class Endpoint:
             content = answer.read(ANSWER_BYTES_MAX + 1)
         except ssl.SSLCertVerificationError:
             raise self._failed("has a certificate that is not trusted") from None
+        except (ConnectionRefusedError, socket.gaierror) as error:
+            raise self._failed(f"cannot be reached ({type(error).__name__})") from None
         except TimeoutError:
             raise _AgainError(f"did not answer within {TIMEOUT_S:g} seconds") from None
         except (OSError, http.client.HTTPException) as error:
-            raise _AgainError(f"cannot be reached ({type(error).__name__})") from None
+            raise _AgainError(f"broke the connection ({type(error).__name__})") from None
         finally:
             connection.close()
         status = answer.status

@@ -140,11 +140,7 @@ def search(
     most = min(limit, SEARCH_LIMIT_MAX)
     found_by = partial(find, reader, question, node.kind, kind=kind)
     warnings: list[str] = []
-    try:
-        hits = found_by(limit=most, threshold=threshold, mode=mode, recall=recall)
-    except (NotReadyError, EmbedderFailed) as error:
-        hits = found_by(limit=most, threshold=threshold)
-        warnings.append(_by_keywords(error))
+    hits = found_by(limit=most, threshold=threshold, mode=mode, recall=recall, warnings=warnings)
     if not hits:
         found = found_by(limit=1) if threshold else []
         warnings += _about_miss(reader, question, node.kind, kind, found, threshold)
@@ -212,15 +208,43 @@ def find(
     threshold: float = 0.0,
     mode: Mode = KEYWORD,
     recall: LazyRecall | None = None,
+    warnings: list[str] | None = None,
 ) -> list[Hit]:
     """Elements that fit a question, best first: concepts, links, or both.
 
     `kind` is the number of a type or predicate; it needs an `element_kind`. Modes other than
-    "keyword" need `recall`.
+    "keyword" need `recall`; if it cannot be used, the answer goes by keywords, and `warnings` gets
+    a sentence about it.
     """
     asked = Question(question)
     if not asked.text:
         return []
+    said: list[str] = []
+    found_by = partial(
+        _found, reader, asked, element_kind, kind=kind, limit=limit, threshold=threshold
+    )
+    try:
+        found = found_by(mode=mode, recall=recall, warnings=said)
+    except (NotReadyError, EmbedderFailed) as error:
+        said.append(_by_keywords(error))
+        found = found_by(mode=KEYWORD, recall=None, warnings=said)
+    if warnings is not None:
+        warnings += dict.fromkeys(said)
+    return found
+
+
+def _found(
+    reader: Reader,
+    asked: Question,
+    element_kind: ast.ElementKind | None,
+    *,
+    kind: int | None,
+    limit: int,
+    threshold: float,
+    mode: Mode,
+    recall: LazyRecall | None,
+    warnings: list[str],
+) -> list[Hit]:
     furniture = lookup.furniture(reader) if kind is None else frozenset[int]()
     for without in (furniture, frozenset[int]()) if furniture else (furniture,):
         search = _Search(reader, asked, without, mode, recall)
@@ -232,6 +256,7 @@ def find(
             hits += search.links(kind, limit)
             reader.check_deadline()
         found = [hit for hit in sorted(hits, key=_order) if hit.score >= threshold][:limit]
+        warnings += search.warnings
         if found:
             break
     if found and furniture and all(hit.by_meaning for hit in found):
@@ -295,6 +320,7 @@ class _Search:
         self._asked, self._without = asked, without
         self._mode, self._recall = mode, recall
         self._recalled_by: dict[int, Found] = {}
+        self.warnings: list[str] = []
         self._terms = counted(self._reader, asked.terms)
 
     # Concepts.
@@ -331,8 +357,9 @@ class _Search:
 
         if self._recall is None:
             raise InternalError("A search by meaning needs a recall.")
-        recall = self._recall.get()
-        found = recalled(self._reader, recall, self._asked, self._mode, kind, wanted)
+        found, warning = recalled(self._reader, self._recall, self._asked, self._mode, kind, wanted)
+        if warning:
+            self.warnings.append(warning)
         self._recalled_by = {each.element: each for each in found}
         return {each.element: each.score for each in found}
 

@@ -520,11 +520,13 @@ class Knowledge:
         limit: int = SEARCH_DEFAULT,
         threshold: float = 0.0,
         mode: Mode = HYBRID,
+        warnings: list[str] | None = None,
     ) -> list[Hit]:
         """Nodes, relations or both that fit a question, best first; modes as of `Nexus.search`.
 
         `type` is a type of nodes, or a relation type if only relations are sought. Placeholders of
         missing concepts are not found.
+        `warnings` gets a sentence if an embedder fails and the answer does without it.
 
         Raises:
             TypeMismatch: the type is not defined.
@@ -544,6 +546,7 @@ class Knowledge:
                 type=type,
                 threshold=threshold,
                 mode=mode,
+                warnings=warnings,
             )
             return [
                 recalled_nodes.as_hit(reader, each, words)
@@ -558,6 +561,7 @@ class Knowledge:
         max_tokens: int = recalled_nodes.RECALL_TOKENS,
         max_cost: float = MAX_COST_DEFAULT,
         mode: Mode = HYBRID,
+        warnings: list[str] | None = None,
     ) -> Recalled:
         """What is known about a question: the nodes that fit it, then what is near them.
 
@@ -570,7 +574,9 @@ class Knowledge:
         bounds = Bounds(max_cost, recalled_nodes.RECALL_NODES_EACH, max_tokens, "both")
         bounds = replace(bounds, max_tokens=None)  # The budget is for all of them together.
         with self._reading(words=True) as reader:
-            sought = partial(self.db.hits_in, reader, question, kind="CONCEPT", mode=mode)
+            sought = partial(
+                self.db.hits_in, reader, question, kind="CONCEPT", mode=mode, warnings=warnings
+            )
             hits = recalled_nodes.written_hits(sought, page_limit(limit))
             around = [
                 with_uris(reader, self.db.traverse_in(reader, each.element, bounds)).nodes

@@ -43,6 +43,7 @@ def search(call: Call) -> Answer:
     if offset >= SEARCH_DEPTH_MAX or (arguments.get("cursor") and not offset):
         raise bad_cursor()
     kind, type_name = arguments.get("kind", "node"), arguments.get("type")
+    warnings: list[str] = []
     try:
         found = call.state.knowledge.search(
             arguments["query"],
@@ -50,6 +51,7 @@ def search(call: Call) -> Answer:
             type=type_name,
             limit=min(offset + limit + 1, SEARCH_DEPTH_MAX),
             mode=arguments.get("mode", HYBRID),
+            warnings=warnings,
         )
     except TypeMismatch as error:
         what: hints.Names = "relation type" if kind == "relation" else "type"
@@ -73,17 +75,21 @@ def search(call: Call) -> Answer:
         page.close(f"There are more: cursor hits:{end}. Other words may help more.")
     if not hits:
         page.close(_nothing_found(call, arguments["query"]))
+    for warning in dict.fromkeys(warnings):
+        page.close(warning)
     return Answer(str(page), data_within(data))
 
 
 def _recall(call: Call) -> Answer:
     """Nodes that fit a question, and what is near them, within a budget of tokens."""
     arguments = call.arguments
+    warnings: list[str] = []
     found = call.state.knowledge.recall(
         arguments["query"],
         limit=arguments.get("limit", RECALL_HITS),
         max_tokens=arguments["context_tokens"],
         mode=arguments.get("mode", HYBRID),
+        warnings=warnings,
     )
     page, shown = TextPage(), 0
     for each in found.nodes:
@@ -98,6 +104,8 @@ def _recall(call: Call) -> Answer:
         page.close(f"{node_text.counted(left_out, 'more node')} had no room.")
     if not nodes:
         page.close(_nothing_found(call, arguments["query"]))
+    for warning in dict.fromkeys(warnings):
+        page.close(warning)
     return Answer(str(page), data_within({"nodes": nodes, "left_out": left_out}))
 
 

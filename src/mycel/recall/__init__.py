@@ -9,5 +9,7 @@ Modules, in the order in which data passes through them:
 - `weights`   evidence that a passage answers a question, its weight, and what a score means
 - `stages`    the evidence of each stage, on every passage
 - `answer`    a question to a graph: what the stages need, brought together
+- `setting`   the embedder that was chosen for a graph, in a file beside it
 - `lazy`      all of it, made when a search first needs it
+- `embeddings` the state of the vectors, another embedder, and a rebuild
 """

@@ -7,14 +7,12 @@ from collections.abc import Sequence
 from math import log2
 from typing import Final
 
-import numpy as np
-
-from mycel.embedding.vectors import checked_vectors
-from mycel.recall.corpus import Floats
+from mycel.errors import EmbedderFailed
 from mycel.recall.index import Recall
+from mycel.recall.lazy import LazyRecall
 from mycel.recall.stages import Edge, Found, Sources, ranked
 from mycel.recall.weights import Stage
-from mycel.search.embedding import SEMANTIC, Embedder, Mode
+from mycel.search.embedding import SEMANTIC, Mode, NotReadyError
 from mycel.search.ranking import Question
 from mycel.store.query import lookup
 from mycel.store.query.candidates import TermIndex
@@ -27,18 +25,44 @@ _BY_MEANING: Final[tuple[Stage, ...]] = ("words", "named", "link", "shared")
 
 
 def recalled(
-    reader: Reader, recall: Recall, asked: Question, mode: Mode, kind: int | None, limit: int
-) -> list[Found]:
-    """Concepts that fit a question, best first.
+    reader: Reader,
+    recall: LazyRecall,
+    asked: Question,
+    mode: Mode,
+    kind: int | None,
+    limit: int,
+) -> tuple[list[Found], str]:
+    """Concepts that fit a question, best first, and a warning if there is one.
 
     `kind` is the number of a type that they must have. The mode "semantic" goes by meaning alone.
+    While the vectors of a chosen embedder are being made, and when it fails, those of the model
+    inside the package are used.
+
+    Raises:
+        NotReadyError: those are being made as well.
+        EmbedderFailed: the model inside the package cannot be used.
     """
+    try:
+        return recalled_by(reader, recall.get(), asked, mode, kind, limit), ""
+    except (NotReadyError, EmbedderFailed) as error:
+        instead = recall.instead()
+        if instead is None:
+            raise
+        why = error.message if isinstance(error, EmbedderFailed) else "Vectors are being made."
+        found = recalled_by(reader, instead, asked, mode, kind, limit)
+    return found, f"{why} This answer uses the embedder inside the package."
+
+
+def recalled_by(
+    reader: Reader, recall: Recall, asked: Question, mode: Mode, kind: int | None, limit: int
+) -> list[Found]:
+    """Concepts that fit a question, by the vectors of one embedder."""
     corpus = recall.corpus(reader)
     sources = Sources(
         TermIndex(reader).scores,
         lambda numbers: recall.pieces(reader, numbers),
         lambda numbers: _edges(reader, numbers),
-        lambda text: _vector(recall.embedder, text),
+        recall.question_vector,
     )
     return ranked(
         corpus,
@@ -64,10 +88,3 @@ def _edges(reader: Reader, numbers: Sequence[int]) -> list[Edge]:
         )
         for number, each in around
     ]
-
-
-def _vector(embedder: Embedder, text: str) -> Floats:
-    vector = checked_vectors(embedder, [text])[0]
-    length = float(np.linalg.norm(vector))
-    unit: Floats = vector / length if length else vector
-    return unit

@@ -4,6 +4,10 @@ What changed since the corpus was made is one range of the journal. Those elemen
 before a question is answered, so an answer never rests on what is no longer so; storing what was
 derived comes later, when some has gathered, and only saves the next process the work.
 
+Vectors of an embedder other than the shipped model may be slow to make. With `background`, a search
+makes only a few itself; for more a thread works through them in batches, stores each as it comes,
+and holds no reader meanwhile. `NotReadyError` says so until all are there.
+
 A new name, and a phrase that is seen for the second time, may stand in texts that were derived
 before: the text index says in which, and their mentions are found again.
 """
@@ -11,21 +15,30 @@ before: the text index says in which, and their mentions are found again.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from functools import cached_property
 from math import inf
 from threading import Lock, Thread
+from time import monotonic
 from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mycel.embedding.guard import QUESTION_S, SEARCH_S, GuardedEmbedder
 from mycel.embedding.static import StaticModel, shipped_model
-from mycel.embedding.vectors import as_bytes, embedded
-from mycel.errors import DatabaseBusy, DatabaseClosed, DatabaseError, DiskFull, MycelError
+from mycel.embedding.vectors import as_bytes, unit
+from mycel.errors import (
+    DatabaseBusy,
+    DatabaseClosed,
+    DatabaseError,
+    DiskFull,
+    EmbedderFailed,
+    MycelError,
+)
 from mycel.model.values import parse_object
-from mycel.recall.corpus import ASKS, TIMED, TITLED, Corpus, Entry, Interner, Shared
+from mycel.recall.corpus import ASKS, TIMED, TITLED, Corpus, Entry, Floats, Interner, Shared
 from mycel.recall.passages import passage_of
 from mycel.recall.phrases import Hashes, PhraseSet, Vocabulary, capitalised
 from mycel.search.embedding import Embedder, NotReadyError
@@ -43,6 +56,9 @@ SAVED_TOGETHER_MIN: Final = 256
 
 DERIVED_AT_ONCE_MAX: Final = 20_000
 """A search with a deadline derives so many elements itself."""
+
+EMBEDDED_AT_ONCE_MAX: Final = 64
+"""So many texts go to an embedder together; with `background` a search has no more embedded."""
 
 REBUILT_SHARE: Final = 4
 """If more than one in so many passages has changed, the corpus is built anew."""
@@ -76,9 +92,15 @@ class Derived(NamedTuple):
 class Recall:
     """The corpus of one store. Several threads may ask at once."""
 
-    def __init__(self, store: Store, embedder: Embedder | None = None) -> None:
+    def __init__(
+        self, store: Store, embedder: Embedder | None = None, *, background: bool = False
+    ) -> None:
+        """An `embedder` of None is the model inside the package."""
         self._store: Final = store
-        self._chosen: Final = embedder
+        self._guarded: Final = None if embedder is None else GuardedEmbedder(embedder)
+        self._in_background: Final = background
+        self._embedded: dict[int, tuple[int, bytes]] = {}
+        self._failure: MycelError | None = None
         self._lock: Final = Lock()
         self._corpus: Corpus | None = None
         self._unsaved: dict[int, Derived] = {}
@@ -96,7 +118,17 @@ class Recall:
     @property
     def embedder(self) -> Embedder:
         """The model that makes vectors."""
-        return shipped_model() if self._chosen is None else self._chosen
+        return shipped_model() if self._guarded is None else self._guarded
+
+    def question_vector(self, text: str) -> Floats:
+        """The vector of a question, with length one.
+
+        Raises:
+            EmbedderFailed: the embedder failed, or takes too long.
+        """
+        if self._guarded is None:
+            return self.model.embed([text]).reshape(-1)
+        return unit(self._guarded.embed([text], QUESTION_S)).reshape(-1)
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
@@ -112,8 +144,19 @@ class Recall:
             NotReadyError: a thread is deriving.
             EmbedderFailed: the embedder failed.
         """
-        if reader.deadline < inf and self._is_busy(reader):
+        if (self._in_background or reader.deadline < inf) and self._is_busy(reader):
+            if self._failure is not None:
+                raise self._failure
             raise NotReadyError
+        try:
+            return self._current(reader)
+        except EmbedderFailed as error:
+            if self._in_background:
+                self._failure = error
+                self._start()
+            raise
+
+    def _current(self, reader: Reader) -> Corpus:
         with self._lock:
             seq = passages.last_entry(reader)
             if self._corpus is None:
@@ -124,31 +167,85 @@ class Recall:
 
     def close(self) -> None:
         """Stop deriving."""
-        self._stopped = True
+        self.stop()
         if self._thread is not None:
             self._thread.join()
+
+    def stop(self) -> None:
+        """Let a thread that derives end soon."""
+        self._stopped = True
+        if self._guarded is not None:
+            self._guarded.stop()
 
     def _is_busy(self, reader: Reader) -> bool:
         """True if a thread is deriving; one is started if there is much to derive."""
         if self._thread is None or not self._thread.is_alive():
             self._thread = None
-            if self._corpus is None and self._pending(reader) > DERIVED_AT_ONCE_MAX:
-                self._thread = Thread(target=self._derive_all, name="mycel-recall", daemon=True)
-                self._thread.start()
+            most = EMBEDDED_AT_ONCE_MAX if self._in_background else DERIVED_AT_ONCE_MAX
+            is_new = self._corpus is None or self._in_background
+            if is_new and self._pending(reader) > most:
+                self._start()
         return self._thread is not None
+
+    def _start(self) -> None:
+        self._thread = Thread(target=self._derive_all, name="mycel-recall", daemon=True)
+        self._thread.start()
 
     def _pending(self, reader: Reader) -> int:
         """The number of concepts that are to be derived, at most."""
-        since = passages.mark(reader, self._mark())
+        if self._corpus is not None:
+            return len(passages.changed_since(reader, self._corpus.seq))
+        since = passages.mark(reader, self.mark)
         if since is None:
             return passages.count_sources(reader)
         return len(passages.changed_since(reader, since))
 
     def _derive_all(self) -> None:
-        with suppress(MycelError):  # The next search meets the same error, and tells it.
+        try:
+            self.complete()
+            self._failure = None
+        except MycelError as error:
+            self._failure = error  # The next search tells it.
+
+    def complete(self, report: Callable[[int, int], object] | None = None) -> None:
+        """Derive and store all that is not yet.
+
+        `report` is told how many vectors have been made, and of how many.
+
+        Raises:
+            EmbedderFailed: the embedder failed; what it made before is stored.
+        """
+        if self._guarded is not None:
+            self._embed(self._guarded, report)
+        with self._store.reading() as reader:
+            self._current(reader)
+        with self._lock:
+            if self._corpus is not None and (self._unsaved or self._gone):
+                self._save(self._corpus.seq)
+
+    def _embed(
+        self, embedder: GuardedEmbedder, report: Callable[[int, int], object] | None
+    ) -> None:
+        """Make the vectors that are missing, batch by batch, each in a moment of its own."""
+        with self._store.reading() as reader:
+            missing = passages.without_vector(reader, self.mark)
+        for at in range(0, len(missing), EMBEDDED_AT_ONCE_MAX):
             with self._store.reading() as reader:
-                self.corpus(reader)
-            self.save()
+                some = passages.sources(reader, missing[at : at + EMBEDDED_AT_ONCE_MAX])
+                made = [
+                    (each, self._passage(each, reader.type_name(each.type))[2]) for each in some
+                ]
+            vectors = (
+                as_bytes(embedder.embed([text for _, text in made], patient=True)) if made else []
+            )
+            rows = [
+                (source.element, source.seq, vector)
+                for (source, _), vector in zip(made, vectors, strict=True)
+            ]
+            self._store.keep_vectors(self.mark, rows)
+            self._embedded |= {element: (seq, vector) for element, seq, vector in rows}
+            if report is not None:
+                report(min(at + EMBEDDED_AT_ONCE_MAX, len(missing)), len(missing))
 
     def save(self) -> None:
         """Store what was derived if enough has gathered; to be called when nothing is being read.
@@ -173,20 +270,26 @@ class Recall:
             for number in numbers
         ]
 
-    def _mark(self) -> str:
+    @property
+    def mark(self) -> str:
+        """The name under which passages and vectors are stored."""
         return f"{VERSION}/{self.model.name}/{self.embedder.name}"
 
     def _load(self, reader: Reader, seq: int) -> Corpus:
         """The corpus from what is stored, and what changed since."""
-        self._since = passages.mark(reader, self._mark())
+        self._since = passages.mark(reader, self.mark)
         if self._since is None:
             changed = None
             kept: list[tuple[PassageRow, bytes]] = []
         else:
             changed = passages.changed_since(reader, self._since)
-            stored = passages.stored(reader, self._mark())
+            stored = list(passages.stored(reader, self.mark))
+            # A server may have got another model under the same name.
+            length = self.embedder.dimensions
+            changed |= {row.element for row, vector in stored if len(vector) != length}
             kept = [each for each in stored if each[0].element not in changed]
         made = self._derived(reader, changed)
+        self._embedded = {}
         self._unsaved = {each.row.element: each for each in made}
         self._gone = (changed or set()) - self._unsaved.keys()
         return self._built(seq, [*kept, *((each.row, each.vector) for each in made)])
@@ -283,15 +386,40 @@ class Recall:
             row, phrases, said = self._passage(each, reader.type_name(each.type))
             made.append((row, phrases))
             texts.append(said)
-        if self.embedder is self.model:
+        if self._guarded is None:
             tokens = [_pieces(row).tolist() for row, _ in made]
             vectors = as_bytes(self.model.embed_tokens(tokens))
         else:
-            vectors = embedded(self.embedder, texts)
+            vectors = self._vectors(reader, self._guarded, [row for row, _ in made], texts)
         return [
             Derived(row, vector, phrases)
             for (row, phrases), vector in zip(made, vectors, strict=True)
         ]
+
+    def _vectors(
+        self,
+        reader: Reader,
+        embedder: GuardedEmbedder,
+        rows: Sequence[PassageRow],
+        texts: Sequence[str],
+    ) -> list[bytes]:
+        """The vectors of passages: those that are at hand, and new ones of the others."""
+        length = embedder.dimensions
+        found = passages.vectors_of(reader, self.mark, [row.element for row in rows])
+        for row in rows:
+            at_hand = self._unsaved.get(row.element) or self._saved.get(row.element)
+            if at_hand is not None and at_hand.row.seq == row.seq:
+                found[row.element] = at_hand.vector
+            elif self._embedded.get(row.element, (None,))[0] == row.seq:
+                found[row.element] = self._embedded[row.element][1]
+        missing = [at for at, row in enumerate(rows) if len(found.get(row.element, b"")) != length]
+        for start in range(0, len(missing), EMBEDDED_AT_ONCE_MAX):
+            some = missing[start : start + EMBEDDED_AT_ONCE_MAX]
+            # Time must be left for an answer without these vectors.
+            within_s = min(SEARCH_S, max((reader.deadline - monotonic()) / 2, 0.1))
+            vectors = as_bytes(embedder.embed([texts[at] for at in some], within_s))
+            found |= {rows[at].element: each for at, each in zip(some, vectors, strict=True)}
+        return [found[row.element] for row in rows]
 
     def _passage(self, source: Source, type_name: str) -> tuple[PassageRow, dict[int, str], str]:
         found = passage_of(type_name, source.name, parse_object(source.attributes))
@@ -321,7 +449,7 @@ class Recall:
         """Store what was derived, if nobody minds; the next process derives it otherwise."""
         made = [(each.row, each.vector) for each in self._unsaved.values()]
         with suppress(DatabaseError, DatabaseBusy, DiskFull):
-            done = self._store.keep_passages(self._mark(), self._since, seq, made, self._gone)
+            done = self._store.keep_passages(self.mark, self._since, seq, made, self._gone)
             if done:
                 self._saved = self._unsaved
                 self._since, self._unsaved, self._gone = seq, {}, set()

@@ -1,10 +1,18 @@
-"""The recall of a store, made when a search first needs it: it brings numpy and a model."""
+"""The recall of a store, made when a search first needs it: it brings numpy and a model.
+
+The embedder is the one that was given, or else the one that was chosen for the graph
+(`recall.setting`), or else the model inside the package. A new choice takes effect at the next
+search. Vectors of a chosen embedder are made in the background; whoever gives an embedder to
+`mycel.open` waits for them.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from mycel.search.embedding import Embedder
+from mycel.errors import EmbedderFailed, InvalidValueType
+from mycel.recall.setting import chosen
+from mycel.search.embedding import STATIC, Embedder
 from mycel.store.database import Store
 
 if TYPE_CHECKING:
@@ -12,27 +20,71 @@ if TYPE_CHECKING:
 
 
 class LazyRecall:
-    """Makes a `Recall` once. An `embedder` of None is the one inside the package."""
+    """Makes a `Recall` once for each embedder."""
 
     def __init__(self, store: Store, embedder: Embedder | None = None) -> None:
         self._store: Final = store
-        self._embedder: Final = embedder
+        self._given: Final = embedder
+        self._name = STATIC
         self._made: Recall | None = None
+        self._instead: Recall | None = None
+
+    @property
+    def is_given(self) -> bool:
+        """True if the embedder was given, and no choice changes it."""
+        return self._given is not None
+
+    @property
+    def choice(self) -> str:
+        """The name by which the embedder was chosen, or its own name if it was given."""
+        return chosen(self._store) if self._given is None else self._given.name
 
     def get(self) -> Recall:
-        """The recall of the store."""
-        if self._made is None:
+        """The recall of the store.
+
+        Raises:
+            EmbedderFailed: there is no such embedder as was chosen.
+        """
+        name = STATIC if self._given is not None else chosen(self._store)
+        if self._made is None or name != self._name:
+            from mycel.embedding.choice import embedder_named  # noqa: PLC0415 - it brings numpy
             from mycel.recall.index import Recall  # noqa: PLC0415 - as the docstring says
 
-            self._made = Recall(self._store, self._embedder)
+            embedder = self._given
+            if name != STATIC:
+                try:
+                    embedder = embedder_named(name)
+                except InvalidValueType as error:
+                    raise EmbedderFailed(error.message, hint=error.hint) from None
+            if self._made is not None:
+                self._made.stop()
+            self._made = Recall(self._store, embedder, background=name != STATIC)
+            self._name = name
         return self._made
+
+    def instead(self) -> Recall | None:
+        """A recall with the model inside the package; None if that is the one of `get`."""
+        if self._given is None and chosen(self._store) == STATIC:
+            return None
+        if self._instead is None:
+            from mycel.recall.index import Recall  # noqa: PLC0415 - as the docstring says
+
+            self._instead = Recall(self._store)
+        return self._instead
+
+    def reset(self) -> None:
+        """Drop what is in memory; the next search reads or derives it."""
+        self.close()
+        self._made = self._instead = None
 
     def close(self) -> None:
         """Stop what runs in the background."""
-        if self._made is not None:
-            self._made.close()
+        for each in (self._made, self._instead):
+            if each is not None:
+                each.close()
 
     def save(self) -> None:
         """Store what searches have derived, if enough has gathered (`Recall.save`)."""
-        if self._made is not None:
-            self._made.save()
+        for each in (self._made, self._instead):
+            if each is not None:
+                each.save()

@@ -307,6 +307,21 @@ class Store:
 
         return self._writer.maintain(work, wait=False) and stored
 
+    def keep_vectors(self, model: str, made: Sequence[tuple[int, int, bytes]]) -> None:
+        """Store vectors of elements (`index.passages.keep_vectors`); not in a read-only graph."""
+        if not self.location.readonly:
+            self._writer.maintain(
+                lambda connection, _: passages.keep_vectors(connection, model, made), wait=True
+            )
+
+    def forget_vectors(self, *, model: str | None = None, but: str | None = None) -> None:
+        """Remove vectors (`index.passages.forget_vectors`)."""
+        self._check_writable()
+        self._writer.maintain(
+            lambda connection, _: passages.forget_vectors(connection, model=model, but=but),
+            wait=True,
+        )
+
     def _check_open(self) -> None:
         if self._closed:
             raise DatabaseClosed("This database has been closed.")

@@ -79,6 +79,7 @@ def test_the_commands_are_those_that_were_promised() -> None:
         "find",
         "traverse",
         "search",
+        "embed",
         "mcp",
         "serve",
         "log",

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 import mycel
-from mycel.errors import EmbedderFailed
 from mycel.recall import index
 from mycel.store.index import passages
 from tests.unit.recall.valley import PLACES, fill, names, place_type
@@ -181,17 +180,17 @@ class Failing:
         return [self.made for _ in texts]
 
 
-def test_an_embedder_that_fails_leaves_an_answer_by_keywords_and_says_so() -> None:
+def test_an_embedder_that_fails_leaves_an_answer_by_the_shipped_one_and_says_so() -> None:
     made: tuple[object, ...] = (OSError("no route"), [1.0], [float("nan"), 1.0], "vector", None)
     for each in made:
         with mycel.open(embedder=Failing(each)) as db:
             fill(db)
             answer = db.execute('SEARCH CONCEPT "glacier"')
-            assert [hit["name"] for hit in answer.value] == ["Mount Corvin"]
+            assert answer.value[0]["name"] == "Mount Corvin"
             assert "failing" in answer.warnings[0]
-            assert "by names and words alone" in answer.warnings[0]
-            with pytest.raises(EmbedderFailed):
-                db.search("glacier")
+            assert "uses the embedder inside the package" in answer.warnings[0]
+            with pytest.warns(RuntimeWarning, match="embedder inside the package"):
+                assert names(db, "ship departures", mode="semantic")[0] == "ferry timetable"
             assert names(db, "glacier", mode="keyword") == ["Mount Corvin"]
             assert db.verify().problems == ()
 

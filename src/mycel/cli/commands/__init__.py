@@ -9,6 +9,7 @@
 - `memory_import`  import
 - `bootstrap`      bootstrap
 - `concepts`       define, concept, search
+- `embed`          embed
 - `edges`          edge, find
 - `traversal`      traverse
 - `history`        log, history, snapshot, purge, scrub

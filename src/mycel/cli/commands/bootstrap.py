@@ -14,6 +14,7 @@ import rich_click as click
 from mycel.cli.commands.mcp import knowledge_of, open_or_create
 from mycel.cli.frame.context import Command, Session, pass_session
 from mycel.cli.frame.output import Output, count
+from mycel.cli.frame.progress_bar import progress_bar
 
 if TYPE_CHECKING:
     from mycel.knowledge.bootstrap import Bootstrap, Progress, Report, Skipped, Summary
@@ -108,26 +109,12 @@ def _warn(out: Output, skipped: Sequence[Skipped], number: int) -> None:
 
 @contextmanager
 def _progress(out: Output) -> Iterator[Report | None]:
-    """A bar on standard error while a person waits; nothing in a script."""
-    if out.as_json or not sys.stderr.isatty():
-        yield None
-        return
-    # Late: see `Output.render`.
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bar
-
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-    )
     names = {"reading": "Reading files", "relating": "Finding relations", "writing": "Writing"}
-    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        tasks = {
-            stage: bar.add_task(name, total=None, visible=False) for stage, name in names.items()
-        }
+    with progress_bar(out, "{task.completed:.0f}/{task.total:.0f}") as bar:
+        if bar is None:
+            yield None
+            return
+        tasks = {stage: bar.add_task(name, total=0, visible=False) for stage, name in names.items()}
 
         def show(progress: Progress) -> None:
             task = tasks[progress.stage]

@@ -181,7 +181,7 @@ def search(
     they come after the concepts.
     """
     with session.open(reading=True) as db:
-        found = _search(db, " ".join(words), kinds or tuple(_STATEMENTS), mode, limit)
+        found = _search(session, db, " ".join(words), kinds or tuple(_STATEMENTS), mode, limit)
         label = labels(db)
         session.out.list(
             found,
@@ -193,14 +193,17 @@ def search(
 
 
 def _search(
-    db: Nexus, question: str, kinds: Sequence[str], mode: str, limit: int
+    session: Session, db: Nexus, question: str, kinds: Sequence[str], mode: str, limit: int
 ) -> Iterator[tuple[Element, float]]:
     room = limit
     for kind, statement in _STATEMENTS.items():
         if kind not in kinds or not room:
             continue
         given = {"question": question, "mode": mode, "limit": room}
-        hits = db.execute(statement, given).value
+        result = db.execute(statement, given)
+        hits = result.value
+        if room == limit:
+            session.out.warn(result.warnings)
         room -= len(hits)
         yield from ((db.get(hit["id"]), hit["metadata"]["_score"]) for hit in hits)
 

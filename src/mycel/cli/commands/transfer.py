@@ -12,6 +12,7 @@ import rich_click as click
 from mycel.cli.frame.context import Command, Session, pass_session
 from mycel.cli.frame.output import Output, count
 from mycel.cli.frame.parameters import moment
+from mycel.cli.frame.progress_bar import progress_bar
 
 if TYPE_CHECKING:
     from mycel.transfer.load import Loaded, LoadedType, Progress
@@ -106,23 +107,11 @@ def _row(each: LoadedType) -> tuple[object, ...]:
 
 @contextmanager
 def _progress(out: Output) -> Iterator[Callable[[Progress], object] | None]:
-    """A bar on standard error while a person waits; nothing in a script."""
-    if out.as_json or not sys.stderr.isatty():
-        yield None
-        return
-    # Late: see `Output.render`.
-    from rich.console import Console
-    from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bar
-
-    columns = (
-        TextColumn("Loading"),
-        BarColumn(),
-        TextColumn("{task.fields[rows]:,} rows"),
-        TimeRemainingColumn(),
-    )
-    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=None, rows=0)
+    with progress_bar(out, "{task.fields[rows]:,} rows") as bar:
+        if bar is None:
+            yield None
+            return
+        task = bar.add_task("Loading", total=None, rows=0)
 
         def show(progress: Progress) -> None:
             bar.update(

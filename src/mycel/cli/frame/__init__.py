@@ -4,6 +4,7 @@
 - `exit_status`  from an exception to a message and an exit status
 - `context`      global options, and the database they lead to
 - `parameters`   types of arguments: JSON, times, hashes, elements
+- `progress_bar` a bar while a person waits
 - `labels`       names of elements for people
 - `kip_output`   results of KIP commands for people
 - `kip_command`  running a KIP command: values of placeholders, execution

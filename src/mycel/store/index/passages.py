@@ -71,6 +71,10 @@ class PassageRow(NamedTuple):
     position: float | None
 
 
+_UNFINISHED: Final = -1
+"""The mark of a model of which some vectors are stored, and not all."""
+
+
 def has_tables(connection: apsw.Connection) -> bool:
     """True if something was ever derived in this file."""
     query = "SELECT 1 FROM sqlite_schema WHERE name = 'recall_mark'"
@@ -82,7 +86,7 @@ def mark(connection: apsw.Connection, name: str) -> int | None:
     if not has_tables(connection):
         return None
     row = first(connection, "SELECT seq FROM recall_mark WHERE name = ?", (name,))
-    return None if row is None else int(row[0])
+    return None if row is None or row[0] == _UNFINISHED else int(row[0])
 
 
 def write(
@@ -98,8 +102,7 @@ def write(
     `since` is None if they are all there is; elements that are `gone` have none. False, and nothing
     is stored, if others have stored what is newer, or if what it builds on has been lost.
     """
-    for statement in filter(None, map(str.strip, _TABLES.split(";"))):
-        connection.execute(statement)
+    _make_tables(connection)
     stored = mark(connection, model)
     if stored is not None and stored >= seq:
         return False
@@ -124,6 +127,33 @@ def write(
     return True
 
 
+def keep_vectors(
+    connection: apsw.Connection, model: str, made: Iterable[tuple[int, int, bytes]]
+) -> None:
+    """Store vectors (element, seq, vector) before everything else of their model is there.
+
+    Those of elements that have changed or gone since are left out.
+    """
+    _make_tables(connection)
+    query = "INSERT INTO recall_mark (name, seq) VALUES (?, ?) ON CONFLICT (name) DO NOTHING"
+    connection.execute(query, (model, _UNFINISHED))
+    (number,) = only(connection, "SELECT id FROM recall_mark WHERE name = ?", (model,))
+    query = (
+        "INSERT OR REPLACE INTO recall_vector"
+        " SELECT ?1, id, seq, ?4 FROM concept WHERE id = ?2 AND seq = ?3"
+    )
+    for element, seq, vector in made:
+        connection.execute(query, (number, element, seq, vector))
+
+
+def forget_vectors(connection: apsw.Connection, *, model: str | None, but: str | None) -> None:
+    """Remove the vectors of one model, or those of all models but one."""
+    if has_tables(connection):
+        which = "SELECT id FROM recall_mark WHERE name = ?1 OR (?1 IS NULL AND name <> ?2)"
+        connection.execute(f"DELETE FROM recall_vector WHERE model IN ({which})", (model, but))
+        connection.execute(f"DELETE FROM recall_mark WHERE id IN ({which})", (model, but))
+
+
 def remove(connection: apsw.Connection, element: int) -> None:
     """Take out all that was derived of an element."""
     if has_tables(connection):
@@ -138,3 +168,8 @@ def forget(connection: apsw.Connection) -> None:
     """Drop everything that was derived; it is made again when it is needed."""
     for table in ("recall_mark", "recall_passage", "recall_vector"):
         connection.execute(f"DROP TABLE IF EXISTS {table}")
+
+
+def _make_tables(connection: apsw.Connection) -> None:
+    for statement in filter(None, map(str.strip, _TABLES.split(";"))):
+        connection.execute(statement)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import orjson
 
+from mycel.store.file.layout import FURNITURE
 from mycel.store.index import passages
 from mycel.store.index.passages import PassageRow
 from mycel.store.query.reader import Reader
+
+_SOUGHT: Final = f"type NOT IN (1, 2) AND id NOT IN ({FURNITURE})"
 
 
 class Source(NamedTuple):
@@ -39,8 +42,8 @@ def changed_since(reader: Reader, seq: int) -> set[int]:
 
 
 def count_sources(reader: Reader) -> int:
-    """The number of live concepts."""
-    return int(reader.only("SELECT count(*) FROM concept")[0])
+    """The number of concepts that search may find."""
+    return int(reader.only(f"SELECT count(*) FROM concept WHERE {_SOUGHT}")[0])
 
 
 def sources(reader: Reader, numbers: Collection[int] | None = None) -> list[Source]:
@@ -60,6 +63,43 @@ def stored(reader: Reader, model: str) -> Iterator[tuple[PassageRow, bytes]]:
     )
     for *row, vector in reader.every(query, (model,)):
         yield PassageRow(*row), vector
+
+
+def vectors_of(reader: Reader, model: str, numbers: Collection[int]) -> dict[int, bytes]:
+    """The stored vectors of concepts as they are now, by element."""
+    if not passages.has_tables(reader.connection):
+        return {}
+    query = (
+        "SELECT c.id, v.vector FROM json_each(?) j CROSS JOIN concept c ON c.id = j.value"
+        " JOIN recall_vector v ON v.element = c.id AND v.seq = c.seq"
+        " AND v.model = (SELECT id FROM recall_mark WHERE name = ?)"
+    )
+    found: dict[int, bytes] = dict(reader.every(query, (_listed(numbers), model)))
+    return found
+
+
+def without_vector(reader: Reader, model: str) -> list[int]:
+    """Concepts that search may find and that have no vector by a model as they are now."""
+    query = f"SELECT id FROM concept WHERE {_SOUGHT}"
+    if passages.has_tables(reader.connection):
+        query += (
+            " AND NOT EXISTS (SELECT 1 FROM recall_vector v WHERE v.element = id"
+            " AND v.seq = concept.seq AND v.model = (SELECT id FROM recall_mark WHERE name = ?))"
+        )
+        return [number for (number,) in reader.every(query, (model,))]
+    return [number for (number,) in reader.every(query)]
+
+
+def vector_bytes(reader: Reader, model: str) -> tuple[int, int]:
+    """The number of stored vectors of a model, and their size in bytes."""
+    if not passages.has_tables(reader.connection):
+        return 0, 0
+    query = (
+        "SELECT count(*), coalesce(sum(length(vector)), 0) FROM recall_vector"
+        " WHERE model = (SELECT id FROM recall_mark WHERE name = ?)"
+    )
+    count, size = reader.only(query, (model,))
+    return count, size
 
 
 def pieces_of(reader: Reader, numbers: Collection[int]) -> dict[int, bytes]:

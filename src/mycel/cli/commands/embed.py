@@ -1,0 +1,79 @@
+"""`mycel embed`: the embedder of a graph, and the vectors that it makes for search by meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import rich_click as click
+
+from mycel.cli.frame.context import Command, Group, Session, pass_session
+from mycel.cli.frame.output import Output, count
+from mycel.cli.frame.progress_bar import progress_bar
+
+if TYPE_CHECKING:
+    from mycel.recall.embeddings import EmbeddingStatus, Report
+
+
+@click.group(cls=Group)
+def embed() -> None:
+    """Show and choose the model that makes vectors for search, and make them anew."""
+
+
+@embed.command("status", cls=Command)
+@pass_session
+def status(session: Session) -> None:
+    """Show the embedder in use and how much is embedded."""
+    with session.open(reading=True) as db:
+        _show(session.out, db.embeddings.status())
+
+
+@embed.command("use", cls=Command)
+@click.argument(
+    "embedder",
+    help="static, onnx:FOLDER, sentence-transformers:NAME, or http(s)://HOST/v1#MODEL",
+)
+@pass_session
+def use(session: Session, embedder: str) -> None:
+    """Choose the embedder of this graph, for every command and server, and embed with it.
+
+    It is tried first. Servers that run answer with the model inside the package until all is
+    embedded. If this is interrupted, they or `mycel embed use` go on later.
+    """
+    with session.open() as db, _progress(session.out) as report:
+        _show(session.out, db.embeddings.use(embedder, report=report))
+
+
+@embed.command("rebuild", cls=Command)
+@pass_session
+def rebuild(session: Session) -> None:
+    """Make all vectors of the embedder in use anew."""
+    with session.open() as db, _progress(session.out) as report:
+        _show(session.out, db.embeddings.rebuild(report=report))
+
+
+@contextmanager
+def _progress(out: Output) -> Iterator[Report | None]:
+    with progress_bar(out, "{task.completed:,.0f} of {task.total:,.0f}") as bar:
+        if bar is None:
+            yield None
+            return
+        task = bar.add_task("Embedding", total=0)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def _show(out: Output, found: EmbeddingStatus) -> None:
+    dimensions = found.dimensions
+    out.fields(
+        (
+            ("embedder", found.embedder),
+            ("model", found.model),
+            ("dimensions", dimensions),
+            ("embedded", count(found.embedded, "concept")),
+            ("pending", count(found.pending, "concept")),
+            ("size", f"{found.bytes:,} bytes"),
+            ("error", found.error),
+        ),
+        found._asdict(),
+    )

@@ -1,0 +1,33 @@
+"""The progress bar of long commands: on standard error while a person waits, none in a script."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+    from mycel.cli.frame.output import Output
+
+
+@contextmanager
+def progress_bar(out: Output, count: str) -> Iterator[Progress | None]:
+    """A bar with descriptions, a count in the form of rich, and the time that is left."""
+    if out.as_json or not sys.stderr.isatty():
+        yield None
+        return
+    # Late: see `Output.render`.
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn(count),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        yield bar

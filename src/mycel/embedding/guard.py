@@ -1,0 +1,108 @@
+"""An embedder that cannot keep its callers waiting.
+
+Each call runs in a thread of its own, one at a time, and is given up after a while: a model may
+hang, and a server may be slow. After a failure the embedder is left alone for `RETRY_S`; until then
+every call fails at once with the same error, unless it is `patient`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property, partial
+from queue import Empty, SimpleQueue
+from threading import Lock, Thread
+from time import monotonic
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mycel.embedding.vectors import checked_vectors
+from mycel.errors import EmbedderFailed
+from mycel.model.names import shorten
+from mycel.search.embedding import Embedder
+
+QUESTION_S: Final = 5.0
+"""A question waits so long for its vector; its answer does without after that."""
+SEARCH_S: Final = 20.0
+"""A search waits so long for a batch of texts that are not embedded yet, if it may."""
+BATCH_S: Final = 120.0
+RETRY_S: Final = 30.0
+
+_Answers = SimpleQueue[Any]
+
+
+class GuardedEmbedder:
+    """Another embedder, with limits. Several threads may use it."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder: Final = embedder
+        self._turn: Final = Lock()
+        self._answers: _Answers = SimpleQueue()
+        self._failure: tuple[float, EmbedderFailed] | None = None
+        self._is_stopped = False
+
+    @cached_property
+    def name(self) -> str:
+        """The name of the embedder."""
+        name: str = self._call(lambda: self._embedder.name, SEARCH_S)
+        return name
+
+    @cached_property
+    def dimensions(self) -> int:
+        """How long its vectors are."""
+        dimensions: int = self._call(lambda: self._embedder.dimensions, SEARCH_S)
+        return dimensions
+
+    def embed(
+        self, texts: Sequence[str], timeout_s: float = BATCH_S, *, patient: bool = False
+    ) -> NDArray[np.float32]:
+        """A vector for each text, checked. A `patient` call is made even after a failure.
+
+        Raises:
+            EmbedderFailed: it failed, now or a moment ago, or takes too long.
+        """
+        work = partial(checked_vectors, self._embedder, texts)
+        vectors: NDArray[np.float32] = self._call(work, timeout_s, patient=patient)
+        return vectors
+
+    def stop(self) -> None:
+        """Let whoever waits go on; nothing is embedded from now on."""
+        self._is_stopped = True
+        self._answers.put(_closed())
+
+    def _call(self, work: Callable[[], Any], timeout_s: float, *, patient: bool = False) -> Any:
+        if self._is_stopped:
+            raise _closed()
+        if not patient and self._failure is not None and monotonic() - self._failure[0] < RETRY_S:
+            raise self._failure[1]
+        if not self._turn.acquire(timeout=timeout_s):
+            raise EmbedderFailed("The embedder is still busy with other texts.")
+        self._answers = answers = _Answers()
+        thread = Thread(target=self._run, args=(work, answers), name="mycel-embedder", daemon=True)
+        thread.start()
+        try:
+            answer = answers.get(timeout=timeout_s)
+        except Empty:
+            answer = EmbedderFailed(f"The embedder did not answer within {timeout_s:g} seconds.")
+        if isinstance(answer, EmbedderFailed):
+            self._failure = (monotonic(), answer)
+            raise answer
+        self._failure = None
+        return answer
+
+    def _run(self, work: Callable[[], Any], answers: _Answers) -> None:
+        """Answer, and give up the turn, whenever that is."""
+        try:
+            answers.put(work())
+        except EmbedderFailed as error:
+            answers.put(error)
+        except Exception as error:  # noqa: BLE001 - a name or dimensions of somebody else's code
+            said = shorten(str(error), 200)
+            answers.put(EmbedderFailed(f"The embedder failed: {type(error).__name__}: {said}."))
+        finally:
+            self._turn.release()
+
+
+def _closed() -> EmbedderFailed:
+    return EmbedderFailed("The graph was closed.")

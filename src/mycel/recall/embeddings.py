@@ -1,0 +1,94 @@
+"""The vectors of a graph: their state, the choice of the embedder, and making them anew."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from mycel.errors import ConstraintViolation, EmbedderFailed
+from mycel.recall.lazy import LazyRecall
+from mycel.recall.setting import choose
+from mycel.store.database import Store
+from mycel.store.query import passages
+
+Report = Callable[[int, int], object]
+"""Told how many vectors have been made, and of how many."""
+
+
+class EmbeddingStatus(NamedTuple):
+    """The vectors of a graph by the embedder in use."""
+
+    embedder: str
+    """The name by which it was chosen."""
+    model: str | None
+    """The identity of its vectors; None if it cannot be used."""
+    dimensions: int | None
+    embedded: int
+    """Concepts with a vector of their present text."""
+    pending: int
+    bytes: int
+    """The size of the stored vectors."""
+    error: str | None
+    """Why the embedder cannot be used."""
+
+
+class Embeddings:
+    """What `db.embeddings` and `mycel embed` do."""
+
+    def __init__(self, store: Store, recall: LazyRecall) -> None:
+        self._store: Final = store
+        self._recall: Final = recall
+
+    def status(self) -> EmbeddingStatus:
+        """The embedder in use, and how much is embedded. A server is asked for its dimensions."""
+        choice = self._recall.choice
+        model = mark = dimensions = error = None
+        try:
+            recall = self._recall.get()
+            model, mark = recall.embedder.name, recall.mark
+            dimensions = recall.embedder.dimensions
+        except EmbedderFailed as failed:
+            error = failed.message
+        with self._store.reading() as reader:
+            pending = len(passages.without_vector(reader, mark or ""))
+            total = passages.count_sources(reader)
+            _, size = passages.vector_bytes(reader, mark or "")
+        return EmbeddingStatus(choice, model, dimensions, total - pending, pending, size, error)
+
+    def use(self, name: str, *, report: Report | None = None) -> EmbeddingStatus:
+        """Choose an embedder for this graph in every process, and embed everything with it.
+
+        `name` is one of `embedding.choice`. It is tried first: one that does not work is not
+        chosen. Vectors of other models are removed at the end.
+
+        Raises:
+            InvalidValueType: there is no such embedder.
+            EmbedderFailed: it does not work.
+            ConstraintViolation: an embedder was given when the graph was opened.
+            DatabaseReadOnly: the folder of the graph cannot be written.
+        """
+        from mycel.embedding.choice import embedder_named  # noqa: PLC0415 - it brings numpy
+        from mycel.embedding.vectors import checked_vectors  # noqa: PLC0415 - as above
+
+        if self._recall.is_given:
+            raise ConstraintViolation(
+                "This graph was opened with an embedder of its own.",
+                hint="Open it without `embedder` to choose one for all.",
+            )
+        checked_vectors(embedder_named(name), ["a first text"])
+        choose(self._store, name)
+        recall = self._recall.get()
+        recall.complete(report)
+        self._store.forget_vectors(but=recall.mark)
+        return self.status()
+
+    def rebuild(self, *, report: Report | None = None) -> EmbeddingStatus:
+        """Make all vectors of the embedder in use anew.
+
+        Raises:
+            EmbedderFailed: it does not work.
+        """
+        self._store.forget_vectors(model=self._recall.get().mark)
+        self._recall.reset()
+        self._recall.get().complete(report)
+        return self.status()

@@ -1,0 +1,59 @@
+"""The embedder that was chosen for a graph: one line in a file beside it, `GRAPH.embedder`.
+
+A file and not a table: a graph that comes from somebody else brings no address to send texts to and
+no model to load. Neither journal nor roots know of it.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import lru_cache
+from pathlib import Path
+from typing import Final
+
+from mycel.errors import DatabaseReadOnly
+from mycel.search.embedding import STATIC
+from mycel.store.database import Store
+
+SUFFIX: Final = ".embedder"
+_CHARACTERS_MAX: Final = 2_000
+
+
+def chosen(store: Store) -> str:
+    """The name of the embedder that was chosen for a graph; "static" if none was."""
+    path = _path(store)
+    try:
+        found = os.stat(path)  # noqa: PTH116 - every search looks, and Path takes 20 µs
+    except OSError:
+        return STATIC
+    return _read(path, found.st_mtime_ns, found.st_ino)
+
+
+def choose(store: Store, name: str) -> None:
+    """Choose an embedder, for every process that uses the graph from now on.
+
+    Raises:
+        DatabaseReadOnly: the folder of the graph cannot be written.
+    """
+    path = _path(store)
+    try:
+        if name == STATIC:
+            Path(path).unlink(missing_ok=True)
+            return
+        new = Path(f"{path}.new")
+        new.write_text(f"{name}\n", "utf-8")
+        new.replace(path)
+    except OSError as error:
+        raise DatabaseReadOnly(f"{path} cannot be written: {error.strerror}.") from None
+
+
+def _path(store: Store) -> str:
+    return store.location.path + SUFFIX
+
+
+@lru_cache(maxsize=64)
+def _read(path: str, modified_ns: int, inode: int) -> str:
+    try:
+        return Path(path).read_text("utf-8", errors="replace")[:_CHARACTERS_MAX].strip() or STATIC
+    except OSError:
+        return STATIC
