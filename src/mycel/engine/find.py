@@ -197,7 +197,7 @@ class Finder:
         return self.plan(reader, prepared, find, values, state), page, newest
 
     def _continued(self, reader: Reader, page: _Page, cursor: str) -> _Page:
-        """The page that a cursor leads to."""
+        """The page of a cursor."""
         match place_of(cursor, self._purpose(reader, page)):
             case [int() as position, int() as offset, *ties] if (
                 0 < position <= reader.newest and offset > 0 and all(type(t) is str for t in ties)
@@ -211,7 +211,7 @@ class Finder:
                 )
 
     def _purpose(self, reader: Reader, page: _Page) -> str:
-        """What a cursor belongs to: a database, a query without its page, its parameters."""
+        """The owner of a cursor: a database, a query without its page, its parameters."""
         if self._database is None:
             self._database = reader.identity()
         return f"{self._database}\0{purpose(page.prepared, page.find, page.values)}"
@@ -225,7 +225,7 @@ class Finder:
 
 
 class _Page(NamedTuple):
-    """Which part of the solutions is asked for, and of which position of the journal."""
+    """The part of the solutions that is asked for, and its position of the journal."""
 
     prepared: Prepared
     find: ast.Find
@@ -238,7 +238,7 @@ class _Page(NamedTuple):
 def _helps_to_plan_anew(
     reader: Reader, prepared: Prepared, plan: FindPlan, error: MycelError
 ) -> bool:
-    """Whether an error comes from the plan, so that another one may do better, and at once."""
+    """True if an error comes from the plan, so that a new one may succeed at once."""
     if isinstance(error, ExecutionTimeout):
         prepared.forget(plan)  # Perhaps it was made for a smaller graph. The next one will tell.
         return False
@@ -277,7 +277,7 @@ def _counts_nothing(find: ast.Find, totals: Any) -> bool:
 
 
 def _limit(node: ast.Number, values: Values) -> int:
-    """How many rows a page may have; none has more than a result can."""
+    """The most rows of a page; none has more than a result can."""
     return min(values.positive(node, "LIMIT"), RESULT_ROWS_MAX + 1)
 
 

@@ -48,17 +48,17 @@ class FindPlan:
     outgrown_at: int
     """The position of the journal from which on the graph is another one than was planned for."""
     is_scalar: bool = False
-    """Whether there are only totals, and so one row of them."""
+    """True if there are only totals, and so one row of them."""
     attribute_columns: tuple[int, ...] = ()
     """The places of the columns that show an attribute, or a part of one."""
     is_exact: bool = False
-    """Whether sums may go beyond 64 bits."""
+    """True if sums may go beyond 64 bits."""
     others: dict[tuple[bool, tuple[str, ...]], tuple[Statement, Binder]] = field(
         default_factory=dict
     )
 
     def fits(self, reader: Reader) -> bool:
-        """Whether the graph is still the one that was planned for, as far as the reader knows."""
+        """True if the graph is still the one that was planned for, as far as the reader knows."""
         return self.definitions == reader.definitions and reader.newest < self.outgrown_at
 
     def variant(
@@ -92,7 +92,7 @@ class Binder:
         self._fixed: Final = None if given else tuple(self._constant)
 
     def bind(self, values: Values, own: Mapping[str, int]) -> tuple[Any, ...]:
-        """What to bind, in order. `own` are the engine's own values, under names with `#`."""
+        """The values to bind, in order. `own` are those of the engine, under names with `#`."""
         if self._fixed is not None:
             return self._fixed
         bound = self._constant.copy()
@@ -113,7 +113,7 @@ class Binder:
 
 
 _AS_THEY_ARE: Final = ("text", "plain")
-"""How texts are bound that need only be texts."""
+"""Conversions that leave a text as it is."""
 
 
 def _converted(node: ast.Placeholder, value: Any, conversion: ir.Conversion) -> Any:
@@ -165,7 +165,7 @@ class Prepared:
     roles: frozenset[tuple[str, Role]] | None = None
     plans: dict[Shape, FindPlan] = field(default_factory=dict)
     is_exact: bool = False
-    """Whether its sums are made to go beyond 64 bits, which is slower, because one did."""
+    """True once a sum has overflowed: sums are then made to go beyond 64 bits, which is slower."""
 
     _shaping: tuple[frozenset[tuple[str, Role]], list[tuple[ast.Placeholder, str, Role]]] | None = (
         None

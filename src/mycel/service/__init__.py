@@ -1,5 +1,5 @@
-"""What every adapter calls: requests in, responses out, and never an exception.
+"""Requests in, responses out, and never an exception: the layer that every adapter calls.
 
-- `envelope`   the request and response structure of KIP
+- `envelope`     the request and response structure of KIP
 - `malloc_trim`  memory that large calls leave behind, given back
 """
