@@ -337,9 +337,8 @@ class Targets:
     def _find_edge(self, name: object) -> EdgeTarget:
         if not isinstance(name, str):
             raise _undefined("edge", name, [])
-        folded = name.casefold()
         edges = self._catalog.edges.values()
-        declared = next((e for e in edges if e.name.casefold() == folded), None)
+        declared = self._catalog.edge(name)
         if declared is None:
             declared = next((e for e in edges if e.kip_name == name), None)
         if declared is not None:
@@ -363,18 +362,15 @@ class Targets:
 
     @cached_property
     def _types(self) -> dict[str, None]:
-        return self._defined(CONCEPT_TYPE_NUMBER)
+        return dict.fromkeys(summary.definitions(self._reader, CONCEPT_TYPE_NUMBER))
 
     @cached_property
     def _predicates(self) -> dict[str, None]:
-        return self._defined(PROPOSITION_TYPE_NUMBER)
-
-    def _defined(self, meta: int) -> dict[str, None]:
-        return dict.fromkeys(summary.definitions(self._reader, meta))
+        return dict.fromkeys(summary.definitions(self._reader, PROPOSITION_TYPE_NUMBER))
 
 
 def without_nulls(attributes: JsonObject) -> JsonObject:
-    """The attributes that are there."""
+    """The attributes that are not null."""
     return {name: value for name, value in attributes.items() if value is not None}
 
 
@@ -389,14 +385,9 @@ def _undefined(what: str, name: object, known: list[str]) -> TypeMismatch:
 
 def _embeddings(declared: NodeType) -> Iterator[Embedding]:
     for each in declared.properties:
-        if each.embed_source is not None and each.type.dimension is not None:
-            yield Embedding(
-                each.name,
-                each.embed_source,
-                each.type.dimension,
-                each.is_required,
-                each.embed_model,
-            )
+        source, dimension = each.embed_source, each.type.dimension
+        if source is not None and dimension is not None:
+            yield Embedding(each.name, source, dimension, each.is_required, each.embed_model)
 
 
 def _parts(key: object) -> list[Any]:
