@@ -27,7 +27,8 @@ _HAS_OPENAT: Final = os.open in os.supports_dir_fd and hasattr(os, "O_NOFOLLOW")
 _FLAGS: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 _NO_FOLLOW: Final = getattr(os, "O_NOFOLLOW", 0)
 _DIRECTORY: Final = getattr(os, "O_DIRECTORY", 0)
-_BINARY: Final = getattr(os, "O_BINARY", 0)
+READ_FLAGS: Final = _FLAGS | _NO_FOLLOW | getattr(os, "O_BINARY", 0)
+"""Flags to open a file for reading, without following a link or blocking on a pipe."""
 _FILE: Final = "file:///"
 _ABSOLUTE: Final = re.compile(rf"\s*(?:/|{_FILE}|[A-Z]:[/\\])", re.IGNORECASE)
 
@@ -96,14 +97,14 @@ def read(uri: Uri, root: Path, *, bytes_max: int = RESOURCE_BYTES_MAX) -> Resour
 def _open(root: Path, parts: Sequence[str]) -> int:
     """A descriptor of the file below the root, opened without following links."""
     if not _HAS_OPENAT or not parts:
-        return os.open(root.joinpath(*parts), _FLAGS | _NO_FOLLOW | _BINARY)
+        return os.open(root.joinpath(*parts), READ_FLAGS)
     here = os.open(root, _FLAGS | _DIRECTORY)
     try:
         for part in parts[:-1]:
             there = os.open(part, _FLAGS | _DIRECTORY | _NO_FOLLOW, dir_fd=here)
             os.close(here)
             here = there
-        return os.open(parts[-1], _FLAGS | _NO_FOLLOW | _BINARY, dir_fd=here)
+        return os.open(parts[-1], READ_FLAGS, dir_fd=here)
     finally:
         os.close(here)
 

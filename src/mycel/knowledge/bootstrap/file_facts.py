@@ -15,18 +15,13 @@ from pathlib import Path
 from typing import Final
 
 from mycel.errors import ResourceExhausted
+from mycel.knowledge.bootstrap.file_walk import reason_of
 from mycel.knowledge.bootstrap.limits import PARAGRAPH_CHARACTERS_MAX
 from mycel.knowledge.code.file_analysis import LANGUAGES, analyse
 from mycel.knowledge.code.languages import detect, is_binary
 from mycel.knowledge.code.source_facts import FileFacts
+from mycel.knowledge.workspace_files import READ_FLAGS
 
-_FLAGS: Final = (
-    os.O_RDONLY
-    | getattr(os, "O_NOFOLLOW", 0)
-    | getattr(os, "O_NONBLOCK", 0)
-    | getattr(os, "O_CLOEXEC", 0)
-    | getattr(os, "O_BINARY", 0)
-)
 _HEAD_BYTES: Final = 8 << 10
 _FILES_AT_ONCE: Final = 32
 """Files of one task of a worker, and of one collection of syntax trees."""
@@ -88,9 +83,9 @@ def read_all(
 def read_file(root: str, path: str, *, bytes_max: int) -> FileRead:
     """Read a file. Never raises: a failure is the `problem` of the result."""
     try:
-        descriptor = os.open(f"{root}/{path}", _FLAGS)
+        descriptor = os.open(f"{root}/{path}", READ_FLAGS)
     except (OSError, ValueError) as error:
-        return FileRead(path, problem=_reason(error))
+        return FileRead(path, problem=reason_of(error))
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
@@ -101,7 +96,7 @@ def read_file(root: str, path: str, *, bytes_max: int) -> FileRead:
             # One byte more: a file that grows meanwhile counts as large.
             data = file.read(bytes_max + 1)
     except OSError as error:
-        return FileRead(path, problem=_reason(error))
+        return FileRead(path, problem=reason_of(error))
     finally:
         os.close(descriptor)
     if len(data) > bytes_max:
@@ -173,7 +168,3 @@ def first_paragraph(data: bytes) -> str:
         found.append(line.strip())
     text = " ".join(found)
     return text if len(text) <= PARAGRAPH_CHARACTERS_MAX else text[:PARAGRAPH_CHARACTERS_MAX] + "…"
-
-
-def _reason(error: OSError | ValueError) -> str:
-    return (getattr(error, "strerror", None) or str(error)).lower()

@@ -125,7 +125,7 @@ def _look(above: str, name: str, skip: Skip) -> Entry | None:
     except FileNotFoundError:  # Git still tracks it, or it was just removed.
         return None
     except (OSError, ValueError) as error:
-        skip(name, _reason(error))
+        skip(name, reason_of(error))
         return None
     if stat.S_ISREG(status.st_mode):
         return Entry(status.st_size, status.st_mtime_ns)
@@ -226,7 +226,7 @@ def _walked(folder: Path, skip: Skip, unreadable: list[str], left_out: set[str])
             with os.scandir(folder / path) as scan:
                 entries = sorted(scan, key=lambda entry: entry.name)
         except OSError as error:
-            skip(path, _reason(error))
+            skip(path, reason_of(error))
             if not isinstance(error, FileNotFoundError):
                 unreadable.append(path)
             continue
@@ -285,7 +285,8 @@ def _is_ignored(name: str, rules: tuple[_Rules, ...]) -> bool:
     return False
 
 
-def _reason(error: OSError | ValueError) -> str:
+def reason_of(error: OSError | ValueError) -> str:
+    """The reason of a failed file operation, in lower case."""
     return (getattr(error, "strerror", None) or str(error)).lower()
 
 

@@ -16,7 +16,7 @@ from mycel.knowledge.bootstrap.facts_cache import FactsCache
 from mycel.knowledge.bootstrap.file_facts import FileRead, is_readme, read_all, read_file
 from mycel.knowledge.bootstrap.file_walk import Entry
 from mycel.knowledge.bootstrap.limits import FILE_BYTES_MAX, JOBS_MAX
-from mycel.knowledge.bootstrap.project_graph import Edge, Namer, Totals, Wanted
+from mycel.knowledge.bootstrap.project_graph import Namer, Totals, Wanted
 from mycel.knowledge.bootstrap.run_summary import Progress, Report, Skipped, Stage, Summary
 from mycel.knowledge.code.edge_values import FileEdges, affected
 from mycel.knowledge.code.file_analysis import LANGUAGES, missing_extra
@@ -235,7 +235,12 @@ class Bootstrap:
         for path in (*step.added, *step.changed):
             plan.files.append(self._file(step.reads[path], edges.get(path, FileEdges(path))))
         new = step.entries if not step.is_complete else step.added
-        plan.contains = [*self._contains(folders & below.keys(), new)]
+        plan.contains = [
+            edge
+            for is_folder, paths in ((True, folders & below.keys()), (False, new))
+            for path in sorted(paths)
+            if (edge := project_graph.contains(self._namer, path, is_folder=is_folder)) is not None
+        ]
         for path, found in edges.items():
             defines = project_graph.defined_in(self._namer, path, step.facts[path].symbols)
             plan.related[path] = [*defines, *project_graph.code_edges(self._namer, found, below)]
@@ -256,13 +261,6 @@ class Bootstrap:
         node = project_graph.wanted_file(self._namer, read, edges, _version(read))
         symbols = {each.uri: each for each in project_graph.wanted_symbols(self._namer, read)}
         return graph_writer.FileNodes(read.path, node, tuple(symbols.values()))
-
-    def _contains(self, folders: Collection[str], files: Collection[str]) -> Iterator[Edge]:
-        for is_folder, paths in ((True, folders), (False, files)):
-            for path in sorted(paths):
-                edge = project_graph.contains(self._namer, path, is_folder=is_folder)
-                if edge is not None:
-                    yield edge
 
     def _touch(self, plan: graph_writer.Plan, step: _Step, edges: Mapping[str, FileEdges]) -> None:
         """Plan updates of unchanged files: their time, and their external modules and pages."""

@@ -205,7 +205,7 @@ class EntityGraph:
     def open_nodes(self, names: Iterable[str]) -> Subgraph:
         """The entities with these names, and all their relations; other names are ignored."""
         with self._db.reading() as reader:
-            kind = _type_number(reader)
+            kind = reader.find_type(ENTITY)
             found = [] if kind is None else members.named(reader, kind, list(names))
             return self._answer(
                 reader,
@@ -216,7 +216,7 @@ class EntityGraph:
 
     def _holding(self, reader: Reader, text: str) -> Iterator[Member]:
         """The entities that contain a text in lower case."""
-        kind = _type_number(reader)
+        kind = reader.find_type(ENTITY)
         if kind is None:
             return
         for member in members.containing(reader, kind, text):
@@ -324,13 +324,8 @@ def _unrelate_from_itself(tx: Transaction, concept: Concept, relation_type: str)
 # What is read.
 
 
-def _type_number(reader: Reader, name: str = ENTITY) -> int | None:
-    """The number of the type of entities or placeholders; None if it is not defined."""
-    return reader.find_type(name)
-
-
 def _every_member(reader: Reader, type_name: str) -> Iterator[Member]:
-    kind = _type_number(reader, type_name)
+    kind = reader.find_type(type_name)
     after = -1
     while kind is not None:
         rows = members.page(reader, kind, after, _PAGE)
@@ -344,7 +339,7 @@ def _relations(
     reader: Reader, shown: Sequence[Member], *, both_ways: bool
 ) -> list[tuple[str, str, str]]:
     """The relations of entities, in the order of creation."""
-    types = _type_number(reader), _type_number(reader, MISSING_ENTITY)
+    types = reader.find_type(ENTITY), reader.find_type(MISSING_ENTITY)
     numbers = [each.number for each in shown]
     links = members.links(reader, types, numbers, both_ways=both_ways)
     predicates = {predicate for _, _, _, predicate, _ in links}
