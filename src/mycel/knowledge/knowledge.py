@@ -335,9 +335,11 @@ class Knowledge:
         merge: bool,
         message: str,
     ) -> Remembered:
-        refs = [node.uri for node in nodes]
+        refs: list[Any] = [node.uri for node in nodes]
         refs += [end for each in relations for end in (each.source, each.target)]
-        found = [self.uri(ref) for ref in refs]
+        texts = dict.fromkeys(ref for ref in refs if isinstance(ref, str))
+        known = {text: self.uri(text) for text in texts}  # Relations repeat their ends.
+        found = [known[ref] if isinstance(ref, str) else self.uri(ref) for ref in refs]
         uris, targets = found[: len(nodes)], iter(found[len(nodes) :])
         ends = list(zip(targets, targets, strict=True))
 
