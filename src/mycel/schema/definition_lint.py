@@ -21,6 +21,7 @@ from mycel.schema.definitions import (
     unknown_kinds,
     with_article,
 )
+from mycel.schema.foreign_words import by_word
 
 SLIPS_MAX: Final = 5
 """The number of entries of one schema that are named."""
@@ -29,34 +30,30 @@ _KINDS: Final = (
     "Types are string, number, integer, boolean, array, object, null and any; a date is a string."
 )
 
-_OF_CONCEPT_TYPES: Final = {
-    "instanceschema": "instance_schema",
-    "schema": "instance_schema",
-    "attributeschema": "instance_schema",
-    "schemaenforcement": "schema_enforcement",
-    "keyinstances": "key_instances",
-}
-_OF_PREDICATES: Final = {
-    "subjecttypes": "subject_types",
-    "subjecttype": "subject_types",
-    "objecttypes": "object_types",
-    "objecttype": "object_types",
-    "symmetric": "is_symmetric",
-    "issymmetric": "is_symmetric",
-    "transitive": "is_transitive",
-    "istransitive": "is_transitive",
-}
-_OF_ENTRIES: Final = {
-    "required": "is_required",
-    "isrequired": "is_required",
-    "default": "default_value",
-    "defaultvalue": "default_value",
-    "items": "item_type",
-    "itemtype": "item_type",
-    "itemtypes": "item_type",
-    "enums": "enum",
-}
-"""Letters of a key, without case and signs, and the key that has the meaning."""
+_OF_CONCEPT_TYPES: Final = by_word(
+    {
+        "instance_schema": "instanceschema schema attributeschema",
+        "schema_enforcement": "schemaenforcement",
+        "key_instances": "keyinstances",
+    }
+)
+_OF_PREDICATES: Final = by_word(
+    {
+        "subject_types": "subjecttypes subjecttype",
+        "object_types": "objecttypes objecttype",
+        "is_symmetric": "symmetric issymmetric",
+        "is_transitive": "transitive istransitive",
+    }
+)
+_OF_ENTRIES: Final = by_word(
+    {
+        "is_required": "required isrequired",
+        "default_value": "default defaultvalue",
+        "item_type": "items itemtype itemtypes",
+        "enum": "enums",
+    }
+)
+"""For each key, the letters of others that mean it, without case and signs."""
 
 
 def slips(meta_type: str, name: str, attributes: Mapping[str, Any]) -> Iterator[str]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Final
 
 
-def _each(meanings: dict[str, str]) -> dict[str, str]:
+def by_word(meanings: dict[str, str]) -> dict[str, str]:
     """Each word with its meaning, from meanings with their words."""
     return {word: meaning for meaning, words in meanings.items() for word in words.split()}
 
 
-DECLARATIONS: Final = _each(
+DECLARATIONS: Final = by_word(
     {
         "node": "type class struct table entity vertex model record concept object message data",
         "edge": "relation relationship rel link predicate proposition association",
@@ -30,7 +30,7 @@ OPENINGS: Final[dict[str, str]] = {
     "extend": "A schema is the whole of it: add the properties where the type is declared.",
 }
 
-SCALARS: Final = _each(
+SCALARS: Final = by_word(
     {
         "String": "string str text varchar char uuid id url uri utf8 json any",
         "I64": "int int64 i64 integer long bigint number int8",

@@ -252,7 +252,13 @@ class _Matcher:
             sources,
             held,
             remembered=back,
-            unknown=lambda source: self._unknown_property(declared, source, held, memory),
+            unknown=lambda source: self._unknown(
+                source,
+                "a property" if source in memory else "",
+                f"property that {declared.name} has in the accepted schema",
+                held,
+                "property",
+            ),
         )
         found = {name: held[source] for name, source in pairing.sources.items()}
         restored = {
@@ -305,36 +311,22 @@ class _Matcher:
                     f"@rename_from({shown}) names {_article(other)}, which cannot become"
                     f" {_article(kind)}. Remove @rename_from to add a new type."
                 )
-        if self._memory.type(kind, source) is not None:
-            return (
-                f"@rename_from({shown}) names {_article(kind)} that is hidden. Declare it under"
-                " that name to bring it back, and rename it in the schema after that."
-            )
-        close = self._suggestion(source, self._accepted.types_of(kind))
-        return (
-            f"@rename_from({shown}) names no {kind} of the accepted schema. {close}".rstrip()
-            + " Remove @rename_from to add a new type."
-        )
+        is_hidden = self._memory.type(kind, source) is not None
+        what, known = f"{kind} of the accepted schema", self._accepted.types_of(kind)
+        return self._unknown(source, _article(kind) if is_hidden else "", what, known, "type")
 
-    def _unknown_property(
-        self,
-        declared: model.SchemaType,
-        source: str,
-        held: Collection[str],
-        memory: Collection[str],
+    def _unknown(
+        self, source: str, hidden: str, what: str, known: Collection[str], new: str
     ) -> str:
+        """The error of a `@rename_from` that names nothing, or something `hidden`."""
         shown = model.quoted(source)
-        if source in memory:
+        if hidden:
             return (
-                f"@rename_from({shown}) names a property that is hidden. Declare it under that"
-                " name to bring it back, and rename it in the schema after that."
+                f"@rename_from({shown}) names {hidden} that is hidden. Declare it under that name"
+                " to bring it back, and rename it in the schema after that."
             )
-        close = self._suggestion(source, held)
-        return (
-            f"@rename_from({shown}) names no property that {declared.name} has in the accepted"
-            f" schema. {close}".rstrip()
-            + " Remove @rename_from to add a new property."
-        )
+        message = f"@rename_from({shown}) names no {what}. {self._suggestion(source, known)}"
+        return f"{message.rstrip()} Remove @rename_from to add a new {new}."
 
     def _suggestion(self, source: str, known: Collection[str]) -> str:
         """Names close to an unknown one; only for the first few, because it is slow."""
