@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from math import log2
 from typing import Final
 
@@ -54,9 +54,16 @@ def recalled(
 
 
 def recalled_by(
-    reader: Reader, recall: Recall, asked: Question, mode: Mode, kind: int | None, limit: int
+    reader: Reader,
+    recall: Recall,
+    asked: Question,
+    mode: Mode,
+    kind: int | None,
+    limit: int,
+    *,
+    without: Collection[Stage] = (),
 ) -> list[Found]:
-    """Concepts that fit a question, by the vectors of one embedder."""
+    """Concepts that fit a question, by the vectors of one embedder; `without` some stages."""
     corpus = recall.corpus(reader)
     sources = Sources(
         TermIndex(reader).scores,
@@ -71,7 +78,7 @@ def recalled_by(
         asked.terms,
         sources,
         allowed=None if kind is None else corpus.types == kind,
-        without=_BY_MEANING if mode == SEMANTIC else (),
+        without=_BY_MEANING if mode == SEMANTIC else without,
         limit=limit,
     )
 

@@ -18,6 +18,7 @@ from mycel.embedding.static import StaticModel
 from mycel.recall.corpus import ASKS, TIMED, Corpus, Floats, Positions
 from mycel.recall.phrases import LITTLE_WORDS
 from mycel.recall.weights import (
+    ALONE,
     LOOKUP_MEANING_MIN,
     LOOKUP_TERMS_MAX,
     MEANING_MIN,
@@ -81,7 +82,7 @@ class Found(NamedTuple):
         """The stages that found it, the one with most evidence first."""
         shares: dict[Stage, float] = {}
         for key, value in self.evidence.items():
-            stage = WEIGHTS[key].stage
+            stage = WEIGHTS[key].stage if self.via else ALONE.get(key, WEIGHTS[key].stage)
             shares[stage] = shares.get(stage, 0.0) + value
         return sorted(shares, key=lambda stage: -shares[stage])
 
@@ -151,8 +152,10 @@ class _Asked:
         seeds = _best(first, SEEDS)
         strength = np.maximum(first[seeds] / (first[seeds[0]] or 1), 0).astype(np.float32)
         links, shared = self._links(seeds, strength)
-        linked = self._spread(links, self._together(links, seeds, matched, shares))
-        joined = self._spread(shared, self._together(shared, seeds, matched, shares))
+        by_link, by_shared = (
+            self._together(each, seeds, matched, shares) for each in (links, shared)
+        )
+        linked, joined = self._spread(links, by_link), self._spread(shared, by_shared)
         reach = first + 1.6 * np.maximum(linked, 0.5 * joined)
         if allowed is not None:
             reach[~allowed] = -1
@@ -166,7 +169,7 @@ class _Asked:
             "words": words,
             "meaning": meaning,
             "named": unique,
-            "link": self._spread(links, np.ones(len(links.place), np.float32)),
+            "link": self._spread(links, (seeds[links.seed] != links.place).astype(np.float32)),
             "link_pieces": self._spread(links, self._covered(links, seeds, at, likeness)),
             "shared_words": joined,
             "shared_pieces": self._spread(shared, self._covered(shared, seeds, at, likeness)),
@@ -180,7 +183,8 @@ class _Asked:
         }
         on_chosen = {key: value[chosen] for key, value in evidence.items()}
         on_chosen["pieces"] = pieces[at[chosen]]
-        return self._scored(chosen, on_chosen, links, shared, seeds, limit)
+        ways = self._ways(seeds, links, by_link) | self._ways(seeds, shared, by_shared)
+        return self._scored(chosen, on_chosen, ways, limit)
 
     # Stages.
 
@@ -342,7 +346,7 @@ class _Asked:
         )
         links = _none() if "link" in self._without else self._with_edges(links, seeds, strength)
         shared = _none() if "shared" in self._without else shared
-        return _without_loops(links, seeds), _without_loops(shared, seeds)
+        return _with_loops(links, seeds, strength), _with_loops(shared, seeds, strength)
 
     def _with_edges(self, links: _Links, seeds: Positions, strength: Floats) -> _Links:
         numbers = self._corpus.numbers[seeds].tolist()
@@ -401,9 +405,7 @@ class _Asked:
         self,
         places: Positions,
         evidence: dict[str, Floats],
-        links: _Links,
-        shared: _Links,
-        seeds: Positions,
+        ways: dict[int, tuple[int, str]],
         limit: int,
     ) -> list[Found]:
         corpus = self._corpus
@@ -414,10 +416,9 @@ class _Asked:
             if weight.stage not in self._without
         }
         total = np.sum(list(parts.values()), axis=0)
-        scores = score(total, titled)
+        scores = score(total, titled, self._without)
         fits = self._fits(evidence)
         order = np.lexsort((corpus.numbers[places], -scores))
-        ways = self._ways(seeds, shared) | self._ways(seeds, links)
         return [
             Found(
                 int(corpus.numbers[places[at]]),
@@ -439,13 +440,19 @@ class _Asked:
         fits: NDArray[np.bool_] = common | (evidence["meaning"] >= closeness)
         return fits
 
-    def _ways(self, seeds: Positions, links: _Links) -> dict[int, tuple[int, str]]:
-        """For each passage that is linked: where its strongest link begins, and the predicate."""
-        order = np.argsort(links.weight, kind="stable")
-        origins = self._corpus.numbers[seeds[links.seed[order]]].tolist()
-        predicates = [links.predicate[at] for at in order.tolist()]
-        begins = zip(origins, predicates, strict=True)
-        return dict(zip(links.place[order].tolist(), begins, strict=True))
+    def _ways(self, seeds: Positions, links: _Links, covered: Floats) -> dict[int, tuple[int, str]]:
+        """For each passage that links lead to: where the best begins, and its predicate.
+
+        A passage that covers the question better by itself is left out.
+        """
+        order = np.argsort(links.weight * covered, kind="stable")
+        best = dict(zip(links.place[order].tolist(), order.tolist(), strict=True))
+        begins = seeds[links.seed]
+        return {
+            place: (int(self._corpus.numbers[begins[at]]), links.predicate[at])
+            for place, at in best.items()
+            if begins[at] != place
+        }
 
     # The question.
 
@@ -489,11 +496,15 @@ def _none() -> _Links:
     return _Links(nothing, nothing, np.zeros(0, np.float32), [])
 
 
-def _without_loops(links: _Links, seeds: Positions) -> _Links:
+def _with_loops(links: _Links, seeds: Positions, strength: Floats) -> _Links:
+    """Links with one from each seed to itself, and no other loops.
+
+    So a passage that covers a question alone is worth as much as two that do so together.
+    """
     keep = np.flatnonzero(seeds[links.seed] != links.place)
     return _Links(
-        links.seed[keep],
-        links.place[keep],
-        links.weight[keep],
-        [links.predicate[at] for at in keep.tolist()],
+        np.concatenate((links.seed[keep], np.arange(len(seeds)))),
+        np.concatenate((links.place[keep], seeds)),
+        np.concatenate((links.weight[keep], strength)),
+        [*(links.predicate[at] for at in keep.tolist()), *[""] * len(seeds)],
     )

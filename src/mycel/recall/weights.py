@@ -23,6 +23,7 @@ question: `PLAIN` for a passage with just the words and the meaning of the quest
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Final, Literal, NamedTuple
 
 import numpy as np
@@ -44,15 +45,15 @@ class Evidence(NamedTuple):
 
 
 WEIGHTS: Final[dict[str, Evidence]] = {
-    "words": Evidence("words", 1.87, 2.24),
-    "meaning": Evidence("meaning", 0.90, 4.78),
-    "pieces": Evidence("pieces", 1.63, 3.76),
-    "named": Evidence("named", 4.32, 0.0),
-    "link": Evidence("link", 0.97, 0.0),
-    "link_pieces": Evidence("link", 1.57, 0.0),
-    "shared_words": Evidence("shared", 2.87, 0.0),
-    "shared_pieces": Evidence("shared", 3.13, 0.0),
-    "shared_new": Evidence("shared", 2.76, 0.0),
+    "words": Evidence("words", 0.80, 2.24),
+    "meaning": Evidence("meaning", 0.80, 4.78),
+    "pieces": Evidence("pieces", 0.80, 3.76),
+    "named": Evidence("named", 1.04, 0.0),
+    "link": Evidence("link", 1.04, 0.0),
+    "link_pieces": Evidence("link", 2.72, 0.0),
+    "shared_words": Evidence("shared", 1.67, 0.0),
+    "shared_pieces": Evidence("shared", 4.08, 0.0),
+    "shared_new": Evidence("shared", 2.18, 0.0),
     "actor": Evidence("actor", 0.0, 1.45),
     "episode": Evidence("episode", 0.0, 3.82),
     "around": Evidence("episode", 0.0, 0.67),
@@ -61,7 +62,19 @@ WEIGHTS: Final[dict[str, Evidence]] = {
     "answer": Evidence("answer", 0.0, 0.59),
 }
 """Fitted by softmax regression, none below 0, on development questions of HotpotQA, 2Wiki and
-MuSiQue (concepts with a title) and of LoCoMo (turns of conversations)."""
+MuSiQue and on passages asked for with their own words (concepts with a title; the first three are
+kept at 0.8 or more, for passages that nothing leads to), and of LoCoMo (turns of conversations)."""
+
+ALONE: Final[dict[str, Stage]] = {
+    "words": "words",
+    "meaning": "meaning",
+    "pieces": "pieces",
+    "link_pieces": "pieces",
+    "shared_words": "words",
+    "shared_pieces": "pieces",
+}
+"""The evidence that a passage has by itself, and where it then comes from: one that covers a
+question alone counts as two that cover it together."""
 
 PLAIN: Final = 0.7
 SCORE_MAX: Final = 0.9
@@ -75,10 +88,14 @@ LOOKUP_MEANING_MIN: Final = 0.3
 and meaning has to be closer. Cosines of unrelated words reach 0.25."""
 
 
-def score(total: Floats, titled: NDArray[np.bool_]) -> Floats:
-    """The score of a weighted sum of evidence, for passages with a title and for turns."""
-    plain = [each for each in WEIGHTS.values() if each.stage in ("words", "meaning", "pieces")]
+def score(total: Floats, titled: NDArray[np.bool_], without: Collection[Stage] = ()) -> Floats:
+    """The score of a weighted sum of evidence, `without` some stages.
+
+    `titled` tells passages with a title from turns.
+    """
+    plain = [WEIGHTS[key] for key in ALONE if WEIGHTS[key].stage not in without]
     most = np.where(titled, sum(each.titled for each in plain), sum(each.turn for each in plain))
+    most = np.maximum(most, 1e-9)
     steepness = -np.log(1 - PLAIN / SCORE_MAX)
     scores: Floats = SCORE_MAX * (1 - np.exp(-steepness * np.maximum(total, 0) / most))
     return scores
