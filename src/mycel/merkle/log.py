@@ -35,15 +35,13 @@ EMPTY_ROOT = sha256(b"").digest()
 
 _GROUP = 1 << LEVEL_STEP
 _SIZE_BYTES = 8
-_TOGETHER_MIN = 40
-"""So many leaves are faster added level by level."""
 
 StoredNode = tuple[int, int, bytes]
 """A complete node to be stored: level, index within the level, hash."""
 
 
 class LogNodes(Protocol):
-    """What the proof builders read. Only complete nodes at stored levels are ever asked for."""
+    """Stored hashes, for the proof builders. They ask for complete nodes at stored levels only."""
 
     def leaves(self, start: int, stop: int) -> Sequence[bytes]:
         """The leaf hashes of the entries `start` to `stop` - 1."""
@@ -85,7 +83,7 @@ class Frontier:
 
     @property
     def size(self) -> int:
-        """How many leaves the log has."""
+        """The number of leaves in the log."""
         return self._size
 
     def append(self, leaf: bytes) -> list[StoredNode]:
@@ -108,20 +106,6 @@ class Frontier:
         if not {HASH_SIZE}.issuperset(map(len, row)):
             raise ValueError(f"a leaf hash has {HASH_SIZE} bytes")
         completed: list[StoredNode] = []
-        if len(row) < _TOGETHER_MIN:
-            peaks, size = self._peaks, self._size
-            for leaf in row:
-                node, index, level = leaf, size, 0
-                size += 1
-                while index & 1:
-                    node = sha256(b"\x01" + peaks.pop() + node).digest()
-                    index >>= 1
-                    level += 1
-                    if not level % LEVEL_STEP:
-                        completed.append((level, index, node))
-                peaks.append(node)
-            self._size = size
-            return completed
         narrow_peaks: list[bytes] = []
         index = self._size  # of the first node in the row, within its level
         self._size += len(row)
@@ -226,7 +210,7 @@ def consistency_path(nodes: LogNodes, old_size: int, new_size: int) -> list[byte
 def verify_inclusion(
     leaf: bytes, index: int, size: int, path: Sequence[bytes], root: bytes
 ) -> bool:
-    """Whether `path` proves the leaf hash `leaf` at `index` under the head (`size`, `root`).
+    """True if `path` proves the leaf hash `leaf` at `index` under the head (`size`, `root`).
 
     Malformed input is refused, never raised about. `size` and `root` have to come from one head:
     a root alone does not fix the size.
@@ -252,7 +236,7 @@ def verify_inclusion(
 def verify_consistency(
     old_size: int, old_root: bytes, new_size: int, new_root: bytes, path: Sequence[bytes]
 ) -> bool:
-    """Whether `path` proves that the log with the new head only appended to that with the old one.
+    """True if `path` proves that the log with the new head only appended to that with the old one.
 
     Malformed input is refused, never raised about. Every log appends to the empty one, so a proof
     from size 0 says nothing about the new root.

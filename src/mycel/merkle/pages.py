@@ -1,4 +1,4 @@
-"""The pages of the sparse tree: what lies in one, and what its hash is.
+"""The pages of the sparse tree: their content and their hashes.
 
 For: `sparse`, whose docstring says what a tree is and how it comes to have pages. Not for: the way
 from one page to the next.
@@ -31,7 +31,7 @@ BUCKET = b"\x00"
 """A bucket without leaves, to which some come."""
 
 INNER = tuple(b"\x01" + bytes((bit,)) for bit in range(KEY_BITS))
-"""What a branching point at each bit hashes before its four ways."""
+"""The bytes that a branching point at each bit hashes before its four ways."""
 
 _BRANCH = b"\x01"
 _WAYS_BYTES = 4 * HASH_BYTES
@@ -39,9 +39,9 @@ STORED_BRANCH_BYTES = 1 + 5 * _WAYS_BYTES
 _GROUP_BYTES_MAX = 1 + GROUP_LEAVES_MAX * LEAF_BYTES
 
 WAYS = tuple(slice(at, at + HASH_BYTES) for at in range(2, 2 + _WAYS_BYTES, HASH_BYTES))
-"""Where the hashes of the four ways of a position are."""
+"""The places of the hashes of the four ways in a position."""
 OWN = 4
-"""Which position is that of the page itself."""
+"""The position of the page itself."""
 _LONELY_ZEROS = 3 * HASH_BYTES
 """With fewer zero bytes than this, a position has at least two ways that are not empty."""
 
@@ -54,7 +54,7 @@ class Branch:
     children; the last is the page itself, and leads to those four. A branch is changed in place.
     """
 
-    __slots__ = ("_is_dense", "positions")
+    __slots__ = ("positions",)
 
     def __init__(self, bit: int, stored: bytes = bytes(STORED_BRANCH_BYTES)) -> None:
         """The branch at some bit, as it is stored; without children, if it is new."""
@@ -66,8 +66,6 @@ class Branch:
             bytearray(lower + stored[513:]),
             bytearray(own + stored[1:129]),
         )
-        self._is_dense = False
-        """Whether it is known that each position has two ways or more that are not empty."""
 
     def __bytes__(self) -> bytes:
         """As it is stored: the byte 01, then the hashes of its ways and of its children."""
@@ -79,7 +77,7 @@ class Branch:
         return bytes(self.positions[nibble >> 2][WAYS[nibble & 3]])
 
     def children(self) -> list[int]:
-        """Which children there are."""
+        """The nibbles of the children that are not empty."""
         return [nibble for nibble in range(16) if self.child(nibble) != EMPTY]
 
     def ways(self, position: int) -> list[bytes]:
@@ -89,7 +87,6 @@ class Branch:
     def set_child(self, nibble: int, child: bytes) -> None:
         """Note another hash for a child. The ways to those that have changed are rehashed later."""
         self.positions[nibble >> 2][WAYS[nibble & 3]] = child
-        self._is_dense = False
 
     def rehash(self, ways: Iterable[int]) -> bytes:
         """Hash the ways on which children have changed, and return the hash of the page."""
@@ -97,18 +94,6 @@ class Branch:
         for way in ways:
             own[WAYS[way]] = _position_hash(self.positions[way])
         return _position_hash(own)
-
-    def take(self, nibble: int, child: bytes) -> bytes:
-        """Take another hash for one child, which is not empty, and return the hash of the page."""
-        positions, way = self.positions, nibble >> 2
-        lower, own = positions[way], positions[OWN]
-        lower[WAYS[nibble & 3]] = child
-        if not self._is_dense:
-            if any(each.count(0) >= _LONELY_ZEROS for each in positions):
-                return self.rehash((way,))
-            self._is_dense = True
-        own[WAYS[way]] = blake2s(lower).digest()
-        return blake2s(own).digest()
 
     def hash(self) -> bytes:
         """The hash of the page."""
@@ -176,22 +161,6 @@ def find(bucket: bytes, key: bytes, low: int = 0, high: int | None = None) -> in
         else:
             high = middle
     return low
-
-
-def with_leaves(bucket: bytes, leaves: Iterable[tuple[bytes, bytes]], bit: int) -> bytes:
-    """A bucket at some bit with more leaves, or with other hashes for some, given in key order."""
-    at = bit >> 3
-    tops = bucket[1 + at :: LEAF_BYTES]  # The byte in which keys begin to differ, of each leaf.
-    parts: list[bytes] = []
-    done = 0
-    for key, record_hash in leaves:
-        start = 1 + LEAF_BYTES * bisect_left(tops, key[at])
-        while b"" < (there := bucket[start : start + 32]) < key:
-            start += LEAF_BYTES
-        parts += (bucket[done:start], key, record_hash)
-        done = start + LEAF_BYTES if there == key else start
-    parts.append(bucket[done:])
-    return b"".join(parts)
 
 
 def bucket_hash(bucket: bytes, bit: int) -> bytes:
@@ -265,7 +234,7 @@ def part(bucket: bytes, low: int, high: int) -> tuple[int, tuple[int, int, int, 
 
 
 def problem_of(body: Page, page: int) -> str:
-    """What is wrong within a page: "" if it is sound."""
+    """The problem within a page; "" if it is sound."""
     bit = bit_of(page)
     if isinstance(body, Branch):
         rehashed = Branch(bit, bytes(body))

@@ -38,7 +38,7 @@ class Snapshot:
     """
 
     entries: int
-    """How many journal entries there are; also the `seq` of the last transaction."""
+    """The number of journal entries; also the `seq` of the last transaction."""
     time_us: int
     journal_root: bytes
     concepts_root: bytes
@@ -110,7 +110,7 @@ class StateProof:
     snapshot: Snapshot
 
     def verify(self, overall_root: bytes) -> bool:
-        """Whether this holds under an overall root that the caller trusts.
+        """True if this holds under an overall root that the caller trusts.
 
         Raises:
             InvalidValueType: the root is no bytes; a text of digits would never match.
@@ -229,7 +229,7 @@ class EntryProof:
     snapshot: Snapshot
 
     def verify(self, overall_root: bytes) -> bool:
-        """Whether this holds under an overall root that the caller trusts.
+        """True if this holds under an overall root that the caller trusts.
 
         Raises:
             InvalidValueType: the root is no bytes; a text of digits would never match.
@@ -282,7 +282,7 @@ class ConsistencyProof:
     def verify(
         self, old_journal_root: bytes, overall_root: bytes, *, old_entries: int | None = None
     ) -> bool:
-        """Whether the journal was only appended to since the head that the caller wrote down.
+        """True if the journal was only appended to since the head that the caller wrote down.
 
         A root does not say how many entries it covers: pass `old_entries` too if you noted it.
 

@@ -31,7 +31,7 @@ takes more time, nothing else.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2s
 from itertools import islice, pairwise
@@ -40,8 +40,6 @@ from typing import Protocol, cast
 from mycel.merkle import pages
 from mycel.merkle.pages import (
     BRANCH_BIT_MAX,
-    BUCKET,
-    BUCKET_BYTES_MAX,
     BUCKET_LEAVES_MAX,
     EMPTY,
     GROUP_LEAVES_MAX,
@@ -56,15 +54,13 @@ from mycel.merkle.pages import (
 
 ROOT_PAGE = 1
 OTHER_WAYS_BYTES = 3 * HASH_BYTES
-FEW_CHANGES = 16
-"""Up to here changes are made one after the other."""
 
 
 class TreeNodes(Protocol):
-    """Where pages live. `get` answers None for a page that is not there."""
+    """Stored pages. `get` returns None for a page that is not there.
 
-    branches: dict[int, Branch]
-    """Those in memory. They are changed in place: all on the way to a bucket that is put."""
+    A branch is changed in place before it is put again.
+    """
 
     def get(self, page: int) -> Page | None: ...
 
@@ -209,67 +205,15 @@ def update(nodes: TreeNodes, keys: Sequence[bytes], record_hashes: Sequence[byte
     """
     if not keys:
         return root(nodes)
-    if len(keys) > FEW_CHANGES or None in record_hashes:
-        return _Update(nodes, keys, record_hashes).page(ROOT_PAGE, 0, 0, len(keys))
-    return _update_few(nodes, keys, record_hashes)  # type: ignore[arg-type]  # None is not in it.
-
-
-def _update_few(nodes: TreeNodes, keys: Sequence[bytes], hashes: Sequence[bytes]) -> bytes:
-    """A few changes, bucket after bucket: down to it, then up as far as the next key turns off.
-
-    The branch where it does is hashed once for each.
-
-    Does what `_Update` does. A small transaction spends much of its time here, so it is one plain
-    loop.
-    """
-    branches = nodes.branches
-    paths = [1 << 64 | int.from_bytes(key[:8]) for key in keys]
-    start, count = 0, len(keys)
-    page, shift, current = ROOT_PAGE, 64, EMPTY  # The page of a path is `path >> shift`.
-    while start < count:
-        path = paths[start]
-        while True:
-            while page in branches:
-                shift -= 4
-                page = path >> shift
-            body = nodes.get(page)
-            if not isinstance(body, Branch):
-                break
-            branches[page] = body
-        stop = start + 1
-        while stop < count and paths[stop] >> shift == page:
-            stop += 1
-        bit = 64 - shift
-        leaves_here = zip(keys[start:stop], hashes[start:stop], strict=True)
-        grown = pages.with_leaves(body or BUCKET, leaves_here, bit)
-        if len(grown) <= BUCKET_BYTES_MAX or bit >= BRANCH_BIT_MAX:
-            nodes.put(page, grown)
-            current = pages.bucket_hash(grown, bit)
-        else:
-            current = _Update(nodes, keys, hashes).page(page, bit, start, stop)
-        shift = (paths[stop] ^ path).bit_length() + 3 & ~3 if stop < count else 64
-        page, current = _ascend(branches, page, path >> shift, current)
-        start = stop
-    return current
-
-
-def _ascend(
-    branches: Mapping[int, Branch], page: int, last: int, current: bytes
-) -> tuple[int, bytes]:
-    """Take the hash of a page up to the last of those above it. Returns that one and its hash."""
-    while page > last:
-        nibble = page & 15
-        page >>= 4
-        current = branches[page].take(nibble, current)
-    return page, current
+    return _Update(nodes, keys, record_hashes).page(ROOT_PAGE, 0, 0, len(keys))
 
 
 @dataclass(frozen=True, slots=True)
 class _Update:
-    """Many changes.
+    """The changes of one call of `update`.
 
-    Every method works on those from `start` up to `stop`, all of which lie below its page, and
-    returns the page's new hash.
+    Each method makes those from `start` up to `stop`, all of which are below its page, and returns
+    the page's new hash.
     """
 
     nodes: TreeNodes
@@ -316,7 +260,7 @@ class _Update:
         return current
 
     def collapse(self, page: int, bit: int, listed: list[tuple[bytes, bytes]]) -> bytes:
-        """So few leaves are left below a branch that it is a bucket again, or nothing."""
+        """Replace a branch by a bucket of the few leaves that are left below it, or by nothing."""
         for child in range(page << 4, (page << 4) + 16):
             self.nodes.delete(child)
         self.nodes.delete(page)
@@ -327,7 +271,7 @@ class _Update:
         return pages.bucket_hash(made, bit)
 
     def end_of_run(self, bit: int, nibble: int, start: int, stop: int) -> int:
-        """Where the changes below one child end."""
+        """The end of the changes below one child."""
         keys = self.keys
         if stop - start > 8:  # A few steps are cheaper than a search; many are not.
             shift = KEY_BITS - 4 - bit

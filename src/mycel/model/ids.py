@@ -27,7 +27,7 @@ _PROPOSITION = re.compile(r"P:([0-9]+):\$?[A-Za-z_][A-Za-z0-9_]{0,254}", re.ASCI
 
 
 def is_concept(number: int) -> bool:
-    """Whether an inner id is a concept's.
+    """True if an inner id is a concept's.
 
     >>> is_concept(12), is_concept(13)
     (True, False)
@@ -58,10 +58,6 @@ def parse_id(text: object) -> int:
         InvalidId: it is no id.
     """
     if isinstance(text, str):
-        digits = text[2:]
-        if text[:2] == "C:" and digits.isdecimal() and digits.isascii() and len(digits) < 19:
-            number = int(digits)  # The usual case, without a regular expression.
-            return number if not number & 1 and digits[0] != "0" else NO_CONCEPT
         if found := _CONCEPT.fullmatch(text):
             number = _number(found[1])
             return number if is_concept(number) else NO_CONCEPT
@@ -75,7 +71,7 @@ def parse_id(text: object) -> int:
 
 
 def _number(digits: str) -> int:
-    """The number that digits say as the store writes it, or 0 where it never writes them so."""
+    """The number of these digits, or 0 if the store never writes a number so."""
     number = int(digits) if len(digits) < 20 and digits[0] != "0" else 0
     return number if number <= INTEGER_MAX else 0
 
