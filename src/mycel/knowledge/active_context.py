@@ -59,7 +59,6 @@ class Shown:
         return sum(each.tokens for each in self.loaded)
 
     def to_dict(self) -> dict[str, Any]:
-        """The value as JSON."""
         return {
             "size_max": self.size_max,
             "tokens": self.tokens,

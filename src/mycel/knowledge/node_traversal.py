@@ -24,7 +24,6 @@ class Step:
     uri: str
 
     def to_dict(self) -> JsonObject:
-        """The value as JSON."""
         return asdict(self)
 
 
@@ -42,7 +41,6 @@ class Reached:
     tokens: int
 
     def to_dict(self) -> JsonObject:
-        """The value as JSON."""
         return {
             "node": self.node.to_dict(),
             "cost": self.cost,
@@ -78,7 +76,6 @@ class CutOff:
         )
 
     def to_dict(self) -> JsonObject:
-        """The value as JSON."""
         return asdict(self) | {"sentence": self.sentence}
 
 
@@ -92,7 +89,6 @@ class Traversal:
     """URIs evicted from the active context to make room."""
 
     def to_dict(self) -> JsonObject:
-        """The value as JSON."""
         return {
             "nodes": [each.to_dict() for each in self.nodes],
             "cut_off": [each.to_dict() for each in self.cut_off],

@@ -119,7 +119,6 @@ class Hit(_Value):
     """The part of its text that fits the question best."""
 
     def to_dict(self) -> JsonObject:
-        """The value as JSON."""
         return {
             "uri": self.uri,
             "score": round(self.score, 4),
@@ -220,7 +219,6 @@ class Outcome(Generic[Item_co]):
     error: MycelError | None = None
 
     def to_dict(self) -> JsonObject:
-        """The value as JSON."""
         if self.error is not None:
             return {"uri": self.uri, "error": self.error.to_dict()}
         result = self.result.to_dict() if isinstance(self.result, _Value) else self.result
@@ -248,7 +246,6 @@ class Remembered(_Value):
         return sum(each.changed for each in written)
 
     def to_dict(self) -> JsonObject:
-        """The value as JSON."""
         return _plain(
             {
                 "nodes": [each.to_dict() for each in self.nodes],

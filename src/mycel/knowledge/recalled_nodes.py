@@ -43,7 +43,6 @@ class Recalled:
         return sum(each.tokens for each in self.nodes)
 
     def to_dict(self) -> JsonObject:
-        """The value as JSON."""
         return {"nodes": [each.to_dict() for each in self.nodes], "left_out": self.left_out}
 
 

@@ -107,7 +107,6 @@ class Summary:
             self.notes.append(text)
 
     def to_dict(self) -> JsonObject:
-        """The summary as JSON."""
         return {
             **{name: getattr(self, name) for name in _COUNTS},
             "skipped": self.skipped_count,

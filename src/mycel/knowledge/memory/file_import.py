@@ -81,7 +81,6 @@ class Imported:
         return entities + self.relations_created + self.relations_unchanged
 
     def to_dict(self) -> dict[str, Any]:
-        """The result as JSON."""
         return {
             "entities": {
                 "created": self.entities_created,
