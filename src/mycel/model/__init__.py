@@ -1,4 +1,4 @@
-"""What the graph is made of: values without behaviour, and no input or output.
+"""The values that the graph is made of, without input or output.
 
 Modules, in the order in which data passes through them:
 

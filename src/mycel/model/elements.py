@@ -167,7 +167,7 @@ def _metadata(element: Element) -> JsonObject:
 
 
 def _tombstone(element: Element, at_us: int) -> JsonObject:
-    """When, by whom and why the element was removed."""
+    """The time, actor and reason of a removal."""
     return {
         "at": times.to_text(at_us),
         "by": element.tombstoned_by,

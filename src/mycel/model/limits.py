@@ -17,7 +17,7 @@ MESSAGE_BYTES_MAX = 4096
 REASON_BYTES_MAX = 4096
 
 JSON_DEPTH_MAX = 64
-"""How deep attributes or metadata may nest; the object itself is the first level."""
+"""Levels of attributes or metadata; the object itself is the first."""
 
 JSON_BYTES_MAX = 1 << 20
 """Attributes, and metadata, of one element, as JSON text."""
@@ -44,7 +44,7 @@ TRAVERSE_COST_MAX = 1_000_000
 """The farthest a traversal goes. No way is as long: a link costs at most 1."""
 
 TRANSACTION_SAVED_ELEMENTS_MAX = 1 << 17
-"""How many identities one transaction remembers to save look-ups."""
+"""Identities that one transaction remembers to save look-ups."""
 
 COMMAND_BYTES_MAX = 256 << 10
 """The text of one KIP command, in UTF-8."""
@@ -59,13 +59,13 @@ LINE_BYTES_MAX = 16 << 20
 """One line of a file that is loaded, and one cell of it."""
 
 NESTING_DEPTH_MAX = 64
-"""How deep the blocks, patterns and conditions of a command may nest. A JSON value counts anew."""
+"""Levels of blocks, patterns and conditions in a command. A JSON value counts from 1 again."""
 
 PATTERN_BYTES_MAX = 8 << 10
 """A regular expression, in UTF-8."""
 
 BATCH_COMMANDS_MAX = 256
-"""How many commands one request may hold."""
+"""Commands in one request."""
 
 HOP_BOUND_MAX = 65_535
 """The largest bound on hops that can be written; a larger one is `KIP_1001`."""
@@ -83,4 +83,4 @@ TOOL_ARGUMENT_BYTES_MAX = 4 << 20
 """The arguments of one tool call, as JSON text."""
 
 TOOL_RESULT_TOKENS_MAX = 20_000
-"""What one tool call gives a model to read, estimated. Clients cut off at about 25,000."""
+"""Estimated tokens of the answer to one tool call. Clients cut off at about 25,000."""

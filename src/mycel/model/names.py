@@ -1,4 +1,4 @@
-"""What types, predicates, concepts and actors may be called (KIP §2.8)."""
+"""Rules for the names of types, predicates, concepts and actors (KIP §2.8)."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ ACTORS = frozenset((("Person", SELF_ACTOR), ("Person", SYSTEM_ACTOR)))
 CORE_DOMAINS = frozenset(
     ("Domain", name) for name in ("CoreSchema", "System", "Unsorted", "Archived")
 )
-"""What the core capsules bring beside definitions: each a type and a name."""
+"""Concepts of the core capsules that are no definitions, by type and name."""
 
 
 def is_identifier(text: str) -> bool:
-    """Whether a text is a letter or underscore, then letters, digits or underscores."""
+    """True if a text is a letter or underscore, then letters, digits or underscores."""
     return text.isascii() and text.isidentifier()
 
 
@@ -64,7 +64,7 @@ def check_name(name: object) -> str:
 
 
 def check_actor(actor: object) -> str:
-    """Who writes."""
+    """Check the name of an actor."""
     return check_text(actor, "actor", ACTOR_BYTES_MAX, empty=False)
 
 
@@ -99,7 +99,7 @@ def kind_of(value: object) -> str:
 
 
 def json_kind(value: object) -> str:
-    """What a value that came as JSON is, in words for people who never saw Python."""
+    """The kind of a JSON value in words, for people who do not know Python."""
     match value:
         case None:
             return "null"
@@ -117,7 +117,7 @@ def json_kind(value: object) -> str:
 
 
 def is_unicode(text: str) -> bool:
-    """Whether a text can be written in UTF-8: a file's name may hold bytes that are none."""
+    """True if a text can be written in UTF-8: a file's name may hold other bytes."""
     if text.isascii():
         return True
     try:

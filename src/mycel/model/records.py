@@ -43,11 +43,11 @@ _PLACE_BYTES = 2
 _MAP_HEADS = tuple(cbor.head(5, fields) for fields in range(24))
 
 CONTENT_HEADS = {"attributes": b"\x0b", "metadata": b"\x0c"}
-"""What stands before them in a record."""
+"""The bytes before attributes and metadata in a record."""
 
 
 class Tombstone(NamedTuple):
-    """When, by whom and why an element was removed."""
+    """The removal of an element: time, actor and reason."""
 
     at_us: int
     by: str
@@ -78,7 +78,7 @@ def tree_key(key: bytes) -> bytes:
 
 
 def record_hash(record: bytes) -> bytes:
-    """What a state tree holds of a record."""
+    """The hash of a record, as a state tree holds it."""
     return sha256(record).digest()
 
 
@@ -239,7 +239,7 @@ class Recorder:
 
 
 def _stamp(created_us: int, created_by: str) -> tuple[bytes, bytes]:
-    """When and by whom: the same for everything that one transaction creates."""
+    """Time and actor, the same for everything that one transaction creates."""
     return b"\x04" + cbor.moment(created_us), b"\x05" + cbor.text(created_by)
 
 
@@ -268,7 +268,7 @@ def _add_common(
 
 
 class ConceptFields(NamedTuple):
-    """What a concept's record says."""
+    """The fields of a concept's record."""
 
     type: str
     name: str
@@ -298,7 +298,7 @@ class ConceptFields(NamedTuple):
 
 
 class EdgeFields(NamedTuple):
-    """What an edge's record says."""
+    """The fields of an edge's record."""
 
     type: int
     src: bytes

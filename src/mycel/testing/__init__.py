@@ -1,4 +1,4 @@
-"""What users of Mycel need to test against it.
+"""Tools for users of Mycel to test against it.
 
 `reference` is KIP once more, slow and obvious, over plain Python objects: what an engine answers
 can be compared with it. The other modules are disks that fail, tear writes or lose power, in the

@@ -56,7 +56,7 @@ class Inode:
         return content + past[-1][len(content) :]
 
     def after_power_loss(self, random: Random) -> bytes:
-        """What could be read: the content at the last sync plus any part of what came later."""
+        """Readable content: that of the last sync plus any part of later writes."""
         lengths = [*self.past_lengths, len(self.data)]
         # With one fixed probability the extremes (all kept, all lost) would never be seen.
         kept = random.choice((0.0, 0.1, 0.5, 0.9, 1.0))
@@ -90,7 +90,7 @@ class Inode:
 
 
 class Disk:
-    """Which file each path names, now and at any time since its directory was last synced."""
+    """The files that each path names, now and since its directory was last synced."""
 
     def __init__(self) -> None:
         self.names: dict[str, list[Inode | None]] = {}

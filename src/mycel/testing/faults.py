@@ -82,7 +82,7 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class FaultPlan:
-    """What happens at the `at`-th operation of this kind and role after arming.
+    """The fault at the `at`-th operation of this kind and role after arming.
 
     `fail` returns `code` (or the usual one) without touching the file, and `torn` writes a random
     beginning of the data first. `call` calls `callback` and then does the operation. These happen
@@ -112,7 +112,7 @@ class FaultPlan:
         return self.kind in (None, operation.kind) and self.role in (None, operation.role)
 
     def part_of(self, size: int) -> int:
-        """How many of `size` bytes reach the file when a write is torn."""
+        """The number of `size` bytes that reach the file when a write is torn."""
         return Random(f"{self.seed}/{self.at}").randrange(1, size) if size > 1 else 0
 
 
@@ -144,12 +144,12 @@ class FaultVFS:
 
     @property
     def count(self) -> int:
-        """How many operations the armed (or else the last) plan has covered since arming."""
+        """The number of operations that the armed (or else the last) plan has covered."""
         return self._engine.count
 
     @property
     def fired(self) -> bool:
-        """Whether the armed (or else the last) plan reached its operation."""
+        """True if the armed (or else the last) plan reached its operation."""
         return self._engine.fault is not None
 
     @property

@@ -119,7 +119,7 @@ class Methods:
 
 
 class Interceptor(Protocol):
-    """What is asked in place of the default VFS: SQLite's arguments in, its result codes out."""
+    """Methods that replace those of the default VFS: SQLite's arguments in, result codes out."""
 
     base: DefaultVfs
     # Of the VFS structure, once it is registered.

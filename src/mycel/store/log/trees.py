@@ -20,7 +20,7 @@ import apsw
 
 from mycel.errors import DatabaseCorrupt
 from mycel.merkle import pages, sparse
-from mycel.merkle.pages import STORED_BRANCH_BYTES, Branch, Page
+from mycel.merkle.pages import Branch, Page
 from mycel.merkle.proofs import Namespace
 from mycel.model.records import tree_key
 from mycel.store.file.rows import every, only
@@ -129,10 +129,6 @@ class _Pages:
         self._execute = connection.execute
         self._table = table
         self._select = f"SELECT body FROM {table} WHERE page = ?"
-        self._select_branches = (
-            f"SELECT page, body FROM {table} WHERE page BETWEEN ? AND ?"
-            f" AND length(body) = {STORED_BRANCH_BYTES}"
-        )
         self._upsert = (
             f"INSERT INTO {table} VALUES (?1, ?2) ON CONFLICT (page) DO UPDATE SET body = ?2"
         )
@@ -141,10 +137,6 @@ class _Pages:
         """Those in memory: the ones that stay there, and below them those that were changed."""
         self._buckets: dict[int, bytes | None] = {}
         """Buckets that were put; None for a page that was deleted. What lies above has changed."""
-        self._ahead: dict[int, bytes] = {}
-        """Branches as they are stored, read with one beside them."""
-        self._read_families: set[int] = set()
-        """The pages whose children have been read so."""
 
     def get(self, page: int) -> Page | None:
         branch = self.branches.get(page)
@@ -152,7 +144,7 @@ class _Pages:
             return branch
         if page in self._buckets:
             return self._buckets[page]
-        stored = self._ahead.pop(page, None) or self._execute(self._select, (page,)).get
+        stored = self._execute(self._select, (page,)).get
         if stored is None:
             return None
         try:
@@ -161,20 +153,7 @@ class _Pages:
             raise DatabaseCorrupt(f"Page {page} of {self._table} is {error}.") from None
         if page < _KEPT_PAGE_MAX and isinstance(body, Branch):
             self.branches[page] = body
-            self._read_ahead(page >> 4)
         return body
-
-    def _read_ahead(self, parent: int) -> None:
-        """Read the other children of a page that are branches, with the first that is wanted.
-
-        They lie side by side, so that costs little, and a writer soon has all that it comes by.
-        """
-        if parent not in self._read_families:
-            self._read_families.add(parent)
-            children = parent << 4, parent << 4 | 15
-            for page, stored in every(self._connection, self._select_branches, children):
-                if page not in self.branches:
-                    self._ahead[page] = stored
 
     def put(self, page: int, body: Page) -> None:
         if isinstance(body, Branch):
@@ -203,14 +182,11 @@ class _Pages:
                 self._execute(self._upsert, (page, bytes(body)))
             if page >= _KEPT_PAGE_MAX:
                 self.branches.pop(page, None)
-            self._ahead.pop(page, None)
         self._buckets.clear()
 
     def forget(self) -> None:
         self.branches.clear()
         self._buckets.clear()
-        self._ahead.clear()
-        self._read_families.clear()
 
 
 class StoredPages(_Pages):

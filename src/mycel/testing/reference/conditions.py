@@ -1,4 +1,4 @@
-"""What expressions are worth in a row, and whether a FILTER holds (KIP §3.2, §3.4.3)."""
+"""The values of expressions and FILTERs in a row (KIP §3.2, §3.4.3)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Conditions:
         self.parameters = parameters
 
     def value(self, path: ast.Path, row: Row) -> Any:
-        """What a path leads to: a JSON value, a whole element, or null if it leads nowhere."""
+        """The value at a path: a JSON value, a whole element, or null if there is none."""
         term = row[path.variable.name]
         if not isinstance(term, int):
             return term  # Null, or the name of a predicate.

@@ -14,7 +14,7 @@ from mycel.testing.reference.graph import Graph, JsonObject
 
 
 class Nexus(Protocol):
-    """What answers the commands of a request."""
+    """Answers the commands of a request."""
 
     graph: Graph
 

@@ -55,7 +55,7 @@ def _is_aggregated(find: ast.Find) -> bool:
 
 
 def _groups(find: ast.Find, rows: list[Row], look: Conditions) -> list[list[Row]]:
-    """Which rows make one row of the result: each its own, or all with the same plain values."""
+    """Rows in groups, one for each row of the result: each alone, or by equal plain values."""
     if not _is_aggregated(find):
         return [[row] for row in rows]
     plain = [each for each in find.expressions if isinstance(each, ast.Path)]

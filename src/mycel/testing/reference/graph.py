@@ -131,7 +131,7 @@ class Graph:
         }
 
     def identity(self, number: int) -> tuple[Any, ...]:
-        """What makes an element itself: (type, name), or (subject, predicate, object) in full."""
+        """The identity of an element: (type, name), or (subject, predicate, object) in full."""
         element = self.elements[number]
         if isinstance(element, Concept):
             return (element.type, element.name)

@@ -16,7 +16,7 @@ Kind = str
 
 
 def kind(value: object) -> Kind:
-    """What JSON calls this kind of value, or `element`.
+    """The JSON name of this kind of value, or `element`.
 
     >>> [kind(value) for value in (None, True, 1.5, "a", [], {})]
     ['null', 'boolean', 'number', 'string', 'array', 'object']
@@ -65,12 +65,12 @@ def same(left: Any, right: Any) -> bool:
 
 
 def identical(left: Any, right: Any) -> bool:
-    """Whether nothing changes when one takes the other's place: here 1 is not 1.0."""
+    """True if two values are stored alike: here 1 is not 1.0."""
     return json.dumps(left, sort_keys=True) == json.dumps(right, sort_keys=True)
 
 
 def comparable(left: Any, right: Any) -> bool:
-    """Whether `<` and its kin mean anything: two numbers, or two strings."""
+    """True if two values have an order: two numbers, or two strings."""
     return kind(left) == kind(right) and kind(left) in ("number", "string")
 
 

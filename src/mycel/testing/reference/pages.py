@@ -58,7 +58,7 @@ class Pages:
 
 
 def _purpose(query: Paged, values: Parameters) -> Any:
-    """What must be the same on every page: all but how many rows there are and where they begin."""
+    """The part of a command that is the same for every page: all but LIMIT and CURSOR."""
     whole = replace(query, limit=None, cursor=None)
     names = sorted(set(_placeholders(whole)))
     return whole, [canonical(values.given.get(name)) for name in names]

@@ -13,7 +13,7 @@ from mycel.testing.reference.json_values import kind
 
 
 class Parameters:
-    """What the placeholders of one command stand for."""
+    """The values of the placeholders of one command."""
 
     def __init__(self, given: Mapping[str, Any] | None = None) -> None:
         self.given = dict(given or {})

@@ -1,4 +1,4 @@
-"""What one concept clause or link clause matches, on its own: all its rows.
+"""The rows that one concept clause or link clause matches on its own.
 
 A row says which variable is what: the number of an element, the name of a predicate, or null. No
 clause knows the others. They meet in `join`, so their order cannot matter.
@@ -42,7 +42,7 @@ class Step(NamedTuple):
     link: int | None
     """The link on which the way ends; none if it has no step at all."""
     row: Row
-    """What a variable in the predicate's place is bound to."""
+    """The value of a variable in the predicate's place."""
 
 
 Ends = Callable[[int], list[Row]]
@@ -95,7 +95,7 @@ class Patterns:
         )
 
     def shown(self, endpoint: ast.Endpoint) -> str:
-        """What an endpoint says, for a message."""
+        """The words for an endpoint in a message."""
         match endpoint:
             case ast.Variable(name):
                 return f"?{name}"

@@ -1,4 +1,4 @@
-"""What nobody may change or remove (KIP §4.2.4 and Appendix 4, KIP_3004)."""
+"""Elements that may not be changed or removed (KIP §4.2.4 and Appendix 4, KIP_3004)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What definitions demand of their instances (KIP §2.9, Appendix 2).
+"""The demands of definitions on their instances (KIP §2.9, Appendix 2).
 
 A definition is a concept like any other, so its demands are read from its attributes each time.
 """
@@ -54,7 +54,7 @@ def check_types(before: Element | None, after: Element, graph: Graph) -> None:
 
 
 def _fits(value: Any, declared_type: object) -> bool:
-    """Whether a value is of a declared type, such as `string` or `integer | null`.
+    """True if a value is of a declared type, such as `string` or `integer | null`.
 
     A declaration that uses another word than those of JSON allows everything.
     """
@@ -68,7 +68,7 @@ def _fits(value: Any, declared_type: object) -> bool:
 
 
 def shortcomings(element: Element, graph: Graph) -> list[str]:
-    """What an element should have and has not: required attributes, and values that are listed."""
+    """The demands that an element does not meet: required attributes, and listed values."""
     found = []
     for key, rule in declared(element, graph):
         value = element.attributes.get(key)
@@ -86,12 +86,12 @@ def _is_among(value: Any, listed: list[Any]) -> bool:
 
 
 def name_of(element: Element) -> str:
-    """What an element is called in a message."""
+    """The name of an element in a message."""
     return f"{element.type} {element.name}" if isinstance(element, Concept) else element.predicate
 
 
 def is_strict(element: Element, graph: Graph) -> bool:
-    """Whether the type insists on what it requires, instead of recommending it."""
+    """True if the type insists on what it requires, instead of recommending it."""
     if not isinstance(element, Concept):
         return False
     definition = graph.concept(CONCEPT_TYPE, element.type)

@@ -1,4 +1,4 @@
-"""What can be said about a WHERE before it runs: which variables there are, and what is undefined.
+"""Checks of a WHERE before it runs: its variables, and names that are undefined.
 
 All of it is checked even where no row would ever come by: a name that is not defined is an error
 inside a NOT that excludes nothing, too.

@@ -1,4 +1,4 @@
-"""Which elements a DELETE, UPDATE, MERGE or EXPORT is about."""
+"""The elements that a DELETE, UPDATE, MERGE or EXPORT is about."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ class _Way(NamedTuple):
     predicate: int
     number: int
     source: int
-    """Which of those reached before it goes on from."""
+    """The index of the element that it was reached from."""
     against: bool
     relation: str
 

@@ -79,7 +79,7 @@ def _number(node: ast.Arithmetic | ast.Path | ast.Number, row: Row, look: Condit
 
 
 def _combined(function: ast.ArithmeticName, numbers: list[Any]) -> Any:
-    """What a function makes of its operands. Of null it makes null."""
+    """The result of a function; null if its operand is null."""
     if None in numbers:
         return None
     if function == "ADD":

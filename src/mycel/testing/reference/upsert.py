@@ -119,7 +119,7 @@ class _Upsert:
         return concept.number if concept else None
 
     def place(self, pattern: ast.LinkPattern) -> tuple[int, str, int]:
-        """Where a link is or would be: its predicate is defined, and its ends exist."""
+        """The place of a link, there or not: its predicate is defined, and its ends exist."""
         if not isinstance(pattern.predicate, ast.Literal | ast.Placeholder):
             raise UnknownReference("A link that is written has exactly one predicate.")
         predicate = self.parameters.text(pattern.predicate)
