@@ -355,17 +355,10 @@ class Shape:
             self.put(declared)
 
     def put(self, declared: SchemaType) -> None:
-        kind = {"Interface": "interface", "NodeType": "node", "EdgeType": "edge"}[
-            type(declared).__name__
-        ]
-        place = kind, declared.name
+        place = declared.kind, declared.name
         assert place not in self.types
-        as_json: Any = {
-            "interface": ir.declared_json,
-            "node": ir.declared_json,
-            "edge": ir.declared_json,
-        }[kind]
-        said = as_json(declared)
+        # The IR leaves out the annotations of an interface that has none.
+        said = {"annotations": [], **ir.declared_json(declared)}
         said["properties"] = {each["name"]: each for each in said["properties"]}
         said["constraints"] = [ir.constraint_json(each) for each in declared.constraints]
         self.types[place] = said
