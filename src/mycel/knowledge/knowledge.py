@@ -65,7 +65,6 @@ Result = TypeVar("Result")
 Sought = Literal["any", "node", "relation"]
 
 _ID: Final = re.compile(r"[CP]:\d", re.ASCII)
-_DIRECTIONS: Final = ("out", "in", "both")
 _SOUGHT: Final[dict[str, Literal["CONCEPT", "PROPOSITION"] | None]] = {
     "any": None,
     "node": "CONCEPT",
@@ -419,23 +418,16 @@ class Knowledge:
             TypeMismatch: a relation type is not defined.
         """
         address = self.uri(uri)
-        if direction not in _DIRECTIONS:
-            raise ConstraintViolation(
-                f"There is no direction {shorten(repr(direction))}.", hint="It is out, in or both."
-            )
-        if isinstance(relation_types, str):
-            relation_types = (relation_types,)
-        elif relation_types is not None and not isinstance(relation_types, Collection):
-            raise InvalidValueType(
-                f"relation_types is a list of names, not {kind_of(relation_types)}."
-            )
+        bounds = Bounds(direction=direction, relation_types=relation_types)  # Checks both.
         most = page_limit(limit)
         with self._reading() as reader:
             found = find(reader, address)
             node = reader.concept(found.number) if found and ids.is_concept(found.number) else None
             if node is None:
                 node = node_at(reader, address)  # Raises the error.
-            return relation_writer.page_of(reader, node, direction, relation_types, most, cursor)
+            return relation_writer.page_of(
+                reader, node, direction, bounds.relation_types, most, cursor
+            )
 
     def broken_links(
         self, limit: int = PAGE_DEFAULT, *, cursor: str | None = None
