@@ -256,6 +256,7 @@ def _found(
             hits += search.links(kind, limit)
             reader.check_deadline()
         found = [hit for hit in sorted(hits, key=_order) if hit.score >= threshold][:limit]
+        found = [hit._replace(why=search.reasons(hit)) for hit in found]
         warnings += search.warnings
         if found:
             break
@@ -396,18 +397,17 @@ class _Search:
                 found.same_case,
                 linked.get(concept.number, 0),
                 not found.is_named and self._is_by_meaning(concept.number),
-                self._reasons(concept.number, is_named=found.is_named),
+                ("name",) if found.is_named else (),
             )
             for concept, found in fits
         ]
         return sorted(hits, key=_order)
 
-    def _reasons(self, number: int, *, is_named: bool) -> tuple[str, ...]:
-        """The strongest reasons of a hybrid search for a concept; the origin of a link by name."""
-        found = self._recalled_by.get(number)
-        stages = () if found is None else found.stages()
-        reasons = dict.fromkeys(("name",) if is_named else ())
-        for stage in stages:
+    def reasons(self, hit: Hit) -> tuple[str, ...]:
+        """The strongest reasons for a hit, with those of a hybrid search; links by their origin."""
+        found = self._recalled_by.get(hit.element.number)
+        reasons = dict.fromkeys(hit.why)
+        for stage in () if found is None else found.stages():
             reason = _REASONS[stage]
             if found is not None and found.via is not None and stage in ("link", "shared"):
                 origin = self._reader.concept(found.via[0])

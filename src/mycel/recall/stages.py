@@ -29,7 +29,7 @@ from mycel.recall.weights import (
 
 SEEDS: Final = 30
 """Links are followed from so many passages."""
-CANDIDATES: Final = 150
+CANDIDATES: Final = 100
 RARE_MAX: Final = 10
 """A phrase joins passages if at most so many mention it."""
 COMMON_MIN: Final = 500

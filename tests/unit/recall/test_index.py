@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -241,3 +243,43 @@ def test_questions_that_say_nothing_or_too_much_are_answered() -> None:
             for mode in ("hybrid", "semantic", "keyword"):
                 found = db.search(question, mode=mode)
                 assert all(0 <= score <= 1 for _, score in found)
+
+
+KILLED = """
+import os, sys
+import mycel
+from mycel.recall import index
+from mycel.store.index import passages
+
+index.SAVED_TOGETHER_MIN = 1
+written = passages.write
+
+def write(*given):
+    written(*given)
+    os._exit(9)  # All rows and the mark are written, and nothing is committed.
+
+passages.write = write
+with mycel.open(sys.argv[1]) as db:
+    db.search("automobile trouble")
+"""
+
+
+def test_a_process_that_is_killed_while_it_stores_leaves_nothing_missing_or_stale(
+    path: Path,
+) -> None:
+    with mycel.open(path) as db:
+        fill(db)
+        first = answers(db)
+        graz = db.get_concept("Place", "Graz")
+        assert graz is not None
+        db.write(lambda tx: tx.update(graz.id, attributes={"text": "A desert with camels."}))
+    killed = subprocess.run([sys.executable, "-c", KILLED, str(path)], check=False)
+    assert killed.returncode == 9
+    with mycel.open(path) as db:
+        assert names(db, "camel desert", mode="semantic")[0] == "Graz"
+        assert answers(db) != first
+        anew = answers(db)
+        db._store._writer.maintain(lambda connection, _: passages.forget(connection), wait=True)
+    with mycel.open(path) as db:
+        assert answers(db) == anew
+        assert db.verify().problems == ()
