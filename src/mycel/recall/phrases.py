@@ -118,11 +118,13 @@ class PhraseSet:
         if texts and len(self.hashes):
             row, owners = self._vocabulary.joined(texts)
             lengths, values = self._longest(row)
+            begins = np.flatnonzero(lengths)
+            columns = (begins, lengths[begins], values[begins], owners[begins])
             free = 0
-            for at in np.flatnonzero(lengths).tolist():
+            for at, length, value, owner in zip(*(each.tolist() for each in columns), strict=True):
                 if at >= free:
-                    found[owners[at]].append(int(values[at]))
-                    free = at + int(lengths[at])
+                    found[owner].append(value)
+                    free = at + length
         return [np.array(list(dict.fromkeys(each)), np.uint32) for each in found]
 
     def _longest(self, row: NDArray[np.int64]) -> tuple[NDArray[np.int8], Hashes]:
