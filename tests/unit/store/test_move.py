@@ -49,7 +49,7 @@ def retire(db: mycel.Nexus, ref: str, reason: str = "") -> None:
 
 
 def found(db: mycel.Nexus, word: str) -> list[str]:
-    return [element.id for element, _ in db.search(word)]
+    return [element.id for element, _ in db.search(word, mode="keyword")]
 
 
 # Concepts.
