@@ -19,6 +19,7 @@ from benchmarks.databases import Databases
 from benchmarks.graphs import NODES
 from benchmarks.kip import capsules, finds, language, others, sweeps
 from benchmarks.mcp import calls
+from benchmarks.recall import recall
 from benchmarks.report import Line, Measure, load_text, table, to_json
 from benchmarks.schema import catalogs, migrations, uniques
 from benchmarks.schema import loads as schema_loads
@@ -49,6 +50,7 @@ MEASURES: Final[dict[str, Callable[[Databases], Iterable[Line]]]] = {
     "start": startup.measure,
     "mcp": calls.measure,
     "bootstrap": bootstrap_runs.measure,
+    "recall": recall.measure,
     "verify": checks.measure_verify,
 }
 ONLY_IF_FULL: Final = {"verify"}

@@ -1,0 +1,7 @@
+"""Search by meaning: how much it finds, how long it takes, and what its derived data cost.
+
+- `facts.tsv`    facts with two questions each: in their own words, and in other words
+- `corpora`      the graphs that are searched: facts, chains of facts, symbols, many passages
+- `values.json`  how much was found when it was last looked at and found good
+- `recall`       the measures
+"""

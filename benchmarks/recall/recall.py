@@ -1,0 +1,144 @@
+"""Recall of search on the shipped questions, the time of a query, and the cost of the index.
+
+How much is missed is compared with `values.json`, in points of a hundred; the bar is one point more
+than there. Times are those of the processor's one thread that asks.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from time import perf_counter, process_time, thread_time
+from typing import Final, Literal
+
+import mycel
+from benchmarks.databases import Databases, say
+from benchmarks.recall import corpora
+from benchmarks.recall.corpora import Asked
+from benchmarks.report import Bar, Line, Measure, Skipped
+from benchmarks.timing import Summary
+
+VALUES: Final = Path(__file__).with_name("values.json")
+PASSAGES: Final = 10_000
+QUERIES: Final = 60
+SYMBOLS: Final = 100
+
+Mode = Literal["keyword", "semantic", "hybrid"]
+
+
+def measure(databases: Databases) -> Iterator[Line]:
+    found = dict(_recall(databases.folder))
+    values: dict[str, float] = json.loads(VALUES.read_text())
+    for name, share in found.items():
+        missed = 100 * (1 - share)
+        bar = Bar(100 * (1 - values[name]) + 1, "ours")
+        note = f"found {100 * share:.1f}, stored {100 * values[name]:.1f} of 100"
+        yield Measure(f"recall, missed: {name}", "", "n", Summary.of([missed]), bar=bar, note=note)
+    if "symbols, first" not in found:
+        yield Skipped("recall: symbols", "the extra `code` is needed")
+    yield from _costs(databases.folder)
+
+
+def _recall(folder: Path) -> Iterator[tuple[str, float]]:
+    """Shares of what should be found, by measure."""
+    say("recall: facts")
+    texts, own, others = corpora.facts()
+    with mycel.open() as db:
+        corpora.documents(db, texts)
+        yield "facts in their own words, first", _found(db, own, 1)
+        yield "facts in other words, first", _found(db, others, 1)
+        yield "facts in other words, among ten", _found(db, others, 10)
+    say("recall: chains")
+    texts, asked = corpora.chains()
+    with mycel.open() as db:
+        corpora.documents(db, texts)
+        yield "chains of two facts, among five", _found(db, asked, 5)
+    try:
+        import tree_sitter  # noqa: F401 - an extra
+    except ImportError:
+        return
+    say("recall: symbols")
+    with mycel.open() as db:
+        yield "symbols, first", _symbols(db, folder)
+
+
+def _found(db: mycel.Nexus, asked: Sequence[Asked], limit: int) -> float:
+    """The mean share of what was meant among the first results."""
+    total = 0.0
+    for question, meant in asked:
+        hits = db.search(question, limit=limit, kind="CONCEPT")
+        total += len(meant & {getattr(element, "name", "") for element, _ in hits}) / len(meant)
+    return total / len(asked)
+
+
+def _symbols(db: mycel.Nexus, folder: Path) -> float:
+    """The share of functions and classes of the store that are found first by their name."""
+    from mycel.knowledge.bootstrap import bootstrap
+
+    root = folder / "code"
+    shutil.copytree(
+        Path(mycel.__file__).parent / "store", root, ignore=shutil.ignore_patterns("__pycache__")
+    )
+    bootstrap(mycel.Knowledge(db, workspace="bench", root=root))
+    names = Counter(
+        node.name
+        for path in sorted(root.rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.FunctionDef | ast.ClassDef)
+    )
+    once = sorted(name for name, count in names.items() if count == 1 and name[0] != "_")
+    asked = once[:: max(len(once) // SYMBOLS, 1)]
+    right = 0
+    for name in asked:
+        hits = db.search(name, limit=1, kind="CONCEPT")
+        right += bool(hits) and str(getattr(hits[0][0], "name", "")).endswith(name)
+    return right / len(asked)
+
+
+def _costs(folder: Path) -> Iterator[Measure]:
+    path = folder / "passages.db"
+    texts = corpora.passages(PASSAGES)
+    size = f"{PASSAGES // 1000}k"
+    say("recall: passages")
+    with mycel.open(path) as db:
+        corpora.documents(db, texts)
+    before = path.stat().st_size
+    questions = [f"Who {' '.join(text.split()[:9])}?" for text in list(texts.values())[:QUERIES]]
+    with mycel.open(path) as db:
+        db.search("a warm-up question", mode="keyword")
+        seconds = _timed(lambda: db.search(questions[0], kind="CONCEPT"), process_time)
+        yield Measure(
+            "recall: derived data, for 1,000 passages",
+            size,
+            "s",
+            Summary.of([seconds * 1000 / PASSAGES]),
+            bar=Bar(1, "ours"),
+            note="the first search after everything was written",
+        )
+        modes: tuple[tuple[Mode, float], ...] = (("hybrid", 0.010), ("keyword", 0.004))
+        for mode, most in modes:
+            times = [_query_s(db, each, mode) for each in questions]
+            yield Measure(
+                f"recall: {mode} query", size, "s", Summary.of(times), bar=Bar(most, "ours")
+            )
+    after = path.stat().st_size
+    yield Measure(
+        "recall: file", size, "B", Summary.of([after]), Summary.of([before]), bar=Bar(1.3)
+    )
+    with mycel.open(path) as db:
+        seconds = _timed(lambda: db.search(questions[1]), perf_counter)
+        yield Measure("recall: first query of a process", size, "s", Summary.of([seconds]))
+
+
+def _query_s(db: mycel.Nexus, question: str, mode: Mode) -> float:
+    return _timed(lambda: db.search(question, kind="CONCEPT", mode=mode), thread_time)
+
+
+def _timed(work: Callable[[], object], clock: Callable[[], float]) -> float:
+    start = clock()
+    work()
+    return clock() - start
