@@ -102,6 +102,7 @@ class Recall:
         self._embedded: dict[int, tuple[int, bytes]] = {}
         self._failure: MycelError | None = None
         self._lock: Final = Lock()
+        self._starting: Final = Lock()
         self._corpus: Corpus | None = None
         self._unsaved: dict[int, Derived] = {}
         self._saved: dict[int, Derived] = {}
@@ -180,16 +181,18 @@ class Recall:
     def _is_busy(self, reader: Reader) -> bool:
         """True if a thread is deriving; one is started if there is much to derive."""
         if self._thread is None or not self._thread.is_alive():
-            self._thread = None
             most = EMBEDDED_AT_ONCE_MAX if self._in_background else DERIVED_AT_ONCE_MAX
             is_new = self._corpus is None or self._in_background
-            if is_new and self._pending(reader) > most:
-                self._start()
-        return self._thread is not None
+            if not is_new or self._pending(reader) <= most:
+                return False
+            self._start()
+        return True
 
     def _start(self) -> None:
-        self._thread = Thread(target=self._derive_all, name="mycel-recall", daemon=True)
-        self._thread.start()
+        with self._starting:
+            if self._thread is None or not self._thread.is_alive():
+                self._thread = Thread(target=self._derive_all, name="mycel-recall", daemon=True)
+                self._thread.start()
 
     def _pending(self, reader: Reader) -> int:
         """The number of concepts that are to be derived, at most."""

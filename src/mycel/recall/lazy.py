@@ -8,6 +8,7 @@ search. Vectors of a chosen embedder are made in the background; whoever gives a
 
 from __future__ import annotations
 
+from threading import Lock
 from typing import TYPE_CHECKING, Final
 
 from mycel.errors import EmbedderFailed, InvalidValueType
@@ -25,6 +26,7 @@ class LazyRecall:
     def __init__(self, store: Store, embedder: Embedder | None = None) -> None:
         self._store: Final = store
         self._given: Final = embedder
+        self._lock: Final = Lock()
         self._name = STATIC
         self._made: Recall | None = None
         self._instead: Recall | None = None
@@ -45,6 +47,10 @@ class LazyRecall:
         Raises:
             EmbedderFailed: there is no such embedder as was chosen.
         """
+        with self._lock:
+            return self._current()
+
+    def _current(self) -> Recall:
         name = STATIC if self._given is not None else chosen(self._store)
         if self._made is None or name != self._name:
             from mycel.embedding.choice import embedder_named  # noqa: PLC0415 - it brings numpy
@@ -66,11 +72,12 @@ class LazyRecall:
         """A recall with the model inside the package; None if that is the one of `get`."""
         if self._given is None and chosen(self._store) == STATIC:
             return None
-        if self._instead is None:
-            from mycel.recall.index import Recall  # noqa: PLC0415 - as the docstring says
+        with self._lock:
+            if self._instead is None:
+                from mycel.recall.index import Recall  # noqa: PLC0415 - as the docstring says
 
-            self._instead = Recall(self._store)
-        return self._instead
+                self._instead = Recall(self._store)
+            return self._instead
 
     def reset(self) -> None:
         """Drop what is in memory; the next search reads or derives it."""

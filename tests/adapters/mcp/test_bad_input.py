@@ -233,3 +233,14 @@ def test_a_move_that_fails_after_a_change_says_that_the_change_was_made(session:
     assert told.error["code"] == "KIP_3003"
     assert "the other changes were made" in told.text
     assert "changed" in session.ok("get_nodes", uris=["moving"]).text
+
+
+def test_an_embedder_that_cannot_be_reached_is_said_in_the_answer_of_a_search(db: Path) -> None:
+    Path(f"{db}.embedder").write_text("http://127.0.0.1:1/v1#tiny", encoding="utf-8")
+    with connected(db) as session:
+        session.ok("remember_knowledge", concepts=[{"uri": "canary", "content": "a bird sings"}])
+        for arguments in ({}, {"context_tokens": 500}):
+            told = session.ok("search_knowledge", query="which bird sings", **arguments).text
+            assert "concept://" in told
+            assert "cannot be reached" in told
+            assert "uses the embedder inside the package" in told
