@@ -471,36 +471,20 @@ class Nexus(StateView):
         Raises:
             TypeMismatch: the type or predicate is not defined.
         """
-        with self.reading(words=True) as reader:
-            return self.search_in(
-                reader, question, limit=limit, kind=kind, type=type, threshold=threshold, mode=mode
-            )
-
-    def search_in(
-        self,
-        reader: Reader,
-        question: str,
-        *,
-        limit: int = 10,
-        kind: Literal["CONCEPT", "PROPOSITION"] | None = None,
-        type: str | None = None,  # noqa: A002 - the word for it
-        threshold: float = 0.0,
-        mode: SearchMode = HYBRID,
-    ) -> list[tuple[Element, float]]:
-        """`search`, at the moment that a reader shows."""
         said: list[str] = []
-        hits = self.hits_in(
-            reader,
-            question,
-            limit=limit,
-            kind=kind,
-            type=type,
-            threshold=threshold,
-            mode=mode,
-            warnings=said,
-        )
+        with self.reading(words=True) as reader:
+            hits = self.hits_in(
+                reader,
+                question,
+                limit=limit,
+                kind=kind,
+                type=type,
+                threshold=threshold,
+                mode=mode,
+                warnings=said,
+            )
         for each in said:
-            warn(each, RuntimeWarning, stacklevel=3)
+            warn(each, RuntimeWarning, stacklevel=2)
         return [(hit.element, hit.score) for hit in hits]
 
     def hits_in(
@@ -515,7 +499,7 @@ class Nexus(StateView):
         mode: SearchMode = HYBRID,
         warnings: list[str] | None = None,
     ) -> list[SearchHit]:
-        """`search_in` with the reasons why each element was found; warnings go to a list."""
+        """`search` at the moment that a reader shows, with reasons; warnings go to a list."""
         check_whole("limit", limit)
         if limit < 1:
             raise ConstraintViolation(f"limit is {limit}; it must be at least 1.")
