@@ -463,10 +463,8 @@ class Nexus(StateView):
 
         The mode "hybrid" goes by names, words, meaning and links, "keyword" by names and words,
         "semantic" by meaning. Definitions and core concepts are found by their type, or when
-        nothing else fits.
-        If the embedder fails or is not ready, the answer does without it, with a RuntimeWarning.
-        `kind` is concepts or links only; `type` is a type of concepts, or a predicate if links are
-        asked for.
+        nothing else fits. If the embedder fails, the answer does without it, with a RuntimeWarning.
+        `kind` is concepts or links only; `type` is a type of concepts, or a predicate of links.
 
         Raises:
             TypeMismatch: the type or predicate is not defined.
