@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from mycel.graph.traversal import CutOff, Reached, Step, Traversal
     from mycel.graph.view import GraphView
     from mycel.graph.walk import FindResult, Follow, Memory
+    from mycel.history.graph import Graph
+    from mycel.history.graph import open_graph as open  # noqa: A004 - `mycel.open` opens a graph.
+    from mycel.history.rollback import Rollback
     from mycel.knowledge.active_context import ActiveContext, Contexts
     from mycel.knowledge.knowledge import Knowledge
     from mycel.knowledge.node_values import NewNode, NewRelation, Node, Relation
@@ -27,10 +30,11 @@ if TYPE_CHECKING:
     from mycel.model.elements import Concept, Proposition
     from mycel.model.records import decode_concept, decode_edge
     from mycel.nexus import Nexus
-    from mycel.nexus import open_nexus as open  # noqa: A004 - `mycel.open` opens a graph.
     from mycel.state_view import PastView
     from mycel.store.check.verify import Problem, Report
-    from mycel.store.query.history import LogEntry, Version
+    from mycel.store.query.commits import LogEntry
+    from mycel.store.query.diff import Diff, ElementChange, ValueChange
+    from mycel.store.query.history import Version
     from mycel.store.write.bulk import ConceptRow, PropositionRow
     from mycel.store.write.purge import Purged
     from mycel.store.write.scrub import Scrubbed
@@ -46,10 +50,13 @@ __all__ = [
     "ConsistencyProof",
     "Contexts",
     "CutOff",
+    "Diff",
+    "ElementChange",
     "EntryProof",
     "Exported",
     "FindResult",
     "Follow",
+    "Graph",
     "GraphView",
     "Guard",
     "Knowledge",
@@ -71,12 +78,14 @@ __all__ = [
     "Report",
     "Result",
     "Retired",
+    "Rollback",
     "Scrubbed",
     "Snapshot",
     "StateProof",
     "Step",
     "Transaction",
     "Traversal",
+    "ValueChange",
     "Version",
     "__version__",
     "decode_concept",
@@ -92,6 +101,8 @@ _HOMES = {
     "mycel.graph.view": ("GraphView",),
     "mycel.graph.traversal": ("CutOff", "Reached", "Step", "Traversal"),
     "mycel.graph.walk": ("FindResult", "Follow", "Memory"),
+    "mycel.history.graph": ("Graph", "open_graph"),
+    "mycel.history.rollback": ("Rollback",),
     "mycel.knowledge.active_context": ("ActiveContext", "Contexts"),
     "mycel.knowledge.knowledge": ("Knowledge",),
     "mycel.knowledge.node_values": ("NewNode", "NewRelation", "Node", "Relation"),
@@ -104,10 +115,12 @@ _HOMES = {
     ),
     "mycel.model.elements": ("Concept", "Proposition"),
     "mycel.model.records": ("decode_concept", "decode_edge"),
-    "mycel.nexus": ("Nexus", "open_nexus"),
+    "mycel.nexus": ("Nexus",),
     "mycel.state_view": ("PastView",),
     "mycel.store.write.bulk": ("ConceptRow", "PropositionRow"),
-    "mycel.store.query.history": ("LogEntry", "Version"),
+    "mycel.store.query.commits": ("LogEntry",),
+    "mycel.store.query.diff": ("Diff", "ElementChange", "ValueChange"),
+    "mycel.store.query.history": ("Version",),
     "mycel.store.write.purge": ("Purged",),
     "mycel.store.write.scrub": ("Scrubbed",),
     "mycel.store.write.transaction": ("Change", "Guard", "Retired", "Transaction"),
@@ -122,9 +135,9 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return import_module(f"mycel.{name}")
-    inner = "open_nexus" if name == "open" else name
+    inner = "open_graph" if name == "open" else name
     home = _HOME_OF.get(inner)
-    if home is None or name == "open_nexus":
+    if home is None or name == "open_graph":
         raise AttributeError(f"module 'mycel' has no attribute {name!r}")
     value = globals()[name] = getattr(import_module(home), inner)
     return value

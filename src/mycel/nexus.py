@@ -7,16 +7,14 @@ each of these; the logic is in the layers below.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeVar
 from warnings import warn
 
-from mycel.engine.guards import GraphGuards
-from mycel.errors import ConstraintViolation, InvalidValueType, MycelError
+from mycel.errors import ConstraintViolation, InvalidValueType
 from mycel.graph.adjacency import Adjacency
 from mycel.graph.walk import check_whole
 from mycel.merkle.proofs import ConsistencyProof, EntryProof, Snapshot, StateProof
@@ -30,17 +28,18 @@ from mycel.search.embedding import Mode as SearchMode
 from mycel.state_view import PastView, StateView
 from mycel.store.check import proofs
 from mycel.store.check.targets import Target
-from mycel.store.database import Store, wall_clock_us
-from mycel.store.file.connections import Durability, MemoryUse
+from mycel.store.database import Store
 from mycel.store.query import history
-from mycel.store.query.history import LogEntry, Moment, Version
+from mycel.store.query.commits import LogEntry, LogFilter, transactions
+from mycel.store.query.history import Moment, Version
+from mycel.store.query.paths import path_of
 from mycel.store.query.reader import Reader
 from mycel.store.query.refs import Ref
 from mycel.store.write import purge as purging
 from mycel.store.write import scrub as scrubbing
 from mycel.store.write.purge import Purged
 from mycel.store.write.scrub import Scrubbed
-from mycel.store.write.transaction import DEFAULT_WEIGHT, Guard, Transaction
+from mycel.store.write.transaction import DEFAULT_WEIGHT, Transaction
 from mycel.store.write.writer import Member
 
 if TYPE_CHECKING:
@@ -72,11 +71,14 @@ class Nexus(StateView):
         store: Store,
         *,
         actor: str = DEFAULT_ACTOR,
+        message: str = "",
         timeout_s: float = TIMEOUT_S,
         embedder: Embedder | None = None,
     ) -> None:
         super().__init__(store, timeout_s=timeout_s)
         self.actor = actor
+        self.message = message
+        """The message of transactions that are given none; empty for a count of what changed."""
         self._adjacency: Adjacency = Adjacency(store)
         self._embedder: Final = embedder
         self._recall: Final = LazyRecall(store, embedder)
@@ -97,7 +99,7 @@ class Nexus(StateView):
         """The schema of the graph: what is in force, planning a change, applying it."""
         from mycel.migration.schema_door import Schema  # noqa: PLC0415 - as above
 
-        return Schema(self._store, lambda: self.actor)
+        return Schema(self._store, lambda: self.actor, lambda: self.message)
 
     @cached_property
     def embeddings(self) -> Embeddings:
@@ -133,18 +135,27 @@ class Nexus(StateView):
     # The language.
 
     def execute(
-        self, command: str, parameters: Mapping[str, Any] | None = None, /, **named: Any
+        self,
+        command: str,
+        parameters: Mapping[str, Any] | None = None,
+        /,
+        *,
+        message: str = "",
+        **named: Any,
     ) -> Result:
         """Run one KIP command; `:name` in it is the parameter of that name.
 
         Parameters are values, never text of the command: nothing in them can change what it does.
+        The `message` says in the journal why a command writes; a parameter of that name is given in
+        the dictionary.
 
         Raises:
             MycelError: with a code, what happened and what to do next. Nothing was written then.
         """
         if named:
             parameters = {**(parameters or {}), **named}
-        return self._engine.execute(command, parameters, actor=self.actor)
+        said = message or self.message
+        return self._engine.execute(command, parameters, actor=self.actor, message=said)
 
     def explain(
         self,
@@ -165,7 +176,7 @@ class Nexus(StateView):
         return told
 
     def request(self, request: Mapping[str, Any], *, readonly: bool = False) -> dict[str, Any]:
-        """Answer a request of KIP §6: `command` or `commands`, `parameters`, `dry_run`.
+        """Answer a request of KIP §6: `command` or `commands`, `parameters`, `dry_run`, `message`.
 
         It never raises for what the request says: an error is part of the answer. With `readonly`,
         commands that write are refused before anything runs.
@@ -175,13 +186,24 @@ class Nexus(StateView):
         return respond(self, request, readonly=readonly)
 
     def run(
-        self, command: str, parameters: Mapping[str, Any], *, readonly: bool, dry_run: bool
+        self,
+        command: str,
+        parameters: Mapping[str, Any],
+        *,
+        readonly: bool,
+        dry_run: bool,
+        message: str = "",
     ) -> Outcome:
         """One command of a request; `request` calls this."""
         from mycel.engine.outcome import Outcome  # noqa: PLC0415 - as above
 
         result = self._engine.execute(
-            command, parameters, actor=self.actor, dry_run=dry_run, readonly=readonly
+            command,
+            parameters,
+            actor=self.actor,
+            message=message or self.message,
+            dry_run=dry_run,
+            readonly=readonly,
         )
         return Outcome(result.value, result.next_cursor, result.warnings)
 
@@ -194,14 +216,22 @@ class Nexus(StateView):
         return self._engine.rehearsal(actor=self.actor)
 
     def apply_capsule(
-        self, capsule: str, parameters: Mapping[str, Any] | None = None, *, dry_run: bool = False
+        self,
+        capsule: str,
+        parameters: Mapping[str, Any] | None = None,
+        *,
+        dry_run: bool = False,
+        message: str = "",
     ) -> Result:
         """Apply a capsule: `UPSERT` statements, as one transaction. It may be of 64 MiB.
 
         Raises:
             InvalidSyntax: it is no capsule.
         """
-        return self._engine.apply_capsule(capsule, parameters, actor=self.actor, dry_run=dry_run)
+        said = message or self.message
+        return self._engine.apply_capsule(
+            capsule, parameters, actor=self.actor, message=said, dry_run=dry_run
+        )
 
     # Reading.
 
@@ -231,9 +261,10 @@ class Nexus(StateView):
     ) -> AbstractContextManager[Transaction]:
         """A transaction for your own code: `with db.transaction() as tx`.
 
-        It is committed at the end of the block, and rolled back if the block raises.
+        It is committed at the end of the block, and rolled back if the block raises. Without a
+        `message`, the journal keeps a count of what changed: `add 2 Person; link 1 knows`.
         """
-        return self._store.transaction(actor=self._who(actor), message=message)
+        return self._store.transaction(actor=self._who(actor), message=message or self.message)
 
     def write(
         self, work: Callable[[Transaction], Written], *, actor: str | None = None, message: str = ""
@@ -242,7 +273,7 @@ class Nexus(StateView):
 
         Functions that several threads run at once share one commit.
         """
-        return self._store.run(work, actor=self._who(actor), message=message)
+        return self._store.run(work, actor=self._who(actor), message=message or self.message)
 
     def add_edge(
         self,
@@ -253,6 +284,7 @@ class Nexus(StateView):
         weight: float = DEFAULT_WEIGHT,
         data: Mapping[str, Any] | bytes | None = None,
         created_by: str | None = None,
+        message: str = "",
     ) -> str:
         """Add an edge and return its id. One that is live stays as it is; a removed one is revived.
 
@@ -267,20 +299,27 @@ class Nexus(StateView):
         return self.write(
             lambda tx: tx.add_edge(src, predicate, dst, weight=weight, data=content),
             actor=created_by,
-            message="add_edge",
+            message=message,
         )
 
     def remove_edge(
-        self, src: Ref, predicate: str, dst: Ref, *, reason: str = "", by: str | None = None
+        self,
+        src: Ref,
+        predicate: str,
+        dst: Ref,
+        *,
+        reason: str = "",
+        by: str | None = None,
+        message: str = "",
     ) -> bool:
         """Remove an edge. False if there is no live one; nothing is journaled then."""
         return self.write(
             lambda tx: tx.remove_edge(src, predicate, dst, reason=reason),
             actor=by,
-            message="remove_edge",
+            message=message,
         )
 
-    def purge(self, ref: Ref, reason: str, *, by: str | None = None) -> Purged:
+    def purge(self, ref: Ref, reason: str, *, by: str | None = None, message: str = "") -> Purged:
         """Forget an element for good, with every link that ever touched it.
 
         Content goes from the live state, history, journal and text index; hashes stay, so that the
@@ -291,7 +330,7 @@ class Nexus(StateView):
             NotFound: there never was such an element, or it was purged before.
             ImmutableTarget, ConstraintViolation: it defines a type or predicate that is needed.
         """
-        with self.transaction(actor=by, message="purge") as tx:
+        with self.transaction(actor=by, message=message or self.message or "purge") as tx:
             purged = purging.purge(tx, ref, reason)
         return purged._replace(scrubbed=self._store.scrub())
 
@@ -302,6 +341,7 @@ class Nexus(StateView):
         *,
         dry_run: bool = False,
         by: str | None = None,
+        message: str = "",
     ) -> Scrubbed:
         """Forget for good what was removed, superseded or hidden before a moment.
 
@@ -323,7 +363,7 @@ class Nexus(StateView):
         purging.check_reason(reason)
         if hidden:
             self.schema.discard(*(f"{each.kind}:{each.name}" for each in hidden), actor=by)
-        with self.transaction(actor=by, message="scrub") as tx:
+        with self.transaction(actor=by, message=message or self.message or "scrub") as tx:
             done = scrubbing.scrub(tx, expected.until, reason)
         return done._replace(hidden=names, scrubbed=self._store.scrub())
 
@@ -340,6 +380,7 @@ class Nexus(StateView):
         embedder: Embedder | None = None,
         progress: Callable[[Progress], object] | None = None,
         actor: str | None = None,
+        message: str = "",
     ) -> Loaded:
         """Load rows as one transaction: all of them, or none.
 
@@ -359,6 +400,7 @@ class Nexus(StateView):
             source,
             read_catalog=read,
             actor=self._who(actor),
+            message=message or self.message,
             format=format,
             type=type,
             mode=mode,
@@ -370,23 +412,50 @@ class Nexus(StateView):
     # History.
 
     def as_of(self, moment: Moment) -> PastView:
-        """The graph as it was: after entry `seq`, or at a time."""
+        """The graph as it was: at a commit, a tag, a time, or after entry `seq`."""
         with self._store.reading() as reader:
             state = history.state_at(reader, moment)
         return PastView(self._store, state, timeout_s=self._timeout_s)
 
-    def log(self, *, limit: int | None = None, before: int | None = None) -> Iterator[LogEntry]:
+    def log(
+        self,
+        *,
+        limit: int | None = None,
+        before: int | None = None,
+        path: str | None = None,
+        type: str | None = None,  # noqa: A002 - the word for it
+        actor: str | None = None,
+        since: Moment | None = None,
+        until: Moment | None = None,
+        text: str | None = None,
+    ) -> Iterator[LogEntry]:
         """Transactions, newest first, from those that ended before the entry `before`.
 
-        They are read a page at a time, so that a long log is not kept in memory.
+        Each condition narrows the list: `path` to those that changed elements under a URI, or links
+        that begin there, `type` to those that changed a type or predicate, `text` to those with a
+        text in their message, `since` and `until` to a span between two moments, both of them part
+        of it. They are read a page at a time, so that a long log is not kept in memory.
+
+        Raises:
+            TypeMismatch: no such type or predicate was ever defined.
+            NotFound: a moment names no commit or tag.
         """
         check_whole("limit", 1 if limit is None else limit)
         check_whole("before", 1 if before is None else before)
         before = None if before is None else min(before, INTEGER_MAX)
+        with self._store.reading() as reader:
+            where = LogFilter(
+                None if path is None else path_of(path),
+                type,
+                actor,
+                None if since is None else history.before_moment(reader, since),
+                None if until is None else history.entry_at(reader, until),
+                text,
+            )
         while limit is None or limit > 0:
             size = LOG_PAGE if limit is None else min(limit, LOG_PAGE)
             with self._store.reading() as reader:
-                page = list(history.transactions(reader, limit=size, before=before))
+                page = list(transactions(reader, limit=size, before=before, where=where))
             yield from page
             if len(page) < size:
                 return
@@ -522,69 +591,6 @@ class Nexus(StateView):
             recall=self._recall,
             warnings=warnings,
         )
-
-
-def open_nexus(
-    path: str | os.PathLike[str] = ":memory:",
-    *,
-    actor: str = DEFAULT_ACTOR,
-    create: bool = True,
-    readonly: bool = False,
-    durability: Durability = "full",
-    busy_timeout_s: float = 30.0,
-    clock_us: Callable[[], int] = wall_clock_us,
-    guards: Sequence[Guard] = (),
-    vfs: str | None = None,
-    memory: MemoryUse = "ample",
-    strict: bool = False,
-    bootstrap: bool = True,
-    timeout_s: float = TIMEOUT_S,
-    embedder: Embedder | str | None = None,
-) -> Nexus:
-    """Open a graph; a new one is made if there is none, with the core capsules applied.
-
-    `durability` says what a commit waits for: "full" (the default) survives a power cut,
-    "normal" may then lose the last commits but never harms the file, "off" is for scratch data.
-    With `strict`, an element without the attributes that its type requires is refused; otherwise
-    that is a warning. Without `bootstrap`, a new graph holds nothing but the two meta-types and the
-    built-in predicates, and stays so. `timeout_s` bounds every command that reads, and how long a
-    command that writes may look for what it is about. `guards` are asked about every change. An
-    `embedder` makes the vectors of search by meaning, and those that a schema wants of rows that
-    are loaded: an object, or a name of `mycel.embedding.choice` such as "static", the one inside
-    the package. Without it, the one of `mycel embed use` makes those of search.
-    `memory` says how much of the file this process may keep in its own: "ample", or "modest" for
-    one that serves for days beside others. `clock_us` and `vfs` are for tests.
-
-    Raises:
-        NotADatabase, FormatTooNew, DatabaseReadOnly, DatabaseError: it cannot be opened.
-        InvalidValueType: no embedder has this name.
-    """
-    if isinstance(embedder, str):
-        from mycel.embedding.choice import embedder_named  # noqa: PLC0415 - it brings numpy
-
-        embedder = embedder_named(embedder)
-    store = Store(
-        path,
-        create=create,
-        readonly=readonly,
-        durability=durability,
-        busy_timeout_s=busy_timeout_s,
-        clock_us=clock_us,
-        guards=GraphGuards(guards, strict=strict),
-        vfs=vfs,
-        memory=memory,
-        bare=not bootstrap,
-    )
-    try:
-        if not readonly and store.is_expectant():
-            from mycel.engine.bootstrap import bootstrap as begin  # noqa: PLC0415 - if new only
-
-            begin(store)
-        return Nexus(store, actor=actor, timeout_s=timeout_s, embedder=embedder)
-    except BaseException:
-        with suppress(MycelError):  # What went wrong first is what is to be known.
-            store.close()
-        raise
 
 
 def _data(data: Mapping[str, Any] | bytes | None) -> Mapping[str, Any] | None:

@@ -100,7 +100,7 @@ def test_commands_of_an_actor_are_the_actors(tmp_path: Path) -> None:
     with mycel.open(tmp_path / "graph.db", actor="ada") as db:
         db.execute('UPSERT { CONCEPT { {type: "Person", name: "Ada"} } }')
         entry = next(db.log(limit=1))
-        assert (entry.actor, entry.message) == ("ada", "UPSERT")
+        assert (entry.actor, entry.message) == ("ada", "add 1 Person")
 
 
 def test_a_request_answers_as_execute_does(db: mycel.Nexus) -> None:

@@ -123,7 +123,15 @@ _PANELS: dict[str, tuple[Outline, ...]] = {
         Outline("serve", "serve", "Serve the graph over HTTP until Ctrl-C or SIGTERM."),
     ),
     "History and proofs": (
-        Outline("log", "history", "List transactions, newest first."),
+        Outline("log", "history", "List transactions, newest first; each is a commit."),
+        Outline("tag", "history", "Name a commit, or list the names."),
+        Outline("diff", "differences", "Show what differs between two states of the graph."),
+        Outline("rollback", "differences", "Make the graph, or a part of it, what it was."),
+        Outline(
+            "revert",
+            "differences",
+            "Take back what one commit changed, and keep what changed since.",
+        ),
         Outline("history", "history", "List every version of an element, oldest first."),
         Outline("snapshot", "history", "Show all roots of this moment."),
         Outline(

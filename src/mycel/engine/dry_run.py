@@ -33,14 +33,20 @@ class Rehearsal:
         self._tx: Final = tx
 
     def run(
-        self, command: str, parameters: Mapping[str, Any], *, readonly: bool, dry_run: bool
+        self,
+        command: str,
+        parameters: Mapping[str, Any],
+        *,
+        readonly: bool,
+        dry_run: bool,
+        message: str = "",
     ) -> Outcome:
         """Check one command; it implements the `Executor` of a request.
 
         Raises:
             MycelError: it cannot be parsed, means nothing here, or would fail.
         """
-        del readonly, dry_run  # Whoever rehearses may write, and nothing is kept.
+        del readonly, dry_run, message  # Whoever rehearses may write, and nothing is kept.
         prepared = Prepared(command, parse(command))
         try:
             return self._check(prepared, prepared.command, Values(parameters))

@@ -13,11 +13,11 @@ from typing import Any, Final
 
 from mycel.engine.dry_run import VALID, Rehearsal
 from mycel.engine.find import Finder
-from mycel.engine.outcome import Outcome
+from mycel.engine.outcome import Author, Outcome
 from mycel.engine.plan_cache import Commands, Prepared, at_parameter
 from mycel.engine.planner import Planner
 from mycel.engine.result import Result
-from mycel.engine.statements import introspect, manipulate, statement_name
+from mycel.engine.statements import introspect, manipulate
 from mycel.engine.values import Values
 from mycel.errors import ImmutableTarget, InvalidSyntax, MycelError
 from mycel.graph.adjacency import Adjacency
@@ -66,10 +66,13 @@ class Engine:
         parameters: Mapping[str, Any] | None,
         *,
         actor: str,
+        message: str = "",
         dry_run: bool = False,
         readonly: bool = False,
     ) -> Result:
         """Run one command; with `dry_run` only check it, with `readonly` refuse it if it writes.
+
+        A command that writes leaves the message in the journal, or a count of what it changed.
 
         Raises:
             MycelError: it cannot be parsed, means nothing here, or failed; nothing was written.
@@ -87,14 +90,21 @@ class Engine:
         try:
             if isinstance(command, ast.Find) and not dry_run:
                 return self._finder.run(prepared, command, parameters, self._timeout_s)
-            outcome = self._outcome(prepared, Values(parameters), actor=actor, dry_run=dry_run)
+            by = Author(actor, message)
+            outcome = self._outcome(prepared, Values(parameters), by, dry_run=dry_run)
         except MycelError as error:
             shown(at_parameter(error, command), text)
             raise
         return Result.of(*outcome)
 
     def apply_capsule(
-        self, text: str, parameters: Mapping[str, Any] | None, *, actor: str, dry_run: bool
+        self,
+        text: str,
+        parameters: Mapping[str, Any] | None,
+        *,
+        actor: str,
+        message: str = "",
+        dry_run: bool,
     ) -> Result:
         """Run a capsule, which may be larger than a command.
 
@@ -103,11 +113,11 @@ class Engine:
         """
         with collector_paused(len(text) > COMMAND_BYTES_MAX):
             # In a function of its own, so that the tree is gone when the collector comes back.
-            outcome = self._applied(text, parameters, actor=actor, dry_run=dry_run)
+            outcome = self._applied(text, parameters, Author(actor, message), dry_run=dry_run)
         return Result.of(*outcome)
 
     def _applied(
-        self, text: str, parameters: Mapping[str, Any] | None, *, actor: str, dry_run: bool
+        self, text: str, parameters: Mapping[str, Any] | None, by: Author, *, dry_run: bool
     ) -> Outcome:
         command = parse(text, bytes_max=CAPSULE_BYTES_MAX)
         if not isinstance(command, ast.Capsule):
@@ -115,7 +125,7 @@ class Engine:
                 "This is no capsule.", hint="A capsule is one or more UPSERT { … } statements."
             )
         try:
-            return self._write(command, Values(parameters), actor=actor, dry_run=dry_run)
+            return self._write(command, Values(parameters), by, dry_run=dry_run)
         except MycelError as error:
             shown(error, text)
             raise
@@ -126,13 +136,13 @@ class Engine:
         self._commands.keep(prepared)
         return prepared
 
-    def _outcome(self, prepared: Prepared, values: Values, *, actor: str, dry_run: bool) -> Outcome:
+    def _outcome(self, prepared: Prepared, values: Values, by: Author, *, dry_run: bool) -> Outcome:
         command = prepared.command
         if isinstance(command, ast.Manipulation):
-            return self._write(command, values, actor=actor, dry_run=dry_run)
+            return self._write(command, values, by, dry_run=dry_run)
         match command:
             case ast.Explain():
-                return self._explain(command, values, actor=actor, dry_run=dry_run)
+                return self._explain(command, values, by, dry_run=dry_run)
             case ast.Find() if dry_run:
                 with self._reading() as reader:
                     self._finder.check(reader, prepared, command, values)
@@ -159,7 +169,7 @@ class Engine:
             yield reader
 
     def _explain(
-        self, command: ast.Explain, values: Values, *, actor: str, dry_run: bool
+        self, command: ast.Explain, values: Values, by: Author, *, dry_run: bool
     ) -> Outcome:
         from mycel.engine.explain import analyzed, explain  # noqa: PLC0415 - see `statements`
 
@@ -169,7 +179,7 @@ class Engine:
             inner = self.prepare(told["command"])
 
             told["analyze"], warnings = analyzed(
-                lambda: self._outcome(inner, values, actor=actor, dry_run=dry_run)
+                lambda: self._outcome(inner, values, by, dry_run=dry_run)
             )
             return Outcome(told, warnings=warnings)
         return Outcome(told)
@@ -188,7 +198,7 @@ class Engine:
             pass
 
     def _write(
-        self, command: ast.Manipulation, values: Values, *, actor: str, dry_run: bool
+        self, command: ast.Manipulation, values: Values, by: Author, *, dry_run: bool
     ) -> Outcome:
         warnings: list[str] = []
 
@@ -203,7 +213,7 @@ class Engine:
             return outcome
 
         try:
-            outcome = self._store.run(work, actor=actor, message=statement_name(command))
+            outcome = self._store.run(work, actor=by.actor, message=by.message)
         except _RolledBackError as rehearsed:
             outcome = Outcome({**VALID, "would": rehearsed.outcome.result})
         return outcome._replace(warnings=(*outcome.warnings, *warnings))

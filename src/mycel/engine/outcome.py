@@ -19,6 +19,13 @@ class Outcome(NamedTuple):
     """Facts for the caller that are no errors."""
 
 
+class Author(NamedTuple):
+    """The actor of a command that writes, and the message that the journal keeps."""
+
+    actor: str
+    message: str = ""
+
+
 @contextmanager
 def all_or_nothing(tx: Transaction) -> Iterator[None]:
     """Make a statement that fails halfway spoil its transaction: half of it is never committed."""

@@ -7,8 +7,6 @@ The module of a statement is imported when it first runs, so that a process star
 
 from __future__ import annotations
 
-from typing import Final
-
 from mycel.engine.outcome import Outcome
 from mycel.engine.planner import Planner
 from mycel.engine.values import Values
@@ -74,19 +72,3 @@ def manipulate(tx: Transaction, command: ast.Manipulation, values: Values) -> Ou
 
     tx.warnings.extend(doubtful_metadata(command, values))
     return outcome
-
-
-_NAMES: Final[dict[type[ast.Manipulation], str]] = {
-    ast.Capsule: "UPSERT",
-    ast.DeletePropositions: "DELETE PROPOSITIONS",
-    ast.DeleteConcept: "DELETE CONCEPT",
-    ast.Update: "UPDATE",
-    ast.Merge: "MERGE CONCEPT",
-}
-
-
-def statement_name(command: ast.Manipulation) -> str:
-    """The name of a statement for the journal, without its content: that may be purged."""
-    return (
-        f"DELETE {command.part}" if isinstance(command, ast.DeleteKeys) else _NAMES[type(command)]
-    )

@@ -31,6 +31,8 @@ from mycel.model.limits import INTEGER_MAX
 from mycel.model.names import json_kind, shorten
 from mycel.nexus import Nexus
 
+LOG_FILTERS: Final = ("path", "type", "actor", "since", "until", "text")
+"""The conditions of `Nexus.log` that `list_logs` takes."""
 METHODS: Final = ("execute_kip", "execute_kip_readonly", "list_logs")
 
 GONE_STATUS: Final = HTTPStatus.SERVICE_UNAVAILABLE
@@ -138,17 +140,18 @@ def list_logs(db: Nexus, params: Mapping[str, Any]) -> dict[str, Any]:
     """A page of the journal: transactions, newest first.
 
     Raises:
-        InvalidSyntax, InvalidValueType: the parameters are not `limit` and `cursor`.
+        InvalidSyntax, InvalidValueType: a parameter is unknown, or has another kind of value.
     """
-    unknown = sorted(params.keys() - {"limit", "cursor"})
+    unknown = sorted(params.keys() - {"limit", "cursor", *LOG_FILTERS})
     if unknown:
         raise InvalidSyntax(
             f"list_logs has no parameter {shorten(unknown[0])!r}.",
-            hint='It takes "limit" and "cursor".',
+            hint=f"It takes limit, cursor, {', '.join(LOG_FILTERS)}.",
         )
+    where = {key: params[key] for key in LOG_FILTERS if params.get(key) is not None}
     limit = _limit(params.get("limit"))
     # One more than the limit shows that there is another page.
-    found = list(db.log(limit=limit + 1, before=_before(params.get("cursor"))))
+    found = list(db.log(limit=limit + 1, before=_before(params.get("cursor")), **where))
     told: dict[str, Any] = {"result": [entry.to_dict() for entry in found[:limit]]}
     if len(found) > limit:
         told["next_cursor"] = f"log-{found[limit - 1].seq}"

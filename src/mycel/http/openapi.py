@@ -21,6 +21,10 @@ _PARAMETERS: Final = {
     "description": "Values for the placeholders (`:name`) of the commands. They are bound, and"
     " never become part of the text.",
 }
+_MOMENT: Final = {
+    "type": ["string", "integer"],
+    "description": "A commit, a tag, a time (ISO 8601), or the number of a journal entry.",
+}
 _ID: Final = {
     "type": ["string", "number", "null"],
     "description": "Whatever the request had beside its method.",
@@ -118,6 +122,10 @@ _SCHEMAS: Final[Mapping[str, Schema]] = {
                 },
             },
             "parameters": _PARAMETERS,
+            "message": {
+                "type": "string",
+                "description": "The reason of writing, for the journal.",
+            },
             "dry_run": {
                 "type": "boolean",
                 "default": False,
@@ -152,6 +160,15 @@ _SCHEMAS: Final[Mapping[str, Schema]] = {
                         "default": LOG_PAGE,
                     },
                     "cursor": {"type": "string", "description": "`next_cursor` of a page before."},
+                    "path": {
+                        "type": "string",
+                        "description": "Changes under this URI, and of links that begin there.",
+                    },
+                    "type": {"type": "string", "description": "Changes of a type or predicate."},
+                    "actor": {"type": "string"},
+                    "since": _MOMENT,
+                    "until": _MOMENT,
+                    "text": {"type": "string", "description": "A part of the message."},
                 },
                 "additionalProperties": False,
             },

@@ -167,6 +167,7 @@ class Knowledge:
         metadata: Mapping[str, Any] | None = None,
         relations: Iterable[NewRelation | Mapping[str, Any]] = (),
         exist_ok: bool = False,
+        message: str = "",
     ) -> Written:
         """Add a node, and relations of it; broken links to its URI heal.
 
@@ -179,7 +180,7 @@ class Knowledge:
         """
         node = NewNode(uri, name, content, type, properties, metadata)
         made = self._remember(
-            (node,), drafts(relations, NewRelation, source=uri), merge=exist_ok, message="add"
+            (node,), drafts(relations, NewRelation, source=uri), merge=exist_ok, message=message
         )
         changed = made.nodes[0].changed or any(each.changed for each in made.relations)
         return replace(made.nodes[0], changed=changed, warnings=made.warnings)
@@ -230,6 +231,7 @@ class Knowledge:
         drop: Iterable[str] = (),
         metadata: Mapping[str, Any] | None = None,
         expect_version: int | None = None,
+        message: str = "",
     ) -> Written:
         """Merge values into a node, and remove the properties named in `drop`.
 
@@ -246,12 +248,12 @@ class Knowledge:
             name, content, append, properties, drop, metadata, expect_version
         )
         (written, told), warnings = self._write(
-            lambda tx: node_writer.update_node(tx, address, changes), "update"
+            lambda tx: node_writer.update_node(tx, address, changes), message
         )
         doubtful = confidence_warnings(metadata, written.uri)
         return replace(written, warnings=(*told, *doubtful, *warnings))
 
-    def move(self, uri: str, new_uri: str, *, subtree: bool = False) -> Written:
+    def move(self, uri: str, new_uri: str, *, subtree: bool = False, message: str = "") -> Written:
         """Give a node another URI; its relations stay. With `subtree`, all nodes below it move too.
 
         Broken links to the new URI heal.
@@ -266,12 +268,12 @@ class Knowledge:
             with self._reading() as reader:
                 old = self.uri(element_uri(node_at(reader, old)))
         written, warnings = self._write(
-            lambda tx: node_writer.move_node(tx, old, new, subtree=subtree), "move"
+            lambda tx: node_writer.move_node(tx, old, new, subtree=subtree), message
         )
         self.context.rename(old.text, new.text, subtree=subtree)
         return replace(written, warnings=warnings)
 
-    def delete(self, uri: str, *, reason: str = "") -> Removed:
+    def delete(self, uri: str, *, reason: str = "", message: str = "") -> Removed:
         """Remove a node with all its relations; history keeps them, with the reason.
 
         Raises:
@@ -279,12 +281,14 @@ class Knowledge:
         """
         address = self.uri(uri)
         (removed, called), warnings = self._write(
-            lambda tx: node_writer.delete_node(tx, address, reason=reason), "delete"
+            lambda tx: node_writer.delete_node(tx, address, reason=reason), message
         )
         self.context.discard(called, why="deleted")
         return replace(removed, warnings=(*removed.warnings, *warnings))
 
-    def delete_many(self, uris: Iterable[str], *, reason: str = "") -> tuple[Outcome[Removed], ...]:
+    def delete_many(
+        self, uris: Iterable[str], *, reason: str = "", message: str = ""
+    ) -> tuple[Outcome[Removed], ...]:
         """Remove nodes with all their relations, as one transaction; an outcome for each URI.
 
         A URI that never named a node has an error for an outcome. Any other error is raised, and
@@ -303,7 +307,7 @@ class Knowledge:
 
             return self._each(wanted, delete)
 
-        outcomes, _ = self._write(work, "delete")
+        outcomes, _ = self._write(work, message)
         for name in called:
             self.context.discard(name, why="deleted")
         return outcomes
@@ -314,6 +318,7 @@ class Knowledge:
         relations: Iterable[NewRelation | Mapping[str, Any]] = (),
         *,
         exist_ok: bool = True,
+        message: str = "",
     ) -> Remembered:
         """Write nodes and relations as one transaction: all of them, or none.
 
@@ -323,7 +328,7 @@ class Knowledge:
             drafts(concepts, NewNode),
             drafts(relations, NewRelation),
             merge=exist_ok,
-            message="remember",
+            message=message,
         )
 
     def _remember(
@@ -366,6 +371,7 @@ class Knowledge:
         weight: float | None = None,
         properties: Mapping[str, Any] | None = None,
         metadata: Mapping[str, Any] | None = None,
+        message: str = "",
     ) -> Linked:
         """Relate two nodes, or merge values into their relation.
 
@@ -377,19 +383,23 @@ class Knowledge:
             SelfEdgeError: both ends are the same node.
         """
         draft = NewRelation(source, relation, target, weight, properties, metadata)
-        made = self._remember((), (draft,), merge=True, message="link")
+        made = self._remember((), (draft,), merge=True, message=message)
         return replace(made.relations[0], warnings=made.warnings)
 
-    def unlink(self, source: str, relation: str, target: str, *, reason: str = "") -> bool:
+    def unlink(
+        self, source: str, relation: str, target: str, *, reason: str = "", message: str = ""
+    ) -> bool:
         """Remove a relation. False if there was none."""
         ends = self.uri(source), self.uri(target)
 
         removed, _ = self._write(
-            lambda tx: relation_writer.remove_relation(tx, ends, relation, reason), "unlink"
+            lambda tx: relation_writer.remove_relation(tx, ends, relation, reason), message
         )
         return removed
 
-    def set_weight(self, source: str, relation: str, target: str, weight: float) -> Linked:
+    def set_weight(
+        self, source: str, relation: str, target: str, weight: float, *, message: str = ""
+    ) -> Linked:
         """Set the cost of following a relation: from 0 to 1.
 
         Raises:
@@ -398,7 +408,7 @@ class Knowledge:
         """
         ends, cost = (self.uri(source), self.uri(target)), canonical_weight(weight)
         linked, warnings = self._write(
-            lambda tx: relation_writer.set_weight(tx, ends, relation, cost), "set_weight"
+            lambda tx: relation_writer.set_weight(tx, ends, relation, cost), message
         )
         return replace(linked, warnings=warnings)
 

@@ -41,6 +41,11 @@ class Call(NamedTuple):
     def is_detailed(self) -> bool:
         return self.arguments.get("detail") == "detailed"
 
+    @property
+    def message(self) -> str:
+        """The reason of a change, for the journal; empty if the caller gives none."""
+        return str(self.arguments.get("message", ""))
+
     def knowledge(self) -> Knowledge:
         """The knowledge, with the context of the call."""
         handle = self.arguments.get("context_id")

@@ -99,6 +99,7 @@ WEIGHT: Final = _typed(
     minimum=0,
     maximum=1,
 )
+MESSAGE: Final = _text("Why, for the log")
 CONTEXT_ID: Final = _text("context_id of an earlier answer, to continue with its context")
 
 _COMMANDS: Final[dict[str, Schema]] = {
@@ -112,6 +113,7 @@ _COMMANDS: Final[dict[str, Schema]] = {
     "parameters": _object("Values of :placeholders"),
     "dry_run": _flag("Only report the effects"),
 }
+_WRITING: Final = _COMMANDS | {"message": MESSAGE}
 
 _CONCEPT: Final[Schema] = {
     "type": "object",
@@ -212,6 +214,7 @@ REMEMBER: Final = Tool(
     {
         "concepts": {"type": "array", "items": _CONCEPT},
         "relations": {"type": "array", "items": _RELATION},
+        "message": MESSAGE,
         "detail": DETAIL,
     },
     write_tools.remember,
@@ -234,6 +237,7 @@ UPDATE: Final = Tool(
         "expect_version": _whole("Fail if its version differs", 1, 1 << 53),
         "new_uri": _text("Move it to this URI"),
         "subtree": _flag("Move all nodes below it too"),
+        "message": MESSAGE,
     },
     write_tools.update,
     ("uri",),
@@ -254,6 +258,7 @@ RELATE: Final = Tool(
         "properties": _object(),
         "metadata": _object(),
         "reason": _text("Reason for an unlink"),
+        "message": MESSAGE,
     },
     write_tools.relate,
     ("source", "relation", "target"),
@@ -265,7 +270,7 @@ FORGET: Final = Tool(
     "forget_nodes",
     "Forget nodes",
     "Remove nodes with all their relations. History keeps them.",
-    {"uris": _texts("At most 1000"), "reason": _text("Reason, for the history")},
+    {"uris": _texts("At most 1000"), "reason": _text("Kept with each node"), "message": MESSAGE},
     write_tools.forget,
     ("uris",),
     writes=True,
@@ -319,7 +324,7 @@ EXECUTE: Final = Tool(
     "Run commands of KIP, the graph's language: FIND, SEARCH, DESCRIBE, EXPORT, UPSERT, UPDATE,"
     " MERGE, DELETE. For queries and changes the other tools cannot express; describe_graph with"
     " topic kip shows the syntax.",
-    _COMMANDS,
+    _WRITING,
     kip_tools.execute,
     writes=True,
     destroys=True,

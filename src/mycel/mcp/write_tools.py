@@ -35,7 +35,7 @@ def remember(call: Call) -> Answer:
             "There is nothing to write.",
             hint='Pass concepts: [{"uri": "auth/login", "content": "…"}], or relations, or both.',
         )
-    made = call.state.knowledge.remember(concepts, relations)
+    made = call.state.knowledge.remember(concepts, relations, message=call.message)
     page = TextPage()
     kept = len(made.nodes) + len(made.relations) - made.changed
     page.add(f"{made.created} new, {made.changed - made.created} changed, {kept} unchanged.")
@@ -65,13 +65,16 @@ def update(call: Call) -> Answer:
     page = TextPage()
     told: tuple[str, ...] = ()
     if changes:
-        written = knowledge.update(arguments["uri"], **changes)
+        written = knowledge.update(arguments["uri"], **changes, message=call.message)
         page.add(_written(written))
         told = written.warnings
     if new_uri is not None:
         try:
             written = knowledge.move(
-                arguments["uri"], new_uri, subtree=arguments.get("subtree", False)
+                arguments["uri"],
+                new_uri,
+                subtree=arguments.get("subtree", False),
+                message=call.message,
             )
         except MycelError as error:
             if changes:
@@ -94,7 +97,7 @@ def relate(call: Call) -> Answer:
     ends = arguments["source"], arguments["relation"], arguments["target"]
     match arguments.get("action", "link"):
         case "unlink":
-            done = knowledge.unlink(*ends, reason=arguments.get("reason", ""))
+            done = knowledge.unlink(*ends, reason=arguments.get("reason", ""), message=call.message)
             said = "The relation is removed." if done else "There was no such relation."
             return Answer(said, {"removed": done})
         case "set_weight":
@@ -104,7 +107,7 @@ def relate(call: Call) -> Answer:
                     hint="Pass weight: from 0 (always together) to 1 (an ordinary step).",
                 )
             try:
-                linked = knowledge.set_weight(*ends, arguments["weight"])
+                linked = knowledge.set_weight(*ends, arguments["weight"], message=call.message)
             except NotFound as error:
                 if "closest" not in error.data:  # Both nodes exist, their relation does not.
                     error.hint = "get_nodes shows the relations of a node; action link makes one."
@@ -115,6 +118,7 @@ def relate(call: Call) -> Answer:
                 weight=arguments.get("weight"),
                 properties=arguments.get("properties"),
                 metadata=arguments.get("metadata"),
+                message=call.message,
             )
     page = TextPage()
     page.add(_linked(linked))
@@ -129,7 +133,8 @@ def forget(call: Call) -> Answer:
     page, removed = TextPage(), 0
     data: JsonObject = {"removed": []}
     failures: dict[str, MycelError] = {}
-    for each in call.state.knowledge.delete_many(uris, reason=call.arguments.get("reason", "")):
+    reason = call.arguments.get("reason", "")
+    for each in call.state.knowledge.delete_many(uris, reason=reason, message=call.message):
         if each.error is not None:
             failures[each.uri] = hints.in_tools(each.error, readonly=call.state.readonly)
         elif each.result is not None:

@@ -124,9 +124,13 @@ def plan_for(
     return PlannedChange(definitions, accepted, made)
 
 
-def apply(store: Store, desired: Catalog, *, actor: str, consent: Consent) -> ApplyResult:
+def apply(
+    store: Store, desired: Catalog, *, actor: str, consent: Consent, message: str = ""
+) -> ApplyResult:
     """Put a schema in force, if the plan is supported and the data satisfies it."""
-    planned, version = _attempt(store, desired, None, actor=actor, consent=consent, dry_run=False)
+    planned, version = _attempt(
+        store, desired, None, actor=actor, consent=consent, dry_run=False, message=message
+    )
     is_applied = version is not None
     if version is None:
         with store.reading() as reader:
@@ -150,6 +154,7 @@ def _attempt(
     actor: str,
     consent: Consent,
     dry_run: bool,
+    message: str = "",
 ) -> tuple[Plan, int | None]:
     """The plan, and the entry after which it is in force, if it was carried out."""
     with schema_apply_lock(store.location.path):
@@ -160,10 +165,10 @@ def _attempt(
             with store.reading() as reader:
                 refuse_removals(reader, planned)
         findings = Findings()
-        message = f"{MESSAGE} {planned.catalog.ir_hash}"
+        said = f"{MESSAGE} {planned.catalog.ir_hash} {message}".rstrip()
         seq = None
         try:
-            with store.transaction(actor=actor, message=message) as tx:
+            with store.transaction(actor=actor, message=said) as tx:
                 run = _Apply(tx, accepted, planned, findings, consent)
                 run.run()
                 planned = run.counted()

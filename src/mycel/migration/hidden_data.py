@@ -140,14 +140,15 @@ def _with_property(catalog: Catalog, dropped: Dropped) -> Catalog:
     return _with_type(catalog, replace(owner, properties=(*owner.properties, own)))
 
 
-def discard(store: Store, names: Sequence[str], *, actor: str) -> list[Hidden]:
+def discard(store: Store, names: Sequence[str], *, actor: str, message: str = "") -> list[Hidden]:
     """Remove the memory of hidden types and properties, as one transaction."""
     with schema_apply_lock(store.location.path):
         with store.reading() as reader:
             catalog = schema_in_force.read(reader, dropped=True)
             chosen = _chosen(catalog.dropped, names)
             gone = [_hidden(reader, catalog, each) for each in chosen]
-        with store.transaction(actor=actor, message=f"{MESSAGE} {', '.join(names)}") as tx:
+        said = message or f"{MESSAGE} {', '.join(names)}"
+        with store.transaction(actor=actor, message=said) as tx:
             tx.memo[APPLYING] = True
             for each in chosen:
                 if each.declared is not None:

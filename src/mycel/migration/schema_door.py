@@ -21,7 +21,7 @@ from mycel.schema.model import SchemaType
 from mycel.schema.planner import Plan, plan
 from mycel.schema.steps import DropProperty, DropType, HideProperty, HideType, Step
 from mycel.store.database import Store
-from mycel.store.query import history
+from mycel.store.query import commits, history
 from mycel.store.query.history import Moment
 
 
@@ -54,9 +54,12 @@ class SchemaVersion:
 class Schema:
     """The schema of one graph: what is in force, what was, and what it would take to change it."""
 
-    def __init__(self, store: Store, actor: Callable[[], str]) -> None:
+    def __init__(
+        self, store: Store, actor: Callable[[], str], message: Callable[[], str] = str
+    ) -> None:
         self._store: Final = store
         self._actor: Final = actor
+        self._message: Final = message
         self._known: tuple[int, Catalog] | None = None
 
     @property
@@ -101,6 +104,7 @@ class Schema:
         allow_removals: bool = False,
         allow_data_loss: bool = False,
         actor: str | None = None,
+        message: str = "",
     ) -> ApplyResult:
         """Put a schema in force: definitions, data and indexes, as one transaction.
 
@@ -118,6 +122,7 @@ class Schema:
             _catalog(desired),
             actor=self._actor() if actor is None else actor,
             consent=Consent(allow_removals, allow_data_loss),
+            message=message or self._message(),
         )
 
     def hidden(self) -> list[Hidden]:
@@ -125,7 +130,7 @@ class Schema:
         with self._store.reading() as reader:
             return hidden_data.listed(reader)
 
-    def restore(self, *names: str, actor: str | None = None) -> ApplyResult:
+    def restore(self, *names: str, actor: str | None = None, message: str = "") -> ApplyResult:
         """Declare hidden types (`Team`) and properties (`Person.city`) again, as they were.
 
         Their data comes back, as if the schema in force had been applied with them.
@@ -137,9 +142,10 @@ class Schema:
         with self._store.reading() as reader:
             desired = hidden_data.with_restored(reader, names)
         who = self._actor() if actor is None else actor
-        return apply.apply(self._store, desired, actor=who, consent=Consent())
+        said = message or self._message()
+        return apply.apply(self._store, desired, actor=who, consent=Consent(), message=said)
 
-    def discard(self, *names: str, actor: str | None = None) -> list[Hidden]:
+    def discard(self, *names: str, actor: str | None = None, message: str = "") -> list[Hidden]:
         """Let hidden types and properties go: they can no longer be restored.
 
         Declared again, they are new and empty. Earlier states still show their data; `scrub`
@@ -150,16 +156,17 @@ class Schema:
             SchemaApplyInProgress: a schema is being applied.
         """
         who = self._actor() if actor is None else actor
-        return hidden_data.discard(self._store, names, actor=who)
+        said = message or self._message()
+        return hidden_data.discard(self._store, names, actor=who, message=said)
 
     def history(self) -> list[SchemaVersion]:
         """Every schema that was applied, oldest first."""
         with self._store.reading() as reader:
             before, versions = Catalog(), []
-            for entry in history.transactions_called(reader, MESSAGE):
+            for entry in commits.transactions_called(reader, MESSAGE):
                 seq, time_us, actor, message = entry.seq, entry.time_us, entry.actor, entry.message
                 after = schema_in_force.read(reader.at(State(seq)), dropped=True)
-                ir_hash = message.removeprefix(MESSAGE).strip()
+                ir_hash = message.removeprefix(MESSAGE).strip().partition(" ")[0]
                 steps = _steps_between(before, after)
                 if ir_hash != after.ir_hash or not steps:
                     continue  # Anybody may write such a message: no schema was applied here.

@@ -13,4 +13,5 @@ Modules, in the order in which data passes through them:
 - `elements`  `Concept` and `Proposition`, which is also the edge of the edges API
 - `cbor`      canonical CBOR, and the fast path for our own records
 - `records`   the canonical record of each element, its natural key and their hashes
+- `commits`   ids of transactions that mean the same in every copy
 """

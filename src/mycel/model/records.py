@@ -267,6 +267,21 @@ def _add_common(
         parts += (b"\x0d" + cbor.uint(version), b"\x0e" + cbor.moment(updated_us))
 
 
+def record_type(record: bytes) -> str | int:
+    """The name of a concept's type, or the number of an edge's predicate; both stand first."""
+    major, length = record[2] >> 5, record[2] & 31
+    width = 1 << (length - 24) if length >= 24 else 0
+    begin = 3 + width
+    value = int.from_bytes(record[3:begin], "big") if width else length
+    return value if major == 0 else record[begin : begin + value].decode()
+
+
+def is_tombstone(record: bytes) -> bool:
+    """True for the record of an element that was removed."""
+    # Most records do not have these bytes anywhere, and need not be decoded.
+    return b"\x07\xf5\x08" in record and 7 in _decode_map(record)
+
+
 class ConceptFields(NamedTuple):
     """The fields of a concept's record."""
 

@@ -1,6 +1,7 @@
 """Requests and responses of KIP (§6): one command or a batch, and never an exception.
 
-A request is an object with `command` or `commands`, `parameters` and `dry_run`, or a function call
+A request is an object with `command` or `commands`, `parameters`, `dry_run` and `message`, the
+reason that the journal keeps of what the commands write; or a function call
 (§6.1) with such an object as its arguments. A response is `{result, next_cursor?, warnings?}` or
 `{error}`. A batch answers with an array of responses:
 
@@ -42,11 +43,11 @@ Response = dict[str, Any]
 Responses = list[Response]
 
 _FUNCTIONS: Final = ("execute_kip", "execute_kip_readonly")
-_KEYS: Final = ("command", "commands", "parameters", "dry_run")
+_KEYS: Final = ("command", "commands", "parameters", "dry_run", "message")
 _ELEMENT_KEYS: Final = ("command", "parameters")
 _SHAPE_HINT: Final = (
     'Send {"command": "…"} or {"commands": ["…", …]}, and beside it "parameters": {…} if the'
-    ' text has placeholders, "dry_run": true to validate only.'
+    ' text has placeholders, "dry_run": true to validate only, "message": "why" for the journal.'
 )
 _MEANT: Final = {
     "dry": "dry_run",
@@ -80,9 +81,15 @@ class Executor(Protocol):
     """The interface that runs one command."""
 
     def run(
-        self, command_text: str, parameters: Mapping[str, Any], *, readonly: bool, dry_run: bool
+        self,
+        command_text: str,
+        parameters: Mapping[str, Any],
+        *,
+        readonly: bool,
+        dry_run: bool,
+        message: str = "",
     ) -> Outcome:
-        """Run a command.
+        """Run a command; the journal keeps the message of one that writes.
 
         With `readonly` one that writes is refused; with `dry_run` it is checked and nothing is
         written.
@@ -118,7 +125,15 @@ class Stage(Executor, Protocol):
 class _Command(NamedTuple):
     text: str
     parameters: Mapping[str, Any]
+    message: str
     warnings: tuple[str, ...] = ()
+
+
+class _Shared(NamedTuple):
+    """The parts of a request that all its commands share."""
+
+    parameters: Mapping[str, Any]
+    message: str
 
 
 class _Request(NamedTuple):
@@ -260,7 +275,13 @@ def _run(
     if isinstance(command, MycelError):
         return _failed(command)
     try:
-        outcome = executor.run(command.text, command.parameters, readonly=readonly, dry_run=dry_run)
+        outcome = executor.run(
+            command.text,
+            command.parameters,
+            readonly=readonly,
+            dry_run=dry_run,
+            message=command.message,
+        )
     except MycelError as error:
         return _with_warnings(_failed(error), command.warnings)
     except Exception:  # noqa: BLE001 - The edge: the other commands of a batch still count.
@@ -347,7 +368,7 @@ def _read(request: object) -> _Request:
     dry_run = request.get("dry_run")
     if dry_run is not None and not isinstance(dry_run, bool):
         raise _malformed(f"`dry_run` is true or false, not {kind_of(dry_run)}.")
-    shared = _parameters(request.get("parameters"))
+    shared = _Shared(_parameters(request.get("parameters")), _message(request.get("message")))
     if commands is None:
         return _Request(
             (_element(command, shared, "`command`", plain=True),), False, bool(dry_run), unknown
@@ -367,16 +388,16 @@ def _read(request: object) -> _Request:
     )
 
 
-def _or_error(element: object, shared: Mapping[str, Any], place: int) -> _Command | MycelError:
+def _or_error(element: object, shared: _Shared, place: int) -> _Command | MycelError:
     try:
         return _element(element, shared, f"Command {place} of the batch", plain=False)
     except MycelError as error:
         return error
 
 
-def _element(element: object, shared: Mapping[str, Any], what: str, *, plain: bool) -> _Command:
+def _element(element: object, shared: _Shared, what: str, *, plain: bool) -> _Command:
     if isinstance(element, str):
-        return _Command(element, shared)
+        return _Command(element, *shared)
     if plain or not isinstance(element, Mapping):
         wanted = "a text" if plain else "a text or an object with `command` and `parameters`"
         raise _malformed(f"{what} is {wanted}, not {kind_of(element)}.")
@@ -385,7 +406,15 @@ def _element(element: object, shared: Mapping[str, Any], what: str, *, plain: bo
     if not isinstance(text, str):
         raise _malformed(f"{what} has no text as its `command`.")
     own = _parameters(element.get("parameters"))
-    return _Command(text, {**shared, **own}, unknown)
+    return _Command(text, {**shared.parameters, **own}, shared.message, unknown)
+
+
+def _message(given: object) -> str:
+    if given is None:
+        return ""
+    if not isinstance(given, str):
+        raise _malformed(f"`message` is a text, not {kind_of(given)}.")
+    return given
 
 
 def _parameters(given: object) -> Mapping[str, Any]:

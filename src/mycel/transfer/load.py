@@ -128,6 +128,7 @@ def load(
     *,
     read_catalog: ReadCatalog,
     actor: str,
+    message: str = "",
     format: Format | None = None,  # noqa: A002 - the word that callers use
     type: str | None = None,  # noqa: A002
     mode: Mode = "append",
@@ -146,7 +147,7 @@ def load(
         hint = f"{close} The modes are {', '.join(_MODES)}.".strip()
         raise InvalidValueType(f"{shown(mode)} is no mode.", hint=hint)
     sources = sources_of(source, format=format, type_name=type, delimiter=delimiter)
-    load_ = _Load(store, read_catalog, actor, mode, Vectors(embedder))
+    load_ = _Load(store, read_catalog, actor, message, mode, Vectors(embedder))
     if embedder is None or not load_.wants_vectors():
         return load_.write(sources, progress)
     with closing(Ahead(sources, load_.vectors, mode)) as ahead:
@@ -161,6 +162,7 @@ class _Load:
     store: Store
     read_catalog: ReadCatalog
     actor: str
+    message: str
     mode: Mode
     vectors: Vectors
 
@@ -186,8 +188,9 @@ class _Load:
     def write(self, sources: Sequence[Source], progress: ReportProgress | None) -> Loaded:
         """Write all rows in one transaction."""
         run: _Run | None = None
+        message = self.message or _message(sources)
         try:
-            with self.store.transaction(actor=self.actor, message=_message(sources)) as tx:
+            with self.store.transaction(actor=self.actor, message=message) as tx:
                 tx.memo[LOADING] = True
                 new_ids = ulids(tx.time_us // 1000, randbits)
                 targets = Targets(tx.reader, self.read_catalog(tx.reader), new_ids)

@@ -184,7 +184,7 @@ def test_the_log_is_paged_from_new_to_old(run: Run) -> None:
     messages = [entry["message"] for entry in first.objects + rest.objects]
     assert messages[-3:] == ["concepts", "types", "genesis"]
     assert run("log", "--limit", "1").lines[0].split() == [
-        "seq",
+        "commit",
         "time",
         "actor",
         "changes",

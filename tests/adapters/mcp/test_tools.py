@@ -194,13 +194,14 @@ def test_forgetting_may_be_repeated_and_says_what_went(session: Session) -> None
 
 def test_nodes_are_forgotten_in_one_transaction(db: Path) -> None:
     with connected(db) as session:
-        session.ok("remember_knowledge", concepts=[{"uri": f"gone/{n}"} for n in range(20)])
+        concepts = [{"uri": f"gone/{n}"} for n in range(20)]
+        session.ok("remember_knowledge", concepts=concepts, message="All that is known")
         uris = [f"gone/{n}" for n in range(20)]
         session.ok("forget_nodes", uris=[*uris, "gone/never"], reason="too many")
         assert session.call("forget_nodes", uris=["gone/never", "other/never"]).failed
     with mycel.open(db, create=False) as graph:
         newest, before = graph.log(limit=2)
-        assert (newest.message, before.message) == ("delete", "remember")
+        assert (newest.message, before.message) == ("remove 20 Concept", "All that is known")
         assert newest.changes == 20
         assert graph.verify().ok
 

@@ -43,7 +43,13 @@ class Recorder:
         return work(self._together)
 
     def run(
-        self, command_text: str, parameters: Mapping[str, Any], *, readonly: bool, dry_run: bool
+        self,
+        command_text: str,
+        parameters: Mapping[str, Any],
+        *,
+        readonly: bool,
+        dry_run: bool,
+        message: str = "",
     ) -> Outcome:
         is_write(parse(command_text))
         self.ran.append(command_text)

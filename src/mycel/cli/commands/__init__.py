@@ -12,7 +12,8 @@
 - `embed`          embed
 - `edges`          edge, find
 - `traversal`      traverse
-- `history`        log, history, snapshot, purge, scrub
+- `history`        log, tag, history, snapshot, purge, scrub
+- `differences`    diff, rollback, revert
 - `proofs`         prove, verify
 - `mcp`            mcp
 - `serve`          serve

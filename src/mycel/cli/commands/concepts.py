@@ -56,7 +56,7 @@ def define_predicate(session: Session, name: str, description: str | None) -> No
 
 def _define(session: Session, kind: str, name: str, description: str | None) -> None:
     attributes = {} if description is None else {"description": description}
-    with session.open() as db, db.transaction(message=f"define_{kind}") as tx:
+    with session.open() as db, db.transaction() as tx:
         make = tx.define_type if kind == "type" else tx.define_predicate
         made = make(name, attributes)
         changed = not tx.is_empty
@@ -88,7 +88,7 @@ def put(
     metadata: dict[str, Any] | None,
 ) -> None:
     """Create a concept, or merge keys into the one with this type and name."""
-    with session.open() as db, db.transaction(message="put_concept") as tx:
+    with session.open() as db, db.transaction() as tx:
         existed = tx.get_concept(type_name, name) is not None
         made = tx.put_concept(type_name, name, attributes, metadata)
         changed = not tx.is_empty
@@ -133,7 +133,7 @@ def get(session: Session, words: tuple[str, ...], as_of: int | str | None) -> No
 def retire(session: Session, words: tuple[str, ...], reason: str) -> None:
     """Remove a concept with every edge that touches it; history keeps them."""
     exactly(words, 1, 2, form=f"mycel concept retire {_CONCEPT}")
-    with session.open() as db, db.transaction(message="retire_concept") as tx:
+    with session.open() as db, db.transaction() as tx:
         found = find_concept(tx, *words) if len(words) == 2 else _concept(tx, words[0])
         gone = tx.retire(found, reason=reason)
     session.out.say(

@@ -62,7 +62,7 @@ def add(
         return made, not tx.is_empty
 
     with session.open() as db:
-        made, added = db.write(work, message="add_edge")
+        made, added = db.write(work)
     session.out.say(
         f"Added {made}." if added else f"{made} is there already; its weight and data stay.",
         {"id": made, "added": added},
@@ -82,7 +82,6 @@ def remove(session: Session, src: str, predicate: str, dst: str, reason: str) ->
     with session.open() as db:
         removed = db.write(
             lambda tx: tx.remove_edge(resolve(tx, src), predicate, resolve(tx, dst), reason=reason),
-            message="remove_edge",
         )
     session.out.say(
         "Removed." if removed else "There is no such live edge; nothing changed.",

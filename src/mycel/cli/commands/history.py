@@ -22,16 +22,50 @@ _BUSY = "Others kept the file busy: traces may remain in unused space. Run `myce
 @click.command(cls=Command)
 @click.option("--limit", type=click.IntRange(min=1), default=20, help="At most so many")
 @click.option("--before", type=int, metavar="SEQ", help="Only transactions before this entry")
+@click.option("--path", metavar="URI", help="Those that changed something under this URI")
+@click.option("--type", "type_name", metavar="NAME", help="A type or predicate that changed")
+@click.option("--by", metavar="ACTOR", help="Those of this actor")
+@click.option("--since", type=moment, metavar="MOMENT", help="From this moment on")
+@click.option("--until", type=moment, metavar="MOMENT", help="Up to this moment")
+@click.option("--text", metavar="TEXT", help="Those with this text in their message")
 @pass_session
-def log(session: Session, limit: int, before: int | None) -> None:
-    """List transactions, newest first."""
+def log(
+    session: Session,
+    *,
+    limit: int,
+    before: int | None,
+    path: str | None,
+    type_name: str | None,
+    by: str | None,
+    since: int | str | None,
+    until: int | str | None,
+    text: str | None,
+) -> None:
+    """List transactions, newest first; each is a commit.
+
+    A moment is a commit, a tag, a time or the number of a journal entry. Only transactions that
+    meet all conditions are listed.
+    """
+    # Late: see the package's docstring.
+    from mycel.model.commits import short
+
     with session.open(reading=True) as db:
-        entries = list(db.log(limit=limit + 1, before=before))
+        found = db.log(
+            limit=limit + 1,
+            before=before,
+            path=path,
+            type=type_name,
+            actor=by,
+            since=since,
+            until=until,
+            text=text,
+        )
+        entries = list(found)
     session.out.list(
         islice(entries, limit),
-        ("seq", "time", "actor", "changes", "message"),
+        ("commit", "time", "actor", "changes", "message"),
         lambda entry: (
-            entry.seq,
+            short(entry.commit),
             entry.time,
             entry.actor,
             entry.changes,
@@ -42,6 +76,38 @@ def log(session: Session, limit: int, before: int | None) -> None:
     )
     if len(entries) > limit:
         session.out.note(f"Older ones: mycel log --before {entries[limit - 1].seq}")
+
+
+@click.command(cls=Command)
+@click.argument("name", required=False, help="The tag; without it, all are listed")
+@click.argument("commit", type=moment, required=False, help="A moment; by default the present")
+@click.option("--delete", is_flag=True, help="Take the tag back")
+@pass_session
+def tag(session: Session, name: str | None, commit: int | str | None, *, delete: bool) -> None:
+    """Name a commit, or list the names.
+
+    A tag is part of the journal and can be given wherever a moment is asked for.
+    """
+    # Late: see the package's docstring.
+    from mycel.model.commits import short
+
+    if delete and (name is None or commit is not None):
+        raise click.UsageError("Name the tag to take back, and nothing else.")
+    with session.open(reading=name is None) as db:
+        if name is None:
+            session.out.list(
+                db.tags().items(),
+                ("tag", "commit"),
+                lambda each: (each[0], short(each[1])),
+                lambda each: {"tag": each[0], "commit": each[1]},
+                empty="No tags.",
+            )
+        elif delete:
+            db.untag(name)
+            session.out.say(f"{name} is no tag any more.", {"tag": name, "commit": None})
+        else:
+            found = db.tag(name, commit)
+            session.out.say(f"{name} is {short(found)}.", {"tag": name, "commit": found})
 
 
 @click.command(cls=Command)

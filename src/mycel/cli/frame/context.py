@@ -22,7 +22,7 @@ from mycel.errors import InvalidIdentifier, NotADatabase
 from mycel.workspaces import Location
 
 if TYPE_CHECKING:
-    from mycel.nexus import Nexus
+    from mycel.history.graph import Graph
 
 EVERYWHERE = "Options of every command"
 
@@ -140,7 +140,7 @@ class Session:
         ]
         return f"If the folder was moved here: {'; '.join(named)}." if named else ""
 
-    def open(self, *, reading: bool = False, **how: Any) -> Nexus:
+    def open(self, *, reading: bool = False, **how: Any) -> Graph:
         """Open the existing database; with `reading`, a file without write permission too.
 
         A writable file is opened for writing even for `reading`: then closing it moves the log into
@@ -156,9 +156,10 @@ class Session:
         place = self.place()
         path = place.path
         readonly = reading and path.exists() and not os.access(path, os.W_OK)
-        actor = self.given.get("actor", self.environment.get("actor"))
-        if actor is not None:
-            how["actor"] = actor
+        for option in ("actor", "message"):
+            value = self.given.get(option, self.environment.get(option))
+            if value is not None:
+                how[option] = value
         try:
             return mycel.open(path, create=False, readonly=readonly, bootstrap=False, **how)
         except NotADatabase as error:
@@ -237,6 +238,7 @@ def shared_options(*, root: bool = False) -> list[click.Parameter]:
         text_option("db", "PATH", "The database file"),
         text_option("workspace", "NAME", "A database by name; by default the current directory's"),
         text_option("actor", "NAME", "Who writes, for the journal"),
+        text_option("message", "TEXT", "Why, for the journal; by default a count of what changed"),
         as_json,
     ]
 

@@ -153,7 +153,8 @@ class _Transactions:
         self._begin()
 
     def _begin(self) -> None:
-        self.tx: Transaction = self._stack.enter_context(self._db.transaction(message="bootstrap"))
+        transaction = self._db.transaction(message=self._db.message or "bootstrap")
+        self.tx: Transaction = self._stack.enter_context(transaction)
 
     def count(self, rows: int) -> bool:
         """Count written rows; end the transaction if there are enough. Returns whether it ended."""

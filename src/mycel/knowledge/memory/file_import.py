@@ -107,7 +107,8 @@ def import_memory(db: Nexus, path: Path, *, progress: Progress | None = None) ->
     read = _reader_of(path)
     told: Progress = progress or (lambda _lines: None)
     done = Imported()
-    with db.transaction(message=f"import {shorten(path.name, 200)}") as tx:
+    message = db.message or f"import {shorten(path.name, 200)}"
+    with db.transaction(message=message) as tx:
         require_entities(tx)
         work = _Import(tx, done)
         lines = 0

@@ -94,7 +94,7 @@ class EntityGraph:
                 tx.put_concept(ENTITY, each.name, each.attributes())
             return new
 
-        return self._db.write(work, message="create_entities") if wanted else []
+        return self._db.write(work) if wanted else []
 
     def create_relations(self, relations: Iterable[Relation]) -> list[Relation]:
         """Create relations; missing ends get placeholders. Returns the new ones."""
@@ -107,7 +107,7 @@ class EntityGraph:
             ends |= zip(absent, require_placeholders(tx, absent), strict=True)
             return [each for each in wanted if _relate(tx, each, ends)]
 
-        return self._db.write(work, message="create_relations") if wanted else []
+        return self._db.write(work) if wanted else []
 
     def add_observations(
         self, additions: Iterable[tuple[str, Sequence[str]]]
@@ -122,7 +122,7 @@ class EntityGraph:
         def work(tx: Transaction) -> list[tuple[str, list[str]]]:
             return [(name, observe(tx, _require(tx, name), contents)) for name, contents in wanted]
 
-        return self._db.write(work, message="add_observations") if wanted else []
+        return self._db.write(work) if wanted else []
 
     def delete_entities(self, names: Iterable[str]) -> tuple[Names, Names]:
         """Delete entities, or their placeholders, with all their relations.
@@ -140,7 +140,7 @@ class EntityGraph:
             there = [name for name in wanted if name in found and found[name].type == ENTITY]
             return tuple(there), tuple(name for name in wanted if name not in there)
 
-        return self._db.write(work, message="delete_entities") if wanted else ((), ())
+        return self._db.write(work) if wanted else ((), ())
 
     def delete_observations(
         self, deletions: Iterable[tuple[str, Collection[str]]]
@@ -164,7 +164,7 @@ class EntityGraph:
                 count += len(before) - len(kept)
             return count, tuple(missing)
 
-        return self._db.write(work, message="delete_observations") if wanted else (0, ())
+        return self._db.write(work) if wanted else (0, ())
 
     def delete_relations(self, relations: Iterable[Relation]) -> int:
         """Delete relations. Returns how many existed."""
@@ -173,7 +173,7 @@ class EntityGraph:
         def work(tx: Transaction) -> int:
             return sum(_unrelate(tx, each) for each in wanted)
 
-        return self._db.write(work, message="delete_relations") if wanted else 0
+        return self._db.write(work) if wanted else 0
 
     # Reading.
 

@@ -157,6 +157,8 @@ class _Replay:
     def _apply(self, row: Row, purged: dict[int, PurgeFields]) -> None:
         seq, kind, element, before, after, purge_seq = row
         namespace: Namespace = "concepts" if ids.is_concept(element) else "edges"
+        if kind == Kind.MARK:
+            return
         if kind == Kind.PURGE:
             if purged[seq].until is None:
                 self._changes[namespace].set(purged[seq].key, None)

@@ -42,6 +42,7 @@ from mycel.store.file.connections import translate
 from mycel.store.file.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
 from mycel.store.file.rows import Row, every, only
 from mycel.store.index import link_ends, passages, text
+from mycel.store.log import marks
 from mycel.store.log.audit import Auditor, VersionRow
 from mycel.store.log.journal import Head, Kind, entry_row_bytes, tx_bytes
 from mycel.store.log.purge_entries import PurgeFields
@@ -177,6 +178,8 @@ class _Verification:
                 yield "file", said
         fresh = apsw.Connection(":memory:")
         fresh.execute(layout.CREATE)
+        if marks.are_indexed(self._connection):
+            fresh.execute(marks.INDEX)
         schema = (
             "SELECT type, name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_stat%'"
             f" AND tbl_name NOT GLOB '{passages.PREFIX}*'"
@@ -324,8 +327,8 @@ class _Verification:
                 yield f"{namespace} {before.number}", "has no current version"
         (entries,) = only(
             self._connection,
-            "SELECT count(*) FROM journal WHERE kind != ? AND coalesce(purged, -1) < 0",
-            (int(Kind.PURGE),),
+            "SELECT count(*) FROM journal WHERE kind NOT IN (?, ?) AND coalesce(purged, -1) < 0",
+            (int(Kind.PURGE), int(Kind.MARK)),
         )
         if entries != total:
             yield "journal", f"has {entries} entries with content, but there are {total} versions"
@@ -445,7 +448,7 @@ class _Verification:
         for element, kind, before, after, purged in rows:
             if purged is not None:
                 possible.add(element)
-            elif kind != Kind.PURGE and _changes_text(kind, before, after):
+            elif kind not in (Kind.PURGE, Kind.MARK) and _changes_text(kind, before, after):
                 certain.add(element)
         return certain, possible
 

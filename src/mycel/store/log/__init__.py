@@ -3,6 +3,7 @@
 - `registry`     names of types, predicates and actors, interned to integers
 - `journal`      entries, the Merkle log over them, and the head
 - `purge_entries`  records of purges, and where the past begins
+- `marks`        entries about commits: tags
 - `trees`        the two state trees on disk
 - `topological`  links about links in an order where each follows what it is about
 - `audit`        rows turned back into records

@@ -61,6 +61,7 @@ class Kind(IntEnum):
     PURGE = 6
     RELINK_EDGE = 7
     MOVE_CONCEPT = 8
+    MARK = 9
 
     @property
     def label(self) -> str:

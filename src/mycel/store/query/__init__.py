@@ -13,5 +13,8 @@
 - `vocabulary`  types and predicates in force, for the planner
 - `statistics`  approximate counts, for the planner
 - `summary`     exact counts, for descriptions of the graph
-- `history`     transactions, versions of an element, and moments of the past
+- `paths`       parts of the graph by URI
+- `commits`     transactions, their ids and tags, and the filters of the log
+- `history`     versions of an element, and moments of the past
+- `diff`        differences between two states
 """

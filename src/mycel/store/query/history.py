@@ -1,12 +1,16 @@
-"""Transactions, versions of an element, and moments of the past."""
+"""Versions of an element, and moments of the past."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from mycel.errors import ConstraintViolation, InvalidValueType, NotFound
+from mycel.errors import (
+    ConstraintViolation,
+    InvalidSyntax,
+    InvalidValueType,
+    NotFound,
+)
 from mycel.merkle import log
 from mycel.merkle.pages import EMPTY
 from mycel.merkle.proofs import Snapshot
@@ -14,47 +18,18 @@ from mycel.model import ids, times
 from mycel.model.elements import Element
 from mycel.model.names import kind_of
 from mycel.model.state import State
-from mycel.store.file.rows import Row, every
+from mycel.store.file.rows import every
 from mycel.store.log.journal import JournalNodes, Kind, newest
 from mycel.store.log.purge_entries import NO_ELEMENT, PurgeFields, past_begins_at
+from mycel.store.query.commits import LogEntry, entry_named, tags, transaction_of
 from mycel.store.query.reader import Reader
 from mycel.store.query.refs import Ref, shown_ref
 
-Moment = int | str | datetime
-"""A `seq`, a time as ISO 8601 text, or a time."""
+TAGS_SHOWN: Final = 5
+"""How many tags, the newest, a hint names."""
 
-
-class LogEntry(NamedTuple):
-    """One transaction."""
-
-    seq: int
-    first_seq: int
-    time_us: int
-    actor: str
-    message: str
-    concepts_root: bytes
-    edges_root: bytes
-
-    @property
-    def time(self) -> datetime:
-        return times.to_datetime(self.time_us)
-
-    @property
-    def changes(self) -> int:
-        """The number of elements that it changed."""
-        return self.seq - self.first_seq
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "seq": self.seq,
-            "first_seq": self.first_seq,
-            "changes": self.changes,
-            "time": times.to_text(self.time_us),
-            "actor": self.actor,
-            "message": self.message,
-            "concepts_root": self.concepts_root.hex(),
-            "edges_root": self.edges_root.hex(),
-        }
+Moment = int | str | datetime | State
+"""A `seq`, the id of a commit, a tag, a time as ISO 8601 text, a time, or a state."""
 
 
 class Version(NamedTuple):
@@ -77,26 +52,6 @@ class Version(NamedTuple):
             "reason": self.reason,
             "element": None if self.element is None else self.element.to_dict(),
         }
-
-
-_TX = "seq, first_seq, time, actor, message, concepts_root, edges_root"
-
-
-def transactions(
-    reader: Reader, *, limit: int | None = None, before: int | None = None
-) -> Iterator[LogEntry]:
-    """Transactions, newest first, from those that ended before the entry `before`."""
-    rows = reader.connection.execute(
-        f"SELECT {_TX} FROM tx WHERE seq < ? ORDER BY seq DESC LIMIT ?",
-        (2**63 - 1 if before is None else before, -1 if limit is None else limit),
-    )
-    return (_entry(reader, row) for row in rows)
-
-
-def transactions_called(reader: Reader, word: str) -> list[LogEntry]:
-    """The transactions whose message begins with a word and a space, oldest first."""
-    query = f"SELECT {_TX} FROM tx WHERE message >= ? AND message < ? ORDER BY seq"
-    return [_entry(reader, row) for row in reader.every(query, (f"{word} ", f"{word}!"))]
 
 
 def versions(reader: Reader, ref: Ref) -> list[Version]:
@@ -122,7 +77,7 @@ def versions(reader: Reader, ref: Ref) -> list[Version]:
     for seq, record in purges:
         fields = PurgeFields.decode(record)
         kind = "purge" if fields.until is None else "scrub"
-        found.append(Version(seq, kind, _transaction_of(reader, seq), None, fields.reason))
+        found.append(Version(seq, kind, transaction_of(reader, seq), None, fields.reason))
     if not found:
         raise NotFound(f"There never was an element {shown_ref(ref)}.")
     return sorted(found, key=lambda version: version.seq)
@@ -134,6 +89,7 @@ def state_at(reader: Reader, moment: Moment) -> State:
     Raises:
         ConstraintViolation: a `seq` that lies in the future, or is negative, or a state that was
             scrubbed.
+        NotFound: there is no such commit or tag.
     """
     state = State(entry_at(reader, moment))
     check_kept(reader, state)
@@ -164,9 +120,12 @@ def entry_at(reader: Reader, moment: Moment) -> int:
         ConstraintViolation: a `seq` that lies in the future, or is negative.
     """
     (last,) = newest(reader.connection, "seq")
+    if isinstance(moment, State):
+        moment = last if moment.seq is None else moment.seq
     if isinstance(moment, bool) or not isinstance(moment, (int, str, datetime)):
         raise InvalidValueType(
-            f"A moment is a seq, a time or an ISO 8601 text, not {kind_of(moment)}."
+            "A moment is a position of the journal, the id of a commit, a tag, a time or an ISO"
+            f" 8601 text, not {kind_of(moment)}."
         )
     if isinstance(moment, int):
         if not 0 <= moment <= last:
@@ -176,7 +135,28 @@ def entry_at(reader: Reader, moment: Moment) -> int:
             )
         (seq,) = reader.only("SELECT max(seq) FROM tx WHERE seq <= ?", (moment,))
         return seq or 0
-    return _seq_at_time(reader, _microseconds(moment), last)
+    if isinstance(moment, str) and (named := entry_named(reader, moment)) is not None:
+        return named
+    try:
+        return _seq_at_time(reader, _microseconds(moment), last)
+    except InvalidSyntax as error:
+        error.message = f"{error.message.removesuffix('.')}, and no tag or commit either."
+        known = list(tags(reader))
+        if known:
+            more = ", …" if len(known) > TAGS_SHOWN else ""
+            error.hint += f" The tags are {', '.join(known[-TAGS_SHOWN:])}{more}."
+        raise
+
+
+def before_moment(reader: Reader, moment: Moment) -> int:
+    """The end of the last transaction before a moment: one at the moment itself comes after it."""
+    if isinstance(moment, datetime) or (
+        isinstance(moment, str) and entry_named(reader, moment) is None
+    ):
+        (last,) = newest(reader.connection, "seq")
+        return _seq_at_time(reader, _microseconds(moment) - 1, last)
+    seq = entry_at(reader, moment)
+    return seq_before(reader, seq) if seq else 0
 
 
 def time_after(reader: Reader, seq: int) -> int:
@@ -234,19 +214,7 @@ def _row_element(reader: Reader, seq: int, number: int, rowid: int | None) -> El
 def _version(reader: Reader, seq: int, element: Element) -> Version:
     (kind,) = reader.only("SELECT kind FROM journal WHERE seq = ?", (seq,))
     reason = element.tombstoned_reason or ""
-    return Version(seq, Kind(kind).label, _transaction_of(reader, seq), element, reason)
-
-
-def _transaction_of(reader: Reader, seq: int) -> LogEntry:
-    row = reader.only(f"SELECT {_TX} FROM tx WHERE seq > ? ORDER BY seq LIMIT 1", (seq,))
-    return _entry(reader, row)
-
-
-def _entry(reader: Reader, row: Row) -> LogEntry:
-    seq, first, time_us, actor, *rest = row
-    return LogEntry(
-        seq, first, time_us, reader.registry.actors.name(reader.connection, actor), *rest
-    )
+    return Version(seq, Kind(kind).label, transaction_of(reader, seq), element, reason)
 
 
 def snapshot_of(reader: Reader) -> Snapshot:

@@ -14,7 +14,9 @@
 - `move`               giving an element another type or name
 - `bitset`             a set of element numbers, one bit each
 - `rekey`              links whose natural keys change because an end has moved
+- `change_summary`     the message of a transaction that was given none
 - `ledger`             journal, past versions and keys: shared by the primitives
+- `tags`               names of commits
 - `purge`              forgetting an element for good
 - `scrub`              forgetting the past for good
 """

@@ -28,7 +28,7 @@ from mycel.store.file.layout import (
     PROPOSITION_COLUMNS,
     PROPOSITION_TYPE_NUMBER,
 )
-from mycel.store.file.rows import Row, first
+from mycel.store.file.rows import Row, every, first
 from mycel.store.index import link_ends, text
 from mycel.store.index.properties import IndexedState, Properties
 from mycel.store.index.slots import NO_ENDS
@@ -39,6 +39,7 @@ from mycel.store.log.topological import inside_out
 from mycel.store.log.trees import Changes, StateTrees
 from mycel.store.query.reader import Reader
 from mycel.store.query.refs import Ref, is_natural, missing, resolve
+from mycel.store.write.change_summary import summary
 
 _ENTRIES_HELD_MAX: Final = 1000
 
@@ -437,6 +438,7 @@ class Ledger:
         since = self.first_seq - 1
         head.seq += 1
         head.time_us = self.time_us
+        message = self.message or self._summary()
         changes, texts = self._trees.apply(head, since, self.changes), b""
         if head.folded_seq == head.seq:
             text.fold(self.connection, self.retext)
@@ -446,11 +448,23 @@ class Ledger:
             self.first_seq,
             self.time_us,
             self.actor,
-            self.message,
+            message,
             head.concepts_root,
             head.edges_root,
         )
         self._leaves.append(log.leaf_hash(entry))
         self.flush_entries()
-        transaction = self.first_seq, self.actor_number, self.message
+        transaction = self.first_seq, self.actor_number, message
         head.append(self.connection, transaction, changes, texts)
+
+    def _summary(self) -> str:
+        """The message of a transaction that was given none."""
+        count = self.head.seq - self.first_seq
+        if count > _ENTRIES_HELD_MAX:
+            return f"{count} changes"
+        entries = self._entries
+        if count > len(entries):  # A bulk put has written them.
+            self.flush_entries()
+            query = "SELECT seq, kind, element, before, after FROM journal WHERE seq >= ?"
+            entries = every(self.connection, query, (self.first_seq,))
+        return summary(self.connection, self.registry, entries)

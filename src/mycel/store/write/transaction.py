@@ -528,6 +528,18 @@ class Transaction(TransactionView):
         )
 
     @whole
+    def replace_content(self, element: Element, then: Element) -> bool:
+        """Give an element that was just read the content of another version, and nothing else.
+
+        Metadata that the engine itself keeps is content too. Returns whether anything changed.
+        """
+        texts = then.attributes_json, then.metadata_json
+        if isinstance(element, Concept):
+            return change_concept(self, element, *texts)
+        weight = then.weight if isinstance(then, Proposition) else element.weight
+        return change_proposition(self, element, *texts, weight)
+
+    @whole
     def retire(self, ref: Ref, *, reason: str = "") -> Retired:
         """Remove an element with every link that refers to it, and every link about those links.
 

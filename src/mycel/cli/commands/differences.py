@@ -1,0 +1,167 @@
+"""`mycel diff`, `rollback` and `revert`: what changed between two states, and ways back."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import rich_click as click
+
+from mycel.cli.frame.context import Command, Session, pass_session
+from mycel.cli.frame.output import Output, cell, count, visible
+from mycel.cli.frame.parameters import confirmed, moment
+
+if TYPE_CHECKING:
+    from mycel.history.rollback import Rollback
+    from mycel.store.query.diff import Diff, ElementChange, ValueChange
+
+_SIGNS = {"added": "+", "removed": "-", "changed": "~", "moved": ">"}
+_COLOURS = {"+": "green", "-": "red", "~": "yellow", ">": "cyan", "@": "cyan"}
+_BAR_WIDTH = 40
+
+
+@click.command(cls=Command)
+@click.argument("a", type=moment, metavar="FROM", help="A commit, a tag, a time or an entry")
+@click.argument("b", type=moment, metavar="[TO]", required=False, help="Another; or the present")
+@click.option("--path", "paths", multiple=True, metavar="URI|ID", help="Only what is under it")
+@click.option("--stat", is_flag=True, help="Count the changes of each type instead")
+@pass_session
+def diff(
+    session: Session, a: int | str, b: int | str | None, *, paths: tuple[str, ...], stat: bool
+) -> None:
+    """Show what differs between two states of the graph.
+
+    Each element that was added (+), removed (-), changed (~) or moved (>) is shown with the values
+    that differ, and texts by their lines. A link is shown under the path of its subject.
+    """
+    with session.open(reading=True) as db:
+        found = db.diff(a, b, paths=paths)
+    if stat:
+        _stat(session.out, found)
+    else:
+        _show(session.out, found)
+
+
+@click.command(cls=Command)
+@click.argument("to", type=moment, metavar="MOMENT", help="A commit, a tag, a time or an entry")
+@click.option("--path", "paths", multiple=True, metavar="URI|ID", help="Only what is under it")
+@click.option("--dry-run", is_flag=True, help="Only show what would change")
+@click.option("--yes", is_flag=True, help="Do not ask")
+@pass_session
+def rollback(
+    session: Session, to: int | str, *, paths: tuple[str, ...], dry_run: bool, yes: bool
+) -> int:
+    """Make the graph, or a part of it, what it was.
+
+    It is a new commit: nothing of history is lost, and a rollback can be rolled back. If rules of
+    the graph do not allow it, nothing changes, and everything that would break is listed.
+    """
+    with session.open() as db:
+        planned = db.rollback(to, paths=paths, dry_run=True)
+        if dry_run:
+            _show(session.out, planned.diff)
+            return 0
+        question = f"Change {count(len(planned.diff.elements), 'element')} back?"
+        if planned.diff and not yes and not confirmed(session, question):
+            session.out.note("Nothing was changed.")
+            return 1
+        _done(session, db.rollback(to, paths=paths))
+    return 0
+
+
+@click.command(cls=Command)
+@click.argument("commit", type=moment, help="A commit or a tag")
+@click.option("--dry-run", is_flag=True, help="Only show what would change")
+@pass_session
+def revert(session: Session, commit: int | str, *, dry_run: bool) -> None:
+    """Take back what one commit changed, and keep what changed since.
+
+    If a value that it changed has changed again since, nothing is done, and all such values are
+    listed.
+    """
+    with session.open() as db:
+        done = db.revert(commit, dry_run=dry_run)
+    if dry_run:
+        _show(session.out, done.diff)
+    else:
+        _done(session, done)
+
+
+def _done(session: Session, done: Rollback) -> None:
+    # Late: see the package's docstring.
+    from mycel.model.commits import short
+
+    wire: dict[str, Any] = {"commit": done.commit} | done.diff.counts
+    if done.commit is None:
+        session.out.say("Nothing had to change.", wire)
+    else:
+        session.out.say(f"{short(done.commit)}: {_counted(done.diff)}.", wire)
+
+
+def _counted(diff: Diff) -> str:
+    return ", ".join(f"{number} {kind}" for kind, number in diff.counts.items() if number)
+
+
+def _stat(out: Output, diff: Diff) -> None:
+    """A line for each type and predicate, with a bar of its changes."""
+    counts: dict[str, Counter[str]] = {}
+    for each in diff.elements:
+        name = str(each.identity.get("predicate") or each.identity.get("type"))
+        counts.setdefault(name, Counter())[each.kind] += 1
+    if out.as_json:
+        out.object(diff.counts | {"types": {name: dict(found) for name, found in counts.items()}})
+        return
+    width = max(map(len, counts), default=0)
+    most = max((found.total() for found in counts.values()), default=0)
+    for name, found in sorted(counts.items()):
+        bar = "".join(
+            out.style(sign * _share(found[kind], most), fg=_COLOURS[sign])
+            for kind, sign in _SIGNS.items()
+        )
+        out.line(f"{visible(name).ljust(width)}  {found.total():>6}  {bar}")
+    out.line(_counted(diff) or "No differences.")
+
+
+def _share(number: int, most: int) -> int:
+    """How many signs stand for a number of changes."""
+    return number if most <= _BAR_WIDTH else -(-number * _BAR_WIDTH // most)
+
+
+def _show(out: Output, diff: Diff) -> None:
+    if out.as_json:
+        out.object(diff.to_dict())
+        return
+    for each in diff.elements:
+        sign = _SIGNS[each.kind]
+        out.line(out.style(f"{sign} {visible(each.label)}", fg=_COLOURS[sign], bold=True))
+        for line in _lines(each):
+            colour = _COLOURS.get(line.lstrip()[:1])
+            out.line(out.style(line, fg=colour) if colour else line)
+    if diff.purged:
+        out.note(f"{count(diff.purged, 'element')} purged in between cannot be shown.")
+    if not diff.elements:
+        out.note("No differences.")
+
+
+def _lines(change: ElementChange) -> Iterator[str]:
+    """The values of an element that differ; of a new or removed one, those that it has."""
+    for value in change.values:
+        if change.kind in ("added", "removed") and value.field not in ("attributes", "metadata"):
+            continue
+        lines = value.lines()
+        if lines:
+            yield f"    {value.where}:"
+            yield from (f"      {visible(line)}" for line in lines)
+            continue
+        yield from _sides(value)
+
+
+def _sides(value: ValueChange) -> Iterator[str]:
+    # Late: see the package's docstring.
+    from mycel.store.query.diff import ABSENT, label_of
+
+    for sign, side in (("-", value.old), ("+", value.new)):
+        if side is not ABSENT:
+            shown = label_of(side) if value.field in ("subject", "object") else cell(side)
+            yield f"    {sign} {value.where}: {shown.replace(chr(10), ' ')}"

@@ -1,0 +1,242 @@
+"""Making elements what they should be: the steps of a rollback, as one transaction.
+
+A goal is an element as it is, and as it should be. The order of the steps lets every name and every
+place be free when it is needed:
+
+1. definitions come,
+2. links go that should not be there,
+3. concepts that stand where others belong step aside,
+4. concepts come back, and take their names,
+5. links come back, and lead where they should,
+6. contents are set,
+7. concepts go, and at last definitions.
+
+What a step cannot do is noted and the next one is tried, so that all obstacles are known at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from mycel.errors import ConstraintViolation, DuplicateExists, MycelError, NotFound
+from mycel.model.elements import Concept, Element, Proposition
+from mycel.model.names import META_TYPES
+from mycel.model.values import JsonObject
+from mycel.store.query.diff import either, ends_of
+from mycel.store.write.transaction import Transaction
+
+LISTED_MAX: Final = 20
+"""How many obstacles the message of an error names; its data has all of them."""
+
+
+class Goal(NamedTuple):
+    """One element as it is now, and as it should be; None where there is none."""
+
+    label: str
+    now: Element | None
+    then: Element | None
+
+    @property
+    def element(self) -> Element:
+        """The element as it should be; one that should go as it is."""
+        return either(self.then, self.now)
+
+
+class Obstacle(NamedTuple):
+    """What cannot be done, and why."""
+
+    element: str
+    message: str
+    code: str
+
+
+def reach(
+    tx: Transaction,
+    goals: Sequence[Goal],
+    twins: Mapping[int, int],
+    obstacles: Sequence[Obstacle] = (),
+) -> None:
+    """Make elements what they should be.
+
+    `twins` has the present number of each element that had another one then.
+
+    Raises:
+        ConstraintViolation: something does not allow it, or obstacles are known already. Its data
+            lists all obstacles.
+    """
+    steps = _Steps(tx, goals, twins)
+    steps.obstacles += obstacles
+    steps.run()
+    if not steps.obstacles:
+        return
+    listed = [f"{each.element}: {each.message}" for each in steps.obstacles]
+    more = f"\n  … and {len(listed) - LISTED_MAX} more" if len(listed) > LISTED_MAX else ""
+    raise ConstraintViolation(
+        "This would break, so nothing was changed:\n  " + "\n  ".join(listed[:LISTED_MAX]) + more,
+        hint="Choose other paths, or change what stands in the way first.",
+        data={"obstacles": [each._asdict() for each in steps.obstacles]},
+    )
+
+
+class _Steps:
+    """The steps towards some goals."""
+
+    def __init__(self, tx: Transaction, goals: Sequence[Goal], twins: Mapping[int, int]) -> None:
+        self.obstacles: list[Obstacle] = []
+        self._tx: Final = tx
+        self._numbers: Final = dict(twins)
+        """The present number of each element that had another one then."""
+        self._definitions: Final = [each for each in goals if _is_definition(each.element)]
+        concepts = [each for each in goals if isinstance(each.element, Concept)]
+        self._concepts: Final = [each for each in concepts if not _is_definition(each.element)]
+        self._links: Final = [each for each in goals if isinstance(each.element, Proposition)]
+
+    def run(self) -> None:
+        coming = [each for each in self._definitions if each.then is not None]
+        self._each(coming, self._bring_concept)
+        self._each(coming, self._set_content)
+        self._each((each for each in self._links if each.then is None), self._remove)
+        self._step_aside()
+        self._each(self._concepts, self._bring_concept)
+        self._bring_links([each for each in self._links if each.then is not None])
+        self._each((*self._concepts, *self._links), self._set_content)
+        self._each((each for each in self._concepts if each.then is None), self._remove)
+        self._each((each for each in self._definitions if each.then is None), self._remove)
+
+    def _each(self, goals: Iterable[Goal], step: Callable[[Goal], None]) -> None:
+        for goal in goals:
+            try:
+                step(goal)
+            except MycelError as error:
+                self._note(goal, error)
+                if self._tx.spoiled:
+                    return
+
+    def _note(self, goal: Goal, error: MycelError) -> None:
+        self.obstacles.append(Obstacle(goal.label, error.message, error.code))
+
+    def _number(self, element: Element) -> int:
+        return self._numbers.get(element.number, element.number)
+
+    def _live(self, element: Element) -> Element | None:
+        return self._tx.reader.element(self._number(element))
+
+    # Concepts.
+
+    def _step_aside(self) -> None:
+        """Give a name of its own to each concept that stands where another one belongs."""
+        wanted = {
+            (then.type, then.name): each
+            for each in self._concepts
+            if isinstance(then := each.then, Concept)
+        }
+        for goal in self._concepts:
+            now = goal.now
+            if isinstance(now, Concept) and wanted.get((now.type, now.name), goal) is not goal:
+                self._each((goal,), self._move_aside)
+
+    def _move_aside(self, goal: Goal) -> None:
+        if goal.now is not None:
+            self._tx.move(goal.now.id, name=f"{goal.now.id} aside")
+
+    def _bring_concept(self, goal: Goal) -> None:
+        then, tx = goal.then, self._tx
+        if not isinstance(then, Concept):
+            return
+        if goal.now is not None:
+            if not _is_definition(then):
+                tx.move(goal.now.id, type_name=then.type, name=then.name)
+            return
+        if tx.get_concept(then.type, then.name) is not None:
+            raise DuplicateExists("There is another element with this type and name.")
+        made = tx.put_concept(then.type, then.name, then.attributes, _free(then.metadata))
+        self._numbers[then.number] = tx.reader.number(made)
+
+    # Links.
+
+    def _bring_links(self, goals: list[Goal]) -> None:
+        """Bring links back, each once its ends are there and its place is free."""
+        waiting = goals
+        while waiting:
+            errors: dict[int, MycelError] = {}
+            later: list[Goal] = []
+            for goal in waiting:
+                try:
+                    self._bring_link(goal)
+                except (DuplicateExists, NotFound) as error:
+                    errors[goal.element.number] = error
+                    later.append(goal)
+                except MycelError as error:
+                    self._note(goal, error)
+                if self._tx.spoiled:
+                    return
+            if len(later) == len(waiting) and not self._break_circle(later):
+                for goal in later:
+                    self._note(goal, errors[goal.element.number])
+                return
+            waiting = later
+
+    def _bring_link(self, goal: Goal) -> None:
+        then, tx = goal.then, self._tx
+        if not isinstance(then, Proposition):
+            return
+        subject, object_ = (
+            tx.reader.outer_id(self._numbers.get(end, end)) for end in ends_of(then)
+        )
+        live = self._live(then)
+        if live is not None:
+            tx.relink(live.id, subject=subject, object_=object_)
+            tx.move(tx.reader.outer_id(live.number), predicate=then.predicate)
+            return
+        if tx.get_edge(subject, then.predicate, object_) is not None:
+            raise DuplicateExists("There is another link in its place.")
+        content = then.attributes, _free(then.metadata)
+        made = tx.put_proposition(subject, then.predicate, object_, *content, weight=then.weight)
+        self._numbers[then.number] = tx.reader.number(made)
+
+    def _break_circle(self, waiting: list[Goal]) -> bool:
+        """Take one link away that stands in the place of another one; it comes back as new.
+
+        False if none of those that wait is there. Links about it come back after it.
+        """
+        for goal in waiting:
+            live = self._live(goal.element)
+            if live is None:
+                continue
+            known = {self._number(each.element) for each in waiting}
+            about = [each for each in self._tx.links_about(live.id) if each.number not in known]
+            waiting += [Goal(each.id, None, each) for each in about]
+            self._tx.retire(live.id)
+            return True
+        return False
+
+    # Contents, and what goes.
+
+    def _set_content(self, goal: Goal) -> None:
+        then = goal.then
+        live = None if then is None else self._live(then)
+        if then is not None and live is not None:
+            self._tx.replace_content(live, then)
+
+    def _remove(self, goal: Goal) -> None:
+        live = self._live(goal.element)
+        if live is None:  # It went with another one.
+            return
+        going = {each.now.number for each in self._links if each.now is not None}
+        about = [each for each in self._tx.links_about(live.id) if each.number not in going]
+        if about:
+            raise ConstraintViolation(
+                f"It would take with it {', '.join(each.id for each in about[:3])}"
+                f"{', …' if len(about) > 3 else ''}, which should stay."
+            )
+        self._tx.retire(live.id, reason="rollback")
+
+
+def _is_definition(element: Element) -> bool:
+    return isinstance(element, Concept) and element.type in META_TYPES
+
+
+def _free(metadata: JsonObject) -> dict[str, Any]:
+    """Metadata without the keys that only the engine writes: they come with the content."""
+    return {key: value for key, value in metadata.items() if not key.startswith("_")}

@@ -1,0 +1,127 @@
+"""Ways back: a new transaction that makes elements what they were.
+
+`roll_back` leads to an earlier state, whatever came after it. `revert` takes back one commit and
+keeps what came after it, as long as nothing has changed the same values since.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from mycel.errors import MycelError
+from mycel.history.goals import Goal, Obstacle, reach
+from mycel.model.elements import Concept, Element, Proposition
+from mycel.model.state import LIVE, State
+from mycel.model.values import object_text
+from mycel.store.query.diff import (
+    ABSENT,
+    Diff,
+    ElementChange,
+    ValueChange,
+    diff,
+    ends_of,
+    same_value,
+    values_of,
+)
+from mycel.store.write.transaction import Transaction
+
+
+class Rollback(NamedTuple):
+    """The result of a rollback: the commit that it made, and what changed by it."""
+
+    commit: str | None
+    """None if nothing had to change, or if it was a dry run."""
+    diff: Diff
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"commit": self.commit, "diff": self.diff.to_dict()}
+
+
+def roll_back(tx: Transaction, state: State, paths: Sequence[object]) -> Diff:
+    """Make the elements under some paths, or all, what they were in a state.
+
+    Raises:
+        ConstraintViolation: it would break something; the data lists what.
+    """
+    changes = diff(tx.reader, LIVE, state, paths)
+    goals = [Goal(each.label, each.before, each.after) for each in changes.elements]
+    reach(tx, goals, changes.twins)
+    return changes
+
+
+def revert(tx: Transaction, before: State, after: State) -> Diff:
+    """Take back what changed from one state to the next, and keep what changed since.
+
+    Raises:
+        ConstraintViolation: a value has changed since, or it would break something else.
+    """
+    back = diff(tx.reader, after, before)
+    live = tx.reader.elements(
+        each.number for change in back.elements for each in change[1:3] if each is not None
+    )
+    goals: list[Goal] = []
+    obstacles: list[Obstacle] = []
+    for change in back.elements:
+        now = next(
+            (live[each.number] for each in change[1:3] if each and each.number in live), None
+        )
+        try:
+            then = _taken_back(change, now)
+        except _ChangedSinceError as error:
+            obstacles.append(Obstacle(change.label, str(error), MycelError.code))
+            continue
+        goals.append(Goal(change.label, now, then))
+    reach(tx, goals, back.twins, obstacles)
+    return back
+
+
+class _ChangedSinceError(Exception):
+    """A later commit has changed what is to be taken back."""
+
+
+def _taken_back(change: ElementChange, now: Element | None) -> Element | None:
+    """An element as it is now, without the change; the change says the way back."""
+    if now is None:
+        if change.kind in ("changed", "moved"):
+            raise _ChangedSinceError("It was removed since.")
+        return change.after
+    if change.kind == "added":
+        raise _ChangedSinceError("It was added again since.")
+    current = values_of(now)
+    for value in change.values:
+        if value.field in ("subject", "object"):
+            is_same = change.before is not None and ends_of(change.before) == ends_of(now)
+        else:
+            is_same = same_value(current.get((value.field, value.key), ABSENT), value.old)
+        if not is_same:
+            raise _ChangedSinceError(f"{value.where} has changed since.")
+    if change.after is None:
+        if change.before is None or len(values_of(change.before)) != len(current):
+            raise _ChangedSinceError("It has changed since.")
+        return None
+    return _with(now, change.after, change.values)
+
+
+def _with(now: Element, then: Element, values: Sequence[ValueChange]) -> Element:
+    """An element with some values of its earlier version."""
+    content = {"attributes": now.attributes, "metadata": now.metadata}
+    for value in values:
+        if value.field in ("attributes", "metadata"):
+            content[value.field].pop(value.key, None)
+            if value.new is not ABSENT:
+                content[value.field][value.key] = value.new
+    now = now._replace(
+        attributes_json=object_text(content["attributes"], "attributes"),
+        metadata_json=object_text(content["metadata"], "metadata"),
+    )
+    fields = {value.field for value in values}
+    if isinstance(now, Concept):
+        if isinstance(then, Concept) and fields & {"type", "name"}:
+            now = now._replace(type=then.type, name=then.name)
+    elif isinstance(then, Proposition):
+        if fields & {"subject", "predicate", "object"}:
+            now = now._replace(subject=then.subject, predicate=then.predicate, object=then.object)
+        if "weight" in fields:
+            now = now._replace(weight=then.weight)
+    return now

@@ -1,0 +1,37 @@
+"""Ids of commits: names of transactions that mean the same in every copy of a graph.
+
+A transaction closes a range of the journal. Its id is the number of entries up to and with it, and
+the SHA-256 of that number and of the journal's root, in hexadecimal: `42-9f3ac1…`. The root covers
+all that was ever written, so two copies in which an id is found share their history up to it. The
+number says where to look, so that no table of ids is needed.
+"""
+
+from __future__ import annotations
+
+import re
+from hashlib import sha256
+from typing import Final
+
+from mycel.model import cbor
+
+SHORT_DIGITS: Final = 12
+"""How many digits of the hash tables and messages show."""
+
+_ID: Final = re.compile(r"([0-9]{1,18})-([0-9a-f]{8,64})")
+
+
+def commit_id(entries: int, journal_root: bytes) -> str:
+    """The id of the transaction that ends at an entry."""
+    return f"{entries}-{sha256(cbor.encode([entries, journal_root])).hexdigest()}"
+
+
+def short(commit: str) -> str:
+    """An id with the first digits of its hash."""
+    entries, _, digest = commit.partition("-")
+    return f"{entries}-{digest[:SHORT_DIGITS]}"
+
+
+def entry_in(text: str) -> int | None:
+    """The entry that an id, whole or shortened, names; None if the text is no id."""
+    found = _ID.fullmatch(text)
+    return None if found is None else int(found[1])

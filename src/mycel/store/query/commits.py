@@ -1,0 +1,206 @@
+"""Commits: the transactions of the journal, their ids, their tags, and the filters of the log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any, Final, NamedTuple
+
+from mycel.errors import InvalidValueType, NotFound
+from mycel.merkle import log
+from mycel.model import commits, times
+from mycel.model.names import kind_of, shorten
+from mycel.store.file.layout import OPEN_END
+from mycel.store.file.rows import Row
+from mycel.store.log import marks
+from mycel.store.log.journal import JournalNodes
+from mycel.store.query.paths import Path, names_under
+from mycel.store.query.reader import Reader
+
+_TX: Final = "seq, first_seq, time, actor, message, concepts_root, edges_root"
+
+
+class LogEntry(NamedTuple):
+    """One transaction, which is a commit."""
+
+    seq: int
+    first_seq: int
+    time_us: int
+    actor: str
+    message: str
+    concepts_root: bytes
+    edges_root: bytes
+    commit: str
+    """Its id, which means the same in every copy of the graph."""
+
+    @property
+    def time(self) -> datetime:
+        return times.to_datetime(self.time_us)
+
+    @property
+    def changes(self) -> int:
+        """The number of elements that it changed."""
+        return self.seq - self.first_seq
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "commit": self.commit,
+            "seq": self.seq,
+            "first_seq": self.first_seq,
+            "changes": self.changes,
+            "time": times.to_text(self.time_us),
+            "actor": self.actor,
+            "message": self.message,
+            "concepts_root": self.concepts_root.hex(),
+            "edges_root": self.edges_root.hex(),
+        }
+
+
+class LogFilter(NamedTuple):
+    """The conditions that a transaction has to meet; None sets no condition."""
+
+    path: Path | None = None
+    """It changed an element under this path, or a link that begins there."""
+    type: str | None = None
+    """It changed a concept of this type, or a link with this predicate."""
+    actor: str | None = None
+    after: int | None = None
+    """It ended after this entry."""
+    until: int | None = None
+    """It ended at this entry, or before it."""
+    text: str | None = None
+    """Its message has this text, in capitals or not."""
+
+
+def transactions(
+    reader: Reader,
+    *,
+    limit: int | None = None,
+    before: int | None = None,
+    where: LogFilter = LogFilter(),  # noqa: B008 - an immutable value
+) -> Iterator[LogEntry]:
+    """Transactions, newest first, from those that ended before the entry `before`.
+
+    Raises:
+        TypeMismatch: no such type or predicate was ever defined.
+    """
+    conditions, bindings = ["seq < ?"], [2**63 - 1 if before is None else before]
+    rest = _conditions(reader, where)
+    for condition, values in rest:
+        conditions.append(condition)
+        bindings += values
+    rows = reader.execute(
+        f"SELECT {_TX} FROM tx WHERE {' AND '.join(conditions)} ORDER BY seq DESC LIMIT ?",
+        (*bindings, -1 if limit is None else limit),
+    )
+    return (_entry(reader, row) for row in rows)
+
+
+def _conditions(reader: Reader, where: LogFilter) -> Iterator[tuple[str, tuple[Any, ...]]]:
+    if where.actor is not None:
+        yield "actor = (SELECT id FROM actor WHERE name = ?)", (_text("actor", where.actor),)
+    if where.after is not None:
+        yield "seq > ?", (where.after,)
+    if where.until is not None:
+        yield "seq <= ?", (where.until,)
+    if where.text is not None:
+        yield "instr(lower(message), lower(?))", (_text("text", where.text),)
+    if where.type is not None:
+        yield _touched(*_versions_of_type(reader, _text("type", where.type)))
+    if where.path is not None:
+        yield _touched(*_versions_under(reader, where.path))
+
+
+def _text(what: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise InvalidValueType(f"{what} is a text, not {kind_of(value)}.")
+    return value
+
+
+def _touched(versions: str, bindings: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
+    """A condition: an entry of the transaction began, or ended, one of these versions."""
+    condition = (
+        "seq IN (SELECT (SELECT min(t.seq) FROM tx t WHERE t.seq >= v.at)"
+        f" FROM ({versions}) v WHERE v.at < {OPEN_END})"
+    )
+    return condition, bindings
+
+
+def _versions(table: str, where: str) -> str:
+    """The entries at which versions of elements began or ended."""
+    return (
+        f"SELECT seq AS at FROM {table} WHERE {where}"
+        f" UNION SELECT from_seq FROM {table}_past WHERE {where}"
+        f" UNION SELECT to_seq FROM {table}_past WHERE {where}"
+    )
+
+
+def _versions_of_type(reader: Reader, name: str) -> tuple[str, tuple[Any, ...]]:
+    predicate = reader.find_predicate(name)
+    if predicate is not None and reader.find_type(name) is None:
+        return _versions("proposition", "predicate = ?1").replace("?1", str(predicate)), ()
+    return _versions("concept", "type = ?1").replace("?1", str(reader.type_number(name))), ()
+
+
+def _versions_under(reader: Reader, path: Path) -> tuple[str, tuple[Any, ...]]:
+    where, bindings = names_under(reader, path)
+    if path.number is not None and path.number & 1:
+        return _versions("proposition", where), bindings * 3
+    owned = f"SELECT id FROM concept WHERE {where} UNION SELECT id FROM concept_past WHERE {where}"
+    parts = _versions("concept", where), _versions("proposition", f"subject IN ({owned})")
+    return " UNION ".join(parts), bindings * (3 + 6)
+
+
+def transaction_of(reader: Reader, seq: int) -> LogEntry:
+    """The transaction that an entry is part of."""
+    row = reader.only(f"SELECT {_TX} FROM tx WHERE seq >= ? ORDER BY seq LIMIT 1", (seq,))
+    return _entry(reader, row)
+
+
+def transactions_called(reader: Reader, word: str) -> list[LogEntry]:
+    """The transactions whose message begins with a word and a space, oldest first."""
+    query = f"SELECT {_TX} FROM tx WHERE message >= ? AND message < ? ORDER BY seq"
+    return [_entry(reader, row) for row in reader.every(query, (f"{word} ", f"{word}!"))]
+
+
+def _entry(reader: Reader, row: Row) -> LogEntry:
+    seq, first, time_us, actor, message, concepts, edges = row
+    name = reader.registry.actors.name(reader.connection, actor)
+    commit = commit_at(reader, seq)
+    return LogEntry(seq, first, time_us, name, message, concepts, edges, commit)
+
+
+def commit_at(reader: Reader, seq: int) -> str:
+    """The id of the transaction that ends at an entry."""
+    nodes = JournalNodes(reader.connection, reader.registry)
+    return commits.commit_id(seq, log.root_at(nodes, seq))
+
+
+def tags(reader: Reader) -> dict[str, str]:
+    """The commit of every tag in force, by name."""
+    return marks.tags(reader.connection)
+
+
+def entry_named(reader: Reader, text: str) -> int | None:
+    """The entry at which the commit ends that an id or a tag names; None if it is neither.
+
+    Raises:
+        NotFound: it is the id of a commit that this graph does not have.
+    """
+    seq = commits.entry_in(text)
+    if seq is None:
+        if not text[:1].isalpha():
+            return None
+        known = tags(reader)
+        if text not in known:
+            return None
+        text = known[text]
+        seq = commits.entry_in(text)
+    is_end = reader.first("SELECT 1 FROM tx WHERE seq = ?", (seq,)) is not None
+    if seq is None or not is_end or not commit_at(reader, seq).startswith(text):
+        raise NotFound(
+            f"This graph has no commit {shorten(text, 40)}.",
+            hint="`mycel log` and db.log() list the commits; one of another branch or copy that"
+            " was made after the two parted is not among them.",
+        )
+    return seq

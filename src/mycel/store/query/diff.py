@@ -1,0 +1,312 @@
+"""Differences between two states of one graph, by element and by value.
+
+The journal says which elements changed between two positions, so that the cost follows the change
+and not the graph. Each of them is read as it was in both states. An element is itself
+by its number: one that got another name, type, predicate or end has moved. One that was removed,
+and came back under another number with the same identity, is the same too. Content is compared, not
+records: times and versions make no difference, and neither does what changed and changed back.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from difflib import unified_diff
+from enum import Enum
+from types import MappingProxyType
+from typing import Any, Final, Literal, NamedTuple
+
+from mycel.errors import InternalError
+from mycel.model import ids
+from mycel.model.elements import Concept, Element, Proposition
+from mycel.model.names import META_TYPES
+from mycel.model.state import LIVE, State
+from mycel.store.log.journal import Kind, newest
+from mycel.store.query.paths import Selection
+from mycel.store.query.reader import Reader
+
+LINES_MAX: Final = 5_000
+"""Texts with more lines are not compared line by line."""
+
+ChangeKind = Literal["added", "removed", "changed", "moved"]
+Field = Literal[
+    "type", "name", "subject", "predicate", "object", "weight", "attributes", "metadata"
+]
+
+
+class Absent(Enum):
+    """The value of a key that is not there."""
+
+    ABSENT = "absent"
+
+
+ABSENT: Final = Absent.ABSENT
+
+
+class ValueChange(NamedTuple):
+    """One value that differs: of a field, or of a key of attributes or metadata."""
+
+    field: Field
+    key: str
+    """The key in attributes or metadata; otherwise empty."""
+    old: Any
+    new: Any
+
+    @property
+    def where(self) -> str:
+        return f"{self.field}.{self.key}" if self.key else self.field
+
+    def lines(self) -> list[str]:
+        """The lines that differ, as in a unified diff; empty unless both are texts with lines."""
+        texts = self.old, self.new
+        if not all(isinstance(text, str) for text in texts) or not any("\n" in t for t in texts):
+            return []
+        old, new = (text.splitlines() for text in texts)
+        if max(len(old), len(new)) > LINES_MAX:
+            return []
+        return list(unified_diff(old, new, lineterm=""))[2:]
+
+    def to_dict(self) -> dict[str, Any]:
+        told: dict[str, Any] = {"field": self.field} | ({"key": self.key} if self.key else {})
+        told |= {} if self.old is ABSENT else {"old": self.old}
+        told |= {} if self.new is ABSENT else {"new": self.new}
+        lines = self.lines()
+        return told | ({"lines": lines} if lines else {})
+
+
+class ElementChange(NamedTuple):
+    """One element that differs."""
+
+    kind: ChangeKind
+    before: Element | None
+    after: Element | None
+    values: tuple[ValueChange, ...]
+    identity: Mapping[str, Any]
+    """Type and name, or predicate and ends, as they are afterwards; of a removed one, before."""
+
+    @property
+    def element(self) -> Element:
+        """The element as it is afterwards; a removed one as it was."""
+        return either(self.after, self.before)
+
+    @property
+    def label(self) -> str:
+        """The identity as text: `Person "Ada"`, a URI, or `subject -predicate-> object`."""
+        return label_of(self.identity)
+
+    def inverted(self) -> ElementChange:
+        """The way back."""
+        kinds: dict[ChangeKind, ChangeKind] = {"added": "removed", "removed": "added"}
+        values = tuple(each._replace(old=each.new, new=each.old) for each in self.values)
+        kind = kinds.get(self.kind, self.kind)
+        return ElementChange(kind, self.after, self.before, values, self.identity)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "change": self.kind,
+            "id": self.element.id,
+            **self.identity,
+            "values": [each.to_dict() for each in self.values],
+        }
+
+
+class Diff(NamedTuple):
+    """The elements that differ between two states: definitions, concepts, then links."""
+
+    a: State
+    b: State
+    elements: tuple[ElementChange, ...]
+    purged: int = 0
+    """The number of elements that were purged in between, of which nothing is known."""
+    twins: Mapping[int, int] = MappingProxyType({})
+    """For elements of `b` that had another number in `a`: that number."""
+
+    def __bool__(self) -> bool:
+        return bool(self.elements)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many elements of each kind of change there are."""
+        found = Counter(each.kind for each in self.elements)
+        return {kind: found[kind] for kind in ("added", "removed", "changed", "moved")}
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "from": self.a.seq,
+            "to": self.b.seq,
+            **self.counts,
+            "purged": self.purged,
+            "elements": [each.to_dict() for each in self.elements],
+        }
+
+
+def diff(reader: Reader, a: State, b: State, paths: Sequence[object] = ()) -> Diff:
+    """The elements under some paths, or all, that differ between two states."""
+    selection = Selection(paths)
+    (last,) = newest(reader.connection, "seq")
+    first, second = (last if each.seq is None else each.seq for each in (a, b))
+    low, high = sorted((first, second))
+    numbers: set[int] = set()
+    purged = 0
+    query = "SELECT kind, element FROM journal WHERE seq > ? AND seq <= ?"
+    for kind, element in reader.every(query, (low, high)):
+        if kind == Kind.PURGE:
+            purged += 1
+        elif kind != Kind.MARK:
+            numbers.add(element)
+    sides = [reader.at(LIVE if seq == last else State(seq)) for seq in (first, second)]
+    old, new = (side.elements(numbers) for side in sides)
+    known = [_with_ends(side, found) for side, found in zip(sides, (old, new), strict=True)]
+    twins = _twins(old, new, *known)
+    changes = []
+    for number in numbers - set(twins.values()):
+        before, after = old.get(twins.get(number, number)), new.get(number)
+        change = _change(before, after, *known)
+        if change is not None and any(
+            element is not None and selection.covers(element, names)
+            for element, names in ((before, known[0]), (after, known[1]))
+        ):
+            changes.append(change)
+    changes.sort(key=_place)
+    return Diff(State(first), State(second), tuple(changes), purged, twins)
+
+
+def _twins(
+    old: Mapping[int, Element],
+    new: Mapping[int, Element],
+    old_names: Mapping[int, Element],
+    new_names: Mapping[int, Element],
+) -> dict[int, int]:
+    """The old number of each element that came back under a new one."""
+    gone = {
+        _key(identity_of(each, old_names)): number
+        for number, each in old.items()
+        if number not in new
+    }
+    if not gone:
+        return {}
+    come = {
+        number: gone.get(_key(identity_of(each, new_names)))
+        for number, each in new.items()
+        if number not in old
+    }
+    return {number: other for number, other in come.items() if other is not None}
+
+
+def _key(identity: Mapping[str, Any]) -> tuple[Any, ...]:
+    """An identity that can be looked up."""
+    return tuple(_key(each) if isinstance(each, Mapping) else each for each in identity.values())
+
+
+def _with_ends(reader: Reader, found: Mapping[int, Element]) -> dict[int, Element]:
+    """Elements, with those that their links stand on."""
+    known = dict(found)
+    while missing := {end for each in known.values() for end in ends_of(each)} - known.keys():
+        more = reader.elements(missing)
+        if not more:
+            break
+        known |= more
+    return known
+
+
+def either(one: Element | None, other: Element | None) -> Element:
+    """The first of two elements that is there."""
+    found = other if one is None else one
+    if found is None:
+        raise InternalError("A change has an element on neither side.")
+    return found
+
+
+def ends_of(element: Element) -> tuple[int, ...]:
+    """The numbers of the two ends of a link; none of a concept."""
+    if isinstance(element, Concept):
+        return ()
+    return ids.parse_id(element.subject), ids.parse_id(element.object)
+
+
+def _change(
+    before: Element | None,
+    after: Element | None,
+    old_names: Mapping[int, Element],
+    new_names: Mapping[int, Element],
+) -> ElementChange | None:
+    if before is None and after is None:
+        return None
+    old = {} if before is None else values_of(before, old_names)
+    new = {} if after is None else values_of(after, new_names)
+    values = tuple(_values(old, new, before, after))
+    if not values:
+        return None
+    kind: ChangeKind = "changed"
+    if before is None or after is None:
+        kind = "added" if before is None else "removed"
+    elif any(each.field not in ("attributes", "metadata", "weight") for each in values):
+        kind = "moved"
+    identity = identity_of(either(after, before), old_names if after is None else new_names)
+    return ElementChange(kind, before, after, values, identity)
+
+
+def values_of(
+    element: Element, names: Mapping[int, Element] = MappingProxyType({})
+) -> dict[tuple[Field, str], Any]:
+    """Each value of an element, by its field and key; ends as the identities of known elements."""
+    identity = identity_of(element, names)
+    found: dict[tuple[Field, str], Any] = {(key, ""): each for key, each in identity.items()}  # type: ignore[misc]
+    if isinstance(element, Proposition):
+        found["weight", ""] = element.weight
+    found |= {("attributes", key): each for key, each in element.attributes.items()}
+    return found | {("metadata", key): each for key, each in element.metadata.items()}
+
+
+def _values(
+    old: Mapping[tuple[Field, str], Any],
+    new: Mapping[tuple[Field, str], Any],
+    before: Element | None,
+    after: Element | None,
+) -> Iterator[ValueChange]:
+    same_ends = before is not None and after is not None and ends_of(before) == ends_of(after)
+    for place in sorted(old.keys() | new.keys()):
+        if same_ends and place[0] in ("subject", "object"):
+            continue  # The end may have another name: that is a change of the end alone.
+        one, other = old.get(place, ABSENT), new.get(place, ABSENT)
+        if not same_value(one, other):
+            yield ValueChange(*place, one, other)
+
+
+def same_value(one: Any, other: Any) -> bool:
+    """True for equal JSON values: 1, 1.0 and true are three."""
+    if one.__class__ is not other.__class__:
+        return False
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(same_value(one[key], other[key]) for key in one)
+    if isinstance(one, list):
+        return len(one) == len(other) and all(map(same_value, one, other))
+    return bool(one == other) and (one != 0 or str(one) == str(other))
+
+
+def identity_of(element: Element, names: Mapping[int, Element]) -> dict[str, Any]:
+    """Type and name of a concept; predicate and ends of a link, whose ends are identities."""
+    if isinstance(element, Concept):
+        return {"type": element.type, "name": element.name}
+    ends = [
+        identity_of(names[end], names) if end in names else {"id": end} for end in ends_of(element)
+    ]
+    return {"subject": ends[0], "predicate": element.predicate, "object": ends[1]}
+
+
+def label_of(identity: Mapping[str, Any]) -> str:
+    """An identity as text."""
+    if "predicate" in identity:
+        subject, object_ = label_of(identity["subject"]), label_of(identity["object"])
+        return f"{subject} -{identity['predicate']}-> {object_}"
+    if "name" not in identity:
+        return str(identity.get("id"))
+    name = str(identity["name"])
+    return name if "://" in name else f'{identity["type"]} "{name}"'
+
+
+def _place(change: ElementChange) -> tuple[int, str, int]:
+    element = change.element
+    if isinstance(element, Proposition):
+        return 2, change.label, element.number
+    return int(element.type not in META_TYPES), f"{element.type} {element.name}", element.number

@@ -1,0 +1,56 @@
+"""The message of a transaction that was given none: a count of what it changed.
+
+It names types and predicates only. A message stands in the journal for good, so the name of an
+element in it would outlive a purge.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Final
+
+import apsw
+
+from mycel.model.records import is_tombstone, record_type
+from mycel.store.log.journal import Kind
+from mycel.store.log.registry import Registry
+
+GROUPS_SHOWN: Final = 4
+
+_VERBS: Final = {
+    Kind.RETIRE_CONCEPT: "remove",
+    Kind.ADD_EDGE: "link",
+    Kind.UPDATE_EDGE: "change",
+    Kind.REMOVE_EDGE: "unlink",
+    Kind.RELINK_EDGE: "re-point",
+    Kind.MOVE_CONCEPT: "move",
+}
+
+Entry = tuple[int, int, int, bytes | None, bytes]
+"""The number, kind and element of an entry, and the records before and after it."""
+
+
+def summary(connection: apsw.Connection, registry: Registry, entries: Iterable[Entry]) -> str:
+    """The text, such as `add 2 Person, 1 City; link 3 knows`."""
+    counts: Counter[tuple[str, str]] = Counter()
+    for _, kind, _, before, after in entries:
+        if kind in (Kind.PURGE, Kind.MARK):
+            continue
+        named = record_type(after)
+        if isinstance(named, int):
+            named = registry.predicates.name(connection, named)
+        verb = _VERBS.get(Kind(kind)) or ("add" if _is_new(before) else "change")
+        counts[verb, named] += 1
+    if any(verb == "move" for verb, _ in counts):  # Links on what moves follow it.
+        counts = Counter({key: count for key, count in counts.items() if key[0] != "re-point"})
+    groups: dict[str, list[str]] = {}
+    for (verb, named), count in counts.most_common(GROUPS_SHOWN):
+        groups.setdefault(verb, []).append(f"{count} {named}")
+    told = "; ".join(f"{verb} {', '.join(each)}" for verb, each in groups.items())
+    return f"{told}; …" if len(counts) > GROUPS_SHOWN else told
+
+
+def _is_new(before: bytes | None) -> bool:
+    """True for an element that was not there, or was a tombstone."""
+    return before is None or is_tombstone(before)

@@ -1,0 +1,56 @@
+"""Tags: names of commits, written to the journal as marks (`store.log.marks`)."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from mycel.errors import ConstraintViolation, InvalidIdentifier, NotFound
+from mycel.model.limits import IDENTIFIER_BYTES_MAX
+from mycel.model.names import shorten
+from mycel.model.state import State
+from mycel.store.log import marks
+from mycel.store.log.journal import Kind
+from mycel.store.log.purge_entries import NO_ELEMENT
+from mycel.store.query.commits import commit_at
+from mycel.store.write.transaction import Transaction
+
+_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9._/-]*")
+
+
+def set_tag(tx: Transaction, name: str, state: State) -> str:
+    """Give a commit a name, which it has already or another one had. Returns the commit's id.
+
+    Raises:
+        InvalidIdentifier: no tag can have this name.
+        ConstraintViolation: there is no commit at the beginning of the journal.
+    """
+    if not _NAME.fullmatch(text := str(name)) or text != name or len(text) > IDENTIFIER_BYTES_MAX:
+        raise InvalidIdentifier(
+            f"{shorten(repr(name))} is no name of a tag.",
+            hint="A tag begins with a letter, and has letters, digits and . _ - / only, so that it"
+            " is never taken for a time or a commit.",
+        )
+    seq = tx.first_seq - 1 if state.seq is None else state.seq
+    if seq == 0:
+        raise ConstraintViolation("There is no commit before the first entry of the journal.")
+    commit = commit_at(tx.reader, seq)
+    if marks.tags(tx.ledger.connection).get(name) != commit:
+        _mark(tx, marks.Mark(marks.TAG, name, commit))
+    return commit
+
+
+def remove_tag(tx: Transaction, name: str) -> None:
+    """Take a name back.
+
+    Raises:
+        NotFound: no tag has it.
+    """
+    if name not in marks.tags(tx.ledger.connection):
+        raise NotFound(f"There is no tag {shorten(repr(name))}.")
+    _mark(tx, marks.Mark(marks.TAG, name, None))
+
+
+def _mark(tx: Transaction, mark: marks.Mark) -> None:
+    tx.ledger.write(marks.INDEX)
+    tx.ledger.append_apart(Kind.MARK, NO_ELEMENT, mark.encode())

@@ -1,0 +1,159 @@
+"""Ways back: a new transaction that makes elements what they were, or says what would break."""
+
+from collections.abc import Iterator
+
+import pytest
+
+import mycel
+from mycel.errors import ConstraintViolation, NotFound
+from tests.unit.store.given import TickingClock
+
+A, X, B = (f"concept://w/{name}" for name in ("a", "a/x", "b"))
+
+
+@pytest.fixture
+def db() -> Iterator[mycel.Graph]:
+    with mycel.open(clock_us=TickingClock()) as graph:
+        with graph.transaction() as tx:
+            tx.define_type("Concept")
+            tx.define_predicate("uses")
+            for name in (A, X, B):
+                tx.put_concept("Concept", name, {"n": 0})
+            tx.put_proposition(A, "uses", B)
+        graph.tag("start")
+        yield graph
+
+
+def update(db: mycel.Graph, name: str, **attributes: object) -> str:
+    db.write(lambda tx: tx.update(name, attributes=attributes))
+    return next(db.log(limit=1)).commit
+
+
+def number(db: mycel.Graph, name: str, key: str = "n") -> object:
+    return db.get(name).attributes.get(key)
+
+
+def test_everything_becomes_what_it_was_in_one_new_commit(db: mycel.Graph) -> None:
+    update(db, A, n=1)
+    db.write(lambda tx: tx.retire(B))
+    db.write(lambda tx: tx.move(X, name="concept://w/y"))
+    db.write(lambda tx: tx.define_type("Later"))
+    db.write(lambda tx: tx.put_concept("Later", "l"))
+    commits = [each.commit for each in db.log()]
+    done = db.rollback("start", by="ada")
+    assert not db.diff("start")
+    assert (number(db, A), db.get(X).name) == (0, X)
+    assert [each.dst for each in db.edges_out(A)] == [db.get(B).id]
+    assert db.get_concept("$ConceptType", "Later") is None
+    newest, *older = db.log()
+    assert [each.commit for each in older] == commits
+    assert (newest.commit, newest.actor) == (done.commit, "ada")
+    assert newest.message.startswith("rollback to ")
+    db.rollback(commits[0])
+    assert db.get_concept("Later", "l") is not None
+    assert db.verify(replay=True).ok
+
+
+def test_a_dry_run_shows_the_changes_and_writes_nothing(db: mycel.Graph) -> None:
+    update(db, A, n=1)
+    before = db.snapshot()
+    would = db.rollback("start", dry_run=True)
+    assert [tuple(each)[2:] for each in would.diff.elements[0].values] == [(1, 0)]
+    assert (would.commit, db.snapshot()) == (None, before)
+
+
+def test_a_subtree_or_a_single_element_goes_back_alone(db: mycel.Graph) -> None:
+    for name in (A, X, B):
+        update(db, name, n=1)
+    db.rollback("start", paths=[X])
+    assert [number(db, name) for name in (A, X, B)] == [1, 0, 1]
+    db.rollback("start", paths=[db.get(B).id])
+    assert [number(db, name) for name in (A, X, B)] == [1, 0, 0]
+    update(db, X, n=2)
+    db.rollback("start", paths=[A])
+    assert [number(db, name) for name in (A, X, B)] == [0, 0, 0]
+
+
+def test_names_that_changed_places_change_back(db: mycel.Graph) -> None:
+    def swap(tx: mycel.Transaction) -> None:
+        tx.move(A, name="concept://w/t")
+        tx.move(B, name=A)
+        tx.move("concept://w/t", name=B)
+
+    first = db.get(A).id
+    db.write(swap)
+    assert db.get(B).id == first
+    db.rollback("start")
+    assert db.get(A).id == first
+
+
+def test_all_that_would_break_is_listed_and_nothing_changes(db: mycel.Graph) -> None:
+    with db.transaction() as tx:
+        for name in ("p", "q"):
+            tx.put_concept("Concept", f"concept://w/{name}")
+            tx.put_proposition(B, "uses", f"concept://w/{name}")
+        tx.retire(X)
+    before = db.snapshot()
+    with pytest.raises(ConstraintViolation, match="nothing was changed") as caught:
+        db.rollback("start", paths=["concept://w/p", "concept://w/q", X])
+    obstacles = caught.value.data["obstacles"]
+    assert [each["element"] for each in obstacles] == ["concept://w/p", "concept://w/q"]
+    assert all("take with it P:" in each["message"] for each in obstacles)
+    assert db.snapshot() == before
+    with pytest.raises(NotFound):
+        db.rollback("1-" + "0" * 64)
+
+
+def test_a_schema_that_was_applied_since_is_not_rolled_back_behind_its_back(
+    db: mycel.Graph,
+) -> None:
+    db.schema.apply("node Person { email: String @key }")
+    with pytest.raises(ConstraintViolation) as caught:
+        db.rollback("start")
+    assert any("Person" in each["element"] for each in caught.value.data["obstacles"])
+    assert "Person" in str(db.schema.catalog)
+
+
+def test_one_commit_is_reverted_and_what_came_after_it_stays(db: mycel.Graph) -> None:
+    first = update(db, A, n=1, m=1)
+    update(db, A, other=2)
+    update(db, B, n=5)
+    done = db.revert(first)
+    assert db.get(A).attributes == {"n": 0, "other": 2}
+    assert number(db, B) == 5
+    assert next(db.log(limit=1)).message.startswith("revert ")
+    db.revert(str(done.commit))
+    assert db.get(A).attributes == {"m": 1, "n": 1, "other": 2}
+
+
+def test_a_removal_and_an_addition_are_reverted(db: mycel.Graph) -> None:
+    db.write(lambda tx: tx.retire(B))
+    removal = next(db.log(limit=1)).commit
+    db.write(lambda tx: tx.put_concept("Concept", "concept://w/new"))
+    addition = next(db.log(limit=1)).commit
+    db.revert(removal)
+    assert [each.dst for each in db.edges_out(A)] == [db.get(B).id]
+    db.revert(addition)
+    assert db.get_concept("Concept", "concept://w/new") is None
+
+
+def test_a_revert_is_refused_where_something_has_changed_since(db: mycel.Graph) -> None:
+    with db.transaction() as tx:
+        tx.update(A, attributes={"n": 1})
+        tx.update(B, attributes={"n": 1})
+        tx.put_concept("Concept", "concept://w/new")
+        tx.retire(X)
+    commit = next(db.log(limit=1)).commit
+    update(db, A, n=2)
+    db.write(lambda tx: tx.retire(B))
+    update(db, "concept://w/new", n=2)
+    db.write(lambda tx: tx.put_concept("Concept", X))
+    with pytest.raises(ConstraintViolation) as caught:
+        db.revert(commit)
+    found = {each["element"]: each["message"] for each in caught.value.data["obstacles"]}
+    assert found == {
+        A: "attributes.n has changed since.",
+        B: "It was removed since.",
+        X: "It was added again since.",
+        "concept://w/new": "It has changed since.",
+    }
