@@ -79,7 +79,9 @@ class Finder:
                 try:
                     cells = statements.cells(reader, plan.live, bindings, limit)
                 except MycelError as error:
-                    if not _helps_to_plan_anew(reader, prepared, plan, error):
+                    if not _is_mended_by_planning(prepared, plan, error) and (
+                        isinstance(error, ExecutionTimeout) or reader.refresh() == plan.definitions
+                    ):
                         raise
                 else:
                     if reader.refresh() == plan.definitions:
@@ -175,7 +177,7 @@ class Finder:
                     bindings = binder.bind(values, own)
                     cells = statements.cells(reader, statement, bindings, limit)
                 except MycelError as error:
-                    if not _helps_to_plan_anew(reader, prepared, plan, error):
+                    if not _is_mended_by_planning(prepared, plan, error):
                         raise
                 else:
                     return self._page(reader, plan, statement, cells, limit, page)
@@ -235,17 +237,14 @@ class _Page(NamedTuple):
     ties: tuple[str, ...] = ()
 
 
-def _helps_to_plan_anew(
-    reader: Reader, prepared: Prepared, plan: FindPlan, error: MycelError
-) -> bool:
-    """True if an error comes from the plan, so that a new one may succeed at once."""
+def _is_mended_by_planning(prepared: Prepared, plan: FindPlan, error: MycelError) -> bool:
+    """True if an error comes from the way in which a command was planned."""
     if isinstance(error, ExecutionTimeout):
         prepared.forget(plan)  # Perhaps it was made for a smaller graph. The next one will tell.
-        return False
-    if isinstance(error, statements.SumOverflowError) and not plan.is_exact:
+    elif isinstance(error, statements.SumOverflowError) and not plan.is_exact:
         prepared.make_exact()
         return True
-    return reader.refresh() != plan.definitions
+    return False
 
 
 def purpose(prepared: Prepared, find: ast.Find, values: Values) -> str:

@@ -51,7 +51,7 @@ class Embeddings:
             error = failed.message
         with self._store.reading() as reader:
             pending = len(passages.without_vector(reader, mark or ""))
-            total = passages.count_sources(reader)
+            total = len(passages.sought(reader))
             _, size = passages.vector_bytes(reader, mark or "")
         return EmbeddingStatus(choice, model, dimensions, total - pending, pending, size, error)
 

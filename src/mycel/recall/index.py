@@ -200,7 +200,7 @@ class Recall:
             return len(passages.changed_since(reader, self._corpus.seq))
         since = passages.mark(reader, self.mark)
         if since is None:
-            return passages.count_sources(reader)
+            return len(passages.sought(reader))
         return len(passages.changed_since(reader, since))
 
     def _derive_all(self) -> None:
@@ -280,17 +280,28 @@ class Recall:
 
     def _load(self, reader: Reader, seq: int) -> Corpus:
         """The corpus from what is stored, and what changed since."""
-        self._since = passages.mark(reader, self.mark)
-        if self._since is None:
-            changed = None
-            kept: list[tuple[PassageRow, bytes]] = []
-        else:
-            changed = passages.changed_since(reader, self._since)
-            stored = list(passages.stored(reader, self.mark))
-            # A server may have got another model under the same name.
+        since = passages.mark(reader, self.mark)
+        if since is not None:
+            try:
+                return self._loaded(reader, seq, since)
+            except (ValueError, IndexError):
+                pass  # Stored arrays are damaged: all is derived anew.
+        return self._loaded(reader, seq, None)
+
+    def _loaded(self, reader: Reader, seq: int, since: int | None) -> Corpus:
+        """The corpus from what was stored up to an entry; with None all of it is derived."""
+        self._since, changed = since, None
+        kept: list[tuple[PassageRow, bytes]] = []
+        if since is not None:
+            changed = passages.changed_since(reader, since)
             length = self.embedder.dimensions
-            changed |= {row.element for row, vector in stored if len(vector) != length}
-            kept = [each for each in stored if each[0].element not in changed]
+            kept = [
+                (row, vector)
+                for row, vector in passages.stored(reader, self.mark)
+                # A server may have got another model under the same name.
+                if row.element not in changed and len(vector) == length
+            ]
+            changed |= passages.sought(reader).difference(row.element for row, _ in kept)
         made = self._derived(reader, changed)
         self._embedded = {}
         self._unsaved = {each.row.element: each for each in made}

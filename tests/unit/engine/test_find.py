@@ -151,6 +151,19 @@ def test_the_size_of_pages_may_change_between_them(db: mycel.Nexus) -> None:
     assert third.next_cursor is None
 
 
+def test_a_bad_parameter_about_the_past_is_refused_after_definitions_have_changed(
+    db: mycel.Nexus,
+) -> None:
+    then = db.snapshot().entries
+    db.execute('UPSERT { CONCEPT ?t { {type: "$ConceptType", name: "Village"} } }')
+    command = 'FIND(?a.name) AS OF :then WHERE { ?a {type: "Town"} FILTER(REGEX(?a.name, :like)) }'
+    assert db.execute(command, {"then": then, "like": "^t7$"}).value == ["t7"]
+    db.execute('UPSERT { CONCEPT ?t { {type: "$ConceptType", name: "Hamlet"} } }')
+    with pytest.raises(InvalidSyntax):
+        db.execute(command, {"then": then, "like": "(("})
+    assert db.execute(command, {"then": then, "like": "^t8$"}).value == ["t8"]
+
+
 def test_the_same_page_can_be_asked_for_again(db: mycel.Nexus) -> None:
     command = 'FIND(?t.name) WHERE { ?t {type: "Town"} } LIMIT 3'
     cursor = db.execute(command).next_cursor

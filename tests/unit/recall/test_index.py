@@ -5,9 +5,11 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 
 import mycel
@@ -148,6 +150,68 @@ def test_a_purge_leaves_nothing_derived_behind(path: Path) -> None:
         for table in ("recall_passage", "recall_vector"):
             assert stored(db, f"SELECT 1 FROM {table} WHERE element = {maas.number}") == []
         assert "Piet Maas" not in names(db, "honey producers")
+
+
+def test_what_was_derived_before_a_purge_is_not_stored_after_it(path: Path) -> None:
+    with mycel.open(path) as one, mycel.open(path) as two:
+        fill(one)
+        maas = one.get_concept("Place", "Piet Maas")
+        with two.reading() as reader:
+            two._recall.get().corpus(reader)
+        one.purge(maas.id, reason="asked for")
+        two._recall.get().save()
+        for table in ("recall_passage", "recall_vector"):
+            assert stored(one, f"SELECT 1 FROM {table} WHERE element = {maas.number}") == []
+            assert len(stored(one, f"SELECT 1 FROM {table}")) == len(PLACES) + 5
+        assert "Piet Maas" not in names(two, "honey producers")
+
+
+def test_a_model_that_stores_an_older_state_leaves_newer_passages_of_others(path: Path) -> None:
+    with mycel.open(path) as one, mycel.open(path, embedder=Failing([0.6, 0.8])) as two:
+        fill(one)
+        with two.reading() as reader:
+            two._recall.get().corpus(reader)
+        camels = {"text": "A desert with camels."}
+        one.write(lambda tx: tx.put_concept("Place", "Newtown", camels))
+        assert names(one, "camel desert", mode="semantic")[0] == "Newtown"
+        two._recall.get().save()
+        kept = "SELECT 1 FROM recall_passage JOIN concept ON id = element WHERE name = 'Newtown'"
+        assert stored(one, kept) == [(1,)]
+    with mycel.open(path) as db:
+        assert names(db, "camel desert", mode="semantic")[0] == "Newtown"
+
+
+def test_derived_tables_that_are_damaged_or_lost_are_made_again(path: Path) -> None:
+    with mycel.open(path) as db:
+        fill(db)
+        first = answers(db)
+        for damage in (
+            "DROP TABLE recall_mark",
+            "DROP TABLE recall_passage",
+            "DROP TABLE recall_vector",
+            "DELETE FROM recall_passage WHERE element % 4 = 0",
+            "UPDATE recall_passage SET names = x'010203'",
+            "UPDATE recall_passage SET pieces = x'010203'",
+            "UPDATE recall_vector SET vector = x'01'",
+            "UPDATE recall_vector SET element = element + 1000",
+        ):
+            change = partial(_execute, damage)
+            db._store._writer.maintain(change, wait=True)
+            db._recall.reset()
+            assert db.verify().problems == (), damage
+            assert answers(db) == first, damage
+            assert len(stored(db, "SELECT 1 FROM recall_passage")) == len(PLACES) + 6, damage
+        maas = db.get_concept("Place", "Piet Maas")
+        derived = f"SELECT 1 FROM recall_passage WHERE element = {maas.number}"
+        assert stored(db, derived) == [(1,)]
+        db._store._writer.maintain(partial(_execute, "DROP TABLE recall_vector"), wait=True)
+        db.purge(maas.id, reason="asked for")
+        assert "Piet Maas" not in names(db, "honey producers")
+        assert stored(db, derived) == []
+
+
+def _execute(query: str, connection: apsw.Connection, _: object) -> None:
+    connection.execute(query)
 
 
 def test_a_concept_that_appears_later_is_linked_from_texts_that_mention_it() -> None:

@@ -50,6 +50,9 @@ CREATE TABLE IF NOT EXISTS recall_vector (
 """
 
 
+_NAMES: Final = ("recall_mark", "recall_passage", "recall_vector")
+
+
 class PassageRow(NamedTuple):
     """Data derived from one concept. Arrays are little-endian bytes."""
 
@@ -76,9 +79,10 @@ _UNFINISHED: Final = -1
 
 
 def has_tables(connection: apsw.Connection) -> bool:
-    """True if something was ever derived in this file."""
-    query = "SELECT 1 FROM sqlite_schema WHERE name = 'recall_mark'"
-    return first(connection, query) is not None
+    """True if something was ever derived in this file, and no table was lost since."""
+    marks = ", ".join("?" * len(_NAMES))
+    query = f"SELECT count(*) FROM sqlite_schema WHERE name IN ({marks})"
+    return bool(only(connection, query, _NAMES) == (len(_NAMES),))
 
 
 def mark(connection: apsw.Connection, name: str) -> int | None:
@@ -99,12 +103,14 @@ def write(
 ) -> bool:
     """Store passages and vectors that were made of the changes between two entries of the journal.
 
-    `since` is None if they are all there is; elements that are `gone` have none. False, and nothing
-    is stored, if others have stored what is newer, or if what it builds on has been lost.
+    `since` is None if they are all there is; elements that are `gone` have none. Those of elements
+    that have changed or gone since `seq` are left out: what was purged must not come back, and
+    other models may have stored newer passages. False, and nothing is stored, if others have stored
+    what is newer, or if what it builds on has been lost.
     """
     _make_tables(connection)
     stored = mark(connection, model)
-    if stored is not None and stored >= seq:
+    if stored is not None and stored > seq:
         return False
     if since is not None and (stored is None or stored < since):
         return False
@@ -116,15 +122,27 @@ def write(
     (number,) = only(connection, "SELECT id FROM recall_mark WHERE name = ?", (model,))
     if since is None:
         connection.execute("DELETE FROM recall_vector WHERE model = ?", (number,))
-        connection.execute("DELETE FROM recall_passage")
+        connection.execute(
+            "DELETE FROM recall_passage WHERE NOT EXISTS"
+            " (SELECT 1 FROM concept c WHERE c.id = element AND c.seq = recall_passage.seq)"
+        )
     for element in gone:
         remove(connection, element)
-    marks = ", ".join("?" * len(PassageRow._fields))
+    marks = ", ".join(f"?{at + 1}" for at in range(len(PassageRow._fields)))
+    query = (
+        f"INSERT OR REPLACE INTO recall_passage SELECT {marks} FROM concept"
+        " WHERE id = ?1 AND seq = ?2"
+    )
     for passage, vector in made:
-        connection.execute(f"INSERT OR REPLACE INTO recall_passage VALUES ({marks})", passage)
-        row = (number, passage.element, passage.seq, vector)
-        connection.execute("INSERT OR REPLACE INTO recall_vector VALUES (?, ?, ?, ?)", row)
+        connection.execute(query, passage)
+        connection.execute(_KEEP_VECTOR, (number, passage.element, passage.seq, vector))
     return True
+
+
+_KEEP_VECTOR: Final = (
+    "INSERT OR REPLACE INTO recall_vector"
+    " SELECT ?1, id, seq, ?4 FROM concept WHERE id = ?2 AND seq = ?3"
+)
 
 
 def keep_vectors(
@@ -138,12 +156,8 @@ def keep_vectors(
     query = "INSERT INTO recall_mark (name, seq) VALUES (?, ?) ON CONFLICT (name) DO NOTHING"
     connection.execute(query, (model, _UNFINISHED))
     (number,) = only(connection, "SELECT id FROM recall_mark WHERE name = ?", (model,))
-    query = (
-        "INSERT OR REPLACE INTO recall_vector"
-        " SELECT ?1, id, seq, ?4 FROM concept WHERE id = ?2 AND seq = ?3"
-    )
-    for element, seq, vector in made:
-        connection.execute(query, (number, element, seq, vector))
+    for row in made:
+        connection.execute(_KEEP_VECTOR, (number, *row))
 
 
 def forget_vectors(connection: apsw.Connection, *, model: str | None, but: str | None) -> None:
@@ -162,11 +176,13 @@ def remove(connection: apsw.Connection, element: int) -> None:
             "DELETE FROM recall_vector WHERE element = ? AND model IN (SELECT id FROM recall_mark)"
         )
         connection.execute(query, (element,))
+    else:
+        forget(connection)  # A table may be lost: the others would keep it.
 
 
 def forget(connection: apsw.Connection) -> None:
     """Drop everything that was derived; it is made again when it is needed."""
-    for table in ("recall_mark", "recall_passage", "recall_vector"):
+    for table in _NAMES:
         connection.execute(f"DROP TABLE IF EXISTS {table}")
 
 

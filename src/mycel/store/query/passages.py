@@ -41,9 +41,9 @@ def changed_since(reader: Reader, seq: int) -> set[int]:
     return {number for (number,) in reader.every(query, (seq,))}
 
 
-def count_sources(reader: Reader) -> int:
-    """The number of concepts that search may find."""
-    return int(reader.only(f"SELECT count(*) FROM concept WHERE {_SOUGHT}")[0])
+def sought(reader: Reader) -> set[int]:
+    """The concepts that search may find."""
+    return {number for (number,) in reader.every(f"SELECT id FROM concept WHERE {_SOUGHT}")}
 
 
 def sources(reader: Reader, numbers: Collection[int] | None = None) -> list[Source]:
