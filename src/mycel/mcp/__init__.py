@@ -11,6 +11,7 @@ Modules, in the order in which a call passes through them:
     tool_context   the graph, knowledge and contexts that a call works on
     read_tools     search, get, traverse, describe, the active context
     write_tools    remember, update, relate, forget, bootstrap
+    history_tools  the log, differences, tags and ways back
     kip_tools      the tools that run KIP
     source_lines   source lines of symbols and of their callers
     hints          hints that name tools

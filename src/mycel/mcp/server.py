@@ -28,6 +28,7 @@ from mcp.server.lowlevel.server import Server
 from mcp.shared.exceptions import MCPError
 
 from mycel.errors import Category, InternalError, MycelError, did_you_mean
+from mycel.history.graph import Graph
 from mycel.knowledge.active_context import Contexts
 from mycel.knowledge.knowledge import Knowledge
 from mycel.mcp import arguments, hints, prompts, resources
@@ -37,7 +38,6 @@ from mycel.mcp.tool_context import Call, Report, ServerState
 from mycel.mcp.tool_list import Tool, offered
 from mycel.model.names import shorten
 from mycel.model.values import JsonObject
-from mycel.nexus import Nexus
 from mycel.service.malloc_trim import Leftovers
 
 NAME: Final = "mycel"
@@ -57,7 +57,7 @@ _log = logging.getLogger(__name__)
 
 
 def build_server(
-    db: Nexus, knowledge: Knowledge, *, contexts: Contexts | None = None, readonly: bool = False
+    db: Graph, knowledge: Knowledge, *, contexts: Contexts | None = None, readonly: bool = False
 ) -> Server[Any]:
     """A server with tools, resources and prompts over an open graph.
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from mycel.errors import ConstraintViolation, InvalidSyntax, ResourceExhausted
+from mycel.history.graph import Graph
 from mycel.knowledge.active_context import Contexts
 from mycel.knowledge.knowledge import Knowledge
 from mycel.model.values import JsonObject
-from mycel.nexus import Nexus
 
 URIS_MAX: Final = 1_000
 """URIs of one call."""
@@ -23,7 +23,7 @@ Report = Callable[[float, float | None, str], None]
 class ServerState:
     """A graph, the knowledge in it, and the active contexts."""
 
-    db: Nexus
+    db: Graph
     knowledge: Knowledge
     contexts: Contexts | None = None
     """Contexts by handle, where calls are independent; None where the process has one."""

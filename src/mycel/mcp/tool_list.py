@@ -1,6 +1,6 @@
 """Names, descriptions and schemas of the tools.
 
-A model reads all of them in every conversation: at most a dozen tools with less than 3,000 tokens,
+A model reads all of them in every conversation: at most 13 tools with less than 3,500 tokens,
 as a test counts. Schemas are in the subset of JSON Schema that `arguments` checks.
 """
 
@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from mycel.mcp import kip_tools, read_tools, write_tools
+from mycel.mcp import history_tools, kip_tools, read_tools, write_tools
 from mycel.mcp.results import Answer
 from mycel.mcp.tool_context import Call
 from mycel.model.limits import TRAVERSE_COST_MAX
@@ -36,6 +36,8 @@ class Tool:
     """True if a second call with the same arguments changes nothing."""
     has_context: bool = False
     """True if it uses an active context, which independent calls have to name."""
+    reading: Tool | None = None
+    """The part of a tool that writes which a read-only server offers."""
     is_long: bool = False
     """True if it reports progress."""
 
@@ -341,6 +343,45 @@ EXECUTE_READONLY: Final = Tool(
     kip_tools.execute_readonly,
 )
 
+_HISTORY: Final[dict[str, Schema]] = {
+    "action": _one_of(*history_tools.READING),
+    "from": _text("Commit, tag, time or entry: begin of a diff or log"),
+    "to": _text("The same: end of a diff or log"),
+    "paths": _texts("URIs; all below them counts too"),
+    "type": _text("Of log: a type or relation type that changed"),
+    "actor": _text("Of log"),
+    "text": _text("Of log: in the message"),
+    "limit": _whole("", 1, 200, usual=history_tools.LOG_LIMIT),
+    "cursor": CURSOR,
+}
+
+HISTORY: Final = Tool(
+    "manage_history",
+    "History",
+    "What changed, when and why (log), the values that differ between two states (diff), names of"
+    " commits (tags, tag), and ways back: revert takes back the commit `to`, rollback makes all, or"
+    " what is under paths, what it was then. Both are new commits; try dry_run first.",
+    _HISTORY
+    | {
+        "action": _one_of(*history_tools.READING, *history_tools.WRITING),
+        "name": _text("Of tag"),
+        "dry_run": _flag("Only show the changes"),
+        "message": MESSAGE,
+    },
+    history_tools.history,
+    writes=True,
+    destroys=True,
+    repeatable=False,
+    reading=Tool(
+        "manage_history",
+        "History",
+        "What changed, when and why (log), the values that differ between two states (diff), and"
+        " names of commits (tags).",
+        _HISTORY,
+        history_tools.history,
+    ),
+)
+
 TOOLS: Final = (
     SEARCH,
     GET,
@@ -352,6 +393,7 @@ TOOLS: Final = (
     CONTEXT,
     BOOTSTRAP,
     DESCRIBE,
+    HISTORY,
     EXECUTE,
     EXECUTE_READONLY,
 )
@@ -359,4 +401,7 @@ TOOLS: Final = (
 
 def offered(*, readonly: bool) -> tuple[Tool, ...]:
     """The tools of a server; a read-only one has no others."""
-    return tuple(tool for tool in TOOLS if not (readonly and tool.writes))
+    if not readonly:
+        return TOOLS
+    found = (tool.reading if tool.writes else tool for tool in TOOLS)
+    return tuple(tool for tool in found if tool is not None)

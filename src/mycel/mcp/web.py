@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Final
 import anyio.to_thread
 from mcp.server.transport_security import TransportSecuritySettings
 
+from mycel.history.graph import Graph
 from mycel.knowledge.active_context import Contexts
 from mycel.knowledge.knowledge import Knowledge
 from mycel.mcp.messages import NoMessage, read, written
 from mycel.mcp.server import build_server
 from mycel.model.limits import TOOL_ARGUMENT_BYTES_MAX
-from mycel.nexus import Nexus
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -33,7 +33,7 @@ _JSON: Final = [(b"content-type", b"application/json")]
 
 
 def http_app(
-    db: Nexus,
+    db: Graph,
     *,
     workspace: str,
     root: Path | None,

@@ -15,8 +15,8 @@ from mycel.cli.frame.exit_status import INTERRUPTED
 from mycel.errors import NotADatabase
 
 if TYPE_CHECKING:
+    from mycel.history.graph import Graph
     from mycel.knowledge.knowledge import Knowledge
-    from mycel.nexus import Nexus
 
 COMPATIBLE = ("memory",)
 
@@ -81,7 +81,7 @@ def mcp(
     return INTERRUPTED if stopped_by == signal.SIGINT else 0
 
 
-def open_served(session: Session, *, readonly: bool, **how: Any) -> Nexus:
+def open_served(session: Session, *, readonly: bool, **how: Any) -> Graph:
     """The database that is served. Whoever only reads creates none: it would stay empty.
 
     `how` goes to `mycel.open`.
@@ -94,7 +94,7 @@ def open_served(session: Session, *, readonly: bool, **how: Any) -> Nexus:
     return open_or_create(session, **how)
 
 
-def open_or_create(session: Session, **how: Any) -> Nexus:
+def open_or_create(session: Session, **how: Any) -> Graph:
     """The database of a session; if it is not there it is created, with the core capsules.
 
     `how` goes to `mycel.open`.
@@ -118,7 +118,7 @@ def open_or_create(session: Session, **how: Any) -> Nexus:
 
 
 def knowledge_of(
-    session: Session, db: Nexus, root: Path, *, context_size: int | None = None
+    session: Session, db: Graph, root: Path, *, context_size: int | None = None
 ) -> Knowledge:
     """The knowledge of a session's workspace, with its files below a folder.
 

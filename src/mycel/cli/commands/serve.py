@@ -23,10 +23,10 @@ from mycel.clients.programs import Server, connection_help, own_program, server_
 from mycel.errors import AccessDenied
 
 if TYPE_CHECKING:
+    from mycel.history.graph import Graph
     from mycel.http.app import Door
     from mycel.http.policy import Policy, Token
     from mycel.http.request_guard import Guard
-    from mycel.nexus import Nexus
 
 HOST = "127.0.0.1"
 PORT = 6923
@@ -197,7 +197,7 @@ def _secret(out: Output, path: Path) -> str:
 # The graph.
 
 
-def _graph(session: Session, policy: Policy, *, readonly: bool) -> Nexus:
+def _graph(session: Session, policy: Policy, *, readonly: bool) -> Graph:
     return open_served(
         session,
         readonly=readonly,
@@ -206,7 +206,7 @@ def _graph(session: Session, policy: Policy, *, readonly: bool) -> Nexus:
     )
 
 
-def _bring_in(session: Session, db: Nexus, root: Path, project: Path) -> None:
+def _bring_in(session: Session, db: Graph, root: Path, project: Path) -> None:
     # Late: see the package's docstring.
     from mycel.knowledge.bootstrap import bootstrap
 
@@ -216,7 +216,7 @@ def _bring_in(session: Session, db: Nexus, root: Path, project: Path) -> None:
 
 
 def _application(
-    session: Session, db: Nexus, policy: Policy, root: Path, context_size: int | None
+    session: Session, db: Graph, policy: Policy, root: Path, context_size: int | None
 ) -> Guard:
     # Late: see the package's docstring.
     from mycel.syntax.gc_pause import collector_paused
@@ -233,7 +233,7 @@ def _application(
 
 
 def _door(
-    session: Session, db: Nexus, policy: Policy, root: Path, context_size: int | None
+    session: Session, db: Graph, policy: Policy, root: Path, context_size: int | None
 ) -> Door:
     # Late: see the package's docstring.
     from mycel.http.app import Door
@@ -258,7 +258,7 @@ def _prepare_logs(*, verbose: bool) -> None:
     logging.getLogger("mycel.http.requests").setLevel(logging.INFO if verbose else logging.WARNING)
 
 
-def _say_ready(session: Session, db: Nexus, url: str, root: Path, policy: Policy) -> None:
+def _say_ready(session: Session, db: Graph, url: str, root: Path, policy: Policy) -> None:
     path = str(Path(db.path).resolve())
     out = session.out
     if out.as_json:

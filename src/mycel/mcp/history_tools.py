@@ -1,0 +1,158 @@
+"""The tool `manage_history`: the log, differences between states, tags, and ways back."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from mycel.errors import InvalidSyntax
+from mycel.mcp.node_text import counted
+from mycel.mcp.results import Answer, TextPage, data_within, json_text
+from mycel.mcp.tool_context import Call
+from mycel.model import times
+from mycel.model.commits import short
+from mycel.model.names import shorten
+from mycel.store.query.diff import ABSENT, Diff, ElementChange, ValueChange, label_of
+
+READING: Final = ("log", "diff", "tags")
+WRITING: Final = ("tag", "revert", "rollback")
+LOG_LIMIT: Final = 20
+_SIGNS: Final = {"added": "+", "removed": "-", "changed": "~", "moved": ">"}
+_VALUE_CHARACTERS: Final = 400
+
+
+def history(call: Call) -> Answer:
+    """Answer the action that a call asks for."""
+    match call.arguments.get("action", "log"):
+        case "diff":
+            db, arguments = call.state.db, call.arguments
+            found = db.diff(_moment(call, "from"), _optional(arguments, "to"), paths=_paths(call))
+            return _diff(found)
+        case "tags":
+            return _tags(call)
+        case "tag":
+            commit = call.state.db.tag(
+                call.arguments.get("name", ""),
+                _optional(call.arguments, "to"),
+                message=call.message,
+            )
+            return Answer(f"{call.arguments['name']} is {short(commit)}.", {"commit": commit})
+        case "revert" | "rollback" as action:
+            return _lead_back(call, action)
+        case _:
+            return _log(call)
+
+
+def _log(call: Call) -> Answer:
+    arguments, db = call.arguments, call.state.db
+    limit = arguments.get("limit", LOG_LIMIT)
+    paths = _paths(call)
+    if len(paths) > 1:
+        raise InvalidSyntax("The log takes one path.", hint='Pass paths: ["auth/login"].')
+    entries = list(
+        db.log(
+            limit=limit + 1,
+            before=call.number_in("log"),
+            path=paths[0] if paths else None,
+            type=arguments.get("type"),
+            actor=arguments.get("actor"),
+            since=_optional(arguments, "from"),
+            until=_optional(arguments, "to"),
+            text=arguments.get("text"),
+        )
+    )
+    page, shown = TextPage(), 0
+    for each in entries[:limit]:
+        line = f"{short(each.commit)} {times.to_text(each.time_us)} {each.actor}: {each.message}"
+        if not page.add(shorten(line, _VALUE_CHARACTERS)):
+            break
+        shown += 1
+    data: dict[str, Any] = {"commits": [each.commit for each in entries[:shown]]}
+    if len(entries) > shown > 0:
+        data["next_cursor"] = f"log:{entries[shown - 1].seq}"
+        page.close(f"Older ones: cursor {data['next_cursor']}.")
+    if not entries:
+        page.close("No commit fits.")
+    return Answer(str(page), data_within(data))
+
+
+def _tags(call: Call) -> Answer:
+    tags = call.state.db.tags()
+    page = TextPage()
+    for name, commit in tags.items():
+        page.add(f"{name} {short(commit)}")
+    return Answer(str(page) if tags else "There are no tags.", data_within({"tags": tags}))
+
+
+def _lead_back(call: Call, action: str) -> Answer:
+    db, dry_run = call.state.db, call.arguments.get("dry_run", False)
+    to = _moment(call, "to")
+    if action == "revert":
+        done = db.revert(to, dry_run=dry_run, message=call.message)
+    else:
+        done = db.rollback(to, paths=_paths(call), dry_run=dry_run, message=call.message)
+    if done.commit is None:
+        said = "Would change:" if dry_run and done.diff else "Nothing has to change."
+        return _diff(done.diff, said)
+    return _diff(done.diff, f"Done, in commit {short(done.commit)}:", {"commit": done.commit})
+
+
+def _diff(diff: Diff, said: str = "", more: dict[str, Any] | None = None) -> Answer:
+    page = TextPage()
+    if said:
+        page.add(said)
+    shown = 0
+    for each in diff.elements:
+        if not page.add("\n".join([f"{_SIGNS[each.kind]} {each.label}", *_values(each)])):
+            break
+        shown += 1
+    if shown < len(diff.elements):
+        page.close(f"… and {counted(len(diff.elements) - shown, 'element')} more: narrow paths.")
+    if not diff and not said:
+        page.close("No differences.")
+    return Answer(str(page), data_within((more or {}) | diff.counts))
+
+
+def _values(change: ElementChange) -> list[str]:
+    lines = []
+    for value in change.values:
+        if change.kind in ("added", "removed") and value.field not in ("attributes", "metadata"):
+            continue
+        differing = value.lines()
+        if differing:
+            lines += [f"  {value.where}:", *(f"    {line}" for line in differing)]
+        else:
+            lines.append(f"  {value.where}: {_side(value, value.old)} -> {_side(value, value.new)}")
+    return lines
+
+
+def _side(value: ValueChange, side: Any) -> str:
+    if side is ABSENT:
+        return "(none)"
+    if value.field in ("subject", "object"):
+        return label_of(side)
+    return shorten(json_text(side), _VALUE_CHARACTERS)
+
+
+def _paths(call: Call) -> list[str]:
+    """The paths of a call; a bare path is a concept of the workspace."""
+    knowledge = call.state.knowledge
+    return [
+        each if each.startswith(("C:", "P:", "kip:")) else knowledge.uri(each).text
+        for each in call.arguments.get("paths", ())
+    ]
+
+
+def _optional(arguments: dict[str, Any], key: str) -> int | str | None:
+    """A moment, or None; a text of digits is the number of an entry."""
+    text = arguments.get(key)
+    return int(text) if isinstance(text, str) and text.isascii() and text.isdigit() else text
+
+
+def _moment(call: Call, key: str) -> int | str:
+    moment = _optional(call.arguments, key)
+    if moment is None:
+        raise InvalidSyntax(
+            f"This action needs `{key}`.",
+            hint="Pass a commit that action log shows, a tag, or a time such as 2026-01-31.",
+        )
+    return moment
