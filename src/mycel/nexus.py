@@ -538,20 +538,10 @@ class Nexus(StateView):
         Raises:
             TypeMismatch: the type or predicate is not defined.
         """
-        said: list[str] = []
         with self.reading(words=True) as reader:
             hits = self.hits_in(
-                reader,
-                question,
-                limit=limit,
-                kind=kind,
-                type=type,
-                threshold=threshold,
-                mode=mode,
-                warnings=said,
+                reader, question, limit=limit, kind=kind, type=type, threshold=threshold, mode=mode
             )
-        for each in said:
-            warn(each, RuntimeWarning, stacklevel=2)
         return [(hit.element, hit.score) for hit in hits]
 
     def hits_in(
@@ -566,7 +556,10 @@ class Nexus(StateView):
         mode: SearchMode = HYBRID,
         warnings: list[str] | None = None,
     ) -> list[SearchHit]:
-        """`search` at the moment that a reader shows, with reasons; warnings go to a list."""
+        """`search` at the moment that a reader shows, with reasons.
+
+        Warnings go to the list `warnings`, or else to Python's own (`RuntimeWarning`).
+        """
         check_whole("limit", limit)
         if limit < 1:
             raise ConstraintViolation(f"limit is {limit}; it must be at least 1.")
@@ -580,7 +573,8 @@ class Nexus(StateView):
         elif type is not None:
             number, kind = reader.type_number(type), "CONCEPT"
         most = min(limit, FIND_LIMIT_MAX)
-        return find(
+        said: list[str] = []
+        hits = find(
             reader,
             question,
             kind,
@@ -589,8 +583,14 @@ class Nexus(StateView):
             threshold=threshold,
             mode=check_mode(mode),
             recall=self._recall,
-            warnings=warnings,
+            warnings=said,
         )
+        if warnings is not None:
+            warnings += said
+        else:
+            for each in said:
+                warn(each, RuntimeWarning, stacklevel=3)
+        return hits
 
 
 def _data(data: Mapping[str, Any] | bytes | None) -> Mapping[str, Any] | None:
