@@ -323,7 +323,7 @@ class Nexus(StateView):
         """Forget an element for good, with every link that ever touched it.
 
         Content goes from the live state, history, journal and text index; hashes stay, so that the
-        log still verifies, and so does a record of who and why. The file is then written anew:
+        log still verifies, and so does a record of who and why. The file is then rewritten:
         look at `scrubbed`, and call `scrub()` later if it is False.
 
         Raises:
@@ -347,7 +347,7 @@ class Nexus(StateView):
 
         The state at the moment and all later ones stay as they are; earlier ones cannot be asked
         for any more. The log still verifies, as after a purge. With `dry_run`, only count. Without
-        a moment, only write the file anew, which removes traces that a purge had to leave.
+        a moment, only rewrite the file, which removes traces that a purge had to leave.
 
         Raises:
             ConstraintViolation: there is no such moment, or no reason is given.

@@ -113,7 +113,7 @@ _PANELS: dict[str, tuple[Outline, ...]] = {
         Outline(
             "embed",
             "embed",
-            "Show and choose the model that makes vectors for search, and make them anew.",
+            "Show and choose the model that makes vectors for search, and rebuild them.",
         ),
     ),
     "Servers": (

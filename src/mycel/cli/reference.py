@@ -43,18 +43,18 @@ mycel verify --replay
   workspace (`src/cart.py`: a concept, or else a file). What looks like an id is one.
 - **Moments** (`--as-of`) are numbers of journal entries, as `mycel log` shows them, or times such
   as `2026-01-31T12:00:00Z`; a time without a zone is UTC.
-- **Commands of KIP** stand on the command line, in a file (`--file`), or come through a pipe:
+- **Commands of KIP** are given on the command line, in a file (`--file`), or come through a pipe:
   `mycel kip < questions.kip`. Several have semicolons between them, and run until one fails. `mycel
   kip` alone, on a terminal, is a session: a command on one line runs at Enter, one on several lines
-  at an empty line (at two of them inside brackets) or after a semicolon. `.help` tells the rest.
+  at an empty line (at two of them inside brackets) or after a semicolon. `.help` explains the rest.
   What was typed is kept in `~/.knowledge_engine/kip_history`.
-- **JSON** stands in place, or in a file as `@file.json`; `@-` reads standard input.
+- **JSON** is given in place, or in a file as `@file.json`; `@-` reads standard input.
 - **The database** is the file that `--db` names, or else the one of `--workspace`, `MYCEL_DB`,
   `MYCEL_WORKSPACE`, in this order. Without any of them it is that of the current directory, or of
   the nearest one above that has a database, as git finds a repository; `mycel init` makes one for
   the current directory itself. Databases of workspaces are
-  `~/.knowledge_engine/knowledge_<workspace>.db`, and a small file beside each says which folder it
-  belongs to. `mycel doctor` shows which one it is, and why.
+  `~/.knowledge_engine/knowledge_<workspace>.db`, and a small file beside each names its folder.
+  `mycel doctor` shows which database is used, and why.
 - **The workspace** of a folder has the folder's name; a hash of its path follows where another
   folder of that name was first. It is the name of the file and begins all URIs: `mycel bootstrap
   ~/code/shop` makes `file://shop/src/cart.py` in `knowledge_shop.db`. Where `--db` names a file,
@@ -69,8 +69,8 @@ Results go to standard output: tables on a terminal, plain columns into a file o
 `--json` one JSON object per line. Remarks and errors go to standard error; with `--json` they are
 objects as well: `{"note": …}` and `{"error": {"code": …, "name": …, "message": …, "hint": …}}`.
 
-An answer of KIP is, for people, a table with a column for each expression of FIND; strings stand in
-it as they are, concepts as `Type "name" (C:12)`, links with the names of their two ends, everything
+An answer of KIP is a table for people, with a column for each expression of FIND: strings as they
+are, concepts as `Type "name" (C:12)`, links with the names of their two ends, everything
 else as JSON. EXPORT prints the capsule itself. With `--json` an answer is the response of KIP:
 `{"result": …}`, with `next_cursor` and `warnings` if there are any.
 
@@ -97,7 +97,7 @@ For completion in the shell: `eval "$(_MYCEL_COMPLETE=bash_source mycel)"` (or `
 
 def reference() -> str:
     """The whole page."""
-    parts = [HEAD, f"## {EVERYWHERE}\n", "They may stand before or after a command's name.\n"]
+    parts = [HEAD, f"## {EVERYWHERE}\n", "They may come before or after a command's name.\n"]
     context = click.RichContext(app, info_name="mycel")
     shared = [each for each in app.params if _is_shared(each)]
     parts += [_table(("option", ""), [_option_row(each) for each in shared]), ""]

@@ -2,7 +2,7 @@
 
 An empty answer often means a misspelled name. When there are no rows, the command is compared with
 the graph: names that do not exist, attributes that a type does not declare, comparisons that its
-schema rules out, links in the wrong direction. Each hint is a fact whatever the reason.
+schema rules out, links in the wrong direction. Each hint is true even if it is not the reason.
 
 Patterns in NOT and OPTIONAL are ignored, since they empty no answer. The cost is a few look-ups by
 index and a bounded list of names.

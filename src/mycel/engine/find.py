@@ -130,7 +130,7 @@ class Finder:
         try:
             with self._store.reading() as reader:
                 return advice(reader, find, Values(parameters), empty)
-        except MycelError:  # Closed or busy meanwhile, perhaps. The answer stands without it.
+        except MycelError:  # Closed or busy meanwhile, perhaps. The answer is valid without it.
             return ()
         except Exception:
             import logging  # noqa: PLC0415 - as above

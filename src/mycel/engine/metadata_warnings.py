@@ -1,7 +1,7 @@
 """Warnings about metadata keys to which the protocol gives a meaning (KIP A1).
 
 A confidence is a number from 0 to 1, and times are ISO 8601. Other values are stored as they are,
-but filters on them miss, so the author is told. Each map of a command is checked once.
+but filters on them miss, so the author gets a warning. Each map of a command is checked once.
 """
 
 from __future__ import annotations

@@ -55,26 +55,26 @@ SEARCH_LIMIT_DEFAULT: Final = 10
 SEARCH_LIMIT_MAX: Final = 1_000
 
 RERANKED_MORE: Final = 20
-"""How many more than asked for are taken from the index, because names change the order."""
+"""Extra candidates read from the index, because names change the order."""
 
 NAMED_MAX: Final = 50
-"""How many namesakes are compared, if not more are asked for."""
+"""Namesakes that are compared, unless the limit asks for more."""
 
 LINKS_COUNTED: Final = 1_000
-"""How many links that lead to a concept are counted; more make no difference."""
+"""Incoming links of a concept are counted up to here; more make no difference."""
 
 BEGINNING_CHARACTERS_MIN: Final = 3
-"""How long a word must be for words that only begin like it to be found."""
+"""The length from which a word also finds words that begin with it."""
 
 LINKS_RANKED_MAX: Final = 60
-"""How many links are read and ranked, if not more are asked for."""
+"""Links that are read and ranked, unless the limit asks for more."""
 
 LINKS_PER_CONCEPT: Final = 50
 CONCEPTS_FOLLOWED: Final = 20
-"""At how many concepts that match a question about links are looked for."""
+"""Concepts matching the question whose links are read."""
 
 WORDS_COMPARED: Final = 3
-"""How many words of a question that finds nothing are compared with names, each on its own."""
+"""Words of a question without results that are compared with names, one by one."""
 
 PREDICATES_MATCHED: Final = 10
 PREDICATES_READ: Final = 5_000
@@ -101,9 +101,9 @@ class Hit(NamedTuple):
     element: Element
     score: float
     same_case: bool = True
-    """Whether a name of it is written just like the question."""
+    """True if one of its names equals the question, case included."""
     linked: int = 0
-    """How many links lead to it, if its name fits."""
+    """The number of incoming links, if its name fits."""
     by_meaning: bool = False
     """True if nothing but its meaning fits."""
     why: tuple[str, ...] = ()
@@ -167,7 +167,7 @@ def _about_miss(
     found: Sequence[Hit],
     threshold: float,
 ) -> Iterator[str]:
-    """Why a search gives nothing: the threshold, or a name that is only nearly right."""
+    """Yield reasons for an empty result: the threshold, or a misspelled name."""
     if found:
         best = found[0]
         shown = best.element.name if isinstance(best.element, Concept) else best.element.id
@@ -192,7 +192,7 @@ def _close(reader: Reader, element_kind: ast.ElementKind, kind: int | None, name
 
 
 def fold_text(store: Store) -> None:
-    """Let the index catch up with what was written, if nobody minds; a search manages without."""
+    """Bring the text index up to date, unless a writer is busy; the search also works without."""
     if store.has_pending_text():
         with suppress(DatabaseError, DatabaseBusy, DiskFull):
             store.fold(wait=False)

@@ -39,7 +39,7 @@ def traverse(
     Raises:
         NotFound: there is nothing to start from.
         TypeMismatch: a type or predicate is not defined.
-        ConstraintViolation: a bound that is none.
+        ConstraintViolation: a bound out of its range.
         ExecutionTimeout: it took too long.
     """
     reader, bounds, start = prepared(reader, node, values, planner)

@@ -176,7 +176,7 @@ def _check_bounds(node: ast.Arithmetic, values: Values) -> None:
     ]
     if len(bounds) == 2 and bounds[0] > bounds[1]:
         raise ConstraintViolation(
-            f"Nothing lies between {bounds[0]} and {bounds[1]}.",
+            f"No number is between {bounds[0]} and {bounds[1]}.",
             hint="Write CLAMP(value, low, high) with low <= high.",
             span=node.span,
         )

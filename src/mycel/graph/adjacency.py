@@ -34,10 +34,10 @@ LINKS_MAX: Final = 2_000_000
 in both directions."""
 
 CHANGED_MAX: Final = 20_000
-"""With so many elements changed, or journal entries to look at in one go, arrays are dropped."""
+"""Arrays are dropped after this many changed elements, or journal entries to read at once."""
 
 RENT_PER_STATEMENT: Final = 8
-"""Asking for the links at an element costs as much as so many rows of the answer."""
+"""The fixed cost of one query for the links of an element, in rows of its answer."""
 
 RENT_PER_LINK: Final = 0.5
 """The cost of a link when arrays are made, in such rows: 1.7 µs, and a row 3 µs."""
@@ -79,7 +79,7 @@ class StoredNeighbours:
 
 
 class _State(NamedTuple):
-    """Arrays, and what is no longer as it stands in them."""
+    """Arrays, and the elements whose links have changed since they were built."""
 
     arrays: Arrays
     changed: frozenset[int]

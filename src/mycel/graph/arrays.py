@@ -5,7 +5,7 @@
     predicates  numbers of predicates
     units       weights, as `costs` counts them
 
-They take 10 bytes for each link and direction. The links of one element stand together, cheapest
+They take 10 bytes for each link and direction. The links of one element are adjacent, cheapest
 first, then by predicate number and id. The direction against the links is made when somebody wants
 it. Reading a million links takes two seconds, so both are made in the background (`adjacency`).
 """
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 ROWS_AT_ONCE: Final = 1_024
 
 LINKS_SIFTED: Final = 64
-"""Up to so many links of an element are sifted by predicate one by one; of more, numpy picks."""
+"""Up to this many links of an element are filtered by predicate in Python; more, in numpy."""
 
 Link = tuple[int, int, int]
 """Units, predicate and the element at the other end: in this order links are sorted."""
@@ -66,7 +66,7 @@ class Route(NamedTuple):
 
 
 class Side:
-    """The links of one direction, as arrays; those of one element stand together, cheapest first.
+    """The links of one direction, as arrays; those of one element are adjacent, cheapest first.
 
     Concepts have a place by their number. Links that have links themselves are few: their numbers
     are sorted, and their places come after those of the concepts.
@@ -199,7 +199,7 @@ def read_arrays(store: Store, check: Callable[[], None] = lambda: None) -> Array
 
 
 def _columns(reader: Reader, links: int, check: Callable[[], None]) -> NDArray[Any]:
-    """Subjects, objects, predicates and weights of all links; there are at most so many."""
+    """Subjects, objects, predicates and weights of all links, of which there are `links`."""
     import numpy as np  # noqa: PLC0415 - as above
 
     columns = np.empty((4, links), np.int32)

@@ -17,7 +17,7 @@ from mycel.errors import MycelError
 from mycel.store.file.connections import FAILURES
 
 SLICE: Final = Lock()
-"""Held during a slice of work, and by whoever forks."""
+"""Held during a slice of work, and by a thread that forks."""
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
@@ -30,7 +30,7 @@ class StoppedError(Exception):
 
 
 class Background:
-    """At most one piece of work at a time, beside whoever wants it done."""
+    """Runs at most one piece of work at a time, in a thread."""
 
     def __init__(self) -> None:
         self._busy = Lock()

@@ -1,20 +1,18 @@
 """Traversal by cost: what is near an element, the nearest first (Dijkstra's algorithm).
 
-A link costs its weight, a way the sum of its links, and an element is as far as its cheapest way.
-Elements come in the order of cost; those of the same cost in the order of hops, then of the number
-of the predicate that led to them, then of their own number. So a result is the same on every run
-over the same state, and what links of weight 0 tie to an element comes right along with it: nothing
-dearer stands between them. Of several links between two elements the cheapest counts.
+A link costs its weight, a path the sum of its links, and an element its cheapest path. Elements are
+ordered by cost, then by hops, then by the number of the last predicate, then by their own number.
+So the result is the same on every run over the same state, and elements joined by links of weight 0
+come together. Of several links between two elements the cheapest counts.
 
-A link that other links are about is an element like any other. It is reached when a link leads to
-it, and the links that leave it are followed; its own two ends are no neighbours of it.
+A link that is the end of other links is an element too: it is reached over those links, and links
+that start at it are followed. Its own two ends are not its neighbours.
 
-A budget cuts the order off at some place, and is hard: what is bound by weight 0 to an element at
-that place counts like all the rest. What was cut off is told. The start is always there.
+Budgets are hard: they also separate elements joined by links of weight 0. The result says what was
+cut off. The start is always part of the result.
 
-The search is lazy. From each element that was reached it holds one link at a time in a heap, the
-cheapest that it has not gone yet: lists of neighbours are sorted (see `adjacency`), so the next
-element is at the top.
+The search is lazy. For each reached element the heap holds one link, the cheapest that was not
+followed yet. Lists of neighbours are sorted (see `adjacency`), so the next element is at the top.
 """
 
 from __future__ import annotations
@@ -217,9 +215,9 @@ class _Found(NamedTuple):
 def search(
     neighbours: Neighbours, start: int, *, units_max: int, nodes_max: int, reader: Reader
 ) -> _Found:
-    """The nearest elements, up to so many, each as it was arrived at.
+    """Find up to `nodes_max` nearest elements, each with the link over which it was reached.
 
-    The frontier holds what is within reach and has not been reached; none of it has.
+    The frontier holds elements that are within the cost and were not reached.
     """
     arrivals: list[_Arrival] = []
     heap: list[_Arrival] = []

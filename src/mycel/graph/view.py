@@ -165,14 +165,14 @@ class GraphView:
     ) -> traversal.Traversal:
         """The elements near an element, nearest first. A link costs its weight, a path their sum.
 
-        The start comes first, at a cost of 0. Budgets are hard: at
-        most `max_nodes` elements, of about `max_tokens` tokens together; `cut_off` tells what did
-        not fit. Links of symmetric predicates are gone either way, whatever the direction.
+        The start comes first, at a cost of 0. Budgets are hard: at most `max_nodes` elements, of
+        about `max_tokens` tokens together; `cut_off` lists what did not fit. Links of symmetric
+        predicates are followed in both directions.
 
         Raises:
             NotFound: the start is not there.
             TypeMismatch: a type of relation is not defined.
-            ConstraintViolation, InvalidValueType: a bound that is none.
+            ConstraintViolation, InvalidValueType: a bound of the wrong kind.
             ExecutionTimeout: it took too long.
         """
         bounds = traversal.Bounds(max_cost, max_nodes, max_tokens, direction, relation_types)

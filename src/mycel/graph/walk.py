@@ -156,7 +156,7 @@ def find(
     """
     if not isinstance(follow, Follow):
         raise InvalidValueType(
-            f"What to follow is told by a Follow, not by {kind_of(follow)}.",
+            f"`follow` must be a Follow, not {kind_of(follow)}.",
             hint="Write mycel.Follow(types=[...], max_hops=2).",
         )
     check_whole("limit", limit)

@@ -89,7 +89,7 @@ _MEANINGS: Final = {
     429: ("TooMuch", "The request, or its result, is beyond a limit"),
     500: ("Failed", "The server or its storage failed"),
     503: ("Busy", "The server is busy, stopping, or its graph is gone"),
-    504: ("TookTooLong", "No answer in time; what was begun is carried out all the same"),
+    504: ("TookTooLong", "No answer in time; a command that has begun is still completed"),
 }
 
 _RESPONSES: Final = {
@@ -338,7 +338,7 @@ _EXAMPLES: Final = {
 
 
 def _door(name: str) -> dict[str, Any]:
-    """Another protocol has a description of its own; here stands only that it is there."""
+    """The path of another protocol, which describes itself: only a pointer to it."""
     told: dict[str, Any] = {
         "summary": f"{name.upper()}: speak its own protocol here",
         "responses": {"default": {"description": f"As {name.upper()} has it"}},

@@ -131,7 +131,7 @@ def names_of(host: str, allowed: Iterable[str] = ()) -> frozenset[str]:
         ConstraintViolation: one that is allowed is no host.
     """
     names = set(_LOOPBACK)
-    # An address of IPv6 stands in brackets, and without the zone that only this machine knows.
+    # An address of IPv6 is in brackets, and without the zone that only this machine knows.
     for given in (f"[{host.partition('%')[0]}]" if ":" in host else host, *allowed):
         name = host_name(given)
         if name is None:

@@ -98,7 +98,7 @@ def bind(addresses: Sequence[Address]) -> list[socket.socket]:
 
 
 def _bind(family: int, address: tuple[Any, ...]) -> socket.socket:
-    # The protocol by name: asyncio sends small answers at once only where it stands there.
+    # The protocol is given explicitly: only then does asyncio send small answers at once.
     made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         if os.name == "posix":

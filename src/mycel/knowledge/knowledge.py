@@ -567,7 +567,7 @@ class Knowledge:
         mode: Mode = HYBRID,
         warnings: list[str] | None = None,
     ) -> Recalled:
-        """What is known about a question: the nodes that fit it, then what is near them.
+        """Return the nodes that fit a question, then the nodes near them.
 
         Nodes that fit come first, best first; then their surroundings by cost, in both directions.
         No node comes twice, and all of them together take at most `max_tokens`.

@@ -1,4 +1,4 @@
-"""What a search finds, in terms of nodes: hits with snippets, and hits with what is near them."""
+"""Results of a search as nodes: hits with snippets, and hits with the nodes near them."""
 
 from __future__ import annotations
 

@@ -2,8 +2,9 @@
 
 A relation to a missing resource creates the resource. A relation to a missing concept creates a
 placeholder under its URI, a concept of the type `Missing`, with a warning: it is a broken link.
-Adding the concept changes the type of the placeholder, so the relations stay (`engine.healing` does
-it for other ways of writing). A placeholder is removed with its last relation.
+Adding the concept changes the type of the placeholder, so the relations stay
+(`engine.missing_concepts` does it for other ways of writing). A placeholder is removed with its
+last relation.
 """
 
 from __future__ import annotations

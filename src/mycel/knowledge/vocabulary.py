@@ -175,7 +175,7 @@ def check_names(given: object, what: str, owner: str, reserved: Mapping[str, str
 
 
 def confidence_warnings(metadata: Mapping[str, Any] | None, owner: str) -> tuple[str, ...]:
-    """A warning about a confidence that is no number from 0 to 1; it is stored all the same."""
+    """A warning about a confidence that is no number from 0 to 1; it is stored anyway."""
     given = (metadata or {}).get("confidence")
     is_number = isinstance(given, int | float) and not isinstance(given, bool)
     if given is None or (is_number and 0 <= given <= 1):

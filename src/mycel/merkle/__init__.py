@@ -3,7 +3,7 @@
 Modules, in the order in which a write passes through them:
 
 - `log`     the append-only log over the journal: inclusion and consistency (RFC 9162)
-- `pages`   what lies in one page of the sparse tree, and its hash
+- `pages`   the content of one page of the sparse tree, and its hash
 - `sparse`  the compact sparse tree over the state: membership and absence
 - `proofs`  a snapshot of all roots, and proofs that end in its overall root
 """

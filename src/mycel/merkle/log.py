@@ -125,7 +125,7 @@ class Frontier:
         return completed
 
     def root(self) -> bytes:
-        """The root of the log as it stands."""
+        """The current root of the log."""
         return _join_peaks(self._peaks)
 
     def to_bytes(self) -> bytes:

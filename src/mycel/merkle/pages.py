@@ -47,7 +47,7 @@ _LONELY_ZEROS = 3 * HASH_BYTES
 
 
 class Branch:
-    """A page that stands for more leaves than a bucket lists: the hashes of what lies below it.
+    """A page for more leaves than a bucket can list: the hashes of the subtrees below it.
 
     They are kept as they are hashed: in five positions, each the two bytes of a branching point and
     the hashes of its four ways. The first four lie two bits below the page and lead to its
@@ -113,7 +113,7 @@ Page = Branch | bytes
 
 
 def bit_of(page: int) -> int:
-    """The bit at which a page stands, from its number."""
+    """The bit at which a page begins, from its number."""
     return page.bit_length() - 1
 
 

@@ -5,7 +5,7 @@ the number of journal entries. Whoever has written down an overall root (or a jo
 check three kinds of proof against it:
 
 - `StateProof`        this record is part of the state, or no record with this key is
-- `EntryProof`        this entry stands in the journal at this place
+- `EntryProof`        the journal has this entry at this position
 - `ConsistencyProof`  the journal of then is the beginning of the journal of now
 
 All of them turn into plain dictionaries for JSON, and into CBOR for the shortest form.
@@ -221,7 +221,7 @@ class StateProof:
 
 @dataclass(frozen=True, slots=True)
 class EntryProof:
-    """That an entry stands in the journal at a place."""
+    """Proves that the journal has an entry at a position."""
 
     seq: int
     entry: bytes

@@ -7,7 +7,7 @@ is `log`), and not for storage: pages are read and written through `TreeNodes`.
 The one idea: the tree has four ways at every second of the 256 bits of the key, but only *branching
 points* exist, and few leaves are one hash. A subtree with up to eight leaves is a **group**: one
 hash over all of them, so a subtree with one leaf is that leaf. A subtree whose leaves all go one
-way is what lies there. A branching point hashes the bit at which its ways part, and all four.
+way has the hash of that way. A branching point hashes its bit and the hashes of its four ways.
 
     group = BLAKE2s(00 || key || record hash || key || record hash || ...)   in key order
     inner = BLAKE2s(01 || bit || way 00 || way 01 || way 10 || way 11)
@@ -16,16 +16,16 @@ way is what lies there. A branching point hashes the bit at which its ways part,
 BLAKE2s with 32 bytes (RFC 7693) is as strong as SHA-256, and in the small pieces that a tree hashes
 it takes half the time where the processor has no instructions for SHA-256.
 
-Hashes are kept in **pages**, so that an update touches few of them. A page stands every four bits.
+Hashes are kept in **pages**, so that an update touches few of them. A page begins every four bits.
 While its subtree has up to 32 leaves it is a *bucket*, which lists them; its hash joins groups at
 the bits where the leaves part. Beyond that it is a *branch*, which holds the hashes of the 4 + 16
-positions below it, whatever their number of leaves. So pages and root depend on the set of leaves
+positions below it, for any number of leaves. So pages and root depend on the set of leaves
 alone, never on the order in which they came or on leaves that are gone.
 
 A page's number is its path: a one bit, then four bits a level. The root page is 1, its children 16
-to 31. No branch lies deeper than bit 52, so numbers fit 64 bits; a bucket there has no bound. To
-fill one, 33 keys have to be found that agree in 52 bits (36, for links of one subject), and then it
-takes more time, nothing else.
+to 31. No branch is deeper than bit 52, so numbers fit 64 bits; a bucket there has no bound. To
+exceed 32 leaves there, an attacker needs 33 keys that agree in 52 bits (36 for links of one
+subject), and only makes that page slower.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Schemas and the graph: which schema is in force, what a change of it means, and applying it.
+"""Schemas on a graph: the schema in force, changes of it, and applying them.
 
 Modules, in the order in which data passes through them:
 

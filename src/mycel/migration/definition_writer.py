@@ -141,7 +141,7 @@ class DefinitionWriter:
         )
 
     def follow(self, renamed: Mapping[str, str]) -> None:
-        """Let flexible predicates that name a renamed type among their ends name it anew."""
+        """Replace the old name of a renamed type in the ends of flexible predicates."""
         if not renamed:
             return
         number = self._tx.reader.type_number(PROPOSITION_TYPE)

@@ -1,7 +1,7 @@
 """One apply at a time, across threads and processes.
 
-The lock lies beside the database. It is not waited for: a second apply was planned against a schema
-that is about to change, so it is refused and can be planned again.
+The lock is a file beside the database. A second apply does not wait for it: it was planned against
+a schema that is about to change, so it is refused and can be planned again.
 """
 
 from __future__ import annotations

@@ -148,7 +148,7 @@ class _Run:
         self._names: Final[dict[int, str]] = {}
         """Rows that get another name."""
         self._finals: Final[dict[str, int]] = {}
-        """Who has which name in the end, if names change at all."""
+        """The row of each final name; empty if no names change."""
 
     def take(self, chunk: list[Instance]) -> None:
         past = self._past(chunk)

@@ -101,7 +101,7 @@ def _refuse_sharing(*_: Any) -> NoReturn:
 
 
 _SHARING_TAGS = dict.fromkeys((25, 28, 29, 256), _refuse_sharing)
-"""Tags by which a few bytes can stand for a value that is endless, or too large for memory."""
+"""Tags by which a few bytes can encode a value that is endless, or too large for memory."""
 
 
 def encode_object(value: Mapping[str, Any]) -> bytes:
@@ -113,7 +113,7 @@ def flat_object(value: Mapping[str, Any]) -> bytes | None:
     """An object in canonical form, if it is small and holds nothing but plain JSON scalars.
 
     None if not, or if it is no JSON at all: what this returns needs no further check. Most objects
-    are flat, and a bulk load brings millions. Text keys stand in the order of their encoding, which
+    are flat, and a bulk load brings millions. Text keys are in the order of their encoding, which
     is shorter first; objects with the same keys share it.
     """
     shape = tuple(value)
@@ -168,8 +168,8 @@ def _shape(keys: tuple[Any, ...]) -> tuple[tuple[str, bytes], ...] | None:
 def decode(content: bytes) -> Any:
     """The value of the CBOR item at the start.
 
-    It need not be canonical, and bytes after it go unnoticed: whoever minds compares the bytes with
-    those of the value, as all readers of records and proofs do.
+    It need not be canonical, and bytes after it are ignored. Readers of records and proofs encode
+    the value again and compare the bytes.
 
     Raises:
         InvalidValueType: the bytes are no CBOR.

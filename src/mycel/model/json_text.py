@@ -3,13 +3,13 @@
 Every door reads foreign JSON with `read_json`: rows of files, bodies and messages over HTTP and
 MCP, arguments of the command line. What JSON leaves open is decided here, once:
 
-- A key that stands twice in one object is refused. Most readers keep the last value in silence.
+- A duplicate key in an object is refused. Most readers silently keep the last value.
 - NaN and Infinity are no JSON.
 - Whole numbers are exact, however long. Who takes them says which are too large.
 
 orjson reads several times as fast as Python's own reader, but keeps the last of two equal keys and
 rounds integers beyond 64 bits. So the text is read by orjson and then compared with what was read:
-outside of strings a colon stands behind each key and nowhere else, so a text has more colons than
+outside of strings a colon follows each key and nothing else, so a text has more colons than
 the same value written again if, and only if, a key was lost. Texts for which that does not hold,
 and those with very long numbers, are read a second time, by Python.
 """
@@ -40,7 +40,7 @@ def read_json(text: bytes | str) -> Any:
 
     Raises:
         ValueError: it is no JSON, or no UTF-8. It is a `json.JSONDecodeError`, which says where.
-        InvalidSyntax: a key stands twice in one object.
+        InvalidSyntax: an object has a duplicate key.
     """
     value = orjson.loads(text)
     data = text.encode() if isinstance(text, str) else text
@@ -91,7 +91,7 @@ def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         for name, _ in pairs:
             if name in seen:
                 raise InvalidSyntax(
-                    f"The key {shorten(name)!r} stands twice in one object.",
+                    f"The key {shorten(name)!r} is repeated in one object.",
                     hint="Send it once, with the value that counts.",
                     data={"key": shorten(name)},
                 )

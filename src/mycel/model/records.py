@@ -183,7 +183,7 @@ def record_of_link(
 def with_ends(record: bytes, type_number: int, src: bytes, dst: bytes) -> bytes:
     """The record of an edge whose ends have other natural keys, everything else being the same.
 
-    The two stand at fixed places behind the type, so nothing has to be decoded.
+    The two are at fixed positions after the type, so nothing has to be decoded.
     """
     at = 2 + len(cbor.uint(type_number))
     ends = b"\x02\x50" + src[:RECORD_ID_BYTES] + b"\x03\x50" + dst[:RECORD_ID_BYTES]
@@ -193,7 +193,7 @@ def with_ends(record: bytes, type_number: int, src: bytes, dst: bytes) -> bytes:
 class Recorder:
     """Keys and records of what one transaction creates: what they share is made once.
 
-    `content` are attributes and metadata as they stand in a record, nothing where there are none.
+    `content` is the bytes of attributes and metadata in a record; empty if there are none.
     """
 
     def __init__(self, created_us: int, created_by: str) -> None:
@@ -268,7 +268,7 @@ def _add_common(
 
 
 def record_type(record: bytes) -> str | int:
-    """The name of a concept's type, or the number of an edge's predicate; both stand first."""
+    """The first field: the name of a concept's type, or the number of an edge's predicate."""
     major, length = record[2] >> 5, record[2] & 31
     width = 1 << (length - 24) if length >= 24 else 0
     begin = 3 + width

@@ -30,7 +30,7 @@ def from_datetime(moment: datetime) -> int:
     """Microseconds since the epoch; a `datetime` without a zone is taken as UTC.
 
     Raises:
-        OverflowError: in UTC it lies before the year 1 or after the year 9999.
+        OverflowError: in UTC it is before the year 1 or after the year 9999.
     """
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)

@@ -113,7 +113,7 @@ def check_object(value: dict[Any, Any], what: str) -> None:
             return
         below: list[Any] = []
         for container in level:
-            # An item takes two bytes at least. One array that stands in many places can mean
+            # An item takes two bytes at least. One array in many places can mean
             # more items than memory could hold, so they are counted before they are visited.
             items += len(container)
             if 2 * items > JSON_BYTES_MAX:

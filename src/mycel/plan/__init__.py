@@ -1,4 +1,4 @@
-"""From what a command says to a plan that a backend can run.
+"""From a parsed command to a plan that a backend can run.
 
 - `catalog`   what the planner asks of the graph: numbers of names, and how many there are
 - `bind`      names to numbers, variables to their scopes; the first stage that knows the catalog

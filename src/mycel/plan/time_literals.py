@@ -64,7 +64,7 @@ class _Spelling:
         return known
 
     def _of_attempt(self, attempt: ir.Attempt, bound: frozenset[ir.Variable]) -> Known:
-        """The times of what an OPTIONAL binds; of what was bound before, it says nothing."""
+        """The times of variables that an OPTIONAL binds; earlier bindings are left out."""
         told = [(branch.binds, self._of_block(branch)) for branch in attempt.branches]
         return {
             name: _common(known.get(name, _NONE) for binds, known in told if name in binds)

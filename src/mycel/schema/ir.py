@@ -5,7 +5,7 @@ constraints are sorted, both ways to write a constraint become one, and `@rename
 the planner reads, is left out. `ir_hash` is its fingerprint.
 
 Types and properties have numbers besides their names. A number starts as a hash of the name and is
-kept when the name changes, which is how a rename is told from a removal and an addition.
+kept when the name changes, which distinguishes a rename from a removal and an addition.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def hash_of(ir: dict[str, Any]) -> str:
 
 
 def without_ids(value: Any) -> Any:
-    """An IR without the numbers of types and properties: what it says, whatever came before."""
+    """An IR without the numbers of types and properties: equal for schemas of the same meaning."""
     if isinstance(value, dict):
         return {key: without_ids(each) for key, each in value.items() if key not in _IDS}
     return [without_ids(each) for each in value] if isinstance(value, list) else value

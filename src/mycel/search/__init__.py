@@ -1,10 +1,10 @@
-"""Finding by words: what of an element is searched, and how well it fits a question.
+"""Search by words: the text of an element, and its fit to a question.
 
 Modules:
 
-- `names`      what an element is called: keys, segments, parts of identifiers
+- `names`      names of an element: keys, segments, parts of identifiers
 - `analysis`   the text of an element, and the terms of a question, for the full-text index
 - `snippets`   the part of a text that has the words of a question
-- `ranking`    the stages of a search, and what each is worth
-- `embedding`  what turns text into vectors, and the modes of a search
+- `ranking`    the stages of a search, and their scores
+- `embedding`  the interface of embedders, and the modes of a search
 """

@@ -4,8 +4,8 @@ SQLite's tokenizer folds case and accents and takes English words to their stems
 of Chinese, Japanese or Korean as one word. So each such character is set apart here, in documents
 and in queries alike, and a query for several of them in a row becomes a phrase: any substring is
 found, and nothing else is, except that white space and punctuation between two characters do not
-count. Words that say nothing ("the", "Of") are left out on both sides; in capitals they may say
-something ("IT", "OR") and stay. Text is composed first (NFC): how it was typed does not matter.
+count. Stop words ("the", "Of") are left out on both sides; in capitals they may have a meaning
+("IT", "OR") and stay. Text is normalised first (NFC).
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ STOP_WORDS = frozenset(
 )
 
 TEXT_CHARACTERS_MAX = 200_000
-"""How much of one element is indexed."""
+"""Characters of one element that are indexed."""
 
 QUESTION_CHARACTERS_MAX = 4096
-"""How much of a question is looked at: FTS5 takes time with the square of the number of terms."""
+"""Characters of a question that are used: FTS5 takes time quadratic in the number of terms."""
 
 _IDEOGRAPHS = (
     "\u1100-\u11ff\u2e80-\u2fdf\u3005-\u3007\u3040-\u312f\u3130-\u318f\u31a0-\u31bf\u31f0-\u31ff"

@@ -25,12 +25,12 @@ class Embedder(Protocol):
 
     @property
     def name(self) -> str:
-        """Which model it is. Vectors of different models are never compared."""
+        """The name of the model. Vectors of different models are never compared."""
         ...
 
     @property
     def dimensions(self) -> int:
-        """How long its vectors are."""
+        """The length of its vectors."""
         ...
 
     def embed(self, texts: Sequence[str]) -> Iterable[Sequence[float]]:

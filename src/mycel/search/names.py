@@ -43,7 +43,7 @@ _NOT_PLAIN: Final = re.compile(r"[/.:#\\]|[a-z0-9A-Z][A-Z]")
 _QUALIFIED: Final = re.compile(r"[^\s/.:#\\]+(?:(?:[/.#\\]|::?)[^\s/.:#\\]+)+")
 _BETWEEN: Final = re.compile(r"[/.:#\\]+")
 _INDEX_FILES: Final = frozenset(("__init__", "index", "mod"))
-"""Files that stand for their folder."""
+"""Files that represent their folder."""
 
 _TEST_FOLDERS: Final = frozenset({"test", "tests", "__tests__"})
 _TEST_NAME: Final = re.compile(
@@ -75,14 +75,14 @@ class Called(NamedTuple):
     """The names of an element."""
 
     names: tuple[str, ...]
-    """The full names: what stands in the graph, and what people call it."""
+    """The full names: the stored name, and the attribute `name`."""
     aliases: tuple[str, ...]
     titles: tuple[str, ...]
     """The names that are no path, the last segment or file, and the aliases."""
     segments: tuple[str, ...]
     """Of its path, without suffixes of files; the last one is its own."""
     pieces: tuple[str, ...]
-    """The same with suffixes, and with files that stand for their folder."""
+    """The same with suffixes, and with files that represent their folder."""
     standing: Standing
 
     def keys(self) -> set[str]:

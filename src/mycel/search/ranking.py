@@ -1,4 +1,4 @@
-"""The fit of an element to a question: named stages, and one table of what each is worth.
+"""The fit of an element to a question: named stages, and one table of their scores.
 
     name       a full name of the element is the question
     alias      one of its aliases is
@@ -57,7 +57,7 @@ ASIDE_FACTOR: Final = 0.94
 """The factor for the score of a test or a generated file."""
 
 TERMS_MAX: Final = 16
-"""Of a longer question, so many of its longest words are looked for: those say most."""
+"""Of a longer question, this many of its longest words are used; they are the most specific."""
 
 _ABOUT_TESTS: Final = frozenset(("test", "tests", "testing", "tested"))
 
@@ -125,7 +125,7 @@ def folded(name: str) -> str:
 
 
 def _may_be_named(question: Question, names: Called) -> bool:
-    """True if all parts of a question stand somewhere in the names: cheaper than every stage."""
+    """True if the names contain all parts of a question: cheaper than every stage."""
     squeezed = squeeze(" ".join((*names.names, *names.pieces, *names.aliases)))
     return all(each in squeezed for each in question.parts)
 

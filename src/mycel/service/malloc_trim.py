@@ -1,4 +1,4 @@
-"""Memory that large calls leave behind goes back to the system.
+"""Returns memory that large calls have freed to the operating system.
 
 What a call frees, the C library keeps for the next one: after one walk over a million links a
 server would hold what only that walk needed, for as long as it lives. So after every 0.1 s of work
@@ -14,13 +14,13 @@ from time import monotonic
 from typing import Final, TypeVar
 
 TIDY_AFTER_S: Final = 0.1
-"""How long calls may have worked, together, before what they left is given back."""
+"""Seconds of work, over all calls, after which unused memory is returned to the system."""
 
 Result = TypeVar("Result")
 
 
 class Leftovers:
-    """How much was worked since memory was given back last. Safe for threads.
+    """The time worked since memory was last returned to the system. Safe for threads.
 
     Two threads may both find that it is time, which does no harm.
     """

@@ -1,14 +1,14 @@
 """From a logical plan to one SQL statement.
 
-- `sqlite`      what only SQLite spells so: documents, functions of ours, hints to its planner
-- `state_tables`     where rows come from: the live tables, or the state at a moment of the past
-- `scope`       what each variable is at a place in the statement; bind parameters
+- `sqlite`      the dialect of SQLite: documents, our functions, hints to its planner
+- `state_tables`  the tables of a state, live or past
+- `scope`       the expression of each variable in the statement; bind parameters
 - `fields`      a part of an element as an expression: a value to compare, or a cell of the result
-- `conditions`  what must hold
+- `conditions`  conditions as SQL
 - `walks`       walks of many hops
-- `negation`     what a known element is not linked to
-- `select_builder`     a SELECT in the making
+- `negation`    NOT of one link from a given element
+- `select_builder`  a SELECT under construction
 - `patterns`    blocks: joins in the planned order, attempts, walks
-- `aggregates`      aggregates and what rows are grouped by
-- `compiler`    the whole: solutions, groups, order, limit, and how the cells are to be read
+- `aggregates`  aggregates and groups
+- `compiler`    the whole statement: solutions, groups, order, limit, cells
 """

@@ -18,8 +18,8 @@ from mycel.syntax.nodes import node
 AccessKind = Literal[
     "text", "number", "large", "json", "element", "true", "false", "null", "document"
 ]
-"""What a value is if it is not null. `json`: only the stored document can tell; `large`: a number
-from 2^63 on, as its JSON text."""
+"""The kind of a value that is not null. `json`: known only from the stored document; `large`: a
+number from 2^63 on, as its JSON text."""
 
 CLASS: Final = (
     "CASE {type} WHEN 'integer' THEN 'n' WHEN 'real' THEN 'n' WHEN 'text' THEN 's'"
@@ -85,7 +85,7 @@ class Output:
 
 @node
 class Fields:
-    """Reads parts of elements from the rows at hand, or looks them up by number."""
+    """Reads parts of elements from joined rows, or looks them up by number."""
 
     sources: Sources
     bindings: Bindings
@@ -152,7 +152,7 @@ class Fields:
             f" WHERE y.id = {number}) ELSE 'C:' || {number} END"
         )
 
-    # The three ways to reach a column: the row is at hand, or its concept half, or by number.
+    # Three ways to reach a column: the joined row, its concept half, or a look-up by number.
 
     def _of_concept(self, cell: Cell, template: str) -> str:
         if cell.kind == "link":

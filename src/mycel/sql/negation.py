@@ -1,4 +1,4 @@
-"""NOT of one link from an element that is known beforehand: asked row by row, or of a set.
+"""NOT of one link from a given element: tested row by row, or against a set.
 
 `(?a, "knows", ?b) (?b, "knows", ?c) NOT { (?a, "knows", ?c) }` with a given `?a` asks about many
 `?c` whether one and the same element is linked to them. Of an element with few links that is best
@@ -17,7 +17,7 @@ from mycel.ir import query as ir
 from mycel.sql.scope import Cell, Scope
 
 FEW: Final = 16
-"""Up to so many links an element is asked about each."""
+"""Elements with up to this many links are tested link by link."""
 
 
 class Fan(NamedTuple):

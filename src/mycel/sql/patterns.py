@@ -314,7 +314,7 @@ class Patterns:
     def _walk(self, select: Select, atom: ir.WalkAtom) -> None:
         scope = select.scope
         is_free = atom.subject not in scope and atom.object not in scope
-        # The objects of a predicate's links are in an index; the last link is told from a subject.
+        # An index lists the objects of a predicate's links; the last link is found from a subject.
         forward = atom.subject in scope if not is_free else atom.link is not None
         walk = walks.Walk(self.sources, atom, self._number(atom.predicate), forward)
         start, end = (atom.subject, atom.object) if forward else (atom.object, atom.subject)
@@ -328,7 +328,7 @@ class Patterns:
         kind = _kind(atom.concepts.object if forward else atom.concepts.subject)
         known = scope.get(end)
         if atom.link is not None:
-            if not forward:  # The last link is told by walks that begin at the subject.
+            if not forward:  # Walks that begin at the subject give the last link.
                 self._walk(select, replace(atom, link=None))
             self._walk_with_link(select, atom)
             return
@@ -438,7 +438,7 @@ class Patterns:
             select.scope[name] = replace(inner.scope[name], is_present=False)
 
     def _among_entries(self, row: str, probe: ir.Probe | None) -> list[str]:
-        """As `_probe`, for a row that is joined on the left, where two tables cannot stand."""
+        """Like `_probe`, for a row of a LEFT JOIN, which takes one table only."""
         if probe is None:
             return []
         tests = " AND ".join(self._probe_tests("q", probe))
@@ -507,7 +507,7 @@ class Patterns:
         kind = "document" if operand.kind == "json" else operand.kind
         if kind in ("text", "number", "large", "true", "false", "null", "document"):
             return Access(kind, "NULL" if kind == "null" else placeholder, is_constant=True)
-        raise InternalError("A list stands where one value is compared.")
+        raise InternalError("A list is compared where a single value is expected.")
 
     def at_hand(self, select: Select, cell: Cell, path: tuple[str, ...]) -> Cell:
         """The cell with a row to read columns from, joined if there is none.

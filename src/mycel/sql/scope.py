@@ -17,7 +17,7 @@ CellKind = Literal["concept", "link", "element", "predicate"]
 class Cell:
     """The binding of a variable: an expression for its number.
 
-    `row` is the alias of the table row, if the statement has it at hand; then its columns need no
+    `row` is the alias of the table row, if the statement joins it; then its columns need no
     look-up.
     """
 
@@ -50,7 +50,7 @@ class Bindings:
         return f"?{self._places[key]}"
 
     def used_in(self, text: str) -> tuple[str, tuple[ir.Value, ...]]:
-        """The text with the placeholders that it holds numbered anew, and their values.
+        """The text with its placeholders renumbered, and their values.
 
         What cannot be true is not tested, so a value may have been added and never used. Commands
         that share a statement share the text itself too, which then stays in the caches.

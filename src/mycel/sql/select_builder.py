@@ -1,4 +1,4 @@
-"""A SELECT in the making."""
+"""A SELECT under construction."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ def opened(array: str, row: str) -> str:
 
 
 def item(row: str, place: int | None = None) -> str:
-    """An item of an opened array; of one that is an array in turn, what stands at a place."""
+    """An item of an opened array; for nested arrays, the value at a position of the item."""
     return f"{row}.value" if place is None else f"({row}.value ->> {place})"
 
 

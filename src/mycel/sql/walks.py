@@ -19,8 +19,8 @@ from mycel.syntax.nodes import node
 
 LEVELS_MAX: Final = 5
 COPIES_MAX: Final = 32
-"""How often the first level may be copied. Beyond, SQLite takes longer to prepare the statement
-than a recursion takes to run; at 1024 copies, sooner where walks stand in OPTIONALs, it refuses."""
+"""Copies of the first level, at most. With more, SQLite takes longer to prepare the statement than
+a recursive query takes to run; from 1024 copies, fewer inside OPTIONALs, it refuses them."""
 
 
 @node
@@ -91,7 +91,7 @@ class Walk:
         return [(*way, *half) for way in ways for half in self.sources.link_halves("q")]
 
     def _levels(self, name: str, start: str, last: int, *, is_concept: bool) -> str:
-        """Every level that others stand on is kept; the first and the last need not be."""
+        """Levels that later ones read are materialised; the first and the last need not be."""
         counts = f"{start} IS NOT NULL" if is_concept else _even(start)
         levels = {0: f"SELECT {start} AS n WHERE {counts}"}
         tables = []

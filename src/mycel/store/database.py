@@ -152,7 +152,7 @@ class Store:
     # Reading.
 
     def take(self, state: State = LIVE) -> Reader:
-        """A reader of one's own, until it is given back.
+        """A reader for one caller, until it is given back.
 
         Raises:
             ConstraintViolation: the state was scrubbed.
@@ -215,7 +215,8 @@ class Store:
     def is_expectant(self) -> bool:
         """True if the core capsules of a new graph are still to be written.
 
-        It stays so if whoever made the file did not come to write it; a bare graph never is.
+        It stays so if the process that made the file ended before that. It is False for a bare
+        graph.
         """
         with self.reading() as reader:
             rows = reader.every("SELECT message FROM tx ORDER BY seq LIMIT 2")
@@ -250,7 +251,7 @@ class Store:
         return self._writer.together(work)
 
     def scrub(self) -> bool:
-        """Write the file anew, so that no page keeps bytes of what was deleted, and cut the log.
+        """Rewrite the file, so that no page keeps bytes of what was deleted, and cut the log.
 
         Moving rows between pages leaves copies in unused space; nothing short of this removes them.
         False if others kept the file busy (or the disk full) for so long that traces may remain.

@@ -140,9 +140,9 @@ def _check_path(location: Location, *, create: bool) -> None:
 
 
 def _make_room(location: Location) -> None:
-    """Make an empty file that nothing of an earlier one lies beside.
+    """Make an empty file without leftovers of an earlier one beside it.
 
-    Never once there is a file: what lies beside it then is in use.
+    Never once there is a file: the files beside it are then in use.
     """
     path = Path(location.path)
     with _making(location), suppress(OSError):  # SQLite meets it too, and says it in its own words.
@@ -178,7 +178,7 @@ def _set_aside(path: Path) -> None:
     """
     for suffix in ("-wal", "-journal"):
         orphan = Path(f"{path}{suffix}")
-        with suppress(FileNotFoundError):  # None is there; or whoever had it open has ended.
+        with suppress(FileNotFoundError):  # None, or its process has ended.
             orphan.rename(f"{orphan}.orphaned-{time.time_ns()}")
     Path(f"{path}-shm").unlink(missing_ok=True)
 

@@ -10,7 +10,7 @@ Modules, in the order in which data passes through them:
 - `jsonl`            lines of JSON, or dictionaries of Python, to rows
 - `delimited`        CSV and TSV to rows
 - `columnar`         Arrow and Parquet to rows
-- `sources`          whatever a caller hands over, as one of these
+- `sources`          the argument of a caller, as one of these
 - `ulid`             ids for nodes that have no key
 - `row_vectors`      vectors that are made from texts of rows
 - `row_spool`        rows that wait: edges without ends, rows with vectors made ahead

@@ -90,7 +90,7 @@ def _untyped(value: object) -> Any:
 
 
 def _values(name: str, column: Any) -> list[Any]:
-    """A column as Python objects; moments as such, whatever their unit."""
+    """A column as Python objects; timestamps of any unit become datetimes."""
     plain = _plain_type(column.type)
     try:
         if plain != column.type:

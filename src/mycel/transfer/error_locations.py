@@ -148,7 +148,7 @@ class ErrorLocator:
 
 
 def _identity(row: Row) -> tuple[Any, ...]:
-    # Targets are made anew for a second reading, so their names are compared.
+    # A second reading makes new targets, so their names are compared.
     if isinstance(row, NodeRow):
         return row.target.type, row.name
     return row.target.predicate, row.subject, row.object

@@ -1,6 +1,6 @@
-"""Vectors before the lock: what an embedder makes of the rows is made before their transaction.
+"""Makes the vectors of rows before their transaction begins.
 
-An embedder may take its time, and while a transaction is open nobody else can write. So where one
+An embedder may be slow, and while a transaction is open no other process can write. So where one
 is given, and the schema wants vectors, the sources are read first, the vectors filled in, and the
 rows kept in a file until the transaction takes them from there. Nothing is written to the graph
 before; and no snapshot of it is held open meanwhile.

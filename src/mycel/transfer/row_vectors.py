@@ -128,10 +128,10 @@ class Vectors:
 
 
 def _checked(embedder: Embedder, given: Any, count: int) -> list[list[float]]:
-    """What an embedder has made of so many texts.
+    """Return the result of an embedder for `count` texts as lists of numbers.
 
     Raises:
-        InvalidValueType: they are not as many vectors, of as many numbers as it said.
+        InvalidValueType: the number of vectors, or their length, is wrong.
     """
     try:
         vectors = [[float(number) for number in vector] for vector in given]

@@ -1,12 +1,12 @@
 """Rows to the graph, a chunk at a time, in one of three modes.
 
     append      every row is new; one that exists is an error
-    merge       a row that exists gets what it says, and keeps the rest
-    overwrite   a row that exists becomes what it says; of each type that is loaded, whatever is
-                not among the rows is removed
+    merge       the element of a row gets its properties, and keeps its others
+    overwrite   the element of a row gets exactly its properties; elements of the loaded types
+                without a row are removed
 
 New rows go through the bulk puts of the transaction, which cost a fraction of single ones. Their
-numbers tell afterwards that they were new, so that none is looked up before. When a chunk fails
+numbers show afterwards that they were new, so no row is looked up before. When a chunk fails
 without naming the row, its rows are put again one by one, in the transaction that is lost anyway.
 """
 

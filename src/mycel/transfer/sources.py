@@ -1,4 +1,4 @@
-"""Makes sources of whatever a caller hands over."""
+"""Makes sources from the argument of a caller: paths, files, rows, tables, frames."""
 
 from __future__ import annotations
 

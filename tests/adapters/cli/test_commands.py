@@ -264,7 +264,7 @@ def test_the_past_is_counted_and_forgotten(run: Run, graph: Path) -> None:
     assert (done["until"], done["concepts"], done["scrubbed"]) == (int(seq), 1, True)
     assert b"qvwzkoldvalu" not in graph.read_bytes()
     assert run("verify", "--replay").status == 0
-    assert run("scrub").stdout == "The file was written anew.\n"
+    assert run("scrub").stdout == "The file was rewritten.\n"
     assert "was scrubbed" in run("concept", "get", "Drug", "Aspirin", "--as-of", "5").stderr
 
 

@@ -78,7 +78,7 @@ def test_a_weight_is_a_number_from_0_to_1(session: Session, weight: object) -> N
             "remember_knowledge",
             {"concepts": '[{"uri": "x", "uri": "y"}]'},
             "KIP_1001",
-            "'uri' stands twice",
+            "'uri' is repeated",
         ),
         ("get_nodes", {"uri": "x"}, "KIP_1001", "Did you mean 'uris'"),
         ("get_nodes", {"uris": ["canary"], "detail": "all"}, "KIP_2002", "concise"),

@@ -111,9 +111,9 @@ def test_a_purged_link_leaves_its_row_and_the_file_is_sound(
 @pytest.mark.parametrize(
     ("damage", "said"),
     [
-        ("DELETE FROM link_end", "is missing, although a link stands there"),
-        ("UPDATE link_end SET side = 0", "is missing, although a link stands there"),
-        ("INSERT INTO link_end VALUES (1, 0)", "although no link ever stood there"),
+        ("DELETE FROM link_end", "is missing, although a link is at this end"),
+        ("UPDATE link_end SET side = 0", "is missing, although a link is at this end"),
+        ("INSERT INTO link_end VALUES (1, 0)", "although no link was ever at this end"),
     ],
 )
 def test_verify_finds_a_row_too_few_or_too_many(

@@ -115,7 +115,7 @@ def test_scrubbing_needs_a_moment_that_was_and_a_reason(db: mycel.Nexus) -> None
     with pytest.raises(ConstraintViolation, match="must not be empty"):
         db.scrub(before.entries)
     assert db.snapshot() == before
-    assert db.scrub().scrubbed, "without a moment, the file is written anew"
+    assert db.scrub().scrubbed, "without a moment, the file is rewritten"
     assert db.snapshot() == before
 
 

@@ -170,7 +170,7 @@ def _concept(graph: GraphView | Transaction, text: str) -> Concept:
     default=HYBRID,
     help="keyword: names and words; semantic: meaning; hybrid: both, and links",
 )
-@click.option("--limit", type=click.IntRange(1, 1000), default=10, help="At most so many")
+@click.option("--limit", type=click.IntRange(1, 1000), default=10, help="Maximum number of hits")
 @pass_session
 def search(
     session: Session, words: tuple[str, ...], kinds: tuple[str, ...], mode: str, limit: int

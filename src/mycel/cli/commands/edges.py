@@ -126,7 +126,7 @@ def get(session: Session, words: tuple[str, ...], as_of: int | str | None) -> No
 @click.argument("end", metavar=ELEMENT, help="Where the edges start")
 @click.option("--type", "types", multiple=True, metavar="P", help="Only this predicate; repeatable")
 @click.option("--tombstoned", is_flag=True, help="Removed edges too")
-@click.option("--limit", type=click.IntRange(min=1), default=_LIMIT, help="At most so many")
+@click.option("--limit", type=click.IntRange(min=1), default=_LIMIT, help="Maximum number of rows")
 @_as_of
 @pass_session
 def edges_out(session: Session, /, **options: Any) -> None:
@@ -138,7 +138,7 @@ def edges_out(session: Session, /, **options: Any) -> None:
 @click.argument("end", metavar=ELEMENT, help="Where the edges end")
 @click.option("--type", "types", multiple=True, metavar="P", help="Only this predicate; repeatable")
 @click.option("--tombstoned", is_flag=True, help="Removed edges too")
-@click.option("--limit", type=click.IntRange(min=1), default=_LIMIT, help="At most so many")
+@click.option("--limit", type=click.IntRange(min=1), default=_LIMIT, help="Maximum number of rows")
 @_as_of
 @pass_session
 def edges_in(session: Session, /, **options: Any) -> None:
@@ -185,8 +185,8 @@ def _list(
 @click.command(cls=Command)
 @click.argument("start", metavar=ELEMENT, help="Where to start")
 @click.option("--follow", multiple=True, metavar="P", help="Only along this predicate; repeatable")
-@click.option("--hops", type=int, default=1, help="At most so many hops away, up to 6")
-@click.option("--min-hops", type=int, default=1, help="At least so many hops away")
+@click.option("--hops", type=int, default=1, help="Maximum number of hops, up to 6")
+@click.option("--min-hops", type=int, default=1, help="Minimum number of hops")
 @click.option(
     "--direction",
     type=click.Choice(["out", "in", "both"]),
@@ -200,7 +200,7 @@ def _list(
     metavar="T",
     help="Show only concepts of this type; repeatable",
 )
-@click.option("--limit", type=int, default=_LIMIT, help="At most so many")
+@click.option("--limit", type=int, default=_LIMIT, help="Maximum number of rows")
 @click.option(
     "--form",
     type=click.Choice(["short", "medium", "full"]),

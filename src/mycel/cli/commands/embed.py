@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @click.group(cls=Group)
 def embed() -> None:
-    """Show and choose the model that makes vectors for search, and make them anew."""
+    """Show and choose the model that makes vectors for search, and rebuild them."""
 
 
 @embed.command("status", cls=Command)
@@ -48,7 +48,7 @@ def use(session: Session, embedder: str) -> None:
 @embed.command("rebuild", cls=Command)
 @pass_session
 def rebuild(session: Session) -> None:
-    """Make all vectors of the embedder in use anew."""
+    """Rebuild all vectors of the embedder in use."""
     with session.open() as db, _progress(session.out) as report:
         _show(session.out, db.embeddings.rebuild(report=report))
 

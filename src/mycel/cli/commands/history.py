@@ -20,7 +20,7 @@ _BUSY = "Others kept the file busy: traces may remain in unused space. Run `myce
 
 
 @click.command(cls=Command)
-@click.option("--limit", type=click.IntRange(min=1), default=20, help="At most so many")
+@click.option("--limit", type=click.IntRange(min=1), default=20, help="Maximum number of rows")
 @click.option("--before", type=int, metavar="SEQ", help="Only transactions before this entry")
 @click.option("--path", metavar="URI", help="Those that changed something under this URI")
 @click.option("--type", "type_name", metavar="NAME", help="A type or predicate that changed")
@@ -192,12 +192,12 @@ def scrub(
 
     The state at the moment and all later ones stay; earlier ones cannot be asked for any more. Only
     hashes stay of what goes, so that the journal can still be verified. Without --before, only the
-    file is written anew, to remove traces that a purge had to leave.
+    file is rewritten, to remove traces that a purge had to leave.
     """
     with session.open() as db:
         if before is None:
             done = db.scrub(dry_run=dry_run)
-            session.out.say("The file was written anew." if done.scrubbed else "", done._asdict())
+            session.out.say("The file was rewritten." if done.scrubbed else "", done._asdict())
             return _traces(session, done.scrubbed or dry_run)
         counted = db.scrub(before, dry_run=True)
         said = _forgotten(counted)

@@ -58,7 +58,7 @@ def kip(
 ) -> None:
     """Run a command of KIP, or start a session.
 
-    The command stands on the command line, in a file, or comes through a pipe; without any of them,
+    The command is given on the command line, in a file, or through a pipe; without any of them,
     on a terminal, a session begins. Several commands, with semicolons between them, run one after
     the other until one fails. Several UPSERT statements one after another are one command, a
     capsule: it is applied as a whole or not at all, and may have 64 MiB where other commands have

@@ -107,7 +107,7 @@ def open_or_create(session: Session, **how: Any) -> Graph:
     except NotADatabase:
         place = session.place()
         if place.is_default:
-            # What an agent remembers is nobody else's business.
+            # The memory of an agent is private.
             place.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         if candidates := session.candidates(namesakes=True):
             session.out.note(f"A new graph is made for this folder. {candidates}")

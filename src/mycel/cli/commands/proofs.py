@@ -1,7 +1,7 @@
 """`mycel prove` and `mycel verify`: proofs as files, their check offline, the check of everything.
 
 A proof is one JSON object. Whoever checks it brings the root that they trust: one that was written
-down when `mycel snapshot` showed it, not the one that stands in the proof.
+down when `mycel snapshot` showed it, not the one in the proof.
 """
 
 from __future__ import annotations
@@ -41,7 +41,10 @@ _ABOUT = "TYPE:NAME, or TYPE:NAME PREDICATE TYPE:NAME"
 @click.argument("words", metavar=f"[{ELEMENT}|SRC PREDICATE DST]", nargs=-1, help="What to prove")
 @click.option("--entry", type=int, metavar="SEQ", help="That this entry is in the journal")
 @click.option(
-    "--since", type=int, metavar="ENTRIES", help="That the journal grew from its first so many"
+    "--since",
+    type=int,
+    metavar="ENTRIES",
+    help="That the journal grew from its first ENTRIES",
 )
 @click.option("--out", metavar="FILE", type=click.Path(path_type=Path), help="Write it there")
 @pass_session
@@ -227,7 +230,7 @@ def _is_about(proof: Proof, about: tuple[str, ...]) -> bool:
     ends = [type_and_name(word) for word in about[::2]]
     keys = [concept_key(*end) for end in ends if end is not None]
     if len(keys) != len(ends):
-        raise click.UsageError("An id says nothing without its database: write TYPE:NAME.")
+        raise click.UsageError("An id has no meaning without its database: write TYPE:NAME.")
     if not isinstance(proof, StateProof):
         return False
     if len(about) == 1:
@@ -259,7 +262,7 @@ def says(proof: Proof, named: str = "") -> str:
     if isinstance(proof, ConsistencyProof):
         return f"the journal of {entries} entries begins with the {proof.old_entries} of then."
     if isinstance(proof, EntryProof):
-        return f"entry {proof.seq} stands in the journal of {entries} entries."
+        return f"entry {proof.seq} is part of the journal of {entries} entries."
     what = {"concepts": "concept", "edges": "edge"}[proof.namespace]
     if proof.record is None:
         key = (
@@ -282,7 +285,7 @@ def _record_says(what: str, record: bytes, named: str) -> str:
             said = f"the {fields.type} {fields.name!r}, version {fields.version},"
         else:
             fields = decode_edge(record)
-            # A record has no names in it: whoever knows them has checked that this is its key.
+            # A record has no names of its ends: the caller has compared the key with the names.
             which = f"{named} of" if named else f"of type {fields.type} and"
             said = f"the edge {which} weight {fields.weight}"
     except InvalidValueType:

@@ -71,7 +71,7 @@ def check(session: Session, files: tuple[str, ...]) -> None:
 @click.argument(
     "files", metavar="FILE...", nargs=-1, required=True, help="Schemas (- is standard input)"
 )
-@click.option("--write", is_flag=True, help="Write the files anew instead of printing them")
+@click.option("--write", is_flag=True, help="Rewrite the files instead of printing them")
 @click.option(
     "--check", "only_check", is_flag=True, help="Only say which would change; exit 1 if any"
 )
@@ -246,7 +246,7 @@ def infer(session: Session, types: tuple[str, ...]) -> None:
     """Write a schema for types that grew without one.
 
     It holds the schema in force, and declares what all instances of other types have in common, so
-    it can be applied as it is. What cannot be declared stands in comments.
+    it can be applied as it is. What cannot be declared is in comments.
     """
     with session.open(reading=True) as db, session.out.waiting("Looking at the data"):
         text = db.schema.infer(types or None)

@@ -176,7 +176,7 @@ def export(
 
 
 class _StandardOutput:
-    """Standard output as a file that takes bytes, which notices when nobody reads any more."""
+    """Standard output as a file that takes bytes, which notices when the reader is gone."""
 
     def __init__(self, out: Output) -> None:
         self._out = out

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from mycel.graph.traversal import Reached
 
 MISSING = "Missing"
-"""The type of a concept that links lead to and that nobody has written yet."""
+"""The type of placeholders: concepts that links name and that do not exist yet."""
 
 
 @click.command(cls=Command)
 @click.argument("start", metavar=ELEMENT, help="Where to start")
 @click.option("--max-cost", type=float, default=1.0, metavar="COST", help="No farther than this")
-@click.option("--max-nodes", type=int, default=100, metavar="N", help="At most so many")
-@click.option("--max-tokens", type=int, metavar="N", help="At most so many tokens together")
+@click.option("--max-nodes", type=int, default=100, metavar="N", help="Maximum number of elements")
+@click.option("--max-tokens", type=int, metavar="N", help="Maximum number of tokens")
 @click.option(
     "--direction",
     type=click.Choice(["out", "in", "both"]),
@@ -48,7 +48,7 @@ def traverse(
 ) -> None:
     """Show what is near an element, nearest first: an edge costs its weight.
 
-    On a terminal it is drawn as a tree: each element stands under the one it was reached from. What
+    On a terminal it is drawn as a tree: each element is below the one it was reached from. What
     is only referred to, and not there yet, is red.
     """
     with session.open(reading=True) as db:

@@ -1,6 +1,6 @@
 """Options of every command, and the database that they choose.
 
-Every command and group has `--db`, `--workspace`, `--actor` and `--json`, so they may stand
+Every command and group has `--db`, `--workspace`, `--actor` and `--json`, so they may come
 anywhere; the last one counts. Environment variables apply where the command line has no option.
 """
 
@@ -284,7 +284,7 @@ class Command(click.RichCommand):
 
 
 class Group(click.RichGroup):
-    """A group of such commands; the options may stand before their names as well."""
+    """A group of such commands; the options may come before their names as well."""
 
     command_class = Command
     context_class = Context

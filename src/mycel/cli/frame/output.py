@@ -122,7 +122,7 @@ class Output:
         """Write to standard output.
 
         Raises:
-            PipeClosed: nobody reads it any more.
+            PipeClosed: the reader is gone.
         """
         try:
             sys.stdout.write(text)

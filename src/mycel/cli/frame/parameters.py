@@ -195,7 +195,7 @@ def confirmed(session: Session, question: str) -> bool:
     """Ask for consent to a step that cannot be undone; True if it is given.
 
     Raises:
-        click.UsageError: there is nobody to ask.
+        click.UsageError: standard input is not a terminal.
     """
     if session.as_json or not sys.stdin.isatty():
         raise click.UsageError("This cannot be undone: say --yes if you mean it.")

@@ -41,7 +41,7 @@ class Known(NamedTuple):
 
 
 class Offer(NamedTuple):
-    """A text that could stand instead of the last `replaces` characters."""
+    """A text that could replace the last `replaces` characters."""
 
     text: str
     replaces: int
@@ -75,7 +75,7 @@ def without_semicolon(text: str) -> str:
 
 
 def split_at_semicolons(text: str) -> list[str]:
-    r"""The commands of a text, with white space for what stands before each; at least one.
+    r"""The commands of a text, with white space for the text before each; at least one.
 
     >>> split_at_semicolons('DESCRIBE PRIMER;\nSEARCH CONCEPT ";";')
     ['DESCRIBE PRIMER', '                \nSEARCH CONCEPT ";"']
@@ -260,7 +260,7 @@ def _names(before: Sequence[str], known: Known) -> Sequence[str]:
 
 
 def _innermost(tokens: Sequence[str]) -> tuple[int | None, int]:
-    """The place of the innermost bracket that is open, and how many commas stand in it."""
+    """The place of the innermost bracket that is open, and the number of commas in it."""
     depth = commas = 0
     for at in range(len(tokens) - 1, -1, -1):
         token = tokens[at]

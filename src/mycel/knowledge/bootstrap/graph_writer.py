@@ -2,8 +2,8 @@
 
 The stored state is read inside the transaction that changes it. A small difference is one
 transaction. A large one is several, so that others can write in between; until the last of them the
-stamp of the root tells that relations are incomplete, and the next run relates everything anew. A
-file and its symbols are written together; `relate` alone writes their relations.
+stamp of the root says that relations are incomplete, and the next run computes all of them again.
+A file and its symbols are written together; `relate` alone writes their relations.
 """
 
 from __future__ import annotations

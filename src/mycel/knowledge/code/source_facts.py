@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 FORMAT: Final = 4
-"""The version of the facts; stored facts of another version are made anew."""
+"""The version of the facts; stored facts of another version are extracted again."""
 
 RESULT: Final = "()"
 """The end of the first part of a callee that is the result of a call."""

@@ -9,7 +9,7 @@
 A proposition cannot relate a concept to itself; the attribute `selfRelations` has such relations.
 
 A relation to an entity that does not exist leads to a placeholder, a `MissingEntity` of that name.
-When the entity is created, `engine.healing` gives it the placeholder's relations.
+When the entity is created, `engine.missing_concepts` gives it the placeholder's relations.
 """
 
 from __future__ import annotations

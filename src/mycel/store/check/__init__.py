@@ -4,6 +4,6 @@
 - `proofs`          proofs about the live state and the journal
 - `property_audit`  the index of properties against the rows it is derived from
 - `replay`          rebuilding the state from the journal alone
-- `verify`          checking everything against everything
+- `verify`          the parts of the file against each other
 - `installation`    checks of SQLite itself, and of a file before it is opened
 """

@@ -28,7 +28,7 @@ def prove(reader: Reader, target: Target) -> StateProof:
 
 
 def prove_entry(reader: Reader, seq: int) -> EntryProof:
-    """Prove that an entry, or a transaction, stands in the journal at its place.
+    """Prove that the journal has an entry, or a transaction, at its position.
 
     Raises:
         NotFound: the journal has no such entry.

@@ -104,7 +104,7 @@ def _missing(
 def _extra(
     connection: apsw.Connection, slots: Mapping[int, Slot], found: Mapping[int, int]
 ) -> Iterator[tuple[str, str]]:
-    """Each entry stands for a live row."""
+    """Each entry belongs to a live row."""
     counts = every(connection, "SELECT slot, count(*) FROM property GROUP BY slot")
     for number, count in counts:
         if number not in slots:

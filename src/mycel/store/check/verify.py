@@ -1,4 +1,4 @@
-"""Checking everything against everything.
+"""Checks the parts of the file against each other.
 
 Each check compares two things that must agree and were written separately: pages with SQLite's own
 structure, the journal with the log over it, every version of every element with its journal entry,
@@ -232,7 +232,7 @@ class _Verification:
         yield from self._purged_entries()
 
     def _head_row(self, seq: int, state: tuple[Any, ...]) -> Findings:
-        """The head's row of a transaction says where everything stood after it."""
+        """The head row of a transaction has the positions and roots after it."""
         found = self._heads.pop(seq, None)
         if found is None:
             if seq >= self._folded_seq:
@@ -360,7 +360,7 @@ class _Verification:
     def links(self) -> Findings:
         """Both ends of every live link are live, and no link joins an element to itself.
 
-        And it is known at which ends links stand.
+        And `link_end` names every end that is a link.
         """
         rows = self._connection.execute(
             "SELECT id FROM proposition p WHERE subject = object"

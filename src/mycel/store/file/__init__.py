@@ -1,6 +1,7 @@
 """The SQLite file: tables, connections, and functions that SQLite lacks.
 
 - `layout`       tables, indexes, views, and the number of the format
+- `format`       the check of a file's header
 - `functions`    functions that every connection has: JSON equality, regular expressions, walks
 - `connections`  opening a connection; SQLite's errors become ours
 - `locks`        a lock of the operating system on a file of its own

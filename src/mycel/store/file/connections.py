@@ -55,8 +55,8 @@ class Location:
     vfs: str | None = None
     memory: MemoryUse = "ample"
     stamp: tuple[int, int, int] | None = None
-    """What the file looked like when it was found where we may not write, not even a lock. It is
-    then read without locks, which is right only as long as nobody else changes it."""
+    """Size and times of a file in a folder without write permission, not even for a lock. It is
+    read without locks, which is correct only while no other process changes it."""
 
     @property
     def cache_kib(self) -> int:

@@ -1,4 +1,4 @@
-"""The check of a file's header: is it a database of Mycel, in the format that this version reads?
+"""Checks the header of a file: a database of Mycel, in the format that this version reads.
 
 There is one format so far. A later version that changes the tables raises `layout.FORMAT`, and
 `opening.open_or_create` upgrades an older file right after `check_format`, in one transaction.

@@ -54,8 +54,8 @@ def problems(connection: apsw.Connection) -> Iterator[tuple[str, str]]:
     known = read(connection)
     found: set[LinkEnd] = set(every(connection, FOUND))
     for predicate, side in sorted(found - known):
-        yield f"link_end {predicate} {side}", "is missing, although a link stands there"
+        yield f"link_end {predicate} {side}", "is missing, although a link is at this end"
     purged = "SELECT 1 FROM journal WHERE kind = ? AND element & 1"
     if first(connection, purged, (int(Kind.PURGE),)) is None:
         for predicate, side in sorted(known - found):
-            yield f"link_end {predicate} {side}", "is there, although no link ever stood there"
+            yield f"link_end {predicate} {side}", "exists, although no link was ever at this end"

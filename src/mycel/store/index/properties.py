@@ -73,7 +73,7 @@ class Properties:
         self._memory: Final = memory
         self._held = 0
         self._new: Final[dict[int, list[tuple[Value, int]]]] = {}
-        """Entries of elements that a bulk put has made: nobody had them before."""
+        """Entries of elements that a bulk put has created, so none of them exists yet."""
         self._changed: Final[dict[tuple[int, Value, int], bool]] = {}
         """Entries that have come (True) or gone since, the last word on each."""
         self._touched: Final[dict[Slot, set[Value] | None]] = {}

@@ -33,7 +33,7 @@ class Slot(NamedTuple):
 def encode(values: tuple[Any, ...]) -> Value | None:
     """The index value of a slot's columns; None if one is absent.
 
-    One value stands for itself, so that it can be compared and sorted: text, numbers, true and
+    A single value is stored so that it can be compared and sorted: text, numbers, true and
     false as 1 and 0; an integer that SQLite does not know as 20 digits, which sort after all
     numbers. Several are an array of JSON, in which numbers that are equal look the same.
     """
@@ -45,7 +45,7 @@ def encode(values: tuple[Any, ...]) -> Value | None:
 
 
 def encoded(value: Any) -> Value:
-    """A single value as it stands in the index."""
+    """The form of a single value in the index."""
     match value:
         case str() | float():
             return value

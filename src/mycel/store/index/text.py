@@ -1,4 +1,4 @@
-"""The full-text index, kept in step without being touched by every small write.
+"""The full-text index. Small writes are added to it later, several at a time.
 
 FTS5 spends about 200 µs on a commit, however little it indexes. So a transaction only notes *which*
 elements have new text (in its row of `head`), and many are folded into the index at once: when

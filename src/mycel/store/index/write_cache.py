@@ -1,8 +1,7 @@
 """Values that a writer keeps from one transaction to the next.
 
-It holds as long as nobody else writes to the file and nothing is rolled back; the writer sees to
-both, and forgets everything when in doubt. A load that links its own concepts takes a seventh
-longer without it.
+It is valid as long as no other process writes to the file and nothing is rolled back; otherwise the
+writer clears it. A load that links its own concepts takes a seventh longer without it.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ class Memory:
         self.slots: KnownSlots | None = None
         """The slots of the index of properties; None if they have to be read."""
         self.link_ends: set[tuple[int, int]] | None = None
-        """At which ends of which predicates links stand; None if it has to be read."""
+        """Predicates and sides that have links as ends; None if not read yet."""
 
     def remember(self, number: int, key: bytes) -> None:
         """The natural key of an element that is live."""

@@ -1,4 +1,4 @@
-"""The journal: entries, the Merkle log over them, and the head where everything stands.
+"""The journal: entries, the Merkle log over them, and the head, which has all current positions.
 
 An entry is what changed: kind, element, and the records before and after. Its leaf in the log
 commits to the *hashes* of the records, so that purging can remove the records and leave the log as

@@ -1,4 +1,4 @@
-"""Links about links: what one is about comes before it, however deep they nest."""
+"""Orders links about links: each comes after its ends, at any depth."""
 
 from __future__ import annotations
 

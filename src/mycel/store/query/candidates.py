@@ -245,7 +245,7 @@ class Candidates:
         return sorted(found.values(), key=lambda each: (-each.bm25, each.number))
 
     def _ranked(self, expression: str, limit: int, size: int, terms: int = 1) -> dict[int, Match]:
-        """The best matches by number, of which there are at most `size`, with so many terms each.
+        """The best matches by number, at most `size`, each with its number of matching terms.
 
         If they are too many, only the newest are ranked.
         """

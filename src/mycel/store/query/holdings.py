@@ -63,7 +63,7 @@ def attribute_below(reader: Reader, path: str, key: str) -> list[tuple[str, obje
 
 
 def attribute_of(reader: Reader, name: str, key: str) -> object:
-    """An attribute of the concept with a name, of whatever type; None if it has none."""
+    """An attribute of the concept with a name, of any type; None if it has none."""
     row = reader.first(
         "SELECT attributes ->> ?2 FROM concept WHERE name = ?1 ORDER BY id LIMIT 1",
         (name, f'$."{key}"'),
@@ -72,7 +72,7 @@ def attribute_of(reader: Reader, name: str, key: str) -> object:
 
 
 def named(reader: Reader, names: Collection[str]) -> list[Held]:
-    """The concepts that have one of these names, of whatever type, by number."""
+    """The concepts that have one of these names, of any type, by number."""
     rows = reader.every(
         f"SELECT {_HELD} FROM json_each(?) j CROSS JOIN concept c ON c.name = j.value"
         " ORDER BY c.id",

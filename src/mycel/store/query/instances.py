@@ -1,6 +1,6 @@
 """All instances of one type, or all links of one predicate, a chunk at a time.
 
-The numbers are read first, eight bytes each, so that whoever reads may change the rows meanwhile.
+The numbers are read first, eight bytes each, so that the caller may change the rows while reading.
 """
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ def has_weights(reader: Reader, kind: int, usual: float) -> bool:
 
 
 def _queries(query: str, table: Table, state: State) -> list[str]:
-    """A query for each table that holds rows of a state; at any moment a row stands in one of them.
+    """A query for each table that holds rows of a state; at any moment a row is in one of them.
 
     It is not one query over both: SQLite would copy both tables before it looks for one row.
     """

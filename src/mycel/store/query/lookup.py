@@ -29,7 +29,7 @@ def named_from(reader: Reader, beginning: str, type_number: int | None, limit: i
 
 
 def named(reader: Reader, names: Collection[str]) -> list[tuple[int, int, str]]:
-    """The concepts that have one of these names, of whatever type: number, type and name."""
+    """The concepts that have one of these names, of any type: number, type and name."""
     query = (
         "SELECT c.id, c.type, c.name FROM json_each(?) j CROSS JOIN concept c ON c.name = j.value"
     )
@@ -86,7 +86,7 @@ def named_below(
 ) -> list[tuple[int, int, str]]:
     """The concepts whose names continue a path after a slash, by name: number, type and name.
 
-    On request only so many of them, from after a name, and `without` some types.
+    Optionally only a number of them, from after a name, and `without` some types.
     """
     query = (
         "SELECT id, type, name FROM concept WHERE name > max(?1 || '/', ?2) AND name < ?1 || '0'"
@@ -159,7 +159,7 @@ def attributes_of_type(reader: Reader, type_number: int, limit: int) -> list[Jso
 
 
 def names_from(reader: Reader, beginning: str, type_number: int | None, limit: int) -> list[str]:
-    """Of so many names that begin so, those of a type, or all: the index knows names, not types."""
+    """Names with a prefix, of one type or of all; up to a bound, since the index has no types."""
     query = (
         "SELECT name FROM (SELECT name, type FROM concept WHERE name >= ?1 AND name < ?2 LIMIT ?3)"
         " WHERE ?4 IS NULL OR type = ?4"

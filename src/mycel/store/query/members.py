@@ -1,7 +1,6 @@
 """Concepts of one type, and the links between them.
 
-Rows, not elements: whoever shows thousands of concepts needs their names and attributes, and pays
-for nothing else.
+Rows, not elements: a caller that shows thousands of concepts needs only names and attributes.
 """
 
 from __future__ import annotations

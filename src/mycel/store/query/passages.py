@@ -16,7 +16,7 @@ _SOUGHT: Final = f"type NOT IN (1, 2) AND id NOT IN ({FURNITURE})"
 
 
 class Source(NamedTuple):
-    """A live concept as it stands in the graph."""
+    """A live concept of the graph."""
 
     element: int
     seq: int

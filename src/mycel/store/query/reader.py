@@ -84,11 +84,11 @@ class Reader:
         self.definitions = -1
         """The number of the last change of a definition that this reader has seen.
 
-        Links that come to stand at an end where none ever stood count as well (`link_ends`). Both
-        only grow, so that their sum tells any two states apart.
+        The first link at an end that was always a concept counts too (`link_ends`). Both numbers
+        only grow, so their sum differs between any two states.
         """
         self.newest = 0
-        """The position of the journal when it was."""
+        """The position of the journal when `definitions` was read."""
 
     def every(self, query: str, bindings: Row = ()) -> list[Row]:
         """All rows of a query."""

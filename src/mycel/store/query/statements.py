@@ -30,7 +30,7 @@ class SumOverflowError(InternalError):
 def cells(reader: Reader, statement: Statement, bindings: Row, limit: int | None) -> list[Any]:
     """All rows of a statement, or the cells of its only column.
 
-    They are fetched so many at a time that one batch is never too much.
+    The batch size depends on their width, so one batch never takes too much memory.
 
     Raises:
         ExecutionTimeout: it took longer than the reader's deadline.

@@ -23,7 +23,7 @@ VALUES: Final = 200
 
 
 class StoreStatistics:
-    """Implements `plan.Statistics` over one connection; made anew for every planning."""
+    """Implements `plan.Statistics` over one connection; made for each planning."""
 
     def __init__(self, reader: Reader, known: dict[tuple[str, int], Any]) -> None:
         self._connection: Final = reader.connection

@@ -1,4 +1,4 @@
-"""Surveys of the graph: how much there is of what, for those who have never seen it.
+"""Counts of types, predicates and attributes, for descriptions of the graph.
 
 Each takes a bounded time, however large the graph is. Small tables are counted. In large ones a
 count stops at a cap, and what lies beyond is estimated from rows taken at even distances; `exact`
@@ -17,7 +17,7 @@ from mycel.store.file.rows import Row
 from mycel.store.query.reader import Reader
 
 COUNTED_ROWS_MAX: Final = 20_000
-"""Up to so many rows are counted one by one (about 1 ms)."""
+"""Up to this many rows are counted one by one (about 1 ms)."""
 
 SAMPLE_ROWS: Final = 1_000
 """The size of a sample of a large table."""
@@ -268,8 +268,7 @@ def kinds_at(
 ) -> list[tuple[str, int]]:
     """The types of concepts and predicates of links at one end of a predicate's links.
 
-    With each stands how many links have it, the most frequent first; at most `most` links are
-    looked at.
+    Each comes with its number of links, the most frequent first; at most `most` links are read.
     """
     rows = reader.every(
         f"SELECT coalesce(t.name, r.name), count(*) FROM (SELECT {end} AS number FROM proposition"

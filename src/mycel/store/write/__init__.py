@@ -17,6 +17,6 @@
 - `change_summary`     the message of a transaction that was given none
 - `ledger`             journal, past versions and keys: shared by the primitives
 - `tags`               names of commits
-- `purge`              forgetting an element for good
-- `scrub`              forgetting the past for good
+- `purge`              removing the content of an element for good
+- `scrub`              removing the past before a moment for good
 """

@@ -14,7 +14,7 @@ from mycel.model.records import CONTENT_HEADS
 from mycel.model.values import EMPTY_OBJECT, check_metadata_keys, object_text, parse_object
 
 COMPUTED_METADATA: Final = ("_version", "_updated_at")
-"""Metadata that readers see and nobody stores."""
+"""Metadata keys that readers see and that are never stored."""
 
 NO_CONTENT: Final = (EMPTY_OBJECT, b"")
 """The content of an object without keys."""
@@ -73,7 +73,7 @@ def checked_metadata(metadata: Mapping[str, Any]) -> str:
 
 
 def content(given: Mapping[str, Any] | None, what: str) -> tuple[str, bytes]:
-    """An object that a caller sent: as it is stored, and as it stands in a record.
+    """An object that a caller sent: its stored form, and its form in a record.
 
     There it is left out if it is empty.
 

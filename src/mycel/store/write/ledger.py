@@ -104,7 +104,7 @@ class Ledger:
         """Makes keys and records of what is new."""
         self.changes: Final[dict[Namespace, Changes]] = {"concepts": Changes(), "edges": Changes()}
         self.retext: Final[set[int]] = set()
-        """Elements whose text has to be indexed anew."""
+        """Elements whose text has to be indexed again."""
         self.is_load = False
         """True if the page cache was enlarged for this transaction."""
         self._trees = trees
@@ -400,7 +400,7 @@ class Ledger:
     def write_over(self, element: Element, statement: str, values: tuple[Any, ...] = ()) -> None:
         """Change or delete the row of an element, provided it is still the one that was read.
 
-        The statement ends with `WHERE id = ? AND seq = ?`; `values` are for what stands before.
+        The statement ends with `WHERE id = ? AND seq = ?`; `values` are for those before.
 
         Raises:
             VersionConflict: it has changed, or gone.

@@ -1,4 +1,4 @@
-"""Giving an element another identity while it stays the element that it is.
+"""Gives an element another type, name or predicate. It keeps its number and history.
 
 A concept is identified by its type and name, a link by its predicate and ends. One that moves keeps
 its number, its history and the links on it. Its version goes up by one, and its natural key is
@@ -181,7 +181,7 @@ def _write(ledger: Ledger, before: Concept, after: Concept, type_number: int) ->
 
 
 def _set_aside(ledger: Ledger, dead: Concept, type_number: int) -> None:
-    """Give a tombstone the name under which it is in nobody's way."""
+    """Rename a tombstone to its own id, so that its name is free."""
     names = (dead.id if n == 0 else f"{dead.id} {n}" for n in count())
     name = next(name for name in names if ledger.row(_IS_TAKEN, (name, type_number)) is None)
     tombstone = Tombstone(

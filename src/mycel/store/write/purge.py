@@ -1,4 +1,4 @@
-"""Forgetting for good.
+"""Purges: removes the content of an element from the present and from history.
 
 Retiring leaves a tombstone; purging leaves nothing but hashes. The content of every version of the
 element goes from the live tables, the past, the journal and the text index, together with every

@@ -1,14 +1,12 @@
-"""Putting a link in another place while it stays the link that it is.
+"""Gives a link other ends or another predicate. It keeps its number.
 
-A link's place is where it leads and by which predicate, and its natural key says so. A link that is
-re-pointed, or gets another predicate, keeps its number and gets another key: the leaf under the old
-one goes, one under the new one comes. Three things follow.
+The natural key of a link is made of its ends and its predicate, so it changes: the leaf under the
+old key is removed, and one under the new key is added. Three things follow.
 
 - Links about it, and links about those, get other keys too: `rekey`.
-- In its new place a tombstone may be in force: of another link, once removed there. The two change
-  places. What stands where the link was says truly that a link was taken away from there, and no
-  two elements ever have one key.
-- A link cannot be pointed at a link about itself: such keys could not be computed.
+- The tombstone of a removed link may have the new key. The two exchange their keys, so that the
+  tombstone shows that a link was removed at the old place, and no two elements have one key.
+- A link cannot get an end that is a link about itself: such keys could not be computed.
 """
 
 from __future__ import annotations

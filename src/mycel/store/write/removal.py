@@ -71,7 +71,7 @@ def retire_concept(tx: Writing, concept: Concept, reason: str) -> None:
 
 
 def check_not_in_use(ledger: Ledger, concept: Concept) -> None:
-    """Refuse to remove a definition on which something still stands.
+    """Refuse to remove a definition that is still in use.
 
     Raises:
         ImmutableTarget: it defines one of the two meta-types.

@@ -1,4 +1,4 @@
-"""Scrubbing: forgetting for good what was removed or superseded before a moment.
+"""Scrubs: removes for good what was removed or superseded before a moment.
 
 It is made of purges. Elements that were removed by then are purged whole. Of all others, the
 versions that were superseded by then go, and an entry of kind `purge` says so: its record names the

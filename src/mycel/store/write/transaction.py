@@ -164,7 +164,7 @@ class Transaction(TransactionView):
         return self.put_concept(CONCEPT_TYPE, name, attributes)
 
     def define_predicate(self, name: str, attributes: Mapping[str, Any] | None = None) -> str:
-        """Define a predicate: a concept of type `$PropositionType`. It gets a number for good."""
+        """Define a predicate: a concept of type `$PropositionType`. It gets a permanent number."""
         return self.put_concept(PROPOSITION_TYPE, name, attributes)
 
     def define_meta_types(self) -> None:

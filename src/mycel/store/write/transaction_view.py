@@ -1,4 +1,4 @@
-"""The reading half of a transaction: the state with what it has written, and where it stands."""
+"""The reading half of a transaction: the state with its own writes, and its position."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ patient busy handler. There are two kinds of turns:
   for that, so it begins by committing what is pending.
 
 Short transactions of one thread can share a commit as well (`together`): then `run` returns before
-the commit, and whoever asked for it learns at the end how it went.
+the commit, and each caller gets the outcome of its own work at the end.
 
 When SQLite gives up the whole transaction (a full disk, an I/O error), everyone in the group gets
 the error. When the final COMMIT itself fails, the outcome is uncertain, and said to be so.
@@ -109,7 +109,7 @@ class Writer:
         self._changes_seen = -1
         """SQLite's count of what was committed, by others too, when this writer last looked."""
         self._is_alone = False
-        """True if nobody else can have written since: then the head is known for certain."""
+        """True if no other process can have written since: then the head in memory is current."""
         self._memory: Final = Memory()
         self._checkpointer = Checkpointer(location)
         self._tools = None if connection is None else self._tools_on(connection)
@@ -312,7 +312,7 @@ class Writer:
     # leaves it, would be resumed when somebody drops the traceback, in the middle of another turn.
 
     def _in_turn(self, work: Callable[[], Result]) -> Result:
-        """Run the work of whoever has the turn, between the steps that begin and end every turn."""
+        """Run the work of the thread that has the turn, between the steps that begin and end it."""
         try:
             self._begin_turn()
             return work()
@@ -320,7 +320,7 @@ class Writer:
             try:
                 self._end_turn()
             except BaseException:
-                self._end_turn()  # It was interrupted, and nobody else ends it.
+                self._end_turn()  # It was interrupted; no other code ends it.
                 raise
             finally:
                 self._owner = None
@@ -392,7 +392,7 @@ class Writer:
         self._give_up_group(connection, failed)
 
     def _undo_half_done(self) -> None:
-        """Undo what a member has begun, if whoever was to do so was interrupted."""
+        """Undo what a member has begun, if the thread that had to do so was interrupted."""
         if self._is_half_done and self._tools is not None:
             self._undo_member(self._tools.connection)
         self._is_half_done = False  # Without a connection nothing of it is left.
@@ -416,7 +416,7 @@ class Writer:
         return result
 
     def _settle_the_forgotten(self) -> None:
-        """A group whose transaction is gone: whoever ended it was interrupted before saying so."""
+        """End a group whose transaction is over, but whose thread was interrupted before that."""
         tools = self._tools
         if self._group and (tools is None or not tools.connection.in_transaction):
             self._settle(CommitUncertain("The commit was interrupted."))
@@ -431,7 +431,7 @@ class Writer:
         if self._tools is None or self._group:
             return
         connection = self._tools.connection
-        if connection.in_transaction:  # Interrupted where nobody could see to it.
+        if connection.in_transaction:  # Interrupted where no handler could run.
             self._roll_back(connection)
         if self._grown:
             self._grown = False

@@ -4,22 +4,22 @@ It is slow on purpose. Run the same commands on it and on an engine: what differ
 one of the two. `ReferenceNexus` answers everything but `DESCRIBE PRIMER`, `SEARCH`, `EXPLAIN` and
 `AS OF`, and takes any number of hops and rows as long as you have patience.
 
-Modules, from what a command stands on to the answer:
+Modules, in the order in which a command uses them:
 
 - `graph`        elements by number, and how they look from outside
 - `json_values`  when two values are the same, and which comes first
-- `parameters`   what placeholders stand for
+- `parameters`   the values of placeholders
 - `patterns`     the rows of one concept clause or link clause
-- `conditions`   what paths lead to, and whether a FILTER holds
-- `scopes`       what can be refused before anything runs
+- `conditions`   values of paths, and conditions of FILTER
+- `scopes`       checks before anything runs
 - `blocks`       the rows of a WHERE
 - `find`         FIND: groups, aggregates, order, columns
 - `pages`        LIMIT and CURSOR
 - `schema`       what definitions demand of their instances
-- `protection`   what nobody may change
+- `protection`   elements that must not change
 - `draft`        the few primitives through which everything is written
 - `upsert`       UPSERT
-- `targets`      which elements the other statements are about
+- `targets`      the elements that other statements change
 - `delete`       DELETE
 - `update`       UPDATE
 - `merge`        MERGE

@@ -47,7 +47,7 @@ class Pages:
             if rest is None or rest.purpose != purpose:
                 raise InvalidSyntax(
                     "The cursor does not belong to this query.",
-                    hint="Send next_cursor of the last page with the same query, or start anew.",
+                    hint="Send next_cursor of the last page with the same query, or start again.",
                 )
             rows = rest.rows
         if limit is None or len(rows) <= limit:

@@ -16,7 +16,7 @@ FOUNDATION = {
     (PROPOSITION_TYPE, "belongs_to_domain"),
     CORE_DOMAIN,
 }
-"""Definitions that all others stand on, and their domain."""
+"""Definitions that all others depend on, and their domain."""
 
 ACTORS = {("Person", "$self"), ("Person", SYSTEM_ACTOR)}
 

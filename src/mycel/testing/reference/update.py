@@ -146,8 +146,8 @@ def _check(change: ast.Change | ast.Path, target: ast.Variable, parameters: Para
 
 
 def _check_bounds(expression: ast.Arithmetic, parameters: Parameters) -> None:
-    """Refuse bounds between which nothing lies, whatever the elements are."""
+    """Refuse a lower bound above the upper one, also if there are no elements."""
     given = [each for each in expression.arguments[1:] if isinstance(each, ast.Number)]
     bounds = [parameters.number(each) for each in given]
     if expression.function == "CLAMP" and len(bounds) == 2 and bounds[0] > bounds[1]:
-        raise ConstraintViolation(f"Nothing lies between {bounds[0]} and {bounds[1]}.")
+        raise ConstraintViolation(f"No number is between {bounds[0]} and {bounds[1]}.")
