@@ -35,13 +35,43 @@ _NOWHERE: Final = -1
 _SIDES: Final[tuple[Literal["left"], Literal["right"]]] = ("left", "right")
 
 
-class Entry(NamedTuple):
-    """A passage on its way into memory."""
+Rows = Sequence[tuple[PassageRow, bytes]]
+"""Passages on their way into memory, with their vectors: one signed byte a dimension."""
 
-    row: PassageRow
-    vector: bytes
-    """One signed byte a dimension."""
-    mentions: Hashes
+
+class Mentions(NamedTuple):
+    """The phrases that passages mention, each once for a passage, and their number for each."""
+
+    hashes: Hashes
+    counts: Positions
+
+
+_NO_MENTIONS: Final = Mentions(np.zeros(0, np.uint32), np.zeros(0, np.int64))
+_MENTIONS_TOGETHER: Final = 1000
+"""So many texts are searched for phrases at once, which bounds the memory that it takes."""
+
+
+def mentions_in(rows: Rows, dictionary: PhraseSet) -> Mentions:
+    """Phrases of passages: their own, and those of a dictionary that their texts mention."""
+    found = [_NO_MENTIONS]
+    for at in range(0, len(rows), _MENTIONS_TOGETHER):
+        block = [row for row, _ in rows[at : at + _MENTIONS_TOGETHER]]
+        pairs = [
+            dictionary.mentioned([np.frombuffer(row.pieces, "<u2") for row in block]),
+            *(
+                (np.repeat(np.arange(len(block)), counts), hashes)
+                for hashes, counts in (
+                    _unpacked([row.names for row in block]),
+                    _unpacked([row.phrases for row in block]),
+                )
+            ),
+        ]
+        keys = np.unique(
+            np.concatenate([(owners << 32) | hashes.astype(np.int64) for owners, hashes in pairs])
+        )
+        counts = np.bincount(keys >> 32, minlength=len(block))
+        found.append(Mentions(keys.astype(np.uint32), counts))
+    return Mentions(*(np.concatenate(each) for each in zip(*found, strict=True)))
 
 
 class Interner:
@@ -87,12 +117,11 @@ class Segment:
         return len(self.numbers)
 
     @classmethod
-    def of(cls, entries: Sequence[Entry], shared: Shared) -> Self:
+    def of(cls, passages: Rows, mentions: Mentions, shared: Shared) -> Self:
         """A segment of these passages."""
-        rows = [each.row for each in entries]
-        names = [np.frombuffer(row.names, "<u4") for row in rows]
-        mentions = [each.mentions for each in entries]
-        vectors = np.frombuffer(b"".join(each.vector for each in entries), np.int8)
+        rows = [row for row, _ in passages]
+        names, name_counts = _unpacked([row.names for row in rows])
+        vectors = np.frombuffer(b"".join(vector for _, vector in passages), np.int8)
         return cls(
             {
                 "numbers": np.array([row.element for row in rows], np.int64),
@@ -107,10 +136,10 @@ class Segment:
                 "positions": np.array(
                     [np.inf if row.position is None else row.position for row in rows], np.float64
                 ),
-                "names": _joined(names, np.uint32),
-                "name_counts": np.array([len(each) for each in names], np.int64),
-                "mentions": _joined(mentions, np.uint32),
-                "mention_counts": np.array([len(each) for each in mentions], np.int64),
+                "names": names,
+                "name_counts": name_counts,
+                "mentions": mentions.hashes,
+                "mention_counts": mentions.counts,
             }
         )
 
@@ -195,10 +224,11 @@ class Corpus:
         self.titled: Final = (self.flags & TITLED).astype(bool)
 
     @classmethod
-    def of(cls, seq: int, entries: Sequence[Entry], dictionary: Hashes, shared: Shared) -> Self:
+    def of(cls, seq: int, rows: Rows, dictionary: PhraseSet, shared: Shared) -> Self:
         """A corpus of all passages."""
-        base, tail = Segment.of(entries, shared), Segment.of((), shared)
-        return cls(seq, base, tail, np.ones(len(base), bool), dictionary, shared)
+        base = Segment.of(rows, mentions_in(rows, dictionary), shared)
+        tail = Segment.of((), _NO_MENTIONS, shared)
+        return cls(seq, base, tail, np.ones(len(base), bool), dictionary.hashes, shared)
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -219,20 +249,18 @@ class Corpus:
         """The numbers of actors by their names."""
         return self._shared.actors.numbers
 
-    def changed(
-        self, seq: int, entries: Sequence[Entry], gone: Collection[int], dictionary: Hashes
-    ) -> Self:
+    def changed(self, seq: int, rows: Rows, gone: Collection[int], dictionary: PhraseSet) -> Self:
         """The corpus after some passages are new or changed, and others are gone."""
         alive = self.alive.copy()
-        alive[self.where([*(each.row.element for each in entries), *gone])] = False
-        fresh = Segment.of(entries, self._shared)
+        alive[self.where([*(row.element for row, _ in rows), *gone])] = False
+        fresh = Segment.of(rows, mentions_in(rows, dictionary), self._shared)
         split = len(self.base)
         tail = _merged((self.tail, alive[split:]), (fresh, np.ones(len(fresh), bool)))
         base, alive = self.base, np.append(alive[:split], np.ones(len(tail), bool))
         if len(tail) > max(TAIL_MAX, split // TAIL_SHARE):
             base = _merged((base, alive[:split]), (tail, alive[split:]))
-            tail, alive = Segment.of((), self._shared), np.ones(len(base), bool)
-        return type(self)(seq, base, tail, alive, dictionary, self._shared)
+            tail, alive = Segment.of((), _NO_MENTIONS, self._shared), np.ones(len(base), bool)
+        return type(self)(seq, base, tail, alive, dictionary.hashes, self._shared)
 
     def where(self, numbers: Iterable[int]) -> Positions:
         """Where all passages of elements are, those not in force too."""
@@ -316,7 +344,7 @@ def _cosines(segment: Segment, vector: Floats) -> Floats:
         np.einsum("ij,j->i", segment.vectors[at : at + block].astype(np.float32), vector)
         for at in range(0, len(segment), block)
     ]
-    cosines: Floats = _joined(found, np.float32) / segment.lengths
+    cosines: Floats = np.concatenate([np.zeros(0, np.float32), *found]) / segment.lengths
     return cosines
 
 
@@ -325,5 +353,7 @@ def _merged(*parts: tuple[Segment, NDArray[np.bool_]]) -> Segment:
     return Segment({key: np.concatenate([each[key] for each in kept]) for key in kept[0]})
 
 
-def _joined(arrays: Sequence[NDArray[Any]], kind: Any) -> NDArray[Any]:
-    return np.concatenate(arrays) if arrays else np.zeros(0, kind)
+def _unpacked(packed: Sequence[bytes]) -> tuple[Hashes, Positions]:
+    """The hashes of passages in a row, and their number for each."""
+    counts = np.array([len(each) // 4 for each in packed], np.int64)
+    return np.frombuffer(b"".join(packed), "<u4"), counts

@@ -38,9 +38,9 @@ from mycel.errors import (
     MycelError,
 )
 from mycel.model.values import parse_object
-from mycel.recall.corpus import ASKS, TIMED, TITLED, Corpus, Entry, Floats, Interner, Shared
+from mycel.recall.corpus import ASKS, TIMED, TITLED, Corpus, Floats, Interner, Rows, Shared
 from mycel.recall.passages import passage_of
-from mycel.recall.phrases import Hashes, PhraseSet, Vocabulary, capitalised
+from mycel.recall.phrases import PhraseSet, Vocabulary, capitalised
 from mycel.search.embedding import Embedder, NotReadyError
 from mycel.store.database import Store
 from mycel.store.index.passages import PassageRow
@@ -72,8 +72,6 @@ TIME_WORDS: Final = re.compile(
     r"|september|october|november|december|morning|recently|since|(?:19|20)\d\d)\b",
     re.IGNORECASE,
 )
-
-_NONE: Final = np.zeros(0, np.uint32)
 
 
 class Derived(NamedTuple):
@@ -308,23 +306,16 @@ class Recall:
         self._gone = (changed or set()) - self._unsaved.keys()
         return self._built(seq, [*kept, *((each.row, each.vector) for each in made)])
 
-    def _built(self, seq: int, rows: Sequence[tuple[PassageRow, bytes]]) -> Corpus:
+    def _built(self, seq: int, rows: Rows) -> Corpus:
         """A corpus of all passages, with their mentions."""
-        names = [np.frombuffer(row.names, "<u4") for row, _ in rows]
-        phrases = [np.frombuffer(row.phrases, "<u4") for row, _ in rows]
-        seen, counts = np.unique(np.concatenate([_NONE, *phrases]), return_counts=True)
-        dictionary = PhraseSet(self.vocabulary, np.concatenate((_NONE, *names, seen[counts > 1])))
-        entries: list[Entry] = []
-        together = 1000
-        for at in range(0, len(rows), together):
-            block = rows[at : at + together]
-            mentioned = dictionary.mentioned([_pieces(row) for row, _ in block])
-            entries += [
-                _entry(row, vector, mentions)
-                for (row, vector), mentions in zip(block, mentioned, strict=True)
-            ]
+        names, phrases = (
+            np.frombuffer(b"".join(each), "<u4")
+            for each in ([row.names for row, _ in rows], [row.phrases for row, _ in rows])
+        )
+        seen, counts = np.unique(phrases, return_counts=True)
+        dictionary = PhraseSet(self.vocabulary, np.concatenate((names, seen[counts > 1])))
         shared = Shared(self.vocabulary, self.embedder.dimensions, Interner(), Interner())
-        return Corpus.of(seq, entries, dictionary.hashes, shared)
+        return Corpus.of(seq, rows, dictionary, shared)
 
     def _follow(self, reader: Reader, corpus: Corpus, seq: int) -> Corpus:
         """The corpus after what was committed since."""
@@ -342,14 +333,7 @@ class Recall:
         dictionary = np.union1d(corpus.dictionary, np.fromiter(new, np.uint32))
         older = self._older(reader, corpus, new.values(), changed)
         rows = [(each.row, each.vector) for each in made] + older
-        mentioned = PhraseSet(self.vocabulary, dictionary).mentioned(
-            [_pieces(row) for row, _ in rows]
-        )
-        entries = [
-            _entry(row, vector, mentions)
-            for (row, vector), mentions in zip(rows, mentioned, strict=True)
-        ]
-        return corpus.changed(seq, entries, gone, dictionary)
+        return corpus.changed(seq, rows, gone, PhraseSet(self.vocabulary, dictionary))
 
     def _new_phrases(self, corpus: Corpus, made: Iterable[Derived]) -> dict[int, str]:
         """Phrases that become known: new names, and phrases of which one passage knew before."""
@@ -467,11 +451,6 @@ class Recall:
             if done:
                 self._saved = self._unsaved
                 self._since, self._unsaved, self._gone = seq, {}, set()
-
-
-def _entry(row: PassageRow, vector: bytes, mentions: Hashes) -> Entry:
-    own = (np.frombuffer(row.names, "<u4"), np.frombuffer(row.phrases, "<u4"))
-    return Entry(row, vector, np.unique(np.concatenate((mentions, *own))))
 
 
 def _pieces(row: PassageRow) -> NDArray[np.uint16]:

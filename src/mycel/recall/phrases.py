@@ -112,20 +112,19 @@ class PhraseSet:
         self._slots: Final = np.zeros(_SLOTS, bool)
         self._slots[self.hashes & np.uint32(_SLOTS - 1)] = True
 
-    def mentioned(self, texts: Sequence[NDArray[np.uint16]]) -> list[Hashes]:
-        """Of each text the phrases that it mentions, each once, in order."""
-        found: list[list[int]] = [[] for _ in texts]
-        if texts and len(self.hashes):
-            row, owners = self._vocabulary.joined(texts)
-            lengths, values = self._longest(row)
-            begins = np.flatnonzero(lengths)
-            columns = (begins, lengths[begins], values[begins], owners[begins])
-            free = 0
-            for at, length, value, owner in zip(*(each.tolist() for each in columns), strict=True):
-                if at >= free:
-                    found[owner].append(value)
-                    free = at + length
-        return [np.array(list(dict.fromkeys(each)), np.uint32) for each in found]
+    def mentioned(self, texts: Sequence[NDArray[np.uint16]]) -> tuple[NDArray[np.int64], Hashes]:
+        """The phrases that texts mention: the position of a text, and the phrase, in order."""
+        if not texts or not len(self.hashes):
+            return np.zeros(0, np.int64), np.zeros(0, np.uint32)
+        row, owners = self._vocabulary.joined(texts)
+        lengths, values = self._longest(row)
+        begins = np.flatnonzero(lengths)
+        kept, free = [], 0
+        for at, length in zip(begins.tolist(), lengths[begins].tolist(), strict=True):
+            if at >= free:
+                kept.append(at)
+                free = at + length
+        return owners[kept], values[kept]
 
     def _longest(self, row: NDArray[np.int64]) -> tuple[NDArray[np.int8], Hashes]:
         """The length of the longest phrase that begins at each piece, and its hash."""

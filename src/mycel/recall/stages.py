@@ -235,7 +235,7 @@ class _Asked:
         named, unique = (np.zeros(len(corpus), np.float32) for _ in range(2))
         if "named" not in self._without:
             pieces = np.array(self._model.token_ids(self._question), np.uint16)
-            hashes = corpus.names.mentioned([pieces])[0]
+            hashes = np.unique(corpus.names.mentioned([pieces])[1])
             which, places = corpus.called(hashes)
             bearers = np.bincount(which, minlength=len(hashes))
             weights = self._rarity(corpus.mention_counts(hashes))
