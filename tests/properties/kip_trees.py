@@ -259,6 +259,9 @@ _kinds = st.sampled_from(["CONCEPT", "PROPOSITION"])
 describes = st.one_of(
     st.builds(ast.DescribePrimer),
     st.builds(ast.DescribeDomains),
+    st.builds(
+        ast.DescribeChanges, versions | texts, st.none() | versions | texts, st.none() | texts
+    ),
     st.builds(ast.DescribeTypes, _kinds, st.none() | limits, st.none() | texts),
     st.builds(ast.DescribeType, _kinds, texts),
 )

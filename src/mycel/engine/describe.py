@@ -11,25 +11,32 @@ from collections.abc import Iterable
 from typing import Final, assert_never
 
 from mycel.engine.example_commands import quoted
+from mycel.engine.find import moment_value
 from mycel.engine.outcome import Outcome
 from mycel.engine.page_cursor import cursor_after, place_of
 from mycel.engine.primer import domain_summaries, primer
 from mycel.engine.values import Values
-from mycel.errors import NotFound, did_you_mean
+from mycel.errors import NotFound, ResourceExhausted, did_you_mean
 from mycel.kip import ast
 from mycel.model import ids
 from mycel.model.elements import Concept
 from mycel.model.names import shorten
+from mycel.model.state import LIVE
 from mycel.model.values import JsonObject, parse_object
 from mycel.schema.definitions import json_type
 from mycel.schema.formatter import format_declared
 from mycel.schema.stored_declaration import PG, declaration
 from mycel.store.file.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
 from mycel.store.query import summary
+from mycel.store.query.diff import diff
+from mycel.store.query.history import state_at
 from mycel.store.query.reader import Reader
 
 TYPES_PAGE: Final = 1_000
 """The most names of a page of DESCRIBE … TYPES."""
+
+CHANGES_MAX: Final = 10_000
+"""The most elements of DESCRIBE CHANGES."""
 
 COUNT_MAX: Final = 1_000_000
 """Instances and links are counted up to here (about 40 ms)."""
@@ -73,12 +80,30 @@ def describe(reader: Reader, node: ast.Describe, values: Values) -> Outcome:
             return domain_summaries(reader)
         case ast.DescribeTypes():
             return _types(reader, node, values)
+        case ast.DescribeChanges():
+            return _changes(reader, node, values)
         case ast.DescribeType(kind="CONCEPT"):
             return Outcome(_concept_type(reader, values.text(node.name, "name of the type")))
         case ast.DescribeType():
             return Outcome(_predicate(reader, values.text(node.name, "name of the predicate")))
         case _:
             assert_never(node)
+
+
+def _changes(reader: Reader, node: ast.DescribeChanges, values: Values) -> Outcome:
+    """The differences between two states, as `Diff` has them."""
+    since = state_at(reader, moment_value(node.since, values, "FROM"))
+    until = LIVE
+    if node.until is not None:
+        until = state_at(reader, moment_value(node.until, values, "TO"))
+    paths = () if node.under is None else (values.text(node.under, "path"),)
+    found = diff(reader, since, until, paths)
+    if len(found.elements) > CHANGES_MAX:
+        raise ResourceExhausted(
+            f"{len(found.elements)} elements differ; at most {CHANGES_MAX} are described.",
+            hint='Narrow it with UNDER "path", or to a shorter time.',
+        )
+    return Outcome(found.to_dict())
 
 
 def _types(reader: Reader, node: ast.DescribeTypes, values: Values) -> Outcome:

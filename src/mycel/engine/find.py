@@ -284,10 +284,19 @@ def moment_of(find: ast.Find | ast.Traverse, values: Values) -> int | str:
     """The moment that AS OF names."""
     if find.as_of is None:
         raise InternalError("A moment is asked for without AS OF.")
-    moment = whole(values.value(find.as_of))
+    return moment_value(find.as_of, values, "AS OF")
+
+
+def moment_value(given: ast.Literal | ast.Placeholder, values: Values, word: str) -> int | str:
+    """The moment that stands after a word.
+
+    Raises:
+        InvalidValueType: the parameter is neither a number nor a text.
+    """
+    moment = whole(values.value(given))
     if type(moment) is int or isinstance(moment, str):
         return moment
     raise InvalidValueType(
-        "AS OF needs a journal position or a time.",
-        hint='Write AS OF 12, or AS OF "2026-01-31T12:00:00Z".',
+        f"{word} needs a journal position or a time.",
+        hint=f'Write {word} 12, or {word} "2026-01-31T12:00:00Z".',
     )

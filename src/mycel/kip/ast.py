@@ -477,7 +477,20 @@ class DescribeType:
     span: Span = _span()
 
 
-Describe = DescribePrimer | DescribeDomains | DescribeTypes | DescribeType
+@node
+class DescribeChanges:
+    """`DESCRIBE CHANGES FROM moment [TO moment] [UNDER "path"]`, which is our extension.
+
+    A moment is what it is after AS OF; without TO, the changes up to the present are meant.
+    """
+
+    since: Literal | Placeholder
+    until: Literal | Placeholder | None = None
+    under: Text | None = None
+    span: Span = _span()
+
+
+Describe = DescribePrimer | DescribeDomains | DescribeTypes | DescribeType | DescribeChanges
 
 
 @node

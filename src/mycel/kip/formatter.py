@@ -247,6 +247,9 @@ def _describe(command: ast.Describe) -> Iterator[str]:
             yield "DESCRIBE DOMAINS"
         case ast.DescribeType(kind, name):
             yield f"DESCRIBE {kind} TYPE {inline(name)}"
+        case ast.DescribeChanges(since, until, under):
+            yield f"DESCRIBE CHANGES FROM {inline(since)}"
+            yield from _options(TO=until, UNDER=under)
         case ast.DescribeTypes(kind, limit, cursor):
             yield f"DESCRIBE {kind} TYPES"
             yield from _options(LIMIT=limit, CURSOR=cursor)

@@ -97,16 +97,22 @@ def as_of(tokens: Tokens) -> ast.Literal | ast.Placeholder | None:
         return None
     tokens.at += 1
     expect(tokens, "OF", hint="FIND has no aliases; AS OF asks for a past state.")
-    if texts[tokens.at][0] == '"':
+    return moment(tokens, "AS OF")
+
+
+def moment(tokens: Tokens, word: str) -> ast.Literal | ast.Placeholder:
+    """A moment after a word: a time, a commit or a tag as text, or a position in the journal."""
+    text = tokens.tokens[tokens.at]
+    if text[0] == '"':
         return values.text(tokens, "a time")
-    if texts[tokens.at] != ":" and not values.is_number(texts[tokens.at]):
+    if text != ":" and not values.is_number(text):
         raise unexpected(
             tokens,
-            "a time in double quotes, an integer from 0 up or a placeholder after AS OF",
-            hint='A past state is asked by a time, AS OF "2026-01-31T10:30:00Z", or by a position '
-            "in the journal, AS OF 12.",
+            f"a time in double quotes, an integer from 0 up or a placeholder after {word}",
+            hint=f'A past state is asked by a time, {word} "2026-01-31T10:30:00Z", or by a'
+            f" position in the journal, {word} 12.",
         )
-    return values.integer(tokens, "AS OF", 0)
+    return values.integer(tokens, word, 0)
 
 
 def _order_by(tokens: Tokens) -> tuple[ast.OrderKey, ...]:

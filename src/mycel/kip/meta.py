@@ -6,7 +6,7 @@ from typing import Any
 
 from mycel.errors import did_you_mean
 from mycel.kip import ast, foreign_idioms, values
-from mycel.kip.kql import as_of
+from mycel.kip.kql import as_of, moment
 from mycel.kip.lexer import Tokens
 from mycel.kip.patterns import link, matcher
 from mycel.kip.syntax_errors import expect, fail, separated, unexpected
@@ -29,6 +29,8 @@ def describe(tokens: Tokens) -> ast.Describe:
     first = tokens.at
     tokens.at = first + 1
     target: Any = texts[tokens.at]
+    if target == "CHANGES":
+        return _changes(tokens, first)
     if target not in {"PRIMER", "DOMAINS", "CONCEPT", "PROPOSITION"}:
         raise unexpected(
             tokens,
@@ -36,8 +38,9 @@ def describe(tokens: Tokens) -> ast.Describe:
             "DOMAINS",
             "CONCEPT",
             "PROPOSITION",
+            "CHANGES",
             hint="DESCRIBE PRIMER, DOMAINS, CONCEPT TYPES, PROPOSITION TYPES, "
-            'CONCEPT TYPE "…" or PROPOSITION TYPE "…".',
+            'CONCEPT TYPE "…", PROPOSITION TYPE "…" or CHANGES FROM ….',
         )
     tokens.at += 1
     if target == "PRIMER":
@@ -54,6 +57,21 @@ def describe(tokens: Tokens) -> ast.Describe:
         name = values.text(tokens, "the name of the type")
         return ast.DescribeType(target, name, tokens.span(first))
     raise unexpected(tokens, "TYPES", "TYPE")
+
+
+def _changes(tokens: Tokens, first: int) -> ast.DescribeChanges:
+    """`DESCRIBE CHANGES FROM … [TO …] [UNDER "…"]`."""
+    texts = tokens.tokens
+    tokens.at += 1
+    expect(tokens, "FROM", hint='Say since when: DESCRIBE CHANGES FROM "2026-01-31".')
+    since, until, under = moment(tokens, "FROM"), None, None
+    if texts[tokens.at] == "TO":
+        tokens.at += 1
+        until = moment(tokens, "TO")
+    if texts[tokens.at] == "UNDER":
+        tokens.at += 1
+        under = values.text(tokens, "the path")
+    return ast.DescribeChanges(since, until, under, tokens.span(first))
 
 
 def search(tokens: Tokens) -> ast.Search:

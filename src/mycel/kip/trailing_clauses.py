@@ -71,7 +71,12 @@ def _instead(tokens: Tokens, found: ast.Command, token: str) -> str | None:
             )
         case ast.DescribeTypes() if token == "LIMIT":
             return _PAGE_ORDER
-        case ast.DescribePrimer() | ast.DescribeDomains() | ast.DescribeType():
+        case (
+            ast.DescribePrimer()
+            | ast.DescribeDomains()
+            | ast.DescribeType()
+            | ast.DescribeChanges()
+        ):
             written = tokens.text[tokens.starts[0] : tokens.ends[tokens.at - 1]]
             return (
                 f"This comes as a whole and has no {token}: write {shorten(written, 60)}. "

@@ -13,6 +13,13 @@ WHERE = (ast.ConceptClause(X, ast.ConceptMatcher(type=ast.Literal("T"))),)
     [
         ("DESCRIBE PRIMER", ast.DescribePrimer()),
         ("DESCRIBE DOMAINS", ast.DescribeDomains()),
+        ("DESCRIBE CHANGES FROM 3", ast.DescribeChanges(ast.Literal(3))),
+        (
+            'DESCRIBE CHANGES FROM "v1" TO :b UNDER "concept://a"',
+            ast.DescribeChanges(
+                ast.Literal("v1"), ast.Placeholder("b"), ast.Literal("concept://a")
+            ),
+        ),
         ("DESCRIBE CONCEPT TYPES", ast.DescribeTypes("CONCEPT")),
         (
             'DESCRIBE PROPOSITION TYPES LIMIT 5 CURSOR "c"',
