@@ -8,8 +8,10 @@ search. Vectors of a chosen embedder are made in the background; whoever gives a
 
 from __future__ import annotations
 
+import os
 from threading import Lock
 from typing import TYPE_CHECKING, Final
+from weakref import WeakSet
 
 from mycel.errors import EmbedderFailed, InvalidValueType
 from mycel.recall.setting import chosen
@@ -26,10 +28,11 @@ class LazyRecall:
     def __init__(self, store: Store, embedder: Embedder | None = None) -> None:
         self._store: Final = store
         self._given: Final = embedder
-        self._lock: Final = Lock()
+        self._lock = Lock()
         self._name = STATIC
         self._made: Recall | None = None
         self._instead: Recall | None = None
+        _ALL.add(self)
 
     @property
     def is_given(self) -> bool:
@@ -95,3 +98,20 @@ class LazyRecall:
         for each in (self._made, self._instead):
             if each is not None:
                 each.save()
+
+    def after_fork(self) -> None:
+        """In a forked child: use nothing of the parent's, whose threads may have held its locks."""
+        self._lock = Lock()
+        self._made = self._instead = None
+
+
+_ALL: Final[WeakSet[LazyRecall]] = WeakSet()
+
+
+def _after_fork_in_child() -> None:
+    for each in list(_ALL):
+        each.after_fork()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork_in_child)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -347,3 +349,22 @@ def test_a_process_that_is_killed_while_it_stores_leaves_nothing_missing_or_stal
     with mycel.open(path) as db:
         assert answers(db) == anew
         assert db.verify().problems == ()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="There are no forks here.")
+def test_a_process_that_is_forked_while_a_thread_derives_searches_on_its_own(path: Path) -> None:
+    with mycel.open(path) as db:
+        fill(db)
+        first = answers(db)
+        with db._recall.get()._lock:
+            child = os.fork()
+            if not child:
+                status = 1
+                try:
+                    signal.alarm(20)
+                    status = 0 if answers(db) == first else 2
+                    db.close()
+                finally:
+                    os._exit(status)
+            assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        assert answers(db) == first
