@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeVar, Unpack
 from warnings import warn
 
 from mycel.errors import ConstraintViolation, InvalidValueType
@@ -31,6 +31,7 @@ from mycel.store.check.targets import Target
 from mycel.store.database import Store
 from mycel.store.query import history
 from mycel.store.query.commits import LogEntry, LogFilter, transactions
+from mycel.store.query.filters import Filters
 from mycel.store.query.history import Moment, Version
 from mycel.store.query.paths import path_of
 from mycel.store.query.reader import Reader
@@ -527,6 +528,7 @@ class Nexus(StateView):
         type: str | None = None,  # noqa: A002 - the word for it
         threshold: float = 0.0,
         mode: SearchMode = HYBRID,
+        **filters: Unpack[Filters],
     ) -> list[tuple[Element, float]]:
         """Elements that fit a question, best first, each with its score from 0 to 1.
 
@@ -534,13 +536,22 @@ class Nexus(StateView):
         "semantic" by meaning. Definitions and core concepts are found by their type, or when
         nothing else fits. If the embedder fails, the answer does without it, with a RuntimeWarning.
         `kind` is concepts or links only; `type` is a type of concepts, or a predicate of links.
+        Other filters are `path`, `actor`, `since`, `until` and `metadata` (docs/search.md).
 
         Raises:
             TypeMismatch: the type or predicate is not defined.
+            InvalidValueType, InvalidSyntax: a filter has no such values.
         """
         with self.reading(words=True) as reader:
             hits = self.hits_in(
-                reader, question, limit=limit, kind=kind, type=type, threshold=threshold, mode=mode
+                reader,
+                question,
+                limit=limit,
+                kind=kind,
+                type=type,
+                threshold=threshold,
+                mode=mode,
+                **filters,
             )
         return [(hit.element, hit.score) for hit in hits]
 
@@ -555,6 +566,7 @@ class Nexus(StateView):
         threshold: float = 0.0,
         mode: SearchMode = HYBRID,
         warnings: list[str] | None = None,
+        **filters: Unpack[Filters],
     ) -> list[SearchHit]:
         """`search` at the moment that a reader shows, with reasons.
 
@@ -584,6 +596,7 @@ class Nexus(StateView):
             mode=check_mode(mode),
             recall=self._recall,
             warnings=said,
+            filters=filters,
         )
         if warnings is not None:
             warnings += said

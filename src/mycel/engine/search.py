@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 from mycel.engine.empty_result_advice import quoted_names
 from mycel.engine.outcome import Outcome
@@ -45,6 +45,7 @@ from mycel.store.database import Store
 from mycel.store.file.layout import PROPOSITION_TYPE_NUMBER
 from mycel.store.query import lookup, summary
 from mycel.store.query.candidates import Candidates, Match, best_of, counted, sentences
+from mycel.store.query.filters import Condition, Filters, condition
 from mycel.store.query.reader import Reader
 from mycel.store.query.vocabulary import Vocabulary
 
@@ -138,17 +139,25 @@ def search(
     name = None if node.type is None else values.text(node.type, "type of SEARCH")
     kind = None if name is None else _kind(reader, node.kind, name)
     most = min(limit, SEARCH_LIMIT_MAX)
-    found_by = partial(find, reader, question, node.kind, kind=kind)
+    filters = _filters(node, values)
+    found_by = partial(find, reader, question, node.kind, kind=kind, filters=filters)
     warnings: list[str] = []
     hits = found_by(limit=most, threshold=threshold, mode=mode, recall=recall, warnings=warnings)
     if not hits:
         found = found_by(limit=1) if threshold else []
         warnings += _about_miss(reader, question, node.kind, kind, found, threshold)
+        if filters and not found and found_by(limit=1, filters=None):
+            warnings.append("Something fits the question, but not the filters of this SEARCH.")
     elif limit > SEARCH_LIMIT_MAX and len(hits) == SEARCH_LIMIT_MAX:
         warnings.append(
             f"SEARCH gives at most {SEARCH_LIMIT_MAX} results; ask for something narrower."
         )
     return Outcome([hit.to_dict() for hit in hits], warnings=tuple(warnings))
+
+
+def _filters(node: ast.Search, values: Values) -> Filters:
+    """The filters of a SEARCH."""
+    return {}
 
 
 def _by_keywords(error: NotReadyError | MycelError) -> str:
@@ -209,6 +218,7 @@ def find(
     mode: Mode = KEYWORD,
     recall: LazyRecall | None = None,
     warnings: list[str] | None = None,
+    filters: Filters | None = None,
 ) -> list[Hit]:
     """Elements that fit a question, best first: concepts, links, or both.
 
@@ -221,7 +231,14 @@ def find(
         return []
     said: list[str] = []
     found_by = partial(
-        _found, reader, asked, element_kind, kind=kind, limit=limit, threshold=threshold
+        _found,
+        reader,
+        asked,
+        element_kind,
+        kind=kind,
+        limit=limit,
+        threshold=threshold,
+        passing=Passing.of(filters or {}),
     )
     try:
         found = found_by(mode=mode, recall=recall, warnings=said)
@@ -241,13 +258,14 @@ def _found(
     kind: int | None,
     limit: int,
     threshold: float,
+    passing: Passing,
     mode: Mode,
     recall: LazyRecall | None,
     warnings: list[str],
 ) -> list[Hit]:
     furniture = lookup.furniture(reader) if kind is None else frozenset[int]()
     for without in (furniture, frozenset[int]()) if furniture else (furniture,):
-        search = _Search(reader, asked, without, mode, recall)
+        search = _Search(reader, asked, without, passing, mode, recall)
         hits: list[Hit] = []
         if element_kind != "PROPOSITION":
             hits += search.concepts(kind, limit)
@@ -261,15 +279,16 @@ def _found(
         if found:
             break
     if found and furniture and all(hit.by_meaning for hit in found):
-        found = [*_furniture_named(reader, asked, limit), *found][:limit]
+        # Nothing else is named by the question, so definitions may be.
+        search = _Search(reader, asked, frozenset(), passing, KEYWORD, None)
+        named = ranking.WEIGHTS["parts"].least
+        definitions = [
+            hit
+            for hit in search.concepts(None, limit)
+            if hit.element.number in furniture and hit.score >= named
+        ]
+        found = [*definitions, *found][:limit]
     return found
-
-
-def _furniture_named(reader: Reader, asked: Question, limit: int) -> list[Hit]:
-    """Definitions and core concepts whose names fit, for a question that nothing else names."""
-    search = _Search(reader, asked, frozenset(), KEYWORD, None)
-    named = ranking.WEIGHTS["parts"].least
-    return [hit for hit in search.concepts(None, limit) if hit.score >= named]
 
 
 def _threshold(node: ast.Search, values: Values) -> float:
@@ -306,18 +325,31 @@ def _kind(reader: Reader, element_kind: ast.ElementKind, name: str) -> int:
     return vocabulary.predicate(name).number
 
 
+class Passing(NamedTuple):
+    """The conditions of a search's filters, on concepts and on links."""
+
+    concepts: Condition
+    links: Condition
+
+    @classmethod
+    def of(cls, filters: Filters) -> Self:
+        """The conditions of some filters."""
+        return cls(condition(filters, "concept"), condition(filters, "proposition"))
+
+
 class _Search:
-    """One search, `without` some elements and the links among them."""
+    """One search among what is `passing`, `without` some elements and the links among them."""
 
     def __init__(
         self,
         reader: Reader,
         asked: Question,
         without: frozenset[int],
+        passing: Passing,
         mode: Mode,
         recall: LazyRecall | None,
     ) -> None:
-        self._reader = reader
+        self._reader, self._passing = reader, passing
         self._asked, self._without = asked, without
         self._mode, self._recall = mode, recall
         self._recalled_by: dict[int, Found] = {}
@@ -333,7 +365,12 @@ class _Search:
         if self._mode == "semantic":
             return self._ranked(self._recalled(kind, wanted))
         candidates = Candidates(
-            self._reader, "concept", kind, self._without, tests=asked.is_about_tests
+            self._reader,
+            "concept",
+            kind,
+            self._without,
+            condition=self._passing.concepts,
+            tests=asked.is_about_tests,
         )
         if self._mode == "hybrid":
             scores = self._recalled(kind, wanted)
@@ -358,7 +395,15 @@ class _Search:
 
         if self._recall is None:
             raise InternalError("A search by meaning needs a recall.")
-        found, warning = recalled(self._reader, self._recall, self._asked, self._mode, kind, wanted)
+        found, warning = recalled(
+            self._reader,
+            self._recall,
+            self._asked,
+            self._mode,
+            kind,
+            wanted,
+            condition=self._passing.concepts,
+        )
         if warning:
             self.warnings.append(warning)
         self._recalled_by = {each.element: each for each in found}
@@ -370,7 +415,9 @@ class _Search:
         return [
             number
             for beginning in dict.fromkeys((text, text.lower(), text.title(), text.upper()))
-            for number in lookup.named_from(self._reader, beginning, kind, limit)
+            for number in lookup.named_from(
+                self._reader, beginning, kind, limit, self._passing.concepts
+            )
             if number not in self._without
         ]
 
@@ -445,14 +492,15 @@ class _Search:
     def _link_candidates(self, kind: int | None, most: int) -> Iterator[int]:
         """Links that may fit, the likeliest first."""
         reader = self._reader
-        own = Candidates(reader, "proposition", kind)
+        passing = self._passing.links
+        own = Candidates(reader, "proposition", kind, condition=passing)
         yield from self._by_words(own, most // 3)
         named = {number for number in self._predicates() if kind in (None, number)}
         numbers = self._ends()
         around = [
             link
             for number in numbers
-            for link in lookup.links_around(reader, number, kind, LINKS_PER_CONCEPT)
+            for link in lookup.links_around(reader, number, kind, LINKS_PER_CONCEPT, passing)
         ]
         ends = set(numbers)
         fitting = [(each.predicate in named) + (each.other in ends) for each in around]
@@ -462,11 +510,11 @@ class _Search:
             )
         for predicate in sorted(named):
             for number in numbers[:5]:
-                near = lookup.links_around(reader, number, predicate, LINKS_PER_CONCEPT)
+                near = lookup.links_around(reader, number, predicate, LINKS_PER_CONCEPT, passing)
                 yield from (each.link for each in near)
         yield from (each.link for each in around)
         for predicate in sorted(named):
-            yield from lookup.links_with(reader, predicate, most)
+            yield from lookup.links_with(reader, predicate, most, passing)
 
     def _ends(self) -> list[int]:
         """Concepts whose names have words of the question, the best first."""

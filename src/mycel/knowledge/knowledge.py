@@ -14,7 +14,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, Literal, TypeVar
+from typing import Any, Final, Literal, TypeVar, Unpack
 
 from mycel.errors import ConstraintViolation, InvalidId, InvalidValueType, MycelError, NotFound
 from mycel.graph.traversal import MAX_COST_DEFAULT, MAX_NODES_DEFAULT, Bounds
@@ -55,6 +55,7 @@ from mycel.model.names import kind_of, shorten
 from mycel.model.records import canonical_weight
 from mycel.nexus import Nexus
 from mycel.search.embedding import HYBRID, Mode
+from mycel.store.query.filters import Filters
 from mycel.store.query.reader import Reader
 from mycel.store.write.transaction import Transaction
 
@@ -525,8 +526,9 @@ class Knowledge:
         threshold: float = 0.0,
         mode: Mode = HYBRID,
         warnings: list[str] | None = None,
+        **filters: Unpack[Filters],
     ) -> list[Hit]:
-        """Nodes, relations or both that fit a question, best first; modes as of `Nexus.search`.
+        """Nodes, relations or both that fit a question; modes and filters as of `Nexus.search`.
 
         `type` is a type of nodes, or a relation type if only relations are sought. Placeholders of
         missing concepts are not found.
@@ -551,6 +553,7 @@ class Knowledge:
                 threshold=threshold,
                 mode=mode,
                 warnings=warnings,
+                **filters,
             )
             return [
                 recalled_nodes.as_hit(reader, each, words)
@@ -566,11 +569,13 @@ class Knowledge:
         max_cost: float = MAX_COST_DEFAULT,
         mode: Mode = HYBRID,
         warnings: list[str] | None = None,
+        **filters: Unpack[Filters],
     ) -> Recalled:
         """Return the nodes that fit a question, then the nodes near them.
 
         Nodes that fit come first, best first; then their surroundings by cost, in both directions.
-        No node comes twice, and all of them together take at most `max_tokens`.
+        No node comes twice, and all of them together take at most `max_tokens`. Filters are those
+        of `search`: the nodes that fit pass them, those near them need not.
 
         Raises:
             ConstraintViolation, InvalidValueType: a bound is invalid.
@@ -578,9 +583,8 @@ class Knowledge:
         bounds = Bounds(max_cost, recalled_nodes.RECALL_NODES_EACH, max_tokens, "both")
         bounds = replace(bounds, max_tokens=None)  # The budget is for all of them together.
         with self._reading(words=True) as reader:
-            sought = partial(
-                self.db.hits_in, reader, question, kind="CONCEPT", mode=mode, warnings=warnings
-            )
+            hits_in = partial(self.db.hits_in, reader, question, kind="CONCEPT", **filters)
+            sought = partial(hits_in, mode=mode, warnings=warnings)
             hits = recalled_nodes.written_hits(sought, page_limit(limit))
             around = [
                 with_uris(reader, self.db.traverse_in(reader, each.element, bounds)).nodes

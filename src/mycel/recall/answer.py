@@ -7,6 +7,8 @@ from collections.abc import Collection, Sequence
 from math import log2
 from typing import Final
 
+import numpy as np
+
 from mycel.errors import EmbedderFailed
 from mycel.recall.index import Recall
 from mycel.recall.lazy import LazyRecall
@@ -16,6 +18,7 @@ from mycel.search.embedding import SEMANTIC, Mode, NotReadyError
 from mycel.search.ranking import Question
 from mycel.store.query import lookup
 from mycel.store.query.candidates import TermIndex
+from mycel.store.query.filters import ALL, Condition
 from mycel.store.query.reader import Reader
 
 LINKS_FOLLOWED: Final = 1_000
@@ -31,25 +34,28 @@ def recalled(
     mode: Mode,
     kind: int | None,
     limit: int,
+    *,
+    condition: Condition = ALL,
 ) -> tuple[list[Found], str]:
     """Concepts that fit a question, best first, and a warning if there is one.
 
-    `kind` is the number of a type that they must have. The mode "semantic" goes by meaning alone.
-    While the vectors of a chosen embedder are being made, and when it fails, those of the model
-    inside the package are used.
+    `kind` is the number of a type that they must have, `condition` that of other filters. The mode
+    "semantic" goes by meaning alone. While the vectors of a chosen embedder are being made, and
+    when it fails, those of the model inside the package are used.
 
     Raises:
         NotReadyError: those are being made as well.
         EmbedderFailed: the model inside the package cannot be used.
     """
     try:
-        return recalled_by(reader, recall.get(), asked, mode, kind, limit), ""
+        found = recalled_by(reader, recall.get(), asked, mode, kind, limit, condition=condition)
+        return found, ""
     except (NotReadyError, EmbedderFailed) as error:
         instead = recall.instead()
         if instead is None:
             raise
         why = error.message if isinstance(error, EmbedderFailed) else "Vectors are being made."
-        found = recalled_by(reader, instead, asked, mode, kind, limit)
+        found = recalled_by(reader, instead, asked, mode, kind, limit, condition=condition)
     return found, f"{why} This answer uses the embedder inside the package."
 
 
@@ -61,6 +67,7 @@ def recalled_by(
     kind: int | None,
     limit: int,
     *,
+    condition: Condition = ALL,
     without: Collection[Stage] = (),
 ) -> list[Found]:
     """Concepts that fit a question, by the vectors of one embedder; `without` some stages."""
@@ -71,13 +78,17 @@ def recalled_by(
         lambda numbers: _edges(reader, numbers),
         recall.question_vector,
     )
+    allowed = None if kind is None else corpus.types == kind
+    if condition.sql:
+        passes = np.isin(corpus.numbers, condition.numbers(reader, "concept"))
+        allowed = passes if allowed is None else passes & allowed
     return ranked(
         corpus,
         recall.model,
         asked.text,
         asked.terms,
         sources,
-        allowed=None if kind is None else corpus.types == kind,
+        allowed=allowed,
         without=_BY_MEANING if mode == SEMANTIC else without,
         limit=limit,
     )

@@ -9,16 +9,18 @@ import apsw
 from mycel.errors import DatabaseCorrupt
 
 Row = tuple[Any, ...]
+Bindings = tuple[Any, ...] | dict[str, Any]
+"""Values of a query by position, or by name."""
 
 
-def first(connection: apsw.Connection, query: str, bindings: Row = ()) -> Row | None:
+def first(connection: apsw.Connection, query: str, bindings: Bindings = ()) -> Row | None:
     """The first row of a query, or None."""
     cursor = connection.execute(query, bindings)
     row: Row | None = cursor.fetchone()
     return row
 
 
-def only(connection: apsw.Connection, query: str, bindings: Row = ()) -> Row:
+def only(connection: apsw.Connection, query: str, bindings: Bindings = ()) -> Row:
     """The first row of a query that always has one in a sound database.
 
     Raises:
@@ -30,7 +32,7 @@ def only(connection: apsw.Connection, query: str, bindings: Row = ()) -> Row:
     return row
 
 
-def every(connection: apsw.Connection, query: str, bindings: Row = ()) -> list[Row]:
+def every(connection: apsw.Connection, query: str, bindings: Bindings = ()) -> list[Row]:
     """All rows of a query."""
     rows: list[Row] = connection.execute(query, bindings).fetchall()
     return rows

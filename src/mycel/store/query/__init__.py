@@ -3,6 +3,7 @@
 - `refs`        references to elements as callers write them
 - `reader`      single elements and adjacency, live or at a moment of the past
 - `lookup`      concepts by name, links by their ends and predicates
+- `filters`     conditions of a search on elements: path, actor, time, metadata
 - `candidates`  elements that may fit a question, from the text index
 - `passages`    what search by meaning derives, as it is stored
 - `weighted_links`  links with weights in whole units, for traversals

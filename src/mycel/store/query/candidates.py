@@ -14,7 +14,7 @@ end, `mycel.search.ranking` decides; it gets BM25 and the number of terms that a
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, NamedTuple
 from weakref import WeakSet
 
 import apsw
@@ -34,9 +34,8 @@ from mycel.search.names import (
 from mycel.store.file.layout import FTS
 from mycel.store.file.rows import Row, every, first
 from mycel.store.index import text
+from mycel.store.query.filters import ALL, Condition, Table
 from mycel.store.query.reader import Reader
-
-Table = Literal["concept", "proposition"]
 
 RANKED_MAX: Final = 600
 """Elements that one query ranks, at most; one counts once for each term of the query."""
@@ -125,9 +124,10 @@ class Candidates:
     """Concepts or links that may fit a question, as the index knows them at one moment.
 
     `kind` is the number of a type or predicate that they must have, `without` are elements to leave
-    out. Unless `tests` are wanted as much, tests and generated files are found by words where there
-    is room for more. Elements that are not folded into the index yet are found too, through a small
-    index of their own; how they rank against the others is then an estimate.
+    out, `condition` is that of other filters. Unless `tests` are wanted as much, tests and
+    generated files are found by words where there is room for more. Elements that are not folded
+    into the index yet are found too, through a small index of their own; how they rank against the
+    others is then an estimate.
     """
 
     def __init__(
@@ -137,9 +137,11 @@ class Candidates:
         kind: int | None = None,
         without: Collection[int] = (),
         *,
+        condition: Condition = ALL,
         tests: bool = True,
     ) -> None:
         self._connection = reader.connection
+        self._condition = condition
         self._tests = tests
         self._is_link = table == "proposition"
         pending = {
@@ -149,16 +151,22 @@ class Candidates:
         }
         self._from, self._where = "FROM text", f"text.rowid & 1 = {int(self._is_link)}"
         self._where += " AND text.rowid NOT IN (SELECT value FROM json_each(:without))"
-        if kind is not None:
+        if kind is not None or condition.sql:
             # Joined, never asked with IN: FTS5 would look up each element, term by term.
             self._from += f" CROSS JOIN {table} e ON e.id = text.rowid"
+            self._where += condition.sql
+        if kind is not None:
             self._where += f" AND e.{_KIND[table]} = :kind"
             if table == "concept":  # FTS5 skips what is outside of a range without reading it.
                 query = "SELECT min(id), max(id) FROM concept WHERE type = ?"
                 low, high = reader.only(query, (kind,))
                 self._where += f" AND text.rowid BETWEEN {low or 0} AND {high or 0}"
         without = {*without, *pending}
-        self._bindings = {"kind": kind, "without": orjson.dumps(list(without)).decode()}
+        self._bindings = {
+            "kind": kind,
+            "without": orjson.dumps(list(without)).decode(),
+            **condition.bindings,
+        }
         fresh = [each for each in pending if self._is_wanted(each, table, kind)]
         self._fresh = None
         if fresh:
@@ -198,6 +206,10 @@ class Candidates:
             some = _affordable(known, RANKED_MAX)
             size = sum(each.elements for each in some)
             found = self._ranked(any_of(each.text for each in some), limit, size) | found
+            if len(found) < limit and len(some) < len(known) and self._condition.sql:
+                # What passes a filter may have none but the frequent terms.
+                every_term = any_of(each.text for each in known)
+                found = self._ranked(every_term, limit, SCANNED_MAX) | found
         return self._with_fresh(found, any_of(each.text for each in terms), limit)
 
     def _with_all(self, terms: Sequence[Term], limit: int) -> list[int]:
@@ -275,10 +287,13 @@ class Candidates:
         return list(self._connection.execute(query, bindings))
 
     def _is_wanted(self, number: int, table: Table, kind: int | None) -> bool:
-        if kind is None:
+        condition = self._condition
+        if kind is None and not condition.sql:
             return True
-        query = f"SELECT 1 FROM {table} WHERE id = ? AND {_KIND[table]} = ?"
-        return first(self._connection, query, (number, kind)) is not None
+        typed = "" if kind is None else f" AND e.{_KIND[table]} = :kind"
+        query = f"SELECT 1 FROM {table} e WHERE e.id = :number{typed}{condition.sql}"
+        bindings = {"number": number, "kind": kind, **condition.bindings}
+        return first(self._connection, query, bindings) is not None
 
 
 def best_of(texts: Iterable[tuple[int, str]], terms: Sequence[Term], limit: int) -> list[Match]:

@@ -11,19 +11,31 @@ from mycel.model.elements import Concept
 from mycel.model.values import JsonObject, parse_object
 from mycel.store.file.layout import CONCEPT_TYPE_NUMBER, FURNITURE, PROPOSITION_TYPE_NUMBER
 from mycel.store.file.rows import Row
+from mycel.store.query.filters import ALL, Condition
 from mycel.store.query.reader import Direction, Reader
 
 _LAST_CHARACTER: Final = "\U0010ffff"
 
 
-def named_from(reader: Reader, beginning: str, type_number: int | None, limit: int) -> list[int]:
+def named_from(
+    reader: Reader,
+    beginning: str,
+    type_number: int | None,
+    limit: int,
+    condition: Condition = ALL,
+) -> list[int]:
     """Concepts whose names begin so, by name; the one that is called exactly so comes first."""
-    kind = "" if type_number is None else "AND type = ?4"
-    bindings: Row = (beginning, beginning + _LAST_CHARACTER, limit)
+    kind = "" if type_number is None else "AND e.type = :type"
     rows = reader.every(
-        f"SELECT id FROM concept WHERE name >= ?1 AND name < ?2 {kind}"
-        " ORDER BY name, type LIMIT ?3",
-        bindings if type_number is None else (*bindings, type_number),
+        f"SELECT e.id FROM concept e WHERE e.name >= :low AND e.name < :high {kind}{condition.sql}"
+        " ORDER BY e.name, e.type LIMIT :limit",
+        {
+            "low": beginning,
+            "high": beginning + _LAST_CHARACTER,
+            "type": type_number,
+            "limit": limit,
+            **condition.bindings,
+        },
     )
     return [number for (number,) in rows]
 
@@ -175,10 +187,14 @@ def count_out(reader: Reader, subject: int, predicate: int) -> int:
     return int(count)
 
 
-def links_with(reader: Reader, predicate: int, limit: int) -> list[int]:
+def links_with(reader: Reader, predicate: int, limit: int, condition: Condition = ALL) -> list[int]:
     """Some links of a predicate."""
-    query = "SELECT id FROM proposition WHERE predicate = ? ORDER BY object, subject LIMIT ?"
-    return [number for (number,) in reader.every(query, (predicate, limit))]
+    query = (
+        f"SELECT e.id FROM proposition e WHERE e.predicate = :predicate{condition.sql}"
+        " ORDER BY e.object, e.subject LIMIT :limit"
+    )
+    bindings = {"predicate": predicate, "limit": limit, **condition.bindings}
+    return [number for (number,) in reader.every(query, bindings)]
 
 
 class Around(NamedTuple):
@@ -206,15 +222,18 @@ def links_around_each(
     ]
 
 
-def links_around(reader: Reader, number: int, predicate: int | None, limit: int) -> list[Around]:
+def links_around(
+    reader: Reader, number: int, predicate: int | None, limit: int, condition: Condition = ALL
+) -> list[Around]:
     """Some links that leave or reach an element, perhaps of one predicate only."""
-    kind = "" if predicate is None else "AND predicate = ?3"
-    bindings: Row = (number, limit) if predicate is None else (number, limit, predicate)
+    kind = "" if predicate is None else "AND e.predicate = :predicate"
+    bindings = {"number": number, "limit": limit, "predicate": predicate, **condition.bindings}
     return [
         Around(*row)
         for near, far in (("subject", "object"), ("object", "subject"))
         for row in reader.every(
-            f"SELECT id, predicate, {far} FROM proposition WHERE {near} = ?1 {kind} LIMIT ?2",
+            f"SELECT e.id, e.predicate, e.{far} FROM proposition e"
+            f" WHERE e.{near} = :number {kind}{condition.sql} LIMIT :limit",
             bindings,
         )
     ]

@@ -22,7 +22,7 @@ from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.names import check_name, shorten
 from mycel.model.state import LIVE, State
 from mycel.store.file.layout import CONCEPT_COLUMNS, OPEN_END, PROPOSITION_COLUMNS
-from mycel.store.file.rows import Row, every, first, only
+from mycel.store.file.rows import Bindings, Row, every, first, only
 from mycel.store.log.journal import Head, newest
 from mycel.store.log.registry import Registry
 from mycel.store.query.refs import Ref, is_natural, missing, resolve
@@ -90,15 +90,15 @@ class Reader:
         self.newest = 0
         """The position of the journal when `definitions` was read."""
 
-    def every(self, query: str, bindings: Row = ()) -> list[Row]:
+    def every(self, query: str, bindings: Bindings = ()) -> list[Row]:
         """All rows of a query."""
         return every(self.connection, query, bindings)
 
-    def first(self, query: str, bindings: Row = ()) -> Row | None:
+    def first(self, query: str, bindings: Bindings = ()) -> Row | None:
         """The first row of a query, or None."""
         return first(self.connection, query, bindings)
 
-    def only(self, query: str, bindings: Row = ()) -> Row:
+    def only(self, query: str, bindings: Bindings = ()) -> Row:
         """The first row of a query that always has one in a sound database.
 
         Raises:

@@ -1,0 +1,154 @@
+"""Filters of a search: conditions on elements, the same for candidates by words and by meaning.
+
+Every query for candidates has the condition in its WHERE, and the ranking by meaning masks all
+other passages, so a limit counts elements that pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import Any, Final, Literal, NamedTuple, TypedDict
+
+import orjson
+
+from mycel.errors import InvalidValueType
+from mycel.model import times
+from mycel.model.limits import INTEGER_MAX
+from mycel.model.names import check_actor, check_text, kind_of
+from mycel.store.query.paths import path_of
+from mycel.store.query.reader import Reader
+
+Table = Literal["concept", "proposition"]
+
+TEXT_BYTES_MAX: Final = 4_096
+"""The bytes of a path, or of a key or value of metadata, at most."""
+
+
+class Filters(TypedDict, total=False):
+    """The filters of a search, as its callers name them; None is no filter."""
+
+    path: str | None
+    """A URI, `kip:Type`, or an id: the concept there, all below it, and links that leave those."""
+    actor: str | None
+    """The name of the actor that created the element, or wrote it last."""
+    since: datetime | str | None
+    """The element was written last at this time or later."""
+    until: datetime | str | None
+    """The element was written last before this time."""
+    metadata: Mapping[str, Any] | None
+    """Keys with values; a list in the metadata fits if it has the value."""
+
+
+class Condition(NamedTuple):
+    """A condition on the row `e` of an element, in SQL."""
+
+    sql: str
+    """The beginning of it is AND; empty if every element passes."""
+    bindings: Mapping[str, Any]
+
+    def numbers(self, reader: Reader, table: Table) -> list[int]:
+        """All live elements of a table that pass."""
+        query = f"SELECT e.id FROM {table} e WHERE TRUE{self.sql}"
+        return [number for (number,) in reader.every(query, dict(self.bindings))]
+
+
+ALL: Final = Condition("", {})
+
+# The concept that a link is at: its subject, or the subject of the link that it leaves.
+_OWNERS: Final = (
+    "WITH RECURSIVE owner (id) AS (SELECT e.subject UNION ALL"
+    " SELECT p.subject FROM owner JOIN proposition p ON p.id = owner.id)"
+    " SELECT 1 FROM owner JOIN concept c ON c.id = owner.id"
+)
+_WRITER: Final = "(SELECT t.actor FROM tx t WHERE t.seq >= e.seq ORDER BY t.seq LIMIT 1)"
+
+
+def condition(filters: Filters, table: Table) -> Condition:
+    """The condition of all filters on the elements of a table.
+
+    Raises:
+        InvalidValueType: the value of a filter is of a wrong kind.
+        InvalidSyntax: a time is not one.
+    """
+    parts: list[str] = []
+    bindings: dict[str, Any] = {}
+    if (path := filters.get("path")) is not None:
+        parts += _path(path, table, bindings)
+    if (actor := filters.get("actor")) is not None:
+        known = "(SELECT a.id FROM actor a WHERE a.name = :filter_actor)"
+        parts.append(f"(e.created_by = {known} OR {_WRITER} = {known})")
+        bindings["filter_actor"] = check_actor(actor)
+    for name, sign, moment in (
+        ("since", ">=", filters.get("since")),
+        ("until", "<", filters.get("until")),
+    ):
+        if moment is not None:
+            parts.append(f"e.updated_at {sign} :filter_{name}")
+            bindings[f"filter_{name}"] = _microseconds(name, moment)
+    if (metadata := filters.get("metadata")) is not None:
+        parts += _metadata(metadata, bindings)
+    for value in bindings.values():
+        if isinstance(value, str):
+            check_text(value, "filter", TEXT_BYTES_MAX)
+    return Condition("".join(f" AND {each}" for each in parts), bindings)
+
+
+def _path(path: object, table: Table, bindings: dict[str, Any]) -> Iterator[str]:
+    read = path_of(path)
+    if read.number is not None:
+        yield "e.id = :filter_number"
+        bindings["filter_number"] = read.number
+        return
+    row = "e" if table == "concept" else "c"
+    covered = ["TRUE"]
+    if read.type is not None:
+        covered.append(f"{row}.type = (SELECT t.id FROM type t WHERE t.name = :filter_type)")
+        bindings["filter_type"] = read.type
+    if read.name:
+        covered.append(
+            f"({row}.name = :filter_path"
+            f" OR ({row}.name >= :filter_path || '/' AND {row}.name < :filter_path || '0')"
+            f" OR ({row}.name >= :filter_path || '#' AND {row}.name < :filter_path || '$'))"
+        )
+        bindings["filter_path"] = read.name
+    fits = " AND ".join(covered)
+    yield fits if table == "concept" else f"EXISTS ({_OWNERS} WHERE {fits})"
+
+
+def _microseconds(name: str, moment: object) -> int:
+    if isinstance(moment, datetime):
+        moment = moment.isoformat()
+    if not isinstance(moment, str):
+        raise InvalidValueType(
+            f"{name} is a time, not {kind_of(moment)}.", hint="Such as 2026-01-31T12:00:00Z."
+        )
+    return times.from_text(moment)
+
+
+def _metadata(metadata: object, bindings: dict[str, Any]) -> Iterator[str]:
+    if not isinstance(metadata, Mapping) or not all(isinstance(key, str) for key in metadata):
+        raise InvalidValueType(
+            f"metadata is an object with a value for each key, not {kind_of(metadata)}.",
+            hint='Such as {"source": "interview"}.',
+        )
+    for at, (key, value) in enumerate(metadata.items()):
+        if not isinstance(value, str | int | float | None):
+            raise InvalidValueType(
+                f"The metadata {key!r} is compared with a text, a number, true, false or null,"
+                f" not with {kind_of(value)}."
+            )
+        if isinstance(value, int) and abs(value) > INTEGER_MAX:
+            raise InvalidValueType(f"The number for the metadata {key!r} is too large to compare.")
+        if value is None or isinstance(value, bool):
+            fits = f"type = '{orjson.dumps(value).decode()}'"
+        else:
+            fits = f"type NOT IN ('true', 'false') AND {{row}}.atom = :filter_value_{at}"
+            bindings[f"filter_value_{at}"] = value
+        bindings[f"filter_key_{at}"] = key
+        own, listed = (f"{row}.{fits}".format(row=row) for row in ("m", "item"))
+        yield (
+            f"EXISTS (SELECT 1 FROM json_each(e.metadata) m WHERE m.key = :filter_key_{at}"
+            f" AND ({own} OR m.type = 'array' AND EXISTS"
+            f" (SELECT 1 FROM json_each(m.value) item WHERE {listed})))"
+        )

@@ -1,0 +1,161 @@
+"""Filters of a search: the same in every mode, applied before the limit."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta, timezone
+from itertools import pairwise
+from typing import Any, get_args
+
+import pytest
+
+import mycel
+from mycel.errors import InvalidSyntax, InvalidValueType
+from mycel.search.embedding import Mode
+
+MODES: tuple[Mode, ...] = get_args(Mode)
+
+
+@pytest.fixture
+def db() -> Iterator[mycel.Nexus]:
+    """Forty notes about the harbour in one folder, and three in another."""
+    with mycel.open() as db:
+        with db.transaction(actor="ines") as tx:
+            tx.define_type("Note")
+            tx.define_predicate("follows")
+            for number in range(40):
+                tx.put_concept(
+                    "Note",
+                    f"concept://port/log/{number}",
+                    {"text": "harbour harbour harbour ships and cranes"},
+                    {"source": "log", "checked": True, "pages": 1},
+                )
+            tx.put_concept("Note", "concept://port/logbook", {"text": "harbour"})
+        with db.transaction(actor="omar") as tx:
+            shelf = [
+                tx.put_concept(
+                    "Note",
+                    f"concept://port/shelf#{number}",
+                    {"text": f"A harbour and many other things, number {number}, put on a shelf."},
+                    {"source": ["shelf", "hearsay"], "checked": False, "pages": number},
+                )
+                for number in range(3)
+            ]
+            for one, other in pairwise(shelf):
+                tx.put_proposition(one, "follows", other, metadata={"source": "shelf"})
+        yield db
+
+
+def found(db: mycel.Nexus, question: str = "harbour", **options: Any) -> list[str]:
+    return [element.name for element, _ in db.search(question, kind="CONCEPT", **options)]
+
+
+SHELF = [f"concept://port/shelf#{number}" for number in range(3)]
+
+
+def test_what_passes_a_filter_fills_the_limit_though_others_fit_better(db: mycel.Nexus) -> None:
+    filters: list[dict[str, Any]] = [
+        {"path": "concept://port/shelf"},
+        {"actor": "omar"},
+        {"metadata": {"source": "shelf"}},
+        {"metadata": {"checked": False}},
+        {"path": "concept://port", "actor": "omar", "metadata": {"source": "hearsay"}},
+    ]
+    for mode in MODES:
+        assert not set(SHELF) & set(found(db, mode=mode, limit=3)), mode
+        for each in filters:
+            assert sorted(found(db, mode=mode, limit=3, **each)) == SHELF, (mode, each)
+            assert len(found(db, mode=mode, limit=2, **each)) == 2, (mode, each)
+
+
+def test_a_path_covers_what_is_below_it_and_not_what_only_begins_alike(db: mycel.Nexus) -> None:
+    for mode in MODES:
+        below = found(db, mode=mode, limit=100, path="concept://port/log")
+        assert len(below) == 40, mode
+        assert "concept://port/logbook" not in below, mode
+        assert found(db, mode=mode, path="concept://port/shelf#1") == SHELF[1:2], mode
+        assert len(found(db, mode=mode, limit=100, path="kip:Note/concept://port/log")) == 40, mode
+        number = db.get(("Note", SHELF[2])).id
+        assert found(db, mode=mode, path=number) == SHELF[2:], mode
+
+
+def test_a_time_is_that_of_the_last_writing_from_since_until_before_until(db: mycel.Nexus) -> None:
+    first, last = (db.get(("Note", name)).updated_at for name in ("concept://port/log/0", SHELF[0]))
+    assert first < last
+    for mode in MODES:
+        assert sorted(found(db, mode=mode, since=last)) == SHELF, mode
+        early = found(db, mode=mode, limit=100, since=first, until=last.isoformat())
+        assert len(early) == 41, mode
+        assert not set(SHELF) & set(early), mode
+        assert found(db, mode=mode, until=datetime(2000, 1, 1, tzinfo=UTC)) == [], mode
+    with db.transaction(actor="omar") as tx:
+        tx.put_concept("Note", "concept://port/log/7", {"text": "A harbour in fog"})
+    now = db.get(("Note", "concept://port/log/7")).updated_at
+    for mode in MODES:
+        assert found(db, mode=mode, since=now) == ["concept://port/log/7"], mode
+        assert "concept://port/log/7" in found(db, mode=mode, actor="omar"), mode
+        assert "concept://port/log/7" in found(db, mode=mode, limit=100, actor="ines"), mode
+
+
+def test_metadata_is_compared_by_value_and_kind(db: mycel.Nexus) -> None:
+    assert len(found(db, limit=100, metadata={"checked": True})) == 40
+    assert found(db, metadata={"checked": 1}) == []
+    assert found(db, metadata={"checked": "true"}) == []
+    assert found(db, metadata={"pages": 2}) == SHELF[2:]
+    assert found(db, metadata={"pages": 2.0}) == SHELF[2:]
+    assert found(db, metadata={"pages": True}) == []
+    assert found(db, metadata={"pages": None}) == []
+    assert found(db, metadata={"no \"such' key": "x"}) == []
+
+
+def test_links_pass_by_their_subjects_their_own_metadata_and_writer(db: mycel.Nexus) -> None:
+    def links(**filters: Any) -> int:
+        return len(db.search("follows", kind="PROPOSITION", **filters))
+
+    assert links() == 2
+    assert links(path="concept://port/shelf") == 2
+    assert links(path=SHELF[1]) == 1
+    assert links(path="concept://port/log") == 0
+    assert links(metadata={"source": "shelf"}, actor="omar") == 2
+    assert links(metadata={"source": "log"}) == 0
+    assert links(actor="ines") == 0
+
+
+def test_what_was_written_a_moment_ago_is_filtered_too(db: mycel.Nexus) -> None:
+    found(db)
+    with db.transaction(actor="lu") as tx:
+        tx.put_concept("Note", "concept://port/new", {"text": "harbour"})
+    with db.transaction(actor="omar") as tx:
+        tx.put_concept("Note", "concept://port/newer", {"text": "harbour"})
+    for mode in MODES:
+        assert found(db, mode=mode, actor="lu") == ["concept://port/new"], mode
+
+
+def test_what_has_only_the_frequent_words_is_found_within_a_path(
+    db: mycel.Nexus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mycel.store.query.candidates.RANKED_MAX", 5)
+    monkeypatch.setattr("mycel.store.query.candidates.SCANNED_MAX", 5)
+    question = "harbour logbook cranes"
+    assert sorted(found(db, question, mode="keyword", path="concept://port/shelf")) == SHELF
+
+
+def test_a_filter_that_is_none_is_refused(db: mycel.Nexus) -> None:
+    wrong: list[tuple[dict[str, Any], type[mycel.MycelError]]] = [
+        ({"path": ""}, InvalidValueType),
+        ({"path": 7}, InvalidValueType),
+        ({"actor": 7}, InvalidValueType),
+        ({"since": "yesterday"}, InvalidSyntax),
+        ({"since": datetime.min.replace(tzinfo=timezone(timedelta(hours=9)))}, InvalidSyntax),
+        ({"until": 7}, InvalidValueType),
+        ({"actor": "\ud800"}, InvalidValueType),
+        ({"metadata": {"pages": 2**64}}, InvalidValueType),
+        ({"metadata": "source"}, InvalidValueType),
+        ({"metadata": {"source": ["shelf"]}}, InvalidValueType),
+    ]
+    for filters, error in wrong:
+        with pytest.raises(error):
+            db.search("harbour", **filters)
+
+
+def test_a_search_by_meaning_gives_each_element_once(db: mycel.Nexus) -> None:
+    names = found(db, mode="semantic", limit=100)
+    assert len(names) == len(set(names))
