@@ -6,7 +6,7 @@
     python verify_offline.py PROOF.json OVERALL_ROOT --old-root JOURNAL_ROOT
 
 The proof is JSON from `mycel prove --out`, or from `to_dict()` of a proof. The root is one that you
-wrote down when you trusted the database, not the one that stands in the proof. Exit status: 0 if
+wrote down when you trusted the database, not the one in the proof. Exit status: 0 if
 the proof holds, 1 if it does not.
 """
 
@@ -245,7 +245,7 @@ def check_state(proof: dict[str, Any], root: bytes, about: list[str] | None) -> 
     fields = describe_record(record)
     if namespace == "concepts":
         its_key = concept_key(fields["type"], fields["name"])
-        require(its_key == key, "the record stands under the key of another concept")
+        require(its_key == key, "the record has the key of another concept")
     elif about:
         ends = [concept_key(*each.split(":", 1))[:16].hex() for each in about[::2]]
         require(ends == [fields["source"], fields["target"]], "the record joins other elements")

@@ -261,7 +261,7 @@ class AccessDenied(MycelError):
     code = "KIP_3004"
     name = "AccessDenied"
     category = Category.FORBIDDEN
-    default_hint = "Ask whoever runs the server for access, or for its token."
+    default_hint = "Ask the operator of the server for access, or for its token."
 
 
 class VersionConflict(MycelError):
