@@ -30,6 +30,10 @@ LISTED_MAX: Final = 20
 """How many obstacles the message of an error names; its data has all of them."""
 
 
+GONE: Final = 0
+"""The number of an element that is not there, or not yet."""
+
+
 class Goal(NamedTuple):
     """One element as it is now, and as it should be; None where there is none."""
 
@@ -85,7 +89,9 @@ class _Steps:
     def __init__(self, tx: Transaction, goals: Sequence[Goal], twins: Mapping[int, int]) -> None:
         self.obstacles: list[Obstacle] = []
         self._tx: Final = tx
-        self._numbers: Final = dict(twins)
+        self._numbers: Final = dict(twins) | {
+            each.then.number: GONE for each in goals if each.then is not None and each.now is None
+        }
         """The present number of each element that had another one then."""
         self._definitions: Final = [each for each in goals if _is_definition(each.element)]
         concepts = [each for each in goals if isinstance(each.element, Concept)]
@@ -120,7 +126,15 @@ class _Steps:
         return self._numbers.get(element.number, element.number)
 
     def _live(self, element: Element) -> Element | None:
-        return self._tx.reader.element(self._number(element))
+        number = self._number(element)
+        return None if number == GONE else self._tx.reader.element(number)
+
+    def _end(self, number: int) -> str:
+        """The present id of an element that had a number then."""
+        number = self._numbers.get(number, number)
+        if number == GONE:
+            raise NotFound("An end of it is not there.")
+        return self._tx.reader.outer_id(number)
 
     # Concepts.
 
@@ -181,9 +195,7 @@ class _Steps:
         then, tx = goal.then, self._tx
         if not isinstance(then, Proposition):
             return
-        subject, object_ = (
-            tx.reader.outer_id(self._numbers.get(end, end)) for end in ends_of(then)
-        )
+        subject, object_ = map(self._end, ends_of(then))
         live = self._live(then)
         if live is not None:
             tx.relink(live.id, subject=subject, object_=object_)
@@ -208,6 +220,7 @@ class _Steps:
             about = [each for each in self._tx.links_about(live.id) if each.number not in known]
             waiting += [Goal(each.id, None, each) for each in about]
             self._tx.retire(live.id)
+            self._numbers.update({each.number: GONE for each in (goal.element, *about)})
             return True
         return False
 
@@ -220,7 +233,7 @@ class _Steps:
             self._tx.replace_content(live, then)
 
     def _remove(self, goal: Goal) -> None:
-        live = self._live(goal.element)
+        live = None if goal.now is None else self._tx.reader.element(goal.now.number)
         if live is None:  # It went with another one.
             return
         going = {each.now.number for each in self._links if each.now is not None}

@@ -71,7 +71,8 @@ def revert(tx: Transaction, before: State, after: State) -> Diff:
         except _ChangedSinceError as error:
             obstacles.append(Obstacle(change.label, str(error), MycelError.code))
             continue
-        goals.append(Goal(change.label, now, then))
+        if now is not None or then is not None:  # Otherwise it is gone already.
+            goals.append(Goal(change.label, now, then))
     reach(tx, goals, back.twins, obstacles)
     return back
 

@@ -135,6 +135,7 @@ def test_a_removal_and_an_addition_are_reverted(db: mycel.Graph) -> None:
     assert [each.dst for each in db.edges_out(A)] == [db.get(B).id]
     db.revert(addition)
     assert db.get_concept("Concept", "concept://w/new") is None
+    assert db.revert(addition).commit is None  # It is gone already.
 
 
 def test_a_revert_is_refused_where_something_has_changed_since(db: mycel.Graph) -> None:

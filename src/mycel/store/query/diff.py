@@ -1,9 +1,9 @@
 """Differences between two states of one graph, by element and by value.
 
 The journal says which elements changed between two positions, so that the cost follows the change
-and not the graph. Each of them is read as it was in both states. An element is itself
-by its number: one that got another name, type, predicate or end has moved. One that was removed,
-and came back under another number with the same identity, is the same too. Content is compared, not
+and not the graph. Each of them is read as it was in both states. An element is itself by its number
+as long as it lives: one that got another name, type, predicate or end has moved. One that was
+removed in between is the same as the one with its identity that came back. Content is compared, not
 records: times and versions make no difference, and neither does what changed and changed back.
 """
 
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from difflib import unified_diff
 from enum import Enum
 from types import MappingProxyType
@@ -147,6 +148,7 @@ def diff(reader: Reader, a: State, b: State, paths: Sequence[object] = ()) -> Di
     first, second = (last if each.seq is None else each.seq for each in (a, b))
     low, high = sorted((first, second))
     numbers: set[int] = set()
+    ended: set[int] = set()
     purged = 0
     query = "SELECT kind, element FROM journal WHERE seq > ? AND seq <= ?"
     for kind, element in reader.every(query, (low, high)):
@@ -154,17 +156,20 @@ def diff(reader: Reader, a: State, b: State, paths: Sequence[object] = ()) -> Di
             purged += 1
         elif kind != Kind.MARK:
             numbers.add(element)
+            if kind in (Kind.RETIRE_CONCEPT, Kind.REMOVE_EDGE):
+                ended.add(element)
     sides = [reader.at(LIVE if seq == last else State(seq)) for seq in (first, second)]
     old, new = (side.elements(numbers) for side in sides)
     known = [_with_ends(side, found) for side, found in zip(sides, (old, new), strict=True)]
-    twins = _twins(old, new, *known)
+    twins = _twins(old, new, known, ended)
     changes = []
-    for number in numbers - set(twins.values()):
-        before, after = old.get(twins.get(number, number)), new.get(number)
+    for before, after in _pairs(old, new, twins, ended):
         change = _change(before, after, *known)
+        # A link follows its subject, which may have moved to a path, or away from it.
         if change is not None and any(
             element is not None and selection.covers(element, names)
-            for element, names in ((before, known[0]), (after, known[1]))
+            for element in (before, after)
+            for names in known
         ):
             changes.append(change)
     changes.sort(key=_place)
@@ -174,23 +179,42 @@ def diff(reader: Reader, a: State, b: State, paths: Sequence[object] = ()) -> Di
 def _twins(
     old: Mapping[int, Element],
     new: Mapping[int, Element],
-    old_names: Mapping[int, Element],
-    new_names: Mapping[int, Element],
+    known: Sequence[Mapping[int, Element]],
+    ended: AbstractSet[int],
 ) -> dict[int, int]:
-    """The old number of each element that came back under a new one."""
+    """The old number of each element that came back, perhaps under another one."""
     gone = {
-        _key(identity_of(each, old_names)): number
+        _key(identity_of(each, known[0])): number
         for number, each in old.items()
-        if number not in new
+        if number in ended or number not in new
     }
     if not gone:
         return {}
     come = {
-        number: gone.get(_key(identity_of(each, new_names)))
+        number: gone.get(_key(identity_of(each, known[1])))
         for number, each in new.items()
-        if number not in old
+        if number in ended or number not in old
     }
     return {number: other for number, other in come.items() if other is not None}
+
+
+def _pairs(
+    old: Mapping[int, Element],
+    new: Mapping[int, Element],
+    twins: Mapping[int, int],
+    ended: AbstractSet[int],
+) -> Iterator[tuple[Element | None, Element | None]]:
+    """Each element before and after; None where it is not there."""
+    paired = set(twins.values())
+    for number, after in new.items():
+        other = twins.get(number, number)
+        same = number in twins or (number not in ended and number not in paired)
+        if same and other in old:
+            paired.add(other)
+            yield old[other], after
+        else:
+            yield None, after
+    yield from ((before, None) for number, before in old.items() if number not in paired)
 
 
 def _key(identity: Mapping[str, Any]) -> tuple[Any, ...]:
