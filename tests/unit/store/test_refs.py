@@ -204,3 +204,20 @@ def test_a_removed_link_is_found_by_the_id_it_had_when_another_has_taken_its_pla
     assert answer(DOORS["history"], db, removed.replace("feeds", "notes")) == "NotFound"
     assert db.purge(removed, "asked for").propositions == 1
     assert [each.kind for each in db.history(removed)] == ["purge"]
+
+
+def test_a_uri_names_the_concept_that_was_live_at_a_moment_not_one_removed_before(
+    db: mycel.Nexus,
+) -> None:
+    uri = "https://towns.example/porto"
+    db.write(lambda tx: tx.define_type("Village"))
+    for first, second in (("Town", "Village"), ("Village", "Town")):
+        named = f"{uri}/{first}"
+        db.write(lambda tx, t=first, n=named: tx.retire(tx.put_concept(t, n)))
+        live = db.write(lambda tx, t=second, n=named: tx.put_concept(t, n, {"size": 1}))
+        then = db.snapshot().entries
+        db.write(lambda tx, each=live: tx.update(each, attributes={"size": 2}))
+        assert db.as_of(then).get(named).id == live, first
+        assert db.get(named).id == live, first
+        db.write(lambda tx, each=live: tx.retire(each))
+        assert db.get(named, tombstoned=True).id == live, first  # The last that had the name.

@@ -41,7 +41,9 @@ _PROPOSITION: Final = PROPOSITION_COLUMNS.format(seq="seq")
 _CONCEPT_PAST: Final = CONCEPT_COLUMNS.format(seq="from_seq")
 _PROPOSITION_PAST: Final = PROPOSITION_COLUMNS.format(seq="from_seq")
 _TOMBSTONE: Final = ", tombstoned_at, tombstoned_by, tombstoned_reason"
-_NO_TOMBSTONE: Final = ", NULL, NULL, NULL"
+_NO_TOMBSTONE: Final = ", NULL AS tombstoned_at, NULL, NULL"
+_LIVE_FIRST: Final = " ORDER BY tombstoned_at DESC NULLS FIRST"
+"""Live elements, then those that were removed, the last one first: a name may have been of both."""
 _NUMBERS: Final = "(SELECT value AS number FROM json_each(?1)) CROSS JOIN "
 """A list of numbers, joined to a table: less work than `id IN (…)`, which sorts them first."""
 _EACH: Final = "json_each(?1) j CROSS JOIN "
@@ -422,7 +424,8 @@ class Reader:
     # How the live state is asked; PastReader asks otherwise.
 
     def _concept(self, where: str, bindings: Row, tombstoned: bool) -> Concept | None:
-        row = self.execute(self._concepts_where(where, tombstoned), bindings).fetchone()
+        query = self._concepts_where(where, tombstoned) + (_LIVE_FIRST if tombstoned else "")
+        row = self.execute(query, bindings).fetchone()
         return None if row is None else self.as_concept(row)
 
     def _concepts_where(self, where: str, tombstoned: bool, tables: str = "") -> str:
@@ -436,7 +439,7 @@ class Reader:
         )
 
     def _proposition(self, where: str, bindings: Row, tombstoned: bool) -> Proposition | None:
-        query = self._propositions_where(where, tombstoned)
+        query = self._propositions_where(where, tombstoned) + (_LIVE_FIRST if tombstoned else "")
         row = self.execute(query, bindings).fetchone()
         return None if row is None else self.as_proposition(row)
 
