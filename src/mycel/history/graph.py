@@ -91,11 +91,13 @@ class Graph(Nexus):
         """
         with self._store.reading() as reader:
             entry = commits.transaction_of(reader, max(1, entry_at(reader, commit)))
-        before, after = State(entry.first_seq - 1), State(entry.seq)
         said = message or f"revert {short(entry.commit)}: {entry.message}"
-        return self._lead_back(
-            lambda tx: rollback.revert(tx, before, after), by, said, dry_run=dry_run
-        )
+
+        def work(tx: Transaction) -> Diff:
+            before = state_at(tx.reader, entry.first_seq - 1)  # It may be scrubbed.
+            return rollback.revert(tx, before, State(entry.seq))
+
+        return self._lead_back(work, by, said, dry_run=dry_run)
 
     def _lead_back(
         self, work: Callable[[Transaction], Diff], by: str | None, message: str, *, dry_run: bool

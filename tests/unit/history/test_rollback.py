@@ -158,3 +158,17 @@ def test_a_revert_is_refused_where_something_has_changed_since(db: mycel.Graph) 
         X: "It was added again since.",
         "concept://w/new": "It has changed since.",
     }
+
+
+def test_what_was_scrubbed_can_neither_be_compared_nor_led_back_to(db: mycel.Graph) -> None:
+    first = update(db, A, n=1)
+    update(db, A, n=2)
+    db.tag("kept")
+    db.write(lambda tx: tx.retire(A))
+    db.scrub("kept", "old")
+    for ask in (db.diff, db.rollback, db.revert):
+        with pytest.raises(ConstraintViolation, match="scrubbed"):
+            ask(first)
+    db.rollback("kept")
+    assert number(db, A) == 2
+    assert db.verify(replay=True).ok
