@@ -4,7 +4,7 @@ The file holds entries of others. In JSON only our own member changes, in TOML o
 own table, so comments stay; the result is parsed again and compared. A change that is impossible
 this way is refused, and the error says what to write by hand.
 
-An entry that already names this graph is rewritten, whatever it is called. An entry that names
+An entry that already names this graph is rewritten, under any name. An entry that names
 another graph or server is replaced only on request.
 
 A file is replaced atomically, and the one before is kept beside it. A symbolic link is refused: the

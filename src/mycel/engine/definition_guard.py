@@ -1,16 +1,16 @@
-"""The guard of flexible definitions: rules on every write, whatever door it came through.
+"""The guard of flexible definitions: rules on every write, through every door.
 
     a value of another JSON type than `instance_schema` says     KIP_2003, at the change
     an end outside `subject_types` or `object_types`             KIP_2002, at the change
     a required attribute that is missing, or a value outside     a warning, at the commit;
     an `enum`                                                    KIP_2002 where the rules are strict
-    a definition with parts that mean nothing                    a warning, at the commit
+    a definition with parts that have no effect                  a warning, at the commit
 
 Missing attributes are checked at the commit, so that an element may be built in several steps.
-Strict is the whole nexus, or a type that says so. A list of types admits concepts by the name of
-their type, and links by the name of their predicate; `*` admits all.
+Rules are strict for the whole graph, or for a type that says so. A list of types admits concepts by
+the name of their type, and links by the name of their predicate; `*` admits all.
 
-An element is held against a definition when it changes; values that do not change stay valid.
+An element is checked against a definition when it changes; values that do not change stay valid.
 Types that a schema declares are left to `schema_guard`, which demands more.
 """
 

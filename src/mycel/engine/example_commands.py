@@ -1,4 +1,4 @@
-"""Example commands for a graph, made of the names that it has most of.
+"""Example commands for a graph, made of its most frequent names.
 
 A model that has never seen KIP learns it from these faster than from a grammar.
 """

@@ -1,4 +1,4 @@
-"""The guard of what a schema declares: rules on every write, whatever door it came through.
+"""The guard of what a schema declares: rules on every write, through every door.
 
     undeclared names, kinds of values, enums, ranges, patterns,      at the change
     keys, the types at both ends of a link, more edges than `@card`

@@ -4,12 +4,12 @@ Every answer is the links at one element, *cheapest first*, then by predicate nu
 traversal takes from each list only as much as it needs, so an element with ten thousand links costs
 it no more than the few that are near.
 
-`StoredNeighbours` asks the tables, one statement for an element, about the present or the past.
-`Adjacency`, one for each open graph, has arrays of all links (`arrays`) made in the background once
-reading the tables has cost as much as making them; until they are there, the tables answer.
-Whatever was written since they were made is not written into them: the elements at whose links
-something changed are remembered, and asked about in the tables. Too many of these, or a purge, and
-the arrays are dropped. So both sources always give the same answer.
+`StoredNeighbours` reads the tables, one statement for each element, at the present or a past state.
+`Adjacency`, one for each open graph, builds arrays of all links (`arrays`) in the background once
+reading the tables has cost as much as building them; until then the tables are read. The arrays
+never change: elements whose links have changed since are remembered, and read from the tables. If
+there are too many of these, or after a purge, the arrays are dropped. So both sources always give
+the same answer.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from mycel.store.query.weighted_links import (
 )
 
 LINKS_MAX: Final = 2_000_000
-"""Arrays are made of graphs that never had more links, or concepts. So many take 28 MB, and 56 MB
-in both directions."""
+"""Graphs that ever had more links or concepts get no arrays. Arrays of this size take 28 MB, both
+directions 56 MB."""
 
 CHANGED_MAX: Final = 20_000
 """Arrays are dropped after this many changed elements, or journal entries to read at once."""
@@ -141,7 +141,7 @@ class Adjacency:
         return _LiveNeighbours(reader, route, look_ups, state.changed)
 
     def state(self, reader: Reader) -> _State | None:
-        """The arrays as far as they are true for a reader; None if there are none for it."""
+        """The arrays and changed elements for a reader; None if it has to read the tables."""
         reader.reread()
         return self._state_at(reader, reader.newest)
 
@@ -169,7 +169,7 @@ class Adjacency:
         return changed if len(changed) <= self._changed_max else None
 
     def pay(self, reader: Reader, rows: int) -> None:
-        """Note what was read through the tables; have arrays made if they would have cost less."""
+        """Count rows read from the tables; build the arrays once that has cost as much."""
         self._rent += rows
         if self._rent < self._rent_min or self._state is not None:
             return
@@ -178,7 +178,7 @@ class Adjacency:
             self._background.begin(self._make)
 
     def _make(self) -> None:
-        self._rent = 0  # If it fails, it is tried again when as much has been read once more.
+        self._rent = 0  # If it fails, it is tried again after as many rows.
         arrays = read_arrays(self._store, self._background.check)
         if arrays is not None:
             self._state = _State(arrays, NONE, arrays.seq)

@@ -6,8 +6,8 @@
     units       weights, as `costs` counts them
 
 They take 10 bytes for each link and direction. The links of one element are adjacent, cheapest
-first, then by predicate number and id. The direction against the links is made when somebody wants
-it. Reading a million links takes two seconds, so both are made in the background (`adjacency`).
+first, then by predicate number and id. The reverse direction is built when it is first needed.
+Reading a million links takes two seconds, so both are built in the background (`adjacency`).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Work in a thread of its own: one piece at a time, waited for, stopped, and safe to fork beside.
+"""Work in a background thread, one piece at a time. It can be stopped, and is safe with forks.
 
 A child that is forked while another thread is inside SQLite, or imports a module, inherits locks
-that nobody will ever release. So such work is done in slices, each in a `with SLICE` block, and a
-fork waits for the end of the slice. In the child there is no thread, and nothing is under way.
+that are never released. So such work is done in slices, each in a `with SLICE` block, and a fork
+waits for the end of the slice. The child has no thread and no work in progress.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """Costs and tokens of a traversal.
 
-Weights are decimals, and sums of floats are not: 0.1 and 0.2 add up to more than 0.3, and to which
-of two sums that should be the same a tie goes would depend on the order of adding. So a weight
-counts as the nearest multiple of a billionth, and a cost is a whole number of these: sums are exact
-and a tie is a tie. What is shown, and what is asked for, is the cost as a decimal.
+Sums of floats are inexact: 0.1 and 0.2 add up to more than 0.3, so the order of two equal costs
+would depend on the order of adding. So a weight is rounded to a whole number of billionths, and a
+cost is a sum of these integers: sums are exact, and equal costs compare equal. Callers see
+decimals.
 
-Tokens are estimated, at four characters each. Nobody's tokenizer is asked: an estimate that is the
-same everywhere is what a budget needs.
+Tokens are estimated at four characters each, without a tokenizer, so a budget means the same for
+every model.
 """
 
 from __future__ import annotations

@@ -120,7 +120,7 @@ _TWINS: Final = (
     f" (SELECT count(DISTINCT name) FROM concept)){sqlite.JOIN_IN_ORDER}concept c"
     " WHERE c.name IN (SELECT name FROM concept GROUP BY name HAVING count(*) > 1)"
 )
-"""Concepts that share their name with another. Usually there are none, which one scan tells."""
+"""Concepts that share their name with another. Usually there are none, which one scan shows."""
 
 
 def first_groups(groups: str, count: str, rows: str, *, descending: bool, share_names: bool) -> str:

@@ -1,8 +1,8 @@
 """A whole query as one statement: solutions, then groups, order and limit, then cells.
 
 Solutions are rows of numbers. Where joins could repeat one, or branches are united, they are made
-distinct first. What the caller sees of an element is looked up last, after sorting and cutting, so
-that nothing is assembled only to be thrown away.
+distinct first. The cells of an element are read last, after sorting and cutting, so that no cell is
+read for a row that is dropped.
 """
 
 from __future__ import annotations

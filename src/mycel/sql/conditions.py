@@ -5,8 +5,8 @@ a number with a text, and sees booleans as numbers and arrays as texts; so where
 a stored document, its JSON type is tested too. The comparison comes first: it fails for most rows,
 and then the type is never looked at.
 
-SQLite reads an integer from 2^63 on as a float. That compares rightly with every smaller number, so
-only two large ones that look the same, or a large constant, are compared by a function of ours.
+SQLite reads an integer from 2^63 on as a float. That compares correctly with every smaller
+number, so our function compares only two large integers with equal floats, or a large constant.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """NOT of one link from a given element: tested row by row, or against a set.
 
-`(?a, "knows", ?b) (?b, "knows", ?c) NOT { (?a, "knows", ?c) }` with a given `?a` asks about many
-`?c` whether one and the same element is linked to them. Of an element with few links that is best
-looked up each time. Of a hub it is faster to gather, once, all that it is linked to; but to gather
-what a hub is linked to for a few questions may take a thousand times as long as to ask them.
+`(?a, "knows", ?b) (?b, "knows", ?c) NOT { (?a, "knows", ?c) }` with a given `?a` tests for many
+`?c` whether `?a` is linked to them. If `?a` has few links, each test is a look-up. For a hub it is
+faster to collect all its targets once and test against that set; for a few tests, collecting them
+can take a thousand times as long as the look-ups.
 
-So it is only done where the block runs through the same links anyway, and the statement itself
-decides, by counting up to a bound how many there are.
+So the set is used only if the block reads the same links anyway, and the statement itself decides,
+by counting the links up to a bound.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Blocks as joins: atoms in the planned order, then attempts, with conditions as early as can be.
+"""Blocks as joins: atoms in the planned order, then attempts; conditions as early as possible.
 
 The order of joins is the planner's: `CROSS JOIN` keeps SQLite from choosing another. An attempt
 (OPTIONAL) of one atom is a LEFT JOIN. A larger one cannot be joined directly, because a subquery in

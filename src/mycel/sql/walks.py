@@ -2,10 +2,10 @@
 
 A pair matches `{m,n}` when some walk of a length from m to n joins it. Up to `LEVELS_MAX` hops,
 each level is the set of elements that walks of that length reach; that takes half the time of a
-recursion. But SQLite copies a level wherever the next one mentions it, which is once for each way
-to go and each table to look into: so symmetric walks of a past state have fewer levels. Beyond
+recursion. But SQLite copies a level for each mention in the next one, once for each direction
+and each table: so symmetric walks of a past state have fewer levels. Beyond
 that, a recursive query remembers each element once per length, so it ends on cycles; without an
-upper bound, lengths beyond the lower one are all the same, so it ends there too.
+upper bound, all lengths from the lower one on count as one, so it ends there too.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""From a path to an open file: where it is, whether it is ours, and how a new one is made.
+"""From a path to an open file: resolves it, checks it, and creates a new one.
 
 A graph "in memory" is a private file in a directory that lives in memory where the system has one,
 and is gone when the graph is closed. So it behaves like any other graph: readers keep their
@@ -47,7 +47,7 @@ _SQLITES_MODE: Final = 0o644
 
 
 def private_directory() -> str:
-    """A new directory for a graph in memory; whoever asks has to remove it."""
+    """A new directory for a graph in memory; the caller has to remove it."""
     import tempfile  # noqa: PLC0415 - a graph in a file starts without it
 
     in_memory = Path(_MEMORY_DIRECTORY)
@@ -172,9 +172,9 @@ def _making(location: Location) -> Iterator[None]:
 
 
 def _set_aside(path: Path) -> None:
-    """Put away the log of a database that is gone: SQLite would read it into the new one.
+    """Rename the log of a deleted database: SQLite would read it into the new one.
 
-    Whoever still has the old one open goes on with the files that it has.
+    A process that still has the old one open keeps using its open files.
     """
     for suffix in ("-wal", "-journal"):
         orphan = Path(f"{path}{suffix}")

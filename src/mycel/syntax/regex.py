@@ -1,9 +1,9 @@
 """Regular expressions that take time linear in the text, whatever the pattern (RE2).
 
-Patterns come from strangers, so everything about them is bounded: their length, the program that
-they compile to (and with it the time and memory of compiling), the memory of matching, and the work
-of matching one text. No groups are captured: with captures, RE2 keeps the bounds of every group for
-each state of the program, which is quadratic in the pattern.
+Patterns come from untrusted callers, so everything about them is bounded: their length, the program
+that they compile to (and with it the time and memory of compiling), the memory of matching, and the
+work of matching one text. No groups are captured: with captures, RE2 keeps the bounds of every
+group for each state of the program, which is quadratic in the pattern.
 """
 
 from __future__ import annotations

@@ -3,11 +3,11 @@
 An embedder may be slow, and while a transaction is open no other process can write. So where one
 is given, and the schema wants vectors, the sources are read first, the vectors filled in, and the
 rows kept in a file until the transaction takes them from there. Nothing is written to the graph
-before; and no snapshot of it is held open meanwhile.
+before, and no snapshot is held open.
 
-What a merge leaves alone (a text that stays as it is keeps its vector) is decided by what is there
-at this time. The transaction asks again when it writes, and the few rows about which that has
-changed are embedded there.
+A merge keeps the vector of an unchanged text. Unchanged texts are found by the state at this time;
+the transaction compares again when it writes, and embeds the few rows for which the state has
+changed.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""Rows as Arrow: a batch at a time, with the columns that the catalog says, and perhaps two more.
+"""Rows as Arrow, a batch at a time: the columns of the catalog, and `weight` and `metadata`.
 
 A moment is a timestamp in milliseconds, in UTC. In the catalog it is a date64, which readers of
 tables take for a day without a time.
 
-`weight` and `metadata` (JSON text) are columns if any row has another weight than the usual one, or
-metadata. Attributes that an `@open` type has beyond its properties have no column; `Lost` counts
-the rows that have such. A type without a schema has its attributes in one column, as JSON text. A
-predicate without one also has the types of its ends in columns: `src_type`, `dst_type`.
+`weight` and `metadata` (JSON text) are columns if any row has a weight other than 1, or metadata.
+Attributes that an `@open` type has beyond its properties have no column; `Lost` counts the rows
+that have such. A type without a schema has its attributes in one column, as JSON text. A predicate
+without one also has the types of its ends in columns: `src_type`, `dst_type`.
 """
 
 from __future__ import annotations

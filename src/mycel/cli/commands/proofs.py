@@ -1,7 +1,7 @@
 """`mycel prove` and `mycel verify`: proofs as files, their check offline, the check of everything.
 
-A proof is one JSON object. Whoever checks it brings the root that they trust: one that was written
-down when `mycel snapshot` showed it, not the one in the proof.
+A proof is one JSON object. It is checked against a trusted root: one that was kept when
+`mycel snapshot` showed it, not the one in the proof.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """`mycel serve`: one graph over HTTP, for KIP and for MCP.
 
 The layers `http` and `mcp` know nothing of each other; here they come together. Without options
-the server is for this machine alone. Whoever opens it to others has to give it a token.
+the server is for this machine alone. On other addresses it needs a token.
 """
 
 from __future__ import annotations

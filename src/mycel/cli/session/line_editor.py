@@ -1,7 +1,7 @@
 """The text being typed: completeness, completion, kinds of its parts. Knows no terminal.
 
-A command on one line is whole when it can be parsed, or when more could not mend it. One on several
-lines may always go on (`LIMIT 5`, another UPSERT), so it is whole when its writer says so, with an
+A command on one line is complete when it can be parsed, or when no further text could make it
+valid. One on several lines may always continue (`LIMIT 5`, another UPSERT), so it is complete at an
 empty line or a semicolon.
 """
 

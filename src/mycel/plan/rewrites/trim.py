@@ -1,8 +1,8 @@
 """Drops OPTIONALs and negations that change nothing.
 
 An OPTIONAL that binds nothing neither adds nor removes a solution. Inside a NOT, an OPTIONAL counts
-only where its variables are used. A NOT without patterns is the inverse of its conditions, and a
-double inverse is none.
+only where its variables are used. A NOT without patterns is the negation of its conditions, and a
+double negation is dropped.
 """
 
 from __future__ import annotations

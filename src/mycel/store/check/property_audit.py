@@ -1,8 +1,8 @@
 """Checking the index of properties: against the live rows, both ways, and against the definitions.
 
-The index is derived, so nothing of it is in the journal, and a replay has nothing to compare it
-with: the live rows, which a replay does compare, say all that has to be in it. What slots there
-should be, the declarations in the definitions say.
+The index is derived data, so the journal does not contain it and a replay cannot check it. It is
+compared with the live rows, which determine its entries, and its slots with the declarations in the
+definitions.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""Targets of state proofs: an element, or an identity that may never have been there.
+"""Targets of state proofs: an element, or an identity that may never have existed.
 
-The key of an element in the state trees follows from names alone, so the absence of what nobody
-ever wrote can be proven too: of types and predicates that were never defined, and of edges between
-concepts that are not there.
+The key of an element in the state trees is computed from names alone. So absence can be proven for
+types and predicates that were never defined, and for edges between concepts that never existed.
 """
 
 from __future__ import annotations

@@ -63,9 +63,9 @@ class CacheFile:
                     [(group, key) for key in gone],
                 )
         except apsw.BusyError:
-            return  # What is old is known by its hash.
+            return  # Old entries are recognised by their hash.
         except (apsw.Error, OSError):
-            # It is damaged, or not ours to write: the next call begins anew.
+            # It is damaged, or not writable: the next call starts with an empty cache.
             with suppress(OSError):
                 self._path.unlink()
 

@@ -79,10 +79,10 @@ class Checkpointer:
             connection.close(True)
 
     def _checkpoint(self, connection: apsw.Connection) -> None:
-        """First most of the work, beside the writers; then the rest, in a gap between them.
+        """First most of the work, concurrently with writers; then the rest, in a gap between them.
 
-        Only when nothing is left can the log start over instead of growing on. Where that fails
-        (a reader still needs the log, or the disk is full), the log keeps everything until later.
+        Only a log that was copied completely is reused instead of growing. If that fails (a reader
+        still needs the log, or the disk is full), the log keeps its content until the next time.
         """
         try:
             connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)

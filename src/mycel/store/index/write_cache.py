@@ -42,7 +42,7 @@ class Memory:
         self.ends[ref] = (number, key)
 
     def bound(self) -> None:
-        """Forget what has become too much for a transaction that goes on and on."""
+        """Clear what has grown too large during a long transaction."""
         if len(self.keys) >= TRANSACTION_SAVED_ELEMENTS_MAX:
             self.keys.clear()
         if len(self.ends) >= TRANSACTION_SAVED_ELEMENTS_MAX:

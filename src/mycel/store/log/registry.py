@@ -1,10 +1,9 @@
 """Names interned to small integers: types, predicates, actors.
 
-Rows are only ever added, never changed or removed, and each with a greater number than all before
-it. So what was once read stays true, and a name or number that is unknown here may have been added
-by another process: rows beyond the last one that is known are read before it is refused. Whether a
-type is *defined* right now is another question: its definition is a concept, which can be retired.
-`head.definitions` counts such changes.
+Rows are only added, with increasing numbers, and never changed or removed. So cached rows stay
+valid. A name or number that is not cached may have been added by another process: newer rows are
+read before it is refused. A name in the registry may be undefined now: its definition is a concept,
+which can be retired. `head.definitions` counts such changes.
 """
 
 from __future__ import annotations

@@ -5,9 +5,9 @@ So a small transaction stores only *what changed* (in its row of `head`, 65 byte
 pages it touched stay in the memory of the writer. When enough changes have gathered, or when one
 transaction brings very many, the touched pages are written and the earlier rows go: folding.
 
-The trees that count are thus the pages as of `head.folded_seq` with the pending changes on top, and
-whoever opens the file, or finds that another process has written, gets there by applying the
-pending rows. The roots are computed in every transaction; only the pages lag.
+So the current trees are the pages as of `head.folded_seq` with the pending changes applied. A
+process that opens the file, or finds that another one has written, applies the pending rows. The
+roots are computed in every transaction; only the pages are written later.
 """
 
 from __future__ import annotations

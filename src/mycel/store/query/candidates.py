@@ -7,8 +7,8 @@ not more. Where even one term is too frequent, the newest elements with it are r
 all terms of a question are found without ranking, which takes hardly longer for many terms than for
 two.
 
-Filters are part of each query, so a limit counts what passes them. How good a candidate is in the
-end, `mycel.search.ranking` decides; it gets BM25 and the number of terms that an element has.
+Filters are part of each query, so a limit counts what passes them. `mycel.search.ranking` computes
+the score of a candidate from BM25 and the number of terms that it has.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Bulk queries for concepts under a URI prefix, and the links on them.
 
-For whoever keeps a part of the graph in step with something outside, and so has to compare the two
-as a whole: one query for everything, never one for each element.
+For callers that compare a part of the graph with something outside, such as a folder: one query for
+all elements, not one for each.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Approximate counts for the planner: counted up to a bound, and estimated from samples.
 
-Enough to tell a good order of joins from a bad one, and cheap on a graph of any size: a question
-takes a few milliseconds. Whoever plans decides how long answers are kept.
+They are exact enough to choose a good order of joins, and take a few milliseconds on a graph of any
+size. The planner decides how long it keeps them.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Counts of types, predicates and attributes, for descriptions of the graph.
 
-Each takes a bounded time, however large the graph is. Small tables are counted. In large ones a
-count stops at a cap, and what lies beyond is estimated from rows taken at even distances; `exact`
-says which it was. A sample of a small table is the whole table, so small graphs are described
-exactly.
+Each takes a bounded time on a graph of any size. Small tables are counted. In large ones a count
+stops at a cap, and the rest is estimated from rows at even distances; `exact` tells the two apart.
+A sample of a small table is the whole table, so small graphs are described exactly.
 """
 
 from __future__ import annotations

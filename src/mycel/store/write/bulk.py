@@ -1,10 +1,10 @@
 """The primitives of `transaction` for many rows at once.
 
-Rows that turn out to be new, as nearly all are in a load, go through `executemany` in batches; a
-batch in which one is not (it exists, or has a tombstone) is undone and put row by row, and so is
-each row that defines something or that a guard wants to see by itself. Other guards are asked about
-each row of a batch before the batch is written. The result is the same in all cases, down to the
-order of the journal. What is wrong with a row says in `data["row"]` which one it is.
+New rows, nearly all rows of a load, go through `executemany` in batches. A batch with a row that is
+not new (it exists, or has a tombstone) is undone and put row by row. So is each row that defines a
+type or predicate, or that a guard without `in_bulk` checks. Other guards check each row of a batch
+before the batch is written. The result is the same in all cases, down to the order of the journal.
+`data["row"]` of an error is the index of the row.
 """
 
 from __future__ import annotations

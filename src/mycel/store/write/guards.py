@@ -1,13 +1,12 @@
-"""Guards: rules on every write, whatever door it came through.
+"""Guards: rules on every write, through every door.
 
-Schema, protection of what the system needs, constraints of a graph: none of them is the store's
-business, but all of them must hold for every change. So a transaction asks its guards before it
-writes. Most guards have nothing to say about most elements, and a bulk load cannot afford to ask
-about each of a million: a guard first says, once for a type or predicate, whether it *concerns*
-this guard at all. Changes that concern none cost a look into a dictionary.
+Schemas, protected elements and constraints are outside of the store, but must hold for every
+change. So a transaction calls its guards before it writes. Most guards apply to few types, and a
+bulk load cannot afford a call for each of a million rows: a guard first says, once for a type or
+predicate, whether it *concerns* this guard. Other changes cost one look-up in a dictionary.
 
-A guard may also shape what is written: the attributes that it returns are written instead. The next
-guard is asked about those.
+A guard may also change what is written: the attributes that it returns are written instead, and the
+next guard checks those.
 """
 
 from __future__ import annotations

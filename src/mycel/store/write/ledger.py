@@ -1,8 +1,8 @@
 """Shared by the primitives of a transaction: journal, past versions, keys, closing.
 
 A `Ledger` is the bookkeeping of one transaction on the writer's connection. The primitives in
-`transaction` and `bulk` decide what changes; the ledger sees to it that every change is journaled,
-that the version before it is kept, and that state trees and indexes learn of it.
+`transaction` and `bulk` decide what changes; the ledger journals every change, keeps the version
+before it, and passes it on to state trees and indexes.
 """
 
 from __future__ import annotations

@@ -1,16 +1,17 @@
 """Gives an element another type, name or predicate. It keeps its number and history.
 
-A concept is identified by its type and name, a link by its predicate and ends. One that moves keeps
-its number, its history and the links on it. Its version goes up by one, and its natural key is
-another from now on: the leaf under the old one goes, one under the new one comes, and the links on
-it follow (`rekey`). Where it was, nothing stays: what is put there later is another element.
+A concept is identified by its type and name, a link by its predicate and ends. An element that
+moves keeps its number, its history and the links on it. Its version increases by one, and its
+natural key changes: the leaf under the old key is removed, one under the new key is added, and the
+links on it get new keys too (`rekey`). An element that is put under the old name later is a new
+one.
 
-Where a concept moves to, the tombstone of another one may be in force. That one keeps its type and
-its tombstone and is *set aside*: its name is its own id from now on, so that no two elements have
-one key. It does not change places with the concept, as a link's tombstone does. The name of a
-concept is content, and would stay behind in the tombstone after the concept is purged.
+The tombstone of another concept may have the new key. It keeps its type and is *set aside*: its
+name becomes its own id, so that no two elements have one key. The two do not exchange names, as
+links and their tombstones do: the name of a concept is content, and would remain in the tombstone
+after the concept is purged.
 
-A link that gets another predicate is put in another place: `relink`.
+`relink` gives a link another predicate.
 """
 
 from __future__ import annotations

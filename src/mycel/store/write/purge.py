@@ -6,8 +6,8 @@ link that ever touched it. The journal keeps the hashes of what it held, so the 
 and gains an entry that says who purged it and why.
 
 What stays: the names of types and predicates, the names of actors, messages of transactions, and
-the hash of the element's natural key. Whoever guesses a type and name can check the guess against
-it.
+the hash of the element's natural key. Somebody who guesses a type and name can confirm the guess
+with it.
 """
 
 from __future__ import annotations

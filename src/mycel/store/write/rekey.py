@@ -6,10 +6,10 @@ gets another key too, and so do the links about those links, live or tombstones:
 everything that is in force can always be computed from what is in force. Nothing else about them
 changes. Each has an entry of its own, with the record before and the one that names the new keys.
 
-There are three steps, in this order. `hanging_on` finds the links, `uproot` takes the leaves of all
-of them from the state trees, as long as their old keys can still be computed, and `settle` gives
-each its entry and its new leaf, once the elements that they hang on have theirs. Leaves go first
-and come last, because a key that one element leaves may be the one that another comes to.
+There are three steps, in this order. `hanging_on` finds the links. `uproot` removes their leaves
+from the state trees, while their old keys can still be computed. `settle` gives each its entry and
+its new leaf, once the elements at its ends have theirs. All leaves are removed before any is added,
+because the old key of one element may be the new key of another.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Removing elements: they become tombstones, gone from the live state and kept in history.
 
-Links that refer to what goes, and links about those links, go with it.
+Links on a removed element, and links about those links, are removed with it.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 """Scrubs: removes for good what was removed or superseded before a moment.
 
-It is made of purges. Elements that were removed by then are purged whole. Of all others, the
-versions that were superseded by then go, and an entry of kind `purge` says so: its record names the
-position up to which the past went, and the element stays. The entry that wrote the first version
-that is left keeps the record of that version, and only the hash of the one before it.
+It consists of purges. Elements that were removed by then are purged completely. Of all others, the
+versions that were superseded by then are removed, with an entry of kind `purge` whose record has
+the position up to which the past is gone; the element stays. The entry that wrote the first
+remaining version keeps the record of that version, and only the hash of the one before it.
 
-The state at the moment and every later one stay as they are. Earlier ones cannot be asked for any
-more: a last entry, about no element (number 0), says where the past begins. Definitions of types
-and predicates stay, with their past: they say how the records of others are read.
+The state at the moment and all later states stay. Earlier ones can no longer be read: a last entry,
+about the element 0, has the position at which the past begins. Definitions of types and predicates
+keep their past, because they are needed to read the records of other elements.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
 Each primitive looks at the element as it is, decides what it becomes, and does nothing at all if
 that is the same. Otherwise it asks the guards, writes the live row and hands the rest (journal,
-past versions, what trees and index must learn) to the ledger.
+past versions, changes of trees and index) to the ledger.
 
-Nothing here commits: that is the writer's business.
+Nothing here commits; the writer does.
 """
 
 from __future__ import annotations
@@ -59,32 +59,31 @@ class Retired(NamedTuple):
 
 
 class Guard(Protocol):
-    """A rule on every write, whatever door it came through: schema, protection, constraints."""
+    """A rule on every write, through every door: schema, protection, constraints."""
 
     @property
     def in_bulk(self) -> bool:
-        """True if `check` can judge new elements before those before them are written.
+        """True if `check` can check new elements before earlier rows of a bulk put are written.
 
-        Then rows of a bulk put stay together, and `check` sees their attributes and metadata as
-        the caller gave them, which may hold what is no JSON value and is refused afterwards. Rows
-        that turn out to exist are asked about once more, with the rows beside them. A guard that
-        does not say is asked row by row.
+        Then these rows are written together, and `check` gets their attributes and metadata as the
+        caller passed them, before they are validated as JSON. If a row of the batch exists, all
+        rows of the batch are checked again. Without this, a guard checks row by row.
         """
 
     def concerns(self, tx: Transaction, type_or_predicate: str, *, link: bool) -> bool:
         """True if this guard applies to elements of this type.
 
-        With `link`, about links with this predicate. A yes is kept for the transaction, a no for
-        later ones as well; both until a definition changes, or somebody else has written. It may
-        be asked about names that are not defined.
+        With `link`, to links with this predicate. True is kept for the transaction, False for
+        later ones as well; both until a definition changes, or another process has written. The
+        name may be undefined.
         """
 
     def check(self, tx: Transaction, change: Change) -> JsonObject | None:
-        """Raise to refuse a change before it is written; asked only about what concerns it.
+        """Raise to refuse a change before it is written; called only for what `concerns` it.
 
-        Returns the attributes to be written instead, or None to leave them as they are. What is
-        returned for a removal means nothing. Neither the change nor anything in it may be altered,
-        nor may the guard write to the element in question, or to what goes with it.
+        Returns the attributes to be written instead, or None to leave them as they are; for a
+        removal the result is ignored. The guard must not modify the change, nor write to this
+        element or to elements that are removed with it.
         """
 
     def check_commit(self, tx: Transaction) -> None:

@@ -5,16 +5,16 @@ patient busy handler. There are two kinds of turns:
 
 - `run(work)`: a short transaction whose work is a function. When other short ones already wait,
   the SQLite transaction stays open and the turn passes on; the last of them commits for all. Each
-  has a savepoint of its own, so one that fails takes nothing with it, and none returns before the
+  has a savepoint of its own, so a failure undoes only its own work, and none returns before the
   common commit is durable. That is group commit: many small writes share one fsync.
-- `open()`: a transaction whose work is the caller's own code. Nobody's commit should have to wait
-  for that, so it begins by committing what is pending.
+- `open()`: a transaction whose work is the caller's own code. It first commits what is pending, so
+  that no other commit waits for that code.
 
 Short transactions of one thread can share a commit as well (`together`): then `run` returns before
 the commit, and each caller gets the outcome of its own work at the end.
 
 When SQLite gives up the whole transaction (a full disk, an I/O error), everyone in the group gets
-the error. When the final COMMIT itself fails, the outcome is uncertain, and said to be so.
+the error. When the final COMMIT itself fails, the outcome is uncertain, and the error says so.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""DELETE: keys, links, and concepts with all that hangs on them (KIP §4.2)."""
+"""DELETE: keys, links, and concepts with all their links (KIP §4.2)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """A graph that is being written: every statement of KML works on one, and it is kept or dropped.
 
-The few primitives here are the only way to change anything, so each rule stands in one place.
+The few primitives here are the only way to change anything, so each rule is in one place.
 """
 
 from __future__ import annotations

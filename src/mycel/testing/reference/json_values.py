@@ -1,4 +1,4 @@
-"""JSON values beside each other: when two are the same, which comes first, how they add up.
+"""JSON values: equality, order and sums.
 
 Besides JSON values there are whole elements, which are only ever the same as themselves.
 """

@@ -1,4 +1,4 @@
-"""MERGE: two concepts that turned out to be one."""
+"""MERGE: two concepts become one."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Checks of a WHERE before it runs: its variables, and names that are undefined.
 
-All of it is checked even where no row would ever come by: a name that is not defined is an error
-inside a NOT that excludes nothing, too.
+Everything is checked, even in blocks that no row reaches: an undefined name is an error inside a
+NOT that excludes nothing, too.
 """
 
 from __future__ import annotations

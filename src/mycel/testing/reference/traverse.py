@@ -1,7 +1,7 @@
-"""TRAVERSE: the nearest elements, found by looking at every way again and again.
+"""TRAVERSE: the nearest elements, found by comparing all paths in every step.
 
-Links that KIP writes cost 1. A way is known by its cost, its hops, the number of its last predicate
-and where it ends; of all ways that lead on from what was reached, the least comes next.
+Links that KIP writes cost 1. A path is compared by its cost, its hops, the number of its last
+predicate and its end; of all paths that continue from a reached element, the least is next.
 """
 
 from __future__ import annotations
