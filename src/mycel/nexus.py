@@ -155,7 +155,7 @@ class Nexus(StateView):
         """
         if named:
             parameters = {**(parameters or {}), **named}
-        said = message or self.message
+        said = self._why(message)
         return self._engine.execute(command, parameters, actor=self.actor, message=said)
 
     def explain(
@@ -202,7 +202,7 @@ class Nexus(StateView):
             command,
             parameters,
             actor=self.actor,
-            message=message or self.message,
+            message=self._why(message),
             dry_run=dry_run,
             readonly=readonly,
         )
@@ -229,7 +229,7 @@ class Nexus(StateView):
         Raises:
             InvalidSyntax: it is no capsule.
         """
-        said = message or self.message
+        said = self._why(message)
         return self._engine.apply_capsule(
             capsule, parameters, actor=self.actor, message=said, dry_run=dry_run
         )
@@ -257,6 +257,10 @@ class Nexus(StateView):
     def _who(self, actor: str | None) -> str:
         return self.actor if actor is None else actor
 
+    def _why(self, message: str) -> str:
+        # What is no text is passed on, and refused.
+        return self.message if message == "" else message
+
     def transaction(
         self, *, actor: str | None = None, message: str = ""
     ) -> AbstractContextManager[Transaction]:
@@ -265,7 +269,7 @@ class Nexus(StateView):
         It is committed at the end of the block, and rolled back if the block raises. Without a
         `message`, the journal keeps a count of what changed: `add 2 Person; link 1 knows`.
         """
-        return self._store.transaction(actor=self._who(actor), message=message or self.message)
+        return self._store.transaction(actor=self._who(actor), message=self._why(message))
 
     def write(
         self, work: Callable[[Transaction], Written], *, actor: str | None = None, message: str = ""
@@ -274,7 +278,7 @@ class Nexus(StateView):
 
         Functions that several threads run at once share one commit.
         """
-        return self._store.run(work, actor=self._who(actor), message=message or self.message)
+        return self._store.run(work, actor=self._who(actor), message=self._why(message))
 
     def add_edge(
         self,
@@ -331,7 +335,7 @@ class Nexus(StateView):
             NotFound: there never was such an element, or it was purged before.
             ImmutableTarget, ConstraintViolation: it defines a type or predicate that is needed.
         """
-        with self.transaction(actor=by, message=message or self.message or "purge") as tx:
+        with self.transaction(actor=by, message=self._why(message) or "purge") as tx:
             purged = purging.purge(tx, ref, reason)
         return purged._replace(scrubbed=self._store.scrub())
 
@@ -364,7 +368,7 @@ class Nexus(StateView):
         purging.check_reason(reason)
         if hidden:
             self.schema.discard(*(f"{each.kind}:{each.name}" for each in hidden), actor=by)
-        with self.transaction(actor=by, message=message or self.message or "scrub") as tx:
+        with self.transaction(actor=by, message=self._why(message) or "scrub") as tx:
             done = scrubbing.scrub(tx, expected.until, reason)
         return done._replace(hidden=names, scrubbed=self._store.scrub())
 
@@ -401,7 +405,7 @@ class Nexus(StateView):
             source,
             read_catalog=read,
             actor=self._who(actor),
-            message=message or self.message,
+            message=self._why(message),
             format=format,
             type=type,
             mode=mode,
