@@ -8,6 +8,7 @@ import pytest
 
 import mycel
 from mycel.model.times import to_datetime
+from mycel.recall import index
 from mycel.store.database import Store
 from tests.adapters.cli.conftest import Run
 
@@ -222,6 +223,16 @@ def test_search_finds_words_that_were_just_written(run: Run) -> None:
     assert best["score"] > 0
     assert "Ibuprofen" in run("search", "food", "--limit", "1").stdout
     assert run("search", "zebra").stderr == "Nothing was found.\n"
+
+
+def test_a_search_by_meaning_waits_until_all_is_derived_since_its_process_ends_then(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(index, "DERIVED_AT_ONCE_MAX", 0)
+    for command in (("search", "aspirin"), ("kip", 'SEARCH CONCEPT "aspirin"')):
+        found = run(*command)
+        assert found.stderr == ""
+        assert "Aspirin" in found.stdout
 
 
 def test_search_finds_edges_by_the_text_they_carry(run: Run) -> None:

@@ -368,7 +368,7 @@ def test_a_file_that_may_only_be_read_can_be_asked(
 def test_the_journal_says_who_wrote(run: Run) -> None:
     run("kip", RENAME, "--actor", "bob")
     last = run("log", "--limit", "1", "--json").object
-    assert (last["actor"], last["message"]) == ("bob", "UPDATE")
+    assert (last["actor"], last["message"]) == ("bob", "change 1 Plant")
 
 
 # What goes wrong.

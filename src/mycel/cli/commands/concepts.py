@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 import rich_click as click
@@ -180,7 +181,8 @@ def search(
     It is SEARCH of KIP: a score of 1 is the very name. Edges have the words of their ends too, so
     they come after the concepts.
     """
-    with session.open(reading=True) as db:
+    # No deadline: a thread that derives passages would end with this process.
+    with session.open(reading=True, timeout_s=inf) as db:
         found = _search(session, db, " ".join(words), kinds or tuple(_STATEMENTS), mode, limit)
         label = labels(db)
         session.out.list(

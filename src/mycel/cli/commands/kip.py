@@ -6,6 +6,7 @@ import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,7 +42,7 @@ READS = ("FIND", "SEARCH", "DESCRIBE", "EXPORT", "TRAVERSE", "EXPLAIN")
     "--timeout",
     type=click.FloatRange(min=0, min_open=True),
     metavar="SECONDS",
-    help="Give up after so long; 30 unless said otherwise",
+    help="Give up after so long; 30 unless said otherwise, and none for SEARCH",
 )
 @pass_session
 def kip(
@@ -80,6 +81,8 @@ def kip(
     text = " ".join(command) if is_typed else read_text(file or "-")
     each = _separated(text)
     asks = readonly or all(first_word(one) in READS for one in each)
+    if timeout is None and all(first_word(one) == "SEARCH" for one in each):
+        how["timeout_s"] = inf  # As in `mycel search`.
     in_short = False
     with session.open(reading=asks, **how) as db:
         for one in each:
