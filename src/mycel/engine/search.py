@@ -33,7 +33,9 @@ from mycel.errors import (
     close_names,
     did_you_mean,
 )
+from mycel.graph.traversal import Bounds, traverse
 from mycel.kip import ast
+from mycel.model import ids
 from mycel.model.elements import Concept, Element
 from mycel.model.names import shorten
 from mycel.model.values import JsonObject
@@ -47,6 +49,7 @@ from mycel.store.query import lookup, summary
 from mycel.store.query.candidates import Candidates, Match, best_of, counted, sentences
 from mycel.store.query.filters import Condition, Filters, condition
 from mycel.store.query.reader import Reader
+from mycel.store.query.refs import Ref
 from mycel.store.query.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -80,6 +83,13 @@ WORDS_COMPARED: Final = 3
 PREDICATES_MATCHED: Final = 10
 PREDICATES_READ: Final = 5_000
 
+
+NEAR_COST_MAX: Final = 3.0
+NEAR_NODES_MAX: Final = 200
+"""So many elements, up to this cost from the centre, are near."""
+
+NEAR_SHARE: Final = 0.5
+"""A hit at the centre gains this share of what its score lacks to 1; at the rim half of it."""
 
 REASONS_MAX: Final = 3
 _REASONS: Final = {
@@ -157,7 +167,14 @@ def search(
 
 def _filters(node: ast.Search, values: Values) -> Filters:
     """The filters of a SEARCH."""
-    return {}
+    given: Filters = {}
+    if node.metadata is not None:
+        given["metadata"] = values.mapping(node.metadata, "METADATA of SEARCH")
+    for name in ("path", "actor", "since", "until", "near"):
+        text: ast.Text | None = getattr(node, name)
+        if text is not None:
+            given[name] = values.text(text, f"{name} of SEARCH")
+    return given
 
 
 def _by_keywords(error: NotReadyError | MycelError) -> str:
@@ -179,9 +196,8 @@ def _about_miss(
     """Yield reasons for an empty result: the threshold, or a misspelled name."""
     if found:
         best = found[0]
-        shown = best.element.name if isinstance(best.element, Concept) else best.element.id
         yield (
-            f"Nothing reaches the THRESHOLD {threshold}; the best is {shorten(shown)!r} with"
+            f"Nothing reaches the THRESHOLD {threshold}; the best is {_name(best.element)!r} with"
             f" {best.score:.2f}."
         )
         return
@@ -190,6 +206,10 @@ def _about_miss(
         if close := [name for name in _close(reader, element_kind, kind, each) if name != each]:
             yield f"Nothing was found for {shorten(each)!r}. Did you mean {quoted_names(close)}?"
             return
+
+
+def _name(element: Element) -> str:
+    return shorten(element.name if isinstance(element, Concept) else element.id)
 
 
 def _close(reader: Reader, element_kind: ast.ElementKind, kind: int | None, name: str) -> list[str]:
@@ -230,24 +250,26 @@ def find(
     if not asked.text:
         return []
     said: list[str] = []
+    filters = filters or {}
+    passing = Passing.of(filters)
     found_by = partial(
-        _found,
-        reader,
-        asked,
-        element_kind,
-        kind=kind,
-        limit=limit,
-        threshold=threshold,
-        passing=Passing.of(filters or {}),
+        _found, reader, asked, element_kind, kind=kind, limit=limit, threshold=threshold
     )
-    try:
-        found = found_by(mode=mode, recall=recall, warnings=said)
-    except (NotReadyError, EmbedderFailed) as error:
-        said.append(_by_keywords(error))
-        found = found_by(mode=KEYWORD, recall=None, warnings=said)
+    centre = filters.get("near")
+    near = None if centre is None else Neighbourhood(reader, centre)
+    found: dict[int, Hit] = {}
+    for each in (passing,) if near is None else (passing, near.within(passing)):
+        try:
+            hits = found_by(passing=each, mode=mode, recall=recall, warnings=said)
+        except (NotReadyError, EmbedderFailed) as error:
+            said.append(_by_keywords(error))
+            hits = found_by(passing=each, mode=KEYWORD, recall=None, warnings=said)
+        found |= {hit.element.number: hit for hit in hits}
     if warnings is not None:
         warnings += dict.fromkeys(said)
-    return found
+    if near is None:
+        return list(found.values())
+    return sorted(map(near.preferred, found.values()), key=_order)[:limit]
 
 
 def _found(
@@ -323,6 +345,41 @@ def _kind(reader: Reader, element_kind: ast.ElementKind, name: str) -> int:
     if element_kind == "CONCEPT":
         return vocabulary.type_number(name)
     return vocabulary.predicate(name).number
+
+
+class Neighbourhood:
+    """The elements near another one, which a search prefers: their scores are raised."""
+
+    def __init__(self, reader: Reader, centre: Ref) -> None:
+        """Traverse from the centre in both directions.
+
+        Raises:
+            NotFound, InvalidId: the centre is not there.
+        """
+        number = reader.number(centre)
+        bounds = Bounds(NEAR_COST_MAX, NEAR_NODES_MAX, direction="both")
+        reached = traverse(reader, number, bounds).nodes
+        self._costs = {each.element.number: each.cost for each in reached}
+        self._name = _name(reached[0].element)
+
+    def within(self, passing: Passing) -> Passing:
+        """The conditions, and that an element or an end of a link is near."""
+        return Passing(
+            passing.concepts.among(("id",), self._costs),
+            passing.links.among(("id", "subject", "object"), self._costs),
+        )
+
+    def preferred(self, hit: Hit) -> Hit:
+        """A hit with a higher score if it is near: half of what is missing to 1 at the centre."""
+        places = [hit.element.number]
+        if not isinstance(hit.element, Concept):
+            places += (ids.parse_id(end) for end in (hit.element.subject, hit.element.object))
+        costs = [self._costs[each] for each in places if each in self._costs]
+        if not costs:
+            return hit
+        closeness = 1 - min(costs) / (2 * NEAR_COST_MAX)
+        score = hit.score + (1 - hit.score) * NEAR_SHARE * closeness
+        return hit._replace(score=score, why=(*hit.why, f"near {self._name}"))
 
 
 class Passing(NamedTuple):

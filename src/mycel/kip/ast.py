@@ -495,7 +495,10 @@ Describe = DescribePrimer | DescribeDomains | DescribeTypes | DescribeType | Des
 
 @node
 class Search:
-    """`SEARCH CONCEPT|PROPOSITION "term" [WITH TYPE "t"] [MODE "m"] [THRESHOLD x] [LIMIT n]`."""
+    """`SEARCH CONCEPT|PROPOSITION "term" [WITH TYPE "t"] [MODE "m"] [THRESHOLD x] [LIMIT n]`.
+
+    The filters `UNDER`, `ACTOR`, `SINCE`, `UNTIL` and `METADATA`, and `NEAR`, are our extension.
+    """
 
     kind: ElementKind
     term: Text
@@ -503,6 +506,12 @@ class Search:
     mode: Text | None = None
     threshold: Number | None = None
     limit: Number | None = None
+    path: Text | None = None
+    actor: Text | None = None
+    since: Text | None = None
+    until: Text | None = None
+    metadata: Map | None = None
+    near: Text | None = None
     span: Span = _span()
 
 

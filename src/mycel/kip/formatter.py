@@ -58,7 +58,17 @@ def _command(command: ast.Command) -> Iterator[str]:
             yield f"SEARCH {command.kind} {inline(command.term)}"
             if command.type is not None:
                 yield f"WITH TYPE {inline(command.type)}"
-            yield from _options(MODE=command.mode, THRESHOLD=command.threshold, LIMIT=command.limit)
+            yield from _options(
+                MODE=command.mode,
+                THRESHOLD=command.threshold,
+                UNDER=command.path,
+                ACTOR=command.actor,
+                SINCE=command.since,
+                UNTIL=command.until,
+                METADATA=command.metadata,
+                NEAR=command.near,
+                LIMIT=command.limit,
+            )
         case ast.Traverse():
             yield from _traverse(command)
         case _:

@@ -14,8 +14,18 @@ from mycel.kip.where import cursor, limit, where
 from mycel.model.names import shorten
 
 SEARCH_MODES = ("keyword", "semantic", "hybrid")
+SEARCH_OPTIONS = (
+    "WITH", "MODE", "THRESHOLD", "UNDER", "ACTOR", "SINCE", "UNTIL", "METADATA", "NEAR", "LIMIT"
+)  # fmt: skip
 DIRECTIONS = ("out", "in", "both")
 
+_TEXTS = {
+    "UNDER": 'a path such as "concept://shop/auth"',
+    "ACTOR": "the name of an actor",
+    "SINCE": "a time",
+    "UNTIL": "a time",
+    "NEAR": "a URI or an id",
+}
 _TRAVERSE_OPTIONS = ("ALONG", "DIRECTION", "MAX_COST", "MAX_TOKENS", "LIMIT", "AS")
 _EXPORT_OPTION = "EXPORT … WITH DEFINITIONS adds the types and predicates that are used."
 _MODES = 'The modes are "keyword", "semantic" and "hybrid".'
@@ -90,19 +100,12 @@ def search(tokens: Tokens) -> ast.Search:
     tokens.at += 1
     term = values.text(tokens, "what to search for")
     options: dict[str, Any] = {}
-    while (token := texts[tokens.at]) in {"WITH", "MODE", "THRESHOLD", "LIMIT"}:
-        if token in options:
+    while (token := texts[tokens.at]) in SEARCH_OPTIONS:
+        name = {"WITH": "type", "UNDER": "path"}.get(token, token.lower())
+        if name in options:
             raise fail(tokens, f"{token} is given twice.", "Keep one of the two.")
-        options[token] = _option(tokens, token)
-    return ast.Search(
-        kind,
-        term,
-        options.get("WITH"),
-        options.get("MODE"),
-        options.get("THRESHOLD"),
-        options.get("LIMIT"),
-        tokens.span(first),
-    )
+        options[name] = _option(tokens, token)
+    return ast.Search(kind, term, **options, span=tokens.span(first))
 
 
 def _option(tokens: Tokens, option: str) -> Any:
@@ -113,6 +116,10 @@ def _option(tokens: Tokens, option: str) -> Any:
         return values.number(tokens, "after THRESHOLD")
     if option == "MODE":
         return _choice(tokens, "search mode", SEARCH_MODES, _MODES)
+    if option == "METADATA":
+        return values.mapping(tokens, option)
+    if option in _TEXTS:
+        return values.text(tokens, _TEXTS[option])
     expect(tokens, "TYPE", hint='Narrow a search with WITH TYPE "…".')
     return values.text(tokens, "the type")
 

@@ -11,6 +11,7 @@ from mycel.kip.foreign_idioms import scalar
 from mycel.kip.foreign_words import BOUNDS, STATEMENTS
 from mycel.kip.fragments import inline
 from mycel.kip.lexer import Tokens
+from mycel.kip.meta import SEARCH_OPTIONS
 from mycel.kip.syntax_errors import unexpected
 from mycel.model.names import shorten
 
@@ -136,7 +137,7 @@ def _modifiers(found: ast.Command) -> tuple[str, ...]:
         case ast.Update(limit=None):
             return ("LIMIT",)
         case ast.Search():
-            return ("WITH", "MODE", "THRESHOLD", "LIMIT")
+            return SEARCH_OPTIONS
         case ast.Traverse():
             return ("ALONG", "DIRECTION", "MAX_COST", "MAX_TOKENS", "LIMIT", "AS")
         case ast.Capsule():

@@ -544,6 +544,7 @@ class Knowledge:
         if not isinstance(threshold, int | float):
             raise InvalidValueType(f"threshold must be a number, not {kind_of(threshold)}.")
         with self._reading(words=True) as reader:
+            self._locate(reader, filters)
             sought = partial(
                 self.db.hits_in,
                 reader,
@@ -559,6 +560,12 @@ class Knowledge:
                 recalled_nodes.as_hit(reader, each, words)
                 for each in recalled_nodes.written_hits(sought, page_limit(limit))
             ]
+
+    def _locate(self, reader: Reader, filters: Filters) -> None:
+        """Replace the URI of `near` by the node there."""
+        near = filters.get("near")
+        if isinstance(near, str):
+            filters["near"] = node_at(reader, self.uri(near))
 
     def recall(
         self,
@@ -583,6 +590,7 @@ class Knowledge:
         bounds = Bounds(max_cost, recalled_nodes.RECALL_NODES_EACH, max_tokens, "both")
         bounds = replace(bounds, max_tokens=None)  # The budget is for all of them together.
         with self._reading(words=True) as reader:
+            self._locate(reader, filters)
             hits_in = partial(self.db.hits_in, reader, question, kind="CONCEPT", **filters)
             sought = partial(hits_in, mode=mode, warnings=warnings)
             hits = recalled_nodes.written_hits(sought, page_limit(limit))

@@ -8,7 +8,7 @@ from typing import Any, get_args
 import pytest
 
 import mycel
-from mycel.errors import InvalidSyntax, InvalidValueType
+from mycel.errors import InvalidSyntax, InvalidValueType, NotFound
 from mycel.search.embedding import Mode
 
 MODES: tuple[Mode, ...] = get_args(Mode)
@@ -159,3 +159,45 @@ def test_a_filter_that_is_none_is_refused(db: mycel.Nexus) -> None:
 def test_a_search_by_meaning_gives_each_element_once(db: mycel.Nexus) -> None:
     names = found(db, mode="semantic", limit=100)
     assert len(names) == len(set(names))
+
+
+def test_what_is_near_an_element_comes_first_though_others_fit_better(db: mycel.Nexus) -> None:
+    for mode in MODES:
+        near = found(db, mode=mode, limit=10, near=SHELF[0])
+        assert near[:3] == SHELF, mode
+        assert len(near) == 10, mode
+    assert found(db, "concept://port/logbook", near=SHELF[0])[0] == "concept://port/logbook"
+    plain, raised = (
+        dict(db.search("harbour", kind="CONCEPT", path="concept://port/shelf", near=near))
+        for near in (None, SHELF[0])
+    )
+    gained = [raised[each] - plain[each] for each in sorted(plain, key=lambda each: each.name)]
+    assert gained[0] > gained[1] > gained[2] > 0
+    assert max(raised.values()) <= 1
+
+
+def test_near_also_prefers_links_and_says_so(db: mycel.Nexus) -> None:
+    found = db.execute(f'SEARCH PROPOSITION "follows" NEAR "{SHELF[0]}"').value
+    assert len(found) == 2
+    assert all(f"near {SHELF[0]}" in each["metadata"]["_why"] for each in found)
+
+
+def test_near_nothing_is_refused(db: mycel.Nexus) -> None:
+    for near in ("concept://port/nowhere", "C:999998"):
+        with pytest.raises(NotFound):
+            db.search("harbour", near=near)
+        with pytest.raises(NotFound):
+            db.execute('SEARCH CONCEPT "harbour" NEAR :near', {"near": near}).value  # noqa: B018
+
+
+def test_a_command_has_all_filters(db: mycel.Nexus) -> None:
+    command = (
+        'SEARCH CONCEPT "harbour" WITH TYPE "Note" MODE :mode UNDER "concept://port" ACTOR "omar"'
+        ' SINCE "2000-01-01" UNTIL "9000-01-01" METADATA {source: "hearsay"} LIMIT 3'
+    )
+    for mode in MODES:
+        result = db.execute(command, {"mode": mode})
+        assert sorted(hit["name"] for hit in result.value) == SHELF, mode
+    result = db.execute('SEARCH CONCEPT "harbour" ACTOR "nobody"')
+    assert result.value == []
+    assert any("filters" in each for each in result.warnings)

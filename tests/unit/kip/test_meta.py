@@ -51,6 +51,19 @@ WHERE = (ast.ConceptClause(X, ast.ConceptMatcher(type=ast.Literal("T"))),)
             ),
         ),
         (
+            'SEARCH CONCEPT "a" NEAR :n METADATA {k: 1} UNTIL "u" SINCE "s" ACTOR "me" UNDER "p"',
+            ast.Search(
+                "CONCEPT",
+                ast.Literal("a"),
+                path=ast.Literal("p"),
+                actor=ast.Literal("me"),
+                since=ast.Literal("s"),
+                until=ast.Literal("u"),
+                metadata=ast.Literal({"k": 1}),
+                near=ast.Placeholder("n"),
+            ),
+        ),
+        (
             'EXPORT ?x WHERE { ?x {type: "T"} } LIMIT 5 CURSOR :c',
             ast.Export(X, WHERE, ast.Literal(5), ast.Placeholder("c")),
         ),

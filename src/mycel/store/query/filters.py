@@ -6,7 +6,7 @@ other passages, so a limit counts elements that pass.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, Literal, NamedTuple, TypedDict
 
@@ -18,6 +18,7 @@ from mycel.model.limits import INTEGER_MAX
 from mycel.model.names import check_actor, check_text, kind_of
 from mycel.store.query.paths import path_of
 from mycel.store.query.reader import Reader
+from mycel.store.query.refs import Ref
 
 Table = Literal["concept", "proposition"]
 
@@ -38,6 +39,8 @@ class Filters(TypedDict, total=False):
     """The element was written last before this time."""
     metadata: Mapping[str, Any] | None
     """Keys with values; a list in the metadata fits if it has the value."""
+    near: Ref | None
+    """An element; others near it in the graph are preferred. It excludes nothing."""
 
 
 class Condition(NamedTuple):
@@ -46,6 +49,13 @@ class Condition(NamedTuple):
     sql: str
     """The beginning of it is AND; empty if every element passes."""
     bindings: Mapping[str, Any]
+
+    def among(self, columns: Sequence[str], numbers: Iterable[int]) -> Condition:
+        """The condition, and that one of these columns has one of these numbers."""
+        listed = "(SELECT value FROM json_each(:filter_among))"
+        fits = " OR ".join(f"e.{column} IN {listed}" for column in columns)
+        among = orjson.dumps(list(numbers)).decode()
+        return Condition(f"{self.sql} AND ({fits})", {**self.bindings, "filter_among": among})
 
     def numbers(self, reader: Reader, table: Table) -> list[int]:
         """All live elements of a table that pass."""
