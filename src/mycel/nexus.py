@@ -1,8 +1,8 @@
 """The facade: everything that can be done with one graph.
 
-`Nexus` is what `mycel.open` returns. It reads like a `GraphView` of the present, and adds writing,
-history, proofs and checks. The module is long because it is one class with a documented method for
-each of these; the logic is in the layers below.
+`Nexus` is the base of the `Graph` that `mycel.open` returns. It reads like a `GraphView` of the
+present, and adds writing, history, proofs and checks. The module is long because it is one class
+with a documented method for each of these; the logic is in the layers below.
 """
 
 from __future__ import annotations

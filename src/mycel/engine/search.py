@@ -1,4 +1,4 @@
-"""SEARCH: from words to elements (KIP §5.2). `mycel.search.ranking` says what scores mean.
+"""SEARCH: from words to elements (KIP §5.2). `mycel.search.ranking` defines the scores.
 
 Candidates come from the text index by the keys of names, by titles and by words, and are ranked by
 all that is known of each. A link is read as a sentence: the names of its ends around its predicate,
@@ -6,8 +6,8 @@ then the texts in its attributes. The index holds only the attributes of links, 
 from three sides (texts of links, links at concepts that match, links of predicates with such a
 name) and are then ranked as sentences.
 
-Definitions and what else the core capsules bring are part of every graph and no knowledge: they are
-found when their type is asked for, or when nothing else fits. The same holds for links among them.
+Definitions and other elements of the core capsules are part of every graph. They, and links among
+them, are found only by their type, or if nothing else fits.
 """
 
 from __future__ import annotations

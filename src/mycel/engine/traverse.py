@@ -3,7 +3,7 @@
     TRAVERSE FROM {type: "Module", name: "login"} ALONG "imports" | "calls" MAX_COST 2 LIMIT 50
 
 A link costs its weight: 1 for links that KIP writes, other values from the edges API and the
-knowledge engine. A warning tells what a budget cut off. `graph.traversal` does the search.
+knowledge engine. A warning says what a budget cut off. `graph.traversal` does the search.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The description of the server in OpenAPI 3.1, for programs and for people who look.
+"""The description of the server in OpenAPI 3.1.
 
-Data, written by hand. A test sends every example to a server, holds every answer against the schema
-given here, and compares the paths with the routes.
+It is data, written by hand. A test sends every example to a server, validates every answer against
+the schema given here, and compares the paths with the routes.
 """
 
 from __future__ import annotations

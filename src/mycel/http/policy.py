@@ -1,8 +1,8 @@
 """The policy of a server: hosts, origins, token and limits.
 
-Three checks of every request each close another way in. `Host`: the name of a page in a browser may
-resolve to this machine (DNS rebinding), and the request carries that name. `Origin`: a page of
-another site may call this server from a browser. The token: any other program that can reach the
+Every request passes three checks, each against another attack. `Host`: a page in a browser whose
+name resolves to this machine (DNS rebinding); its requests have that name. `Origin`: a page of
+another site that calls this server from a browser. The token: any other program that can reach the
 address.
 """
 

@@ -6,7 +6,7 @@ r"""A command's text as tokens. The first character of a token says what it is.
     letter or _                a keyword, a bare key or the name of a placeholder
     digit, or a sign or dot    a number (checked where it is used)
     \n                         the end
-    anything else              punctuation, or a character that KIP does not have
+    any other character        punctuation, or a character that KIP does not have
 
 A placeholder is a colon and a word right after it. The two stay separate tokens because `{a:true}`
 is a key and a value, and only the parser can tell.

@@ -1,7 +1,7 @@
 """The parser: `parse` reads one command.
 
-It is a recursive descent, one module per part of the language; every function reads what its name
-says and moves on behind it. Whether a type exists or a variable is bound is for later stages.
+It is a recursive descent, one module per part of the language; every function reads the part that
+it is named after and moves past it. Later stages check that types exist and variables are bound.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Errors for tokens after a complete command: clauses that only another statement has.
 
-LIMIT behind a DELETE, for example, is answered with the command to write instead.
+LIMIT after a DELETE, for example, is answered with the command to write instead.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The nine tools of the official MCP memory server, over a graph of Mycel.
 
 Names of tools, arguments and results are the same, as JSON in the text and as structured content;
-`mycel.knowledge.memory` has what the tools do. The differences are in docs/memory.md: an answer
-larger than clients take is cut, and a second text tells so.
+`mycel.knowledge.memory` implements them. The differences are in docs/memory.md: an answer
+larger than clients take is cut, and a second text says so.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The answer to a tool call: text for the model, a small structured part for programs.
 
 Clients cut results at about 25,000 tokens, and some show a model both parts. So both together stay
-below `TOOL_RESULT_TOKENS_MAX`. An answer that was cut tells so, with a way to get the rest.
+below `TOOL_RESULT_TOKENS_MAX`. An answer that was cut says so, with a way to get the rest.
 """
 
 from __future__ import annotations

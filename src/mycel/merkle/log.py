@@ -2,7 +2,7 @@
 
 For: turning a journal into a 32-byte root, proving that an entry is in it, and proving that a later
 journal only appended to an earlier one, with the hashing of RFC 9162 section 2.1. The two `verify_`
-functions need nothing but bytes, so a stranger can run them.
+functions need only bytes, so anyone can run them.
 
 Not for: storing anything (the store implements `LogNodes`), deciding what an entry's bytes are, or
 proving that something is absent (that is what the sparse trees are for).
@@ -10,14 +10,14 @@ proving that something is absent (that is what the sparse trees are for).
 The one idea: number the levels from the leaves up, so that node (level, index) covers the leaves
 from index * 2**level. A node is *complete* once all its leaves exist, and from then on its hash
 never changes. Only complete nodes at levels 4, 8, 12, ... are stored, one row per sixteen entries;
-leaf hashes are recomputed from the journal. What lies between two stored levels comes from one read
-of at most sixteen adjacent hashes, paired up four times. Pairing neighbours and promoting an odd
-last one builds exactly the tree that the RFC defines from the top down by splitting at the largest
-power of two.
+leaf hashes are recomputed from the journal. Nodes between two stored levels come from one read of
+at most sixteen adjacent hashes, paired up four times. Pairing neighbours and promoting an odd last
+one builds exactly the tree that the RFC defines from the top down by splitting at the largest power
+of two.
 
 A root does not say how many entries it covers: a proof for a log of 3 can also verify under the
-root of 3 with the size given as 4. What a witness writes down, and what a larger root commits to,
-is therefore the head, size *and* root together.
+root of 3 with the size given as 4. So a witness keeps, and the overall root covers, the head:
+size *and* root together.
 """
 
 from collections.abc import Iterable, Sequence

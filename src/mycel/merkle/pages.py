@@ -1,11 +1,11 @@
 """The pages of the sparse tree: their content and their hashes.
 
-For: `sparse`, whose docstring says what a tree is and how it comes to have pages. Not for: the way
-from one page to the next.
+For: `sparse`, whose docstring explains trees and pages. Not for: the path from one page to the
+next.
 
 A page is a *bucket* or a *branch*. A bucket is bytes, which never change: the byte 00, then key and
-record hash of each leaf in key order. A bucket of few leaves is thus exactly what its hash is taken
-over. A branch is a `Branch`. As it is stored, it is the byte 01, the hashes of its four ways, and
+record hash of each leaf in key order. So a bucket of up to eight leaves is exactly the input of its
+hash. A branch is a `Branch`. As it is stored, it is the byte 01, the hashes of its four ways, and
 those of its sixteen children.
 """
 

@@ -1,12 +1,12 @@
 """Snapshots, and proofs that end in a snapshot's overall root. Nothing here needs a database.
 
 A `Snapshot` is all roots of one moment. Its `overall_root` commits to each of them by name and to
-the number of journal entries. Whoever has written down an overall root (or a journal head) can
-check three kinds of proof against it:
+the number of journal entries. With an overall root (or a journal head) from a trusted
+source, three kinds of proof can be checked:
 
 - `StateProof`        this record is part of the state, or no record with this key is
 - `EntryProof`        the journal has this entry at this position
-- `ConsistencyProof`  the journal of then is the beginning of the journal of now
+- `ConsistencyProof`  an old journal is the beginning of the current one
 
 All of them turn into plain dictionaries for JSON, and into CBOR for the shortest form.
 """

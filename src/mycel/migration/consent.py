@@ -1,8 +1,8 @@
 """Consent: what a caller has to agree to before a schema is applied.
 
-A text that declares one type of ten is more often a part of a schema than a wish to remove nine, so
-types go only if the caller says so. A property that is missing from a declared type is removed
-without asking: the declaration of its type was written out.
+A text that declares one type of ten is more often a part of a schema than a request to remove nine,
+so types are removed only if the caller agrees. A property that is missing from a declared type is
+removed without consent, because the declaration of its type is complete.
 """
 
 from __future__ import annotations

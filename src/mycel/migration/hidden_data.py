@@ -1,7 +1,7 @@
 """Hidden types and properties: listing, restoring and discarding them.
 
-A live definition remembers hidden properties, the tombstone of a definition its whole type.
-`discard` removes that memory and nothing else; the hidden data is in history.
+A live definition lists its hidden properties; the tombstone of a definition is a hidden type.
+`discard` removes that entry and nothing else; the hidden data is in history.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""`Concept` and `Proposition`: what readers get.
+"""`Concept` and `Proposition`: the elements that readers return.
 
 They are named tuples rather than frozen dataclasses because they are made by the million: 0.5 µs
-against 1.8 µs each, beside a row that costs 1.2 µs to fetch. JSON and times stay as they are stored
-until somebody asks for them through a property.
+against 1.8 µs each, beside a row that costs 1.2 µs to fetch. JSON and times are converted
+by properties, on access.
 """
 
 from __future__ import annotations

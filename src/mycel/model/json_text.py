@@ -4,8 +4,8 @@ Every door reads foreign JSON with `read_json`: rows of files, bodies and messag
 MCP, arguments of the command line. What JSON leaves open is decided here, once:
 
 - A duplicate key in an object is refused. Most readers silently keep the last value.
-- NaN and Infinity are no JSON.
-- Whole numbers are exact, however long. Who takes them says which are too large.
+- NaN and Infinity are refused.
+- Whole numbers of any length are exact. The caller decides which are too large.
 
 orjson reads several times as fast as Python's own reader, but keeps the last of two equal keys and
 rounds integers beyond 64 bits. So the text is read by orjson and then compared with what was read:

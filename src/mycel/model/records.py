@@ -10,9 +10,9 @@ Fields of a concept: 1 type, 2 name, 4, 5, 7 to 14 as above, 15 number (of a typ
 that the concept defines).
 
 A natural key is what identifies an element in every replica: the SHA-256 of [type, name], or of
-[subject key, predicate, object key]. With that of a link goes its **place**, the first two bytes of
-the subject's key, which is no part of what is hashed. In a state tree the place comes first: links
-of one subject lie side by side, and to add several takes little longer than to add one.
+[subject key, predicate, object key]. The key of a link comes with its **place**, the first two
+bytes of the subject's key, which is not hashed. The key in a state tree begins with the place:
+links of one subject are neighbours, and adding several takes little longer than adding one.
 """
 
 from __future__ import annotations

@@ -2,10 +2,10 @@
 
 Attributes and metadata are JSON objects. What JSON cannot carry faithfully is refused rather than
 changed: NaN, infinities, lone surrogates, integers beyond 64 bits, keys that are no strings, and
-whatever is not exactly one of Python's own types for JSON. A `datetime`, an enumeration member, a
+values of any other type than Python's own types for JSON. A `datetime`, an enumeration member, a
 numpy number or an `OrderedDict` inside would come back as something else, although `orjson` would
-write each of them; the caller says what it should become. Two things are taken as what they mean:
-a tuple is an array, and the whole may be any `Mapping`.
+write each of them; the caller has to convert them. There are two exceptions: a tuple is an array,
+and the whole may be any `Mapping`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The store as a whole: readers on snapshots, one writer, and closing.
 
-Readers are connections that cannot write, kept in a pool. Whoever reads takes one for as long as
-one snapshot has to last: a single statement, a `reading()` block, or the life of a generator.
+Readers are connections that cannot write, kept in a pool. A caller takes one for as long as one
+snapshot has to last: a single statement, a `reading()` block, or the life of a generator.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Relations between files and symbols: the values, and what they depend on.
 
 Every edge belongs to the file that it is written in. The edges of a file depend on its own facts,
-on the outlines of the files that it can see, and on the paths of the project. `affected` tells
-which files have to be resolved again.
+on the outlines of the files that it can see, and on the paths of the project. `affected` returns
+the files that have to be resolved again.
 """
 
 from __future__ import annotations

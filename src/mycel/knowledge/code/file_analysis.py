@@ -1,7 +1,7 @@
 """From the bytes of one file to its facts.
 
 tree-sitter and its grammars are an extra, imported with the first file that needs them. Without
-them a file has no symbols, and the `note` of its facts tells what to install.
+them a file has no symbols, and the `note` of its facts says what to install.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ Lines are read twice, first for entities, then for relations, so neither their o
 the file matters.
 
 An entity that exists gets the observations it lacks, a relation that exists stays, and missing ends
-of relations get placeholders. Invalid lines are skipped; the result tells which, and why.
+of relations get placeholders. Invalid lines are skipped; the result lists them with reasons.
 """
 
 from __future__ import annotations

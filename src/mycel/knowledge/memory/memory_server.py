@@ -3,7 +3,7 @@
 It ignores creating an entity, relation or observation that exists, and opening or deleting one that
 does not; it refuses observations of a missing entity. Each call is one transaction.
 
-Answers are in the order of creation. One larger than a model can read is cut, and tells so.
+Answers are in the order of creation. One larger than a model can read is cut, and says so.
 """
 
 from __future__ import annotations

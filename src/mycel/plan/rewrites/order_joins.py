@@ -3,8 +3,8 @@
 Cost is the number of rows looked at. For up to `EXACT_MAX` patterns every order is considered
 (dynamic programming over subsets); beyond that, the cheapest next one is taken each time.
 
-A pattern keeps its probe only where that pays: not where its element is known already by then, nor
-where a link has fewer neighbours at an end that is known than entries in the index.
+A pattern keeps its probe only if that is cheaper: not if its element is already bound, nor if a
+link has fewer neighbours at a bound end than the index has entries.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Estimates of the share of an index that a look-up finds.
 
 Parameters are not known when a command is planned, so a range counts as a fixed share; the index
-tells how many elements have one value.
+gives the number of elements with one value.
 """
 
 from __future__ import annotations

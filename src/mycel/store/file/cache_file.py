@@ -1,6 +1,6 @@
 """A cache beside a graph: bytes under a group and a key, in a small SQLite file of its own.
 
-It holds nothing that cannot be made again: one that is damaged, or of another format, is made anew.
+Its content can always be computed again, so a damaged file, or one of another format, is replaced.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Moving the write-ahead log into the database, in a thread of its own.
 
-Commits ask for it, and a commit can be interrupted anywhere (Ctrl-C). So there is nothing here that
-an interrupt leaves half done: no `Event` and no `Thread`, whose methods are Python and hold locks
-while they run, but locks and a thread of the interpreter itself.
+Commits start it, and a commit can be interrupted anywhere (Ctrl-C). So it uses only locks and a
+thread of the interpreter itself, which an interrupt cannot leave half done. `Event` and `Thread`
+are written in Python and hold locks while their methods run.
 """
 
 from __future__ import annotations

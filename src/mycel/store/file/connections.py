@@ -1,7 +1,6 @@
 """SQLite connections: how they are opened, and what their errors become.
 
-Every connection is opened here, with the settings that the measurements in ARCHITECTURE.md ask
-for. `translated` is the one place where errors of SQLite turn into ours.
+Every connection is opened here. `translated` is the one place where errors of SQLite become ours.
 """
 
 from __future__ import annotations

@@ -6,9 +6,9 @@
                                   journal [from_seq, to_seq) in which it was true
     journal                       one row per change, with the records before and after it
     tx                            one row per transaction: who, when, why, and the roots after it.
-                                  The newest row says where everything stands; so does the one at
-                                  which all was folded last into the trees and the index, and
-                                  those in between say which changes and texts are to be folded
+                                  The newest row has the current positions. So has the row of the
+                                  last folding into trees and index; the rows in between have
+                                  the changes and texts that are not folded yet
     log_node                      the Merkle log's complete nodes, every fourth level
     concept_tree, edge_tree       pages of the two state trees
     text                          full-text index: keys of names, names, all other text

@@ -1,7 +1,6 @@
 """A lock of the operating system on a file of its own, for what SQLite's locks do not cover.
 
-It ends with whoever holds it, however that ends, and leaves no file behind unless the process that
-holds it dies.
+It ends with the process that holds it. The file is removed, unless that process dies.
 """
 
 from __future__ import annotations

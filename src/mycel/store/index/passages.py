@@ -4,11 +4,11 @@
     recall_passage  of each concept: names, phrases and word pieces of its text, its episode
     recall_vector   of each concept and model: the vector of its text
 
-Nothing here is knowledge: no record, root or history depends on it, `verify` leaves it out, and it
-is made when first needed. A row says of which version of its element it was made (`seq`). A mark
-says that all elements are derived as they were after that entry of the journal, so what changed
-since is one range of the journal: writers note nothing, two processes may derive at once, and what
-a killed one has not committed is derived again.
+This is derived data: no record, root or history depends on it, `verify` leaves it out, and it is
+made when first needed. `seq` of a row is the version of its element. A mark means that all elements
+are derived as of that entry of the journal, so the pending elements are one range of the journal:
+writers note nothing, two processes may derive at once, and uncommitted work of a killed process is
+done again.
 """
 
 from __future__ import annotations

@@ -1,16 +1,16 @@
-"""The index of properties: which live elements hold a value.
+"""The index of properties: live elements by value.
 
-A *slot* is what one index would be elsewhere: a property, or a tuple of them, of one type or
-predicate. All slots share one table with rows (slot, value, element), so a thousand of them cost
-an insert no more than the few that its type has. What a slot holds follows from the live rows
-alone; it is no knowledge, and no root covers it.
+A *slot* is one logical index: on a property, or a tuple of them, of one type or predicate. All
+slots share one table with rows (slot, value, element), so a thousand of them cost an insert no more
+than the few that its type has. The entries of a slot are derived from the live rows; no root covers
+them.
 
-Whoever changes a live row notes it here. Entries are held back and written sorted, since scattered
-inserts cost a multiple: when many have gathered, before anything reads by slot, and at the close
-of the transaction. Elements of types without slots cost one look into a dictionary.
+Every change of a live row is noted here. Entries are collected and written sorted, since scattered
+inserts are several times as slow: when many have gathered, before a read by slot, and at the end of
+the transaction. Elements of types without slots cost one look-up in a dictionary.
 
 Slots are defined with the schema, in the transaction that changes the definition: plans that use
-a slot are thrown away when a definition changes, and only then.
+a slot are discarded when a definition changes, and only then.
 """
 
 from __future__ import annotations
