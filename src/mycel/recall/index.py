@@ -261,7 +261,11 @@ class Recall:
 
     def pieces(self, reader: Reader, numbers: Sequence[int]) -> list[NDArray[np.uint16]]:
         """The word pieces of passages."""
-        at_hand = self._saved | self._unsaved if self._saved else self._unsaved
+        at_hand = {  # Other threads may take out of both meanwhile.
+            number: each
+            for number in numbers
+            if (each := self._unsaved.get(number) or self._saved.get(number))
+        }
         missing = [number for number in numbers if number not in at_hand]
         stored = passages.pieces_of(reader, missing) if missing else {}
         return [
@@ -278,27 +282,20 @@ class Recall:
 
     def _load(self, reader: Reader, seq: int) -> Corpus:
         """The corpus from what is stored, and what changed since."""
-        since = passages.mark(reader, self.mark)
-        if since is not None:
-            try:
-                return self._loaded(reader, seq, since)
-            except (ValueError, IndexError):
-                pass  # Stored arrays are damaged: all is derived anew.
-        return self._loaded(reader, seq, None)
-
-    def _loaded(self, reader: Reader, seq: int, since: int | None) -> Corpus:
-        """The corpus from what was stored up to an entry; with None all of it is derived."""
-        self._since, changed = since, None
+        self._since, changed = passages.mark(reader, self.mark), None
         kept: list[tuple[PassageRow, bytes]] = []
-        if since is not None:
-            changed = passages.changed_since(reader, since)
+        if self._since is not None:
+            changed = passages.changed_since(reader, self._since)
             length = self.embedder.dimensions
             kept = [
                 (row, vector)
                 for row, vector in passages.stored(reader, self.mark)
                 # A server may have got another model under the same name.
-                if row.element not in changed and len(vector) == length
+                if row.element not in changed and len(vector) == length and _is_whole(row)
             ]
+            text = np.frombuffer(b"".join(row.pieces for row, _ in kept), "<u2")
+            if len(text) and text.max() >= len(self.model.pieces):
+                kept = []  # No such piece: the table is damaged.
             changed |= passages.sought(reader).difference(row.element for row, _ in kept)
         made = self._derived(reader, changed)
         self._embedded = {}
@@ -451,6 +448,11 @@ class Recall:
             if done:
                 self._saved = self._unsaved
                 self._since, self._unsaved, self._gone = seq, {}, set()
+
+
+def _is_whole(row: PassageRow) -> bool:
+    """True if the stored arrays of a passage have no part of an item."""
+    return not (len(row.names) % 4 or len(row.phrases) % 4 or len(row.pieces) % 2)
 
 
 def _pieces(row: PassageRow) -> NDArray[np.uint16]:

@@ -71,9 +71,9 @@ def test_what_is_written_later_is_embedded_by_the_next_search(server: Server, pa
     with mycel.open(path) as db:
         fill(db)
         db.embeddings.use(server.address)
-        db.write(lambda tx: tx.put_concept("Place", "hive", {"text": "bee bee bee bee"}))
+        db.write(lambda tx: tx.put_concept("Place", "hive", {"text": "A bee on ice"}))
         assert db.embeddings.status().pending == 1
-        assert names(db, "bee", mode="semantic")[0] == "hive"
+        assert names(db, "ice for a bee", mode="semantic")[0] == "hive"
         hive = db.get_concept("Place", "hive")
         db.write(lambda tx: tx.update(hive.id, attributes={"text": "a car park"}))
         assert names(db, "car", mode="semantic")[:1] == ["hive"]

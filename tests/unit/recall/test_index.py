@@ -194,6 +194,8 @@ def test_derived_tables_that_are_damaged_or_lost_are_made_again(path: Path) -> N
             "DELETE FROM recall_passage WHERE element % 4 = 0",
             "UPDATE recall_passage SET names = x'010203'",
             "UPDATE recall_passage SET pieces = x'010203'",
+            "UPDATE recall_passage SET pieces = x'ffff' WHERE element % 4 = 0",
+            "UPDATE recall_passage SET names = x'010203', phrases = x'01' WHERE element % 4 = 0",
             "UPDATE recall_vector SET vector = x'01'",
             "UPDATE recall_vector SET element = element + 1000",
         ):
