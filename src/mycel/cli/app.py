@@ -125,6 +125,7 @@ _PANELS: dict[str, tuple[Outline, ...]] = {
     "History and proofs": (
         Outline("log", "history", "List transactions, newest first; each is a commit."),
         Outline("tag", "history", "Name a commit, or list the names."),
+        Outline("branch", "branches", "Create, list, delete and switch branches of the graph."),
         Outline("diff", "differences", "Show what differs between two states of the graph."),
         Outline("rollback", "differences", "Make the graph, or a part of it, what it was."),
         Outline(

@@ -84,7 +84,8 @@ else as JSON. EXPORT prints the capsule itself. With `--json` an answer is the r
 
 | environment | |
 |---|---|
-| `MYCEL_DB`, `MYCEL_WORKSPACE`, `MYCEL_ACTOR` | what the options say where they are not given |
+| `MYCEL_DB`, `MYCEL_WORKSPACE`, `MYCEL_BRANCH` | the database, where no option names one |
+| `MYCEL_ACTOR`, `MYCEL_MESSAGE` | what the options say where they are not given |
 | `MYCEL_TOKEN` | the token that `mycel serve` asks for |
 | `MYCEL_DEBUG=1` | the traceback of an error |
 | `MYCEL_HISTORY` | where sessions keep what was typed; empty: nowhere |

@@ -1,6 +1,7 @@
-"""Work with the history of a graph: tags, differences, and ways back to an earlier state.
+"""Work with the history of a graph: branches, tags, differences, and ways back to an earlier state.
 
 graph     `Graph`, which `mycel.open` returns
+branches  copies of a graph beside it, each with a history of its own
 rollback  what a rollback and a revert should lead to
 goals     the steps that lead there, and the obstacles
 """

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import cached_property
 
 from mycel.engine.guards import GraphGuards
 from mycel.errors import MycelError
 from mycel.history import rollback
+from mycel.history.branches import Branches, branch_path
 from mycel.history.rollback import Rollback
 from mycel.model.commits import short
 from mycel.model.state import LIVE, State
@@ -34,6 +36,16 @@ class _DryRunError(Exception):
 
 class Graph(Nexus):
     """One open graph and its history: tags, differences between states, and ways back."""
+
+    @cached_property
+    def branches(self) -> Branches:
+        """The branches of the graph: copies in files beside it, each with a history of its own."""
+        return Branches(self._store)
+
+    @property
+    def branch(self) -> str:
+        """The name of the branch that is open; main is the graph itself."""
+        return self.branches.open
 
     # Differences, and ways back.
 
@@ -160,6 +172,7 @@ class Graph(Nexus):
 def open_graph(
     path: str | os.PathLike[str] = ":memory:",
     *,
+    branch: str | None = None,
     actor: str = DEFAULT_ACTOR,
     message: str = "",
     create: bool = True,
@@ -177,6 +190,8 @@ def open_graph(
 ) -> Graph:
     """Open a graph; a new one is made if there is none, with the core capsules applied.
 
+    With `branch`, the branch of that name is opened, which has to be there; main is the graph
+    itself. Without, it is the file at the path, whatever `mycel branch switch` says.
     `durability` says what a commit waits for: "full" (the default) survives a power cut,
     "normal" may then lose the last commits but never harms the file, "off" is for scratch data.
     With `strict`, an element without the attributes that its type requires is refused; otherwise
@@ -193,7 +208,10 @@ def open_graph(
     Raises:
         NotADatabase, FormatTooNew, DatabaseReadOnly, DatabaseError: it cannot be opened.
         InvalidValueType: no embedder has this name.
+        InvalidIdentifier, NotFound: there is no such branch.
     """
+    if branch is not None:
+        path = branch_path(path, branch)
     if isinstance(embedder, str):
         from mycel.embedding.choice import embedder_named  # noqa: PLC0415 - it brings numpy
 

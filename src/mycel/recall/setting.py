@@ -1,5 +1,7 @@
 """The embedder that was chosen for a graph: one line in a file beside it, `GRAPH.embedder`.
 
+The branches of a graph share the choice.
+
 A file and not a table: a graph that comes from somebody else brings no address to send texts to and
 no model to load. Neither journal nor roots know of it.
 """
@@ -14,6 +16,7 @@ from typing import Final
 from mycel.errors import DatabaseReadOnly
 from mycel.search.embedding import STATIC
 from mycel.store.database import Store
+from mycel.store.file.branch_files import split
 
 SUFFIX: Final = ".embedder"
 _CHARACTERS_MAX: Final = 2_000
@@ -48,7 +51,8 @@ def choose(store: Store, name: str) -> None:
 
 
 def _path(store: Store) -> str:
-    return store.location.path + SUFFIX
+    graph, _ = split(Path(store.location.path))
+    return f"{graph}{SUFFIX}"
 
 
 @lru_cache(maxsize=64)

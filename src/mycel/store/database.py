@@ -17,7 +17,7 @@ from typing import Final, TypeVar
 
 import apsw
 
-from mycel.errors import DatabaseClosed, DatabaseReadOnly, NotADatabase
+from mycel.errors import ConstraintViolation, DatabaseClosed, DatabaseReadOnly, NotADatabase
 from mycel.merkle.proofs import Snapshot
 from mycel.model.state import LIVE, State
 from mycel.store.file.connections import (
@@ -231,6 +231,21 @@ class Store:
         """All roots of this moment."""
         with self.reading() as reader:
             return reader.head().snapshot()
+
+    @property
+    def is_in_memory(self) -> bool:
+        """True if the file is private and goes when the graph is closed."""
+        return self._remove_private is not None
+
+    def check_idle(self, hint: str) -> None:
+        """Check that this thread is in no transaction, and the store open.
+
+        Raises:
+            ConstraintViolation, DatabaseClosed: it is not so.
+        """
+        self._check_open()
+        if self._writer.is_mine():
+            raise ConstraintViolation("A transaction is open in this thread.", hint=hint)
 
     def check_in_place(self) -> None:
         """Check that the file is still found at its path (`Writer.check_in_place`)."""

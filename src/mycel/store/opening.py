@@ -8,9 +8,7 @@ snapshots while others write, which SQLite's own in-memory databases cannot offe
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import Final, get_args
 
@@ -18,7 +16,6 @@ import apsw
 
 from mycel.errors import (
     ConstraintViolation,
-    DatabaseBusy,
     DatabaseError,
     DatabaseReadOnly,
     NotADatabase,
@@ -27,7 +24,7 @@ from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, SYSTEM_ACTOR, is_u
 from mycel.store.file import layout
 from mycel.store.file.connections import Durability, Location, MemoryUse, stamp_of, translated
 from mycel.store.file.format import check_format
-from mycel.store.file.locks import locked
+from mycel.store.file.locks import set_aside, turn
 from mycel.store.file.rows import first, only
 from mycel.store.log.journal import Head
 from mycel.store.log.registry import Registry
@@ -42,7 +39,6 @@ EXPECTANT: Final = "genesis, to be continued"
 _MEMORY_DIRECTORY: Final = "/dev/shm"
 _MAKING: Final = "-making"
 """The suffix of the lock of a file that is being created."""
-_MAKING_PAUSE_S: Final = 0.002
 _SQLITES_MODE: Final = 0o644
 
 
@@ -147,40 +143,13 @@ def _make_room(location: Location) -> None:
     path = Path(location.path)
     with _making(location), suppress(OSError):  # SQLite meets it too, and says it in its own words.
         if not path.exists():
-            _set_aside(path)
+            set_aside(path)
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, _SQLITES_MODE))
 
 
-@contextmanager
-def _making(location: Location) -> Iterator[None]:
+def _making(location: Location) -> AbstractContextManager[None]:
     """One process at a time: SQLite has no lock for what happens before there is a database."""
-    place = Path(f"{location.path}{_MAKING}")
-    deadline = time.monotonic() + location.busy_timeout_s
-    with ExitStack() as held:
-        while True:
-            try:
-                held.enter_context(locked(place))
-            except BlockingIOError:
-                if time.monotonic() >= deadline:
-                    raise DatabaseBusy(f"Another process is making {location.path!r}.") from None
-                time.sleep(_MAKING_PAUSE_S)
-            except OSError:
-                break  # Nothing can be written here, or nothing be locked: SQLite will say so.
-            else:
-                break
-        yield
-
-
-def _set_aside(path: Path) -> None:
-    """Rename the log of a deleted database: SQLite would read it into the new one.
-
-    A process that still has the old one open keeps using its open files.
-    """
-    for suffix in ("-wal", "-journal"):
-        orphan = Path(f"{path}{suffix}")
-        with suppress(FileNotFoundError):  # None, or its process has ended.
-            orphan.rename(f"{orphan}.orphaned-{time.time_ns()}")
-    Path(f"{path}-shm").unlink(missing_ok=True)
+    return turn(Path(f"{location.path}{_MAKING}"), location.busy_timeout_s, location.path)
 
 
 def _is_new(connection: apsw.Connection) -> bool:

@@ -57,7 +57,7 @@ def test_every_command_shows_help_and_takes_the_shared_options(run: Run, path: s
     done = run(*path.split()[1:], "--help")
     assert done.status == 0
     assert "Usage:" in done.stdout
-    for option in ("--db", "--workspace", "--actor", "--json", "--help"):
+    for option in ("--db", "--workspace", "--branch", "--actor", "--json", "--help"):
         assert option in done.stdout
 
 
@@ -84,6 +84,7 @@ def test_the_commands_are_those_that_were_promised() -> None:
         "serve",
         "log",
         "tag",
+        "branch",
         "diff",
         "rollback",
         "revert",

@@ -117,6 +117,23 @@ def test_a_graph_that_is_not_there_is_created(tmp_path: Path) -> None:
         server.end()
 
 
+def test_a_branch_is_served_and_the_graph_stays_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "graph.db"
+    with mycel.open(path, bootstrap=False) as db:
+        db.branches.create("draft")
+        before = db.snapshot()
+    server = Server("mycel", "serve", "--json", "--db", path, "--branch", "draft", "--port", "0")
+    try:
+        server.wait_until_ready()
+        assert server.ready["path"] == f"{path}@draft.db"
+        server.run('UPSERT { CONCEPT { {type: "$ConceptType", name: "Plant"} } }')
+    finally:
+        server.end()
+    with mycel.open(path) as db:
+        assert db.snapshot() == before
+        assert db.branches.get("draft").parting.ahead == 1
+
+
 def test_a_folder_is_brought_in_first(start: Start, tmp_path: Path) -> None:
     folder = tmp_path / "wood"
     folder.mkdir()

@@ -24,6 +24,16 @@ def test_the_database_is_created_with_the_core_capsules(db: Path) -> None:
         assert graph.verify().ok
 
 
+def test_a_server_of_a_branch_writes_to_the_branch_alone(db: Path) -> None:
+    with mycel.open(db) as graph:
+        graph.branches.create("draft")
+        before = graph.snapshot()
+        with connected(db, "--branch", "draft") as session:
+            session.ok("remember_knowledge", concepts=[{"uri": "concept://shop/new"}])
+        assert graph.branches.get("draft").parting.ahead > 0
+        assert graph.snapshot() == before
+
+
 def test_when_the_input_ends_what_was_asked_before_is_answered(db: Path) -> None:
     with Pipe(db) as pipe:
         pipe.shake_hands()

@@ -13,6 +13,7 @@
 - `edges`          edge, find
 - `traversal`      traverse
 - `history`        log, tag, history, snapshot, purge, scrub
+- `branches`       branch
 - `differences`    diff, rollback, revert
 - `proofs`         prove, verify
 - `mcp`            mcp

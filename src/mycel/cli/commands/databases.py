@@ -188,7 +188,7 @@ def doctor(session: Session) -> int:
     """Check the installation and the database; exit status 1 if something is broken."""
     out = session.out
     worst = 0
-    for finding in examine(session.place(), session.root()):
+    for finding in examine(session.branch_place(), session.root()):
         worst |= finding.status == "fail"
         mark = out.style(finding.status.ljust(4), fg=_COLOURS[finding.status])
         out.say(f"{mark}  {finding.check}: {finding.detail}", finding._asdict())

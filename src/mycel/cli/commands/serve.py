@@ -269,6 +269,7 @@ def _say_ready(session: Session, db: Graph, url: str, root: Path, policy: Policy
         # The same graph, the same URIs and the same files, wherever a client starts it.
         command = Server(own_program(), place, root).command()
         command += ["--readonly"] if policy.readonly else []
+        command += ["--branch", db.branch] if db.branch != "main" else []
         variable = None if policy.token is None else TOKEN_VARIABLE
         out.line(f"{connection_help(f'{url}/mcp', command, server_name(place), variable)}\n")
         if variable is not None:

@@ -1,14 +1,15 @@
 """Options of every command, and the database that they choose.
 
-Every command and group has `--db`, `--workspace`, `--actor` and `--json`, so they may come
-anywhere; the last one counts. Environment variables apply where the command line has no option.
+Every command and group has `--db`, `--workspace`, `--branch`, `--actor` and `--json`, so they may
+come anywhere; the last one counts. Environment variables apply where the command line has no
+option.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -140,20 +141,41 @@ class Session:
         ]
         return f"If the folder was moved here: {'; '.join(named)}." if named else ""
 
-    def open(self, *, reading: bool = False, **how: Any) -> Graph:
-        """Open the existing database; with `reading`, a file without write permission too.
+    def branch_place(self) -> Location:
+        """The database of the branch that the options or the environment name.
 
-        A writable file is opened for writing even for `reading`: then closing it moves the log into
-        the database and leaves no files beside it. The core capsules are not added. `how` goes to
-        `mycel.open`.
+        If they name none, it is that of `mycel branch switch`.
+
+        Raises:
+            InvalidIdentifier, NotFound: there is no such branch.
+        """
+        # Late: see the package's docstring.
+        from mycel.store.file.branch_files import MAIN, current, existing, split
+
+        place = self.place()
+        path = place.path.resolve()
+        name = self.given.get("branch", self.environment.get("branch"))
+        if name is None:
+            name = current(path)
+            if name == MAIN:
+                return place
+        return replace(place, path=existing(split(path)[0], name))
+
+    def open(self, *, reading: bool = False, **how: Any) -> Graph:
+        """Open the existing database, or its branch.
+
+        With `reading`, a file without write permission is opened too. One with it is opened for
+        writing all the same: then closing it moves the log into the database and leaves no files
+        beside it. The core capsules are not added. `how` goes to `mycel.open`.
 
         Raises:
             NotADatabase, FormatTooNew, DatabaseReadOnly, DatabaseError: it cannot be opened.
+            InvalidIdentifier, NotFound: there is no such branch.
         """
         # Late: this is where the engine is loaded.
         import mycel
 
-        place = self.place()
+        place = self.branch_place()
         path = place.path
         readonly = reading and path.exists() and not os.access(path, os.W_OK)
         for option in ("actor", "message"):
@@ -237,6 +259,7 @@ def shared_options(*, root: bool = False) -> list[click.Parameter]:
     return [
         text_option("db", "PATH", "The database file"),
         text_option("workspace", "NAME", "A database by name; by default the current directory's"),
+        text_option("branch", "NAME", "A branch of it; by default the one that was switched to"),
         text_option("actor", "NAME", "Who writes, for the journal"),
         text_option("message", "TEXT", "Why, for the journal; by default a count of what changed"),
         as_json,

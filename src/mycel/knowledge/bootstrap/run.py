@@ -26,6 +26,7 @@ from mycel.knowledge.code.source_facts import FORMAT, FileFacts
 from mycel.knowledge.knowledge import Knowledge
 from mycel.knowledge.uris import parse
 from mycel.knowledge.vocabulary import STAMP
+from mycel.store.file.branch_files import split
 from mycel.store.query import holdings
 from mycel.syntax.gc_pause import collector_paused
 
@@ -83,7 +84,8 @@ class Bootstrap:
         self._edges_before: dict[str, FileEdges] = {}
         """The edges of each file, as of the last run of this object."""
         self._skipped_before: frozenset[Skipped] = frozenset()
-        self._cache = FactsCache(knowledge.db.path, knowledge.workspace)
+        self._graph: Final = split(Path(knowledge.db.path))[0]
+        self._cache = FactsCache(str(self._graph), knowledge.workspace)
 
     def run(self, report: Report | None = None) -> Summary:
         """Bring the graph up to date with the folder."""
@@ -132,7 +134,7 @@ class Bootstrap:
 
     def _walk(self, summary: Summary, known: Mapping[str, Stamp]) -> dict[str, Entry]:
         """The files on the disk; those known before, in folders that cannot be listed."""
-        own = Path(self._db.path).name
+        own = self._graph.name
         found: dict[str, Entry] = {}
         walked = file_walk.walk(
             self.folder, lambda path, why: summary.skip(self._prefix + path, why)
@@ -167,11 +169,11 @@ class Bootstrap:
         return gone
 
     def _is_our_own(self, name: str, database: str) -> bool:
-        """True if a file is the graph itself or one of its companions: each run changes it."""
+        """True if a file is the graph, a branch of it or a companion: each run changes it."""
         if not posixpath.basename(name).startswith(database):
             return False
         try:
-            return (self.folder / name).parent.samefile(Path(self._db.path).parent)
+            return (self.folder / name).parent.samefile(self._graph.parent)
         except OSError:
             return False
 

@@ -6,6 +6,8 @@
 - `connections`  opening a connection; SQLite's errors become ours
 - `locks`        a lock of the operating system on a file of its own
 - `rows`         typed rows of a query
+- `branch_files` files of branches, and the branch that commands use
+- `copy`         a consistent copy of a database that others may be writing
 - `cache_file`   a cache beside a graph, in a file of its own
 - `checkpoints`  moving the write-ahead log into the database, in the background
 """

@@ -7,13 +7,17 @@ from __future__ import annotations
 
 import errno
 import os
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
+from mycel.errors import DatabaseBusy
+
 _HELD: Final = (errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES)
 """Error numbers of a lock that another process holds."""
+_PAUSE_S: Final = 0.002
 
 
 @contextmanager
@@ -43,6 +47,43 @@ def locked(place: Path) -> Iterator[None]:
                 with suppress(OSError):
                     place.unlink()
             return
+
+
+@contextmanager
+def turn(place: Path, timeout_s: float, made: str) -> Iterator[None]:
+    """Hold the lock at `place`, and wait for whoever holds it.
+
+    Where nothing can be written or locked there is no lock: what the block does will fail or not.
+
+    Raises:
+        DatabaseBusy: another process was making the file `made` all the time.
+    """
+    deadline = time.monotonic() + timeout_s
+    with ExitStack() as held:
+        while True:
+            try:
+                held.enter_context(locked(place))
+            except BlockingIOError:
+                if time.monotonic() >= deadline:
+                    raise DatabaseBusy(f"Another process is making {made!r}.") from None
+                time.sleep(_PAUSE_S)
+            except OSError:
+                break
+            else:
+                break
+        yield
+
+
+def set_aside(path: Path) -> None:
+    """Rename the log of a deleted database: SQLite would read it into the new one.
+
+    A process that still has the old one open keeps using its open files.
+    """
+    for suffix in ("-wal", "-journal"):
+        orphan = Path(f"{path}{suffix}")
+        with suppress(FileNotFoundError):  # None, or its process has ended.
+            orphan.rename(f"{orphan}.orphaned-{time.time_ns()}")
+    Path(f"{path}-shm").unlink(missing_ok=True)
 
 
 def _is_there(descriptor: int, place: Path) -> bool:

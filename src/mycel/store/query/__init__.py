@@ -16,6 +16,7 @@
 - `summary`     exact counts, for descriptions of the graph
 - `paths`       parts of the graph by URI
 - `commits`     transactions, their ids and tags, and the filters of the log
+- `parting`     the end of the history that two copies of a graph share
 - `history`     versions of an element, and moments of the past
 - `diff`        differences between two states
 """

@@ -1,0 +1,111 @@
+"""`mycel branch`: copies of the graph beside it, each with a history of its own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import rich_click as click
+
+from mycel.cli.frame.context import Command, Group, Session, pass_session
+from mycel.cli.frame.output import count
+from mycel.cli.frame.parameters import confirmed
+
+if TYPE_CHECKING:
+    from mycel.history.branches import Branch
+
+
+@click.group(cls=Group)
+def branch() -> None:
+    """Create, list, delete and switch branches of the graph.
+
+    A branch is a copy of the graph in a file beside it, with a history of its own from then on.
+    The graph itself is the branch main. --branch and MYCEL_BRANCH name the branch of a command.
+    """
+
+
+@branch.command("create", cls=Command)
+@click.argument("name", help="Letters, digits, '.', '_' and '-'")
+@click.option("--switch", "also_switch", is_flag=True, help="Use it for later commands too")
+@pass_session
+def create(session: Session, name: str, *, also_switch: bool) -> None:
+    """Copy the graph, or the branch in use, to a new branch.
+
+    Others may write meanwhile.
+    """
+    with session.open() as db:
+        made = db.branches.create(name)
+        if also_switch:
+            db.branches.switch(name)
+        said = f"Created {name} from {db.branch}, at {_short(made)}."
+    later = "Later commands use it." if also_switch else f"--branch {name} uses it."
+    session.out.say(f"{said} {later}", made.to_dict() | {"switched": also_switch})
+
+
+@branch.command("list", cls=Command)
+@pass_session
+def list_(session: Session) -> None:
+    """List all branches, with the number of commits that each is ahead of main, and behind it."""
+    with session.open(reading=True) as db:
+        used = db.branch
+        found = list(db.branches)
+    session.out.list(
+        found,
+        ("", "branch", "commit", "time", "ahead", "behind"),
+        lambda each: (
+            "*" if each.name == used else "",
+            each.name,
+            _short(each),
+            each.time,
+            each.parting.ahead,
+            each.parting.behind,
+        ),
+        lambda each: each.to_dict() | {"in_use": each.name == used},
+    )
+
+
+@branch.command("delete", cls=Command)
+@click.argument("name", help="The branch")
+@click.option("--yes", is_flag=True, help="Do not ask about commits that main lacks")
+@pass_session
+def delete(session: Session, name: str, *, yes: bool) -> int:
+    """Delete a branch. If it has commits that main lacks, you are asked first."""
+    # Late: see the package's docstring.
+    from mycel.store.file.branch_files import MAIN
+
+    session.given["branch"] = MAIN
+    with session.open() as db:
+        found = db.branches.get(name)
+        if name != MAIN and not found.is_merged and not yes:
+            lost = count(found.parting.ahead, "commit")
+            if not confirmed(session, f"{name} has {lost} that main lacks. Delete it for good?"):
+                session.out.note("Nothing was deleted.")
+                return 1
+        gone = db.branches.delete(name, unmerged=True)
+    session.out.say(f"Deleted {name}, which was at {_short(gone)}.", gone.to_dict())
+    return 0
+
+
+@branch.command("switch", cls=Command)
+@click.argument("name", help="The branch; main is the graph itself")
+@pass_session
+def switch(session: Session, name: str) -> None:
+    """Choose the branch that later commands use.
+
+    The choice is kept in a file beside the graph, for every user of it. Servers that run, and
+    programs that open the graph in Python, stay where they are. --branch and MYCEL_BRANCH come
+    first.
+    """
+    # Late: see the package's docstring.
+    from mycel.store.file.branch_files import MAIN
+
+    session.given["branch"] = MAIN  # The one in use may be gone.
+    with session.open(reading=True) as db:
+        db.branches.switch(name)
+    session.out.say(f"Later commands use {name}.", {"branch": name})
+
+
+def _short(branch: Branch) -> str:
+    # Late: see the package's docstring.
+    from mycel.model.commits import short
+
+    return short(branch.commit)

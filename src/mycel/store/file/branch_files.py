@@ -1,0 +1,128 @@
+"""Files of branches: their names, and the branch that commands use.
+
+A branch is a file of its own beside the graph:
+
+    shop.db                    the graph, whose own branch is called main
+    shop.db@draft.db           the branch draft
+    shop.db@current            the name of the branch that `mycel` uses, if it is not main
+    shop.db@.making-….db       a copy that is not complete yet
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Final
+
+from mycel.errors import DatabaseReadOnly, InvalidIdentifier, NotFound, did_you_mean
+from mycel.model.names import shorten
+
+MAIN: Final = "main"
+"""The name of the graph's own branch."""
+NAME_CHARACTERS_MAX: Final = 64
+COMPANIONS: Final = ("", "-wal", "-shm", "-journal")
+"""The endings of the files of one database."""
+
+_NAME: Final = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9._-]*[A-Za-z0-9_-])?", re.ASCII)
+_RESERVED: Final = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?", re.IGNORECASE)
+"""Names of devices, which Windows has in every folder."""
+_FILE: Final = re.compile(rf"(.+)@({_NAME.pattern})\.db", re.ASCII | re.DOTALL)
+
+
+def check_name(name: object) -> str:
+    """The name of a branch, checked.
+
+    Raises:
+        InvalidIdentifier: it cannot be the name of a branch.
+    """
+    if (
+        not isinstance(name, str)
+        or len(name) > NAME_CHARACTERS_MAX
+        or not _NAME.fullmatch(name)
+        or _RESERVED.fullmatch(name)
+    ):
+        shown = repr(shorten(name)) if isinstance(name, str) else repr(name)
+        raise InvalidIdentifier(
+            f"{shown} cannot name a branch.",
+            hint=f"Use up to {NAME_CHARACTERS_MAX} letters, digits, '.', '_' and '-', without '.'"
+            " or '-' at the beginning, '.' at the end, or the name of a device such as CON.",
+        )
+    return name
+
+
+def split(path: Path) -> tuple[Path, str]:
+    """The graph that a file belongs to, and the branch that it is."""
+    found = _FILE.fullmatch(path.name)
+    if found is not None:
+        graph = path.with_name(found[1])
+        if graph.exists():
+            return graph, found[2]
+    return path, MAIN
+
+
+def file_of(graph: Path, name: str) -> Path:
+    """The file of a branch, if it is there or not.
+
+    Raises:
+        InvalidIdentifier: it cannot be the name of a branch.
+    """
+    return graph if check_name(name) == MAIN else graph.with_name(f"{graph.name}@{name}.db")
+
+
+def names(graph: Path) -> list[str]:
+    """The branches of a graph: main, and the others by name."""
+    found = (_FILE.fullmatch(each) for each in os.listdir(graph.parent))  # noqa: PTH208 - names
+    return [MAIN, *sorted(each[2] for each in found if each and each[1] == graph.name)]
+
+
+def existing(graph: Path, name: str) -> Path:
+    """The file of a branch that is there.
+
+    Raises:
+        InvalidIdentifier: it cannot be the name of a branch.
+        NotFound: there is no such branch.
+    """
+    path = file_of(graph, name)
+    if name == MAIN:
+        return path
+    known = names(graph) if graph.parent.is_dir() else [MAIN]
+    if name not in known:
+        close = did_you_mean(name, known)
+        raise NotFound(
+            f"The graph {str(graph)!r} has no branch {name!r}.",
+            hint=f"{close} `mycel branch list` shows all of them.".lstrip(),
+        )
+    return path
+
+
+def current(graph: Path) -> str:
+    """The branch that commands use unless they name another one."""
+    try:
+        return _current_file(graph).read_text("utf-8").strip() or MAIN
+    except (OSError, UnicodeDecodeError):
+        return MAIN
+
+
+def set_current(graph: Path, name: str) -> None:
+    """Choose the branch that commands use.
+
+    Raises:
+        InvalidIdentifier, NotFound: there is no such branch.
+        DatabaseReadOnly: the folder cannot be written.
+    """
+    existing(graph, name)
+    path = _current_file(graph)
+    new = path.with_name(f"{path.name}.new")
+    try:
+        if name == MAIN:
+            path.unlink(missing_ok=True)
+            return
+        new.write_text(f"{name}\n", "utf-8")
+        new.replace(path)
+    except OSError as error:
+        raise DatabaseReadOnly(f"{str(path)!r} cannot be written ({error}).") from None
+
+
+def _current_file(graph: Path) -> Path:
+    return graph.with_name(f"{graph.name}@current")

@@ -1,0 +1,152 @@
+"""A consistent copy of a database that others may be writing, as a new file.
+
+Small files are copied with SQLite's backup API, beside writers. For a large one it takes three
+times as long as a copy of the operating system, so `cp` makes that, and writers wait meanwhile:
+with the lock of the writer held, the log does not change, and what a checkpoint moves into the
+database is in the log as well. `cp` shares blocks where the file system can. It is a process of its
+own because closing a file drops all locks that a process has on it.
+
+The copy has a temporary name until it is complete and on the disk.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import time
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Final
+
+import apsw
+
+from mycel.errors import DatabaseBusy, DatabaseError, DatabaseReadOnly, DiskFull, DuplicateExists
+from mycel.store.file.branch_files import COMPANIONS, MAIN, file_of, names
+from mycel.store.file.connections import Location, translated
+from mycel.store.file.locks import set_aside, turn
+
+LARGE_BYTES: Final = 32 << 20
+_IN_USE_MS: Final = 500
+
+
+def create_branch(source: Location, graph: Path, name: str) -> Path:
+    """Copy a database to the file of a new branch. Other creations of branches take turns.
+
+    Raises:
+        InvalidIdentifier, DuplicateExists: it cannot have this name, or another one has it.
+        DatabaseBusy: a writer, or another creation, took too long.
+        DatabaseReadOnly, DiskFull, DatabaseError: it cannot be written.
+    """
+    target = file_of(graph, name)
+    making = f"{graph.name}@.making"
+    with turn(graph.with_name(making), source.busy_timeout_s, str(target)):
+        _check_free(graph, name)
+        for left in graph.parent.glob(f"{_escaped(making)}-*"):
+            left.unlink(missing_ok=True)  # Of a process that was killed.
+        new = graph.with_name(f"{making}-{os.getpid()}-{time.time_ns()}.db")
+        try:
+            with translated():
+                _copy(source, new)
+            shutil.copymode(source.path, new)
+            _flush(new)
+            set_aside(target)
+            new.rename(target)
+            _flush(target.parent)
+        except OSError as error:
+            kind = DatabaseReadOnly if isinstance(error, PermissionError) else DatabaseError
+            raise kind(f"The branch cannot be written ({error}).") from error
+        except (DatabaseError, DiskFull) as error:
+            if not os.access(graph.parent, os.W_OK):
+                raise DatabaseReadOnly(
+                    f"The folder {str(graph.parent)!r} cannot be written."
+                ) from error
+            raise
+        finally:
+            remove(new)
+    return target
+
+
+def _check_free(graph: Path, name: str) -> None:
+    taken = next((each for each in names(graph) if each.casefold() == name.casefold()), None)
+    if taken == MAIN:
+        raise DuplicateExists(f"{MAIN!r} is the graph itself.", hint="Choose another name.")
+    if taken is not None:
+        raise DuplicateExists(
+            f"There is a branch {taken!r} already.",
+            hint="Choose another name; names that differ only in capitals are the same file on"
+            " some systems.",
+        )
+
+
+def _escaped(name: str) -> str:
+    """A name in which no character is a wildcard."""
+    return "".join(f"[{each}]" if each in "*?[" else each for each in name)
+
+
+def _copy(source: Location, target: Path) -> None:
+    size = Path(source.path).stat().st_size
+    if size < LARGE_BYTES or source.readonly or not _copy_by_system(source, target):
+        _copy_by_backup(source, target)
+
+
+def _copy_by_backup(source: Location, target: Path) -> None:
+    with closing(source.connect()) as reading, closing(apsw.Connection(str(target))) as writing:
+        for pragma in ("journal_mode = off", "synchronous = off", "locking_mode = exclusive"):
+            writing.execute(f"PRAGMA {pragma}").fetchall()
+        with writing.backup("main", reading, "main") as backup:
+            backup.step(-1)  # All pages at once are all of one moment.
+
+
+def _copy_by_system(source: Location, target: Path) -> bool:
+    """Let `cp` copy a database and its log. False if there is no `cp`, or it fails."""
+    program = shutil.which("cp")
+    if program is None:
+        return False
+    with closing(source.connect(writable=True)) as holding:
+        with suppress(apsw.BusyError):
+            holding.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+        holding.execute("BEGIN IMMEDIATE")
+        for suffix in ("", "-wal"):
+            words = [program, "--", f"{source.path}{suffix}", f"{target}{suffix}"]
+            if subprocess.run(words, capture_output=True, check=False).returncode != 0:
+                remove(target)
+                return False
+    with closing(apsw.Connection(str(target))) as copied:
+        copied.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+    return True
+
+
+def _flush(path: Path) -> None:
+    """Wait until a file, or the names in a folder, are on the disk."""
+    if path.is_dir() and os.name == "nt":
+        return  # There a folder cannot be opened.
+    descriptor = os.open(path, os.O_RDONLY if os.name != "nt" else os.O_RDWR)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def remove(path: Path) -> None:
+    """Remove the files of a database that nobody uses."""
+    for suffix in COMPANIONS:
+        Path(f"{path}{suffix}").unlink(missing_ok=True)
+
+
+def check_unused(path: Path) -> None:
+    """Check that no connection to a database is open, in this process or another.
+
+    Raises:
+        DatabaseBusy: there is one.
+    """
+    with translated(), closing(apsw.Connection(str(path))) as alone:
+        alone.set_busy_timeout(_IN_USE_MS)
+        try:
+            # Everyone who has the file open holds a shared lock on it.
+            alone.execute("PRAGMA locking_mode = exclusive").fetchall()
+            alone.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchall()
+        except apsw.BusyError:
+            raise DatabaseBusy(
+                f"{str(path)!r} is in use.", hint="Close it everywhere, and try again."
+            ) from None

@@ -1,0 +1,209 @@
+"""Branches: copies of a graph beside it, safe while others write, with a history of their own."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import mycel
+from mycel.errors import (
+    ConstraintViolation,
+    DatabaseBusy,
+    DuplicateExists,
+    InvalidIdentifier,
+    MycelError,
+    NotADatabase,
+    NotFound,
+)
+from mycel.store.file import copy
+
+PROGRAM = [sys.executable, "-m", "tests.faults.branching"]
+
+needs_posix = pytest.mark.skipif(sys.platform == "win32", reason="needs signals, fork and cp")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "graph.db"
+    with mycel.open(path, durability="off", bootstrap=False) as db:
+        db.write(lambda tx: tx.define_type("Shop"))
+        put(db, "old")
+    return path
+
+
+def put(db: mycel.Graph, name: str) -> None:
+    db.write(lambda tx: tx.put_concept("Shop", name, {"said": name}))
+
+
+def shops(db: mycel.Graph) -> list[str]:
+    return db.execute('FIND(?s.name) WHERE { ?s {type: "Shop"} } ORDER BY ?s.name ASC').value
+
+
+def files(path: Path) -> set[str]:
+    return {each.name for each in path.parent.iterdir()}
+
+
+def check_proofs(db: mycel.Graph, name: str) -> None:
+    """Both journals are proven to begin with those entries after which they part."""
+    with mycel.open(db.path, branch=name) as branch:
+        mine, theirs = db.branches.prove(name)
+        root, entries = theirs.old_journal_root, theirs.old_entries
+        assert mine.verify(root, branch.snapshot().overall_root, old_entries=entries)
+        assert theirs.verify(mine.old_journal_root, db.snapshot().overall_root)
+        assert entries == db.branches.get(name).parting.entries > 0
+
+
+def test_a_branch_has_the_past_of_the_graph_and_a_future_of_its_own(path: Path) -> None:
+    with mycel.open(path) as db:
+        made = db.branches.create("draft")
+        assert (made.parting.ahead, made.parting.behind) == (0, 0)
+        shared = made.commit
+        with mycel.open(path, branch="draft") as draft:
+            assert (draft.branch, db.branch) == ("draft", "main")
+            put(draft, "new")
+            put(draft, "newer")
+            put(db, "other")
+            assert shops(draft) == ["new", "newer", "old"]
+            assert shops(db) == ["old", "other"]
+            main, found = db.branches
+            assert main.name == "main"
+            assert found == draft.branches.get("draft")
+            assert found.parting == (found.parting.entries, shared, 2, 1)
+            assert draft.as_of(shared).snapshot() == db.as_of(shared).snapshot()
+            draft.branches.create("again")  # A branch of a branch is one of the same graph.
+            assert db.branches.names() == ["main", "again", "draft"]
+            for each in (db, draft):
+                assert each.verify(replay=True).ok
+        check_proofs(db, "draft")
+        with mycel.open(path, branch="again", readonly=True) as again:
+            assert shops(again) == ["new", "newer", "old"]
+        with mycel.open(f"{path}@draft.db", branch="main") as same:
+            assert shops(same) == ["old", "other"]
+
+
+def test_names_that_are_no_plain_names_of_files_or_are_taken_are_refused(path: Path) -> None:
+    bad = ("", ".", "..", ".x", "a/b", "a\\b", "../x", "x.", "-x", "a b", "é", "a\n", "x" * 65)
+    with mycel.open(path) as db:
+        db.branches.create("Draft")
+        before = files(path)
+        for name in (*bad, "CON", "nul.txt", "a@b", "x\0", 7, None):
+            with pytest.raises(InvalidIdentifier, match="cannot name a branch"):
+                db.branches.create(name)  # type: ignore[arg-type]
+        for name in ("main", "MAIN", "Draft", "draft"):
+            with pytest.raises(DuplicateExists):
+                db.branches.create(name)
+        with pytest.raises(NotFound) as unknown:
+            mycel.open(path, branch="draff")
+        assert "Did you mean 'Draft'?" in str(unknown.value.hint)
+        with db.transaction(), pytest.raises(ConstraintViolation, match="transaction"):
+            db.branches.create("inside")
+        assert files(path) == before
+    with pytest.raises(NotADatabase):
+        mycel.open(path.with_name("none.db"), branch="x")
+    with mycel.open() as db, pytest.raises(ConstraintViolation, match="in memory"):
+        db.branches.create("x")
+
+
+def test_a_branch_is_deleted_unless_it_is_open_used_or_has_commits_of_its_own(path: Path) -> None:
+    with mycel.open(path) as db:
+        db.branches.create("draft")
+        with mycel.open(path, branch="draft") as draft:
+            with pytest.raises(DatabaseBusy, match="in use"):
+                db.branches.delete("draft")
+            put(draft, "new")
+        with pytest.raises(ConstraintViolation, match="1 commit that main lacks"):
+            db.branches.delete("draft")
+        db.branches.switch("draft")
+        assert db.branches.current == "draft"
+        with pytest.raises(DatabaseBusy, match="commands use"):
+            db.branches.delete("draft", unmerged=True)
+        db.branches.switch("main")
+        assert not db.branches.delete("draft", unmerged=True).is_merged
+        for name, error in (("draft", NotFound), ("main", ConstraintViolation)):
+            with pytest.raises(error):
+                db.branches.delete(name, unmerged=True)
+        db.branches.create("draft")
+        put(db, "later")
+        db.branches.delete("draft")
+        db.branches.create("draft")
+        with mycel.open(path, branch="draft") as draft:
+            assert shops(draft) == ["later", "old"]
+        db.branches.delete("draft")
+    assert files(path) == {"graph.db"}
+
+
+@needs_posix
+def test_branches_made_while_another_process_writes_are_each_of_one_moment(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writer = subprocess.Popen(
+        [*PROGRAM, "write", str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert writer.stdin is not None
+    assert writer.stdout is not None
+    with writer, mycel.open(path) as db:
+        try:
+            assert writer.stdout.readline() == b"writing\n"
+            for number in range(4):
+                monkeypatch.setattr(copy, "LARGE_BYTES", (1 << 40) * (number % 2))
+                db.branches.create(f"b{number}")
+        finally:
+            writer.stdin.close()
+        assert writer.wait() == 0
+        for number in range(4):
+            with mycel.open(path, branch=f"b{number}") as branch:
+                assert branch.verify().ok
+                assert db.branches.get(f"b{number}").is_merged  # It is a moment of the graph.
+            check_proofs(db, f"b{number}")
+        assert db.verify().ok
+
+
+@needs_posix
+def test_a_process_that_is_killed_leaves_a_whole_branch_or_none(path: Path) -> None:
+    done = subprocess.run([*PROGRAM, "kill", str(path), "1"], capture_output=True, check=True)
+    last, status = map(int, done.stdout.split())
+    assert (last > 3, status) == (True, 0)
+    check_whole(path)
+
+
+@needs_posix
+def test_a_process_that_is_killed_in_the_middle_of_a_copy_leaves_no_branch(
+    path: Path, tmp_path: Path
+) -> None:
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    cp = tools / "cp"
+    cp.write_text('#!/bin/sh\nhead -c 20000 "$2" > "$3"\nkill -9 $PPID\n')
+    cp.chmod(0o755)
+    environment = os.environ | {"PATH": f"{tools}:{os.environ['PATH']}"}
+    done = subprocess.run([*PROGRAM, "copy", str(path), "half"], env=environment, check=False)
+    assert done.returncode == -9
+    assert any(".making-" in each for each in files(path))
+    with mycel.open(path) as db:
+        assert db.branches.names() == ["main"]
+    check_whole(path)
+
+
+def check_whole(path: Path) -> None:
+    """Every branch that has a name is complete, and the next creation removes what is left over."""
+    with mycel.open(path) as db:
+        db.branches.create("after")
+        for each in db.branches:
+            with mycel.open(path, branch=each.name) as branch:
+                assert (branch.verify(replay=True).ok, shops(branch)) == (True, ["old"])
+            assert each.is_merged
+        assert not any(".making" in each for each in files(path))
+
+
+def test_a_copy_that_fails_leaves_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(copy, "_flush", fail)
+    with mycel.open(path) as db:
+        before = files(path)
+        with pytest.raises(MycelError, match="No space left"):
+            db.branches.create("x")
+        assert files(path) == before
