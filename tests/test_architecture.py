@@ -383,3 +383,19 @@ def test_no_group_is_repeated_possessively() -> None:
         if re.search(r"(?<!\(\?s:\.)\)(?:[*+?]|\{[\d,%d]*\})\+", line) and not line.startswith("#")
     ]
     assert found == []
+
+
+QUESTION_WORDS = re.compile(r"(?:What|Whether|Which|Where|How|Why|Who|Whoever)\b")
+
+
+def test_docstrings_name_the_thing_first() -> None:
+    questions = [
+        f"{relative(path)}:{text.lineno}"
+        for path in sorted(PACKAGE.rglob("*.py"))
+        for text in ast.walk(parse(path))
+        if isinstance(text, ast.Expr)
+        and isinstance(text.value, ast.Constant)
+        and isinstance(text.value.value, str)
+        and QUESTION_WORDS.match(text.value.value.strip())
+    ]
+    assert questions == []

@@ -77,7 +77,7 @@ class Endpoint:
 
     @property
     def dimensions(self) -> int:
-        """How long its vectors are, as the first answer has shown."""
+        """The length of its vectors, known from the first answer."""
         if self._dimensions is None:
             self.embed(["dimensions"])
         return self._dimensions or 0

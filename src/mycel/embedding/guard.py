@@ -50,7 +50,7 @@ class GuardedEmbedder:
 
     @cached_property
     def dimensions(self) -> int:
-        """How long its vectors are."""
+        """The length of its vectors."""
         dimensions: int = self._call(lambda: self._embedder.dimensions, SEARCH_S)
         return dimensions
 

@@ -62,7 +62,7 @@ class OnnxModel:
 
     @cached_property
     def dimensions(self) -> int:
-        """How long its vectors are."""
+        """The length of its vectors."""
         return int(self.embed(["dimensions"]).shape[1])
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:

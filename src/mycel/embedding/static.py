@@ -148,7 +148,7 @@ class StaticModel:
         return cosines
 
     def token_weights(self, numbers: Sequence[int] | NDArray[np.integer]) -> Vectors:
-        """How much each piece counts in the vector of a text: the length of its own vector."""
+        """The weight of each piece in the vector of a text: the length of its own vector."""
         weights: Vectors = self._scales[numbers] * self._lengths[numbers]
         return weights
 

@@ -23,7 +23,7 @@ class Transformer:
 
     @cached_property
     def dimensions(self) -> int:
-        """How long its vectors are."""
+        """The length of its vectors."""
         return len(self.embed(["dimensions"])[0])
 
     def embed(self, texts: Sequence[str]) -> Any:

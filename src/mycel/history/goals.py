@@ -27,7 +27,7 @@ from mycel.store.query.diff import either, ends_of
 from mycel.store.write.transaction import Transaction
 
 LISTED_MAX: Final = 20
-"""How many obstacles the message of an error names; its data has all of them."""
+"""The number of obstacles in the message of an error; its data has all of them."""
 
 
 GONE: Final = 0
@@ -48,7 +48,7 @@ class Goal(NamedTuple):
 
 
 class Obstacle(NamedTuple):
-    """What cannot be done, and why."""
+    """A step that is impossible, and the reason."""
 
     element: str
     message: str

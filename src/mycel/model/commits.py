@@ -15,7 +15,7 @@ from typing import Final
 from mycel.model import cbor
 
 SHORT_DIGITS: Final = 12
-"""How many digits of the hash tables and messages show."""
+"""The number of digits of the hash in tables and messages."""
 
 _ID: Final = re.compile(r"([0-9]{1,18})-([0-9a-f]{8,64})")
 

@@ -86,7 +86,7 @@ class Interner:
 
 
 class Shared(NamedTuple):
-    """What all states of a corpus have in common."""
+    """Data that all states of a corpus share."""
 
     vocabulary: Vocabulary
     dimensions: int
@@ -263,7 +263,7 @@ class Corpus:
         return type(self)(seq, base, tail, alive, dictionary.hashes, self._shared)
 
     def where(self, numbers: Iterable[int]) -> Positions:
-        """Where all passages of elements are, those not in force too."""
+        """The positions of all passages of elements, superseded ones included."""
         wanted = np.fromiter(numbers, np.int64)
         low = np.searchsorted(self._sorted, wanted, "left")
         high = np.searchsorted(self._sorted, wanted, "right")
@@ -271,7 +271,7 @@ class Corpus:
         return np.concatenate(found) if found else np.zeros(0, np.int64)
 
     def places(self, numbers: Positions) -> Positions:
-        """Where the passage in force of each element is; -1 if it has none."""
+        """The position of the current passage of each element; -1 if it has none."""
         if not len(self._sorted):
             return np.full(len(numbers), _NOWHERE)
         # Of an element with several, the one in force is the last.

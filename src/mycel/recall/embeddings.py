@@ -29,11 +29,11 @@ class EmbeddingStatus(NamedTuple):
     bytes: int
     """The size of the stored vectors."""
     error: str | None
-    """Why the embedder cannot be used."""
+    """The reason why the embedder cannot be used."""
 
 
 class Embeddings:
-    """What `db.embeddings` and `mycel embed` do."""
+    """The operations of `db.embeddings` and `mycel embed`."""
 
     def __init__(self, store: Store, recall: LazyRecall) -> None:
         self._store: Final = store

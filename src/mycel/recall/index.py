@@ -75,7 +75,7 @@ TIME_WORDS: Final = re.compile(
 
 
 class Derived(NamedTuple):
-    """What was made of one concept."""
+    """The data derived from one concept."""
 
     row: PassageRow
     vector: bytes

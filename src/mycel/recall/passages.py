@@ -29,7 +29,7 @@ class Passage(NamedTuple):
     """The text of a concept, and where it belongs."""
 
     names: tuple[str, ...]
-    """How texts may call it; none for a turn of an episode."""
+    """Its names in texts; none for a turn of an episode."""
     text: str
     """Title and prose; of a turn, what was said."""
     actor: str | None = None

@@ -68,7 +68,7 @@ def capitalised(text: str) -> set[str]:
 
 
 class Vocabulary:
-    """What has to be known of the pieces of a model."""
+    """Properties of the word pieces of a model."""
 
     def __init__(self, model: StaticModel) -> None:
         pieces = model.pieces

@@ -56,7 +56,7 @@ class Edge(NamedTuple):
 
 
 class Sources(NamedTuple):
-    """Where a question is answered from, beside the corpus."""
+    """Sources of evidence beside the corpus."""
 
     term_scores: Callable[[str, int], Sequence[tuple[int, float]] | None]
     """BM25 by element of a term; None if it is in more elements than the bound."""
@@ -74,7 +74,7 @@ class Found(NamedTuple):
     element: int
     score: float
     evidence: dict[str, float]
-    """What each kind of evidence adds to the sum."""
+    """The contribution of each kind of evidence to the sum."""
     via: tuple[int, str] | None
     """The element that it is linked from, and the predicate; empty for something both mention."""
 
@@ -91,7 +91,7 @@ class _Links(NamedTuple):
     """Ways from seeds to passages."""
 
     seed: Positions
-    """Which of the seeds."""
+    """The index of the seed."""
     place: Positions
     weight: Floats
     predicate: list[str]
@@ -189,7 +189,7 @@ class _Asked:
     # Stages.
 
     def _words(self) -> tuple[Floats, Floats]:
-        """How well each passage has each term, from 0 to 1, and the share of each term."""
+        """The match of each passage with each term, from 0 to 1, and the share of each term."""
         corpus = self._corpus
         if "words" in self._without or not self._terms:
             return np.zeros((0, len(corpus)), np.float32), np.zeros(0, np.float32)
@@ -366,19 +366,19 @@ class _Asked:
         )
 
     def _together(self, links: _Links, seeds: Positions, matched: Floats, shares: Floats) -> Floats:
-        """How much of the question's words the two ends of each link have together."""
+        """The share of the question's words in the two ends of each link together."""
         both = np.maximum(matched[:, seeds[links.seed]], matched[:, links.place])
         together: Floats = shares @ both
         return together
 
     def _added(self, links: _Links, seeds: Positions, matched: Floats, shares: Floats) -> Floats:
-        """How much of the question's words the far end of each link has beyond the seed."""
+        """The share of the question's words that the far end of each link adds to the seed."""
         new = np.maximum(matched[:, links.place] - matched[:, seeds[links.seed]], 0)
         added: Floats = shares @ new
         return added
 
     def _covered(self, links: _Links, seeds: Positions, at: Positions, likeness: Floats) -> Floats:
-        """How much of the question's pieces both ends have together; 0 for others than chosen."""
+        """The share of the question's pieces in both ends together; 0 for links not chosen."""
         inside = np.flatnonzero(at[links.place] >= 0)
         covered = np.zeros(len(links.place), np.float32)
         near, far = at[seeds[links.seed[inside]]], at[links.place[inside]]
@@ -482,7 +482,7 @@ class _Asked:
 
 
 def _best(values: Floats, count: int) -> Positions:
-    """Where the greatest values are, greatest first; of equal ones the first."""
+    """The positions of the greatest values, greatest first; ties in order of position."""
     if count < len(values):
         least = np.partition(values, len(values) - count)[len(values) - count]
         places = np.flatnonzero(values >= least)

@@ -124,7 +124,7 @@ def _stat(out: Output, diff: Diff) -> None:
 
 
 def _share(number: int, most: int) -> int:
-    """How many signs stand for a number of changes."""
+    """The number of signs for a number of changes."""
     return number if most <= _BAR_WIDTH else -(-number * _BAR_WIDTH // most)
 
 

@@ -127,7 +127,7 @@ class Diff(NamedTuple):
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many elements of each kind of change there are."""
+        """The number of elements of each kind of change."""
         found = Counter(each.kind for each in self.elements)
         return {kind: found[kind] for kind in ("added", "removed", "changed", "moved")}
 

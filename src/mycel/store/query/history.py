@@ -26,7 +26,7 @@ from mycel.store.query.reader import Reader
 from mycel.store.query.refs import Ref, shown_ref
 
 TAGS_SHOWN: Final = 5
-"""How many tags, the newest, a hint names."""
+"""The number of newest tags that a hint names."""
 
 Moment = int | str | datetime | State
 """A `seq`, the id of a commit, a tag, a time as ISO 8601 text, a time, or a state."""
