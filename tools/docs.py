@@ -141,7 +141,7 @@ def _mcp_parts() -> Iterator[str]:
     for tool in TOOLS:
         yield from _tool(tool)
     yield "## Resources\n"
-    yield "Whatever is here can also be had with a tool, for clients that show no resources.\n"
+    yield "Tools return the same, for clients that show no resources.\n"
     yield from _table(
         ("resource", ""),
         [(f"`{each['uriTemplate']}`", str(each["description"])) for each in TEMPLATES],

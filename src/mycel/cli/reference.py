@@ -61,7 +61,7 @@ mycel verify --replay
   URIs begin with the name of the folder.
 - **A folder that was moved** is another folder. A command that finds no database names those whose
   folder is gone; `mycel init --workspace NAME` gives one of them to the current directory, also if
-  that has a new one by now.
+  that has a new database.
 
 ## What comes out
 
@@ -84,8 +84,8 @@ else as JSON. EXPORT prints the capsule itself. With `--json` an answer is the r
 
 | environment | |
 |---|---|
-| `MYCEL_DB`, `MYCEL_WORKSPACE`, `MYCEL_BRANCH` | the database, where no option names one |
-| `MYCEL_ACTOR`, `MYCEL_MESSAGE` | what the options say where they are not given |
+| `MYCEL_DB`, `MYCEL_WORKSPACE`, `MYCEL_BRANCH` | the database, if no option names one |
+| `MYCEL_ACTOR`, `MYCEL_MESSAGE` | defaults of `--actor` and `--message` |
 | `MYCEL_TOKEN` | the token that `mycel serve` asks for |
 | `MYCEL_DEBUG=1` | the traceback of an error |
 | `MYCEL_HISTORY` | where sessions keep what was typed; empty: nowhere |

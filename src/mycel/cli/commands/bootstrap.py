@@ -28,15 +28,15 @@ _SKIPPED_SHOWN = 10
     metavar="[PATH]",
     type=click.Path(path_type=Path),
     default=".",
-    help="The folder of a project; the current one unless said otherwise",
+    help="The folder of a project; by default the current one",
 )
-@click.option("--watch", is_flag=True, help="Go on, and follow every change until Ctrl-C")
+@click.option("--watch", is_flag=True, help="Keep running and follow every change until Ctrl-C")
 @click.option(
     "--jobs",
     type=click.IntRange(1, 64),
     default=1,
     metavar="N",
-    help="How many processes read files",
+    help="Number of processes that read files",
 )
 @click.option(
     "--max-size",
@@ -53,7 +53,7 @@ def bootstrap(session: Session, *, path: Path, watch: bool, jobs: int, bytes_max
     Symbols, imports and calls come from Python, JavaScript, TypeScript, Go, Rust, Java, C and C++;
     tests and links in Markdown are followed too. What .gitignore leaves out is left out. Run it
     again whenever you like: only what changed is read and written, what is gone is removed, and
-    what others wrote stays. The database is created if it is not there.
+    what others wrote stays. The database is created if it does not exist.
     """
     # Late: see the package's docstring.
     from mycel.knowledge.bootstrap import Bootstrap

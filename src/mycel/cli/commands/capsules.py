@@ -55,7 +55,7 @@ def apply(
     """Apply capsules, each as a whole or not at all.
 
     Those that are shipped come first, together. They add what is missing and change nothing that is
-    there. Files follow in their order, and set what they say. With --dry-run each is checked
+    there. Files follow in their order, and overwrite values. With --dry-run each is checked
     against the graph as it is. A file whose name is that of a shipped capsule is written ./name.
     """
     # Late: see the package's docstring.
@@ -229,9 +229,10 @@ def export(
     """Export a part of the graph as a capsule.
 
     Matched concepts come with their links to each other, matched links by themselves. Ids, versions
-    and weights stay behind. The definitions of all types and predicates that are used come first,
+    and weights are left out. The definitions of all types and predicates that are used come first,
     so that a new graph can take the capsule; those that every new graph has are left out unless
-    they were changed. What links join outside the capsule has to be there already; a note tells.
+    they were changed. Ends of links outside the capsule must exist in the other graph; a note
+    lists them.
     """
     if bool(where) == bool(types):
         raise click.UsageError("Say what to export: clauses of KIP, or --type.")

@@ -42,7 +42,7 @@ READS = ("FIND", "SEARCH", "DESCRIBE", "EXPORT", "TRAVERSE", "EXPLAIN")
     "--timeout",
     type=click.FloatRange(min=0, min_open=True),
     metavar="SECONDS",
-    help="Give up after so long; 30 unless said otherwise, and none for SEARCH",
+    help="Deadline of the command; 30 by default, none for SEARCH",
 )
 @pass_session
 def kip(

@@ -24,7 +24,7 @@ context_option = click.option(
     "--context-size",
     type=int,
     metavar="NODES",
-    help="How many nodes the active context holds; 100 unless said otherwise",
+    help="Size of the active context in nodes; 100 by default",
 )
 """The option of every command that serves active contexts."""
 
@@ -34,7 +34,7 @@ context_option = click.option(
     "--root",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     metavar="PATH",
-    help="The folder that file:// URIs are relative to; the project's unless said otherwise",
+    help="The folder that file:// URIs are relative to; by default the project's",
 )
 @click.option("--readonly", is_flag=True, help="Offer no tool that writes")
 @click.option(
@@ -55,7 +55,7 @@ def mcp(
     """Serve the graph to an agent over MCP, on standard input and output.
 
     A client starts this command by itself; docs/mcp.md shows how to tell it. The database is
-    created if it is not there, unless nothing may be written. The server ends when its input does.
+    created if it does not exist, except with --readonly. The server ends with its input.
     """
     # Late: see the package's docstring.
     from mycel.syntax.gc_pause import collector_paused
@@ -95,7 +95,7 @@ def open_served(session: Session, *, readonly: bool, **how: Any) -> Graph:
 
 
 def open_or_create(session: Session, **how: Any) -> Graph:
-    """The database of a session; if it is not there it is created, with the core capsules.
+    """The database of a session; a missing one is created, with the core capsules.
 
     `how` goes to `mycel.open`.
     """

@@ -33,10 +33,10 @@ _STANDARD = "-"
 def import_(session: Session, *, file: str) -> None:
     """Import the file of the MCP memory server: its entities, relations and observations.
 
-    All of it is one transaction. What is there stays: entities get the observations that they
-    lack, so importing a file twice changes nothing. Lines that say nothing usable are skipped and
-    named. The database is created if it is not there. Afterwards `mycel mcp --compat memory` offers
-    the tools of that server on this graph.
+    All of it is one transaction. Existing entities get the observations that they lack, so
+    importing a file twice changes nothing. Invalid lines are skipped and named. The database is
+    created if it does not exist. Afterwards `mycel mcp --compat memory` offers the tools of that
+    server on this graph.
     """
     # Late: see the package's docstring.
     from mycel.knowledge.memory.file_import import import_memory

@@ -94,8 +94,8 @@ _TOKEN_BYTES_MAX = 4096
     "--root",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     metavar="PATH",
-    help="The folder that file:// URIs are relative to; that of --bootstrap, or else the"
-    " project's, unless said otherwise",
+    help="The folder that file:// URIs are relative to; by default that of --bootstrap,"
+    " or else the project's",
 )
 @click.option("--readonly", is_flag=True, help="Refuse commands that write; offer no such tool")
 @context_option
