@@ -17,6 +17,7 @@ from mycel.errors import (
     NotADatabase,
     NotFound,
 )
+from mycel.knowledge.bootstrap import bootstrap
 from mycel.store.file import copy
 
 PROGRAM = [sys.executable, "-m", "tests.faults.branching"]
@@ -207,3 +208,38 @@ def test_a_copy_that_fails_leaves_nothing(path: Path, monkeypatch: pytest.Monkey
         with pytest.raises(MycelError, match="No space left"):
             db.branches.create("x")
         assert files(path) == before
+
+
+def test_branches_share_the_embedder_and_are_no_files_of_the_project(tmp_path: Path) -> None:
+    (tmp_path / "notes.md").write_text("# Notes\n")
+    path = tmp_path / "graph.db"
+    with mycel.open(path) as db:
+        db.branches.create("draft")
+        db.branches.create("other")
+        db.branches.switch("draft")
+        (tmp_path / "graph.db.embedder").write_text("onnx:nowhere\n")
+        with mycel.open(path, branch="draft") as draft:
+            assert draft.embeddings.status().embedder == "onnx:nowhere"
+            (tmp_path / "graph.db.embedder").unlink()
+            for each in (db, draft):
+                brought = bootstrap(mycel.Knowledge(each, workspace="w", root=tmp_path), tmp_path)
+                assert brought.added == 1, brought
+
+
+def test_where_branches_part_is_found_wherever_it_is(path: Path) -> None:
+    with mycel.open(path, durability="off") as db:
+        for number in range(9):
+            db.branches.create(f"b{number}")
+            put(db, f"main {number}")
+        for number in range(9):
+            with mycel.open(path, branch=f"b{number}", durability="off") as branch:
+                for each in range(number):
+                    put(branch, f"own {each}")
+                parting = branch.branches.get(f"b{number}").parting
+                assert (parting.ahead, parting.behind) == (number, 9 - number)
+                assert parting.commit is not None
+                assert db.as_of(parting.commit).snapshot().entries == parting.entries
+    stranger = path.with_name("graph.db@stranger.db")
+    mycel.open(stranger, bootstrap=False).close()
+    with mycel.open(path) as db:
+        assert db.branches.get("stranger").parting[:2] == (0, None)

@@ -84,16 +84,13 @@ def existing(graph: Path, name: str) -> Path:
         NotFound: there is no such branch.
     """
     path = file_of(graph, name)
-    if name == MAIN:
+    if name == MAIN or path.exists():
         return path
     known = names(graph) if graph.parent.is_dir() else [MAIN]
-    if name not in known:
-        close = did_you_mean(name, known)
-        raise NotFound(
-            f"The graph {str(graph)!r} has no branch {name!r}.",
-            hint=f"{close} `mycel branch list` shows all of them.".lstrip(),
-        )
-    return path
+    raise NotFound(
+        f"The graph {str(graph)!r} has no branch {name!r}.",
+        hint=f"{did_you_mean(name, known)} `mycel branch list` shows all of them.".lstrip(),
+    )
 
 
 def current(graph: Path) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import Any, NamedTuple
 
 from mycel.merkle import log
@@ -32,13 +33,13 @@ def parting(one: Reader, other: Reader) -> Parting:
     finds the longest one. Nothing about it has to be recorded.
     """
     nodes = [JournalNodes(each.connection, each.registry) for each in (one, other)]
-    low, high = 0, min(one.head().seq, other.head().seq)
-    while low < high:
-        middle = (low + high + 1) // 2
-        if log.root_at(nodes[0], middle) == log.root_at(nodes[1], middle):
-            low = middle
-        else:
-            high = middle - 1
+
+    def differ(entries: int) -> bool:
+        return log.root_at(nodes[0], entries) != log.root_at(nodes[1], entries)
+
+    low = min(one.head().seq, other.head().seq)
+    if differ(low):  # Otherwise one of them only goes on where the other one ends.
+        low = bisect_left(range(low), True, lo=1, key=differ) - 1
     # Two transactions that part may begin alike: the last whole one that both have counts.
     (entries,) = one.only("SELECT coalesce(max(seq), 0) FROM tx WHERE seq <= ?", (low,))
     beyond = "SELECT count(*) FROM tx WHERE seq > ?"
