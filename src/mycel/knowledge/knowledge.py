@@ -562,8 +562,10 @@ class Knowledge:
             ]
 
     def _locate(self, reader: Reader, filters: Filters) -> None:
-        """Replace the URI of `near` by the node there."""
-        near = filters.get("near")
+        """Read filters as this workspace does: `near` is a node, a bare path a concept."""
+        near, path = filters.get("near"), filters.get("path")
+        if isinstance(path, str) and path and ":" not in path:
+            filters["path"] = self.uri(path).text
         if isinstance(near, str):
             filters["near"] = node_at(reader, self.uri(near))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, cast
 
 from mycel.errors import ConstraintViolation, MycelError, NotFound, TypeMismatch
 from mycel.knowledge.knowledge import Knowledge
@@ -18,6 +18,7 @@ from mycel.mcp.tool_context import Call, bad_cursor
 from mycel.model.names import shorten
 from mycel.model.values import JsonObject
 from mycel.search.embedding import HYBRID, KEYWORD, SEMANTIC
+from mycel.store.query.filters import Filters
 
 SEARCH_LIMIT: Final = 10
 SEARCH_MODES: Final = (HYBRID, KEYWORD, SEMANTIC)
@@ -52,6 +53,7 @@ def search(call: Call) -> Answer:
             limit=min(offset + limit + 1, SEARCH_DEPTH_MAX),
             mode=arguments.get("mode", HYBRID),
             warnings=warnings,
+            **_filters(call),
         )
     except TypeMismatch as error:
         what: hints.Names = "relation type" if kind == "relation" else "type"
@@ -80,6 +82,11 @@ def search(call: Call) -> Answer:
     return Answer(str(page), data_within(data))
 
 
+def _filters(call: Call) -> Filters:
+    given = {name: call.arguments.get(name) for name in Filters.__annotations__}
+    return cast(Filters, given)
+
+
 def _recall(call: Call) -> Answer:
     """Nodes that fit a question, and what is near them, within a budget of tokens."""
     arguments = call.arguments
@@ -90,6 +97,7 @@ def _recall(call: Call) -> Answer:
         max_tokens=arguments["context_tokens"],
         mode=arguments.get("mode", HYBRID),
         warnings=warnings,
+        **_filters(call),
     )
     page, shown = TextPage(), 0
     for each in found.nodes:
@@ -133,6 +141,8 @@ def _nothing_found(call: Call, words: str) -> str:
         return "There are no more hits."
     kind = call.arguments.get("type")
     within = f" among those of type {kind}" if kind else ""
+    if any(value is not None for value in _filters(call).values()):
+        within += " that pass the filters"
     keep = " If you learn it elsewhere, remember_knowledge keeps it for the next time."
     return (
         f"{about}{within}. Try fewer or other words, or describe_graph."

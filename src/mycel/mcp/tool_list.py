@@ -154,6 +154,12 @@ SEARCH: Final = Tool(
         "kind": _one_of("node", "relation", "any"),
         "type": _text("Only this type, e.g. Concept, Resource, Symbol"),
         "mode": _one_of(*read_tools.SEARCH_MODES),
+        "path": _text("Only below this URI"),
+        "actor": _text("Only what this actor wrote"),
+        "since": _text("Written last at this time or later"),
+        "until": _text(),
+        "metadata": _object("Only with these values"),
+        "near": _text("URI; prefer what is close to it"),
         "context_tokens": _whole(
             "Give contents too, of the best nodes and of those near them, within this", 100, 16_000
         ),

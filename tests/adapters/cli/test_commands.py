@@ -225,6 +225,25 @@ def test_search_finds_words_that_were_just_written(run: Run) -> None:
     assert run("search", "zebra").stderr == "Nothing was found.\n"
 
 
+def test_search_has_filters(run: Run) -> None:
+    note = '{"note": "against coughing"}'
+    for name in ("Codeine", "Honey"):
+        run("concept", "put", "Drug", name, "--attributes", note, "--metadata", '{"by": "Ada"}')
+    run("concept", "put", "Drug", "Thyme", "--attributes", note)
+
+    def found(*options: str) -> list[str]:
+        return sorted(each["name"] for each in run("search", "cough", "--json", *options).objects)
+
+    assert found() == ["Codeine", "Honey", "Thyme"]
+    assert found("--metadata", '{"by": "Ada"}', "--type", "Drug") == ["Codeine", "Honey"]
+    assert found("--path", "kip:Drug/Thyme", "--kind", "concept") == ["Thyme"]
+    assert found("--since", "2001-01-01", "--until", "2001-01-02") == []
+    assert found("--by", "nobody") == []
+    assert run("search", "cough", "--near", "Drug:Honey", "--json").objects[0]["name"] == "Honey"
+    assert "is not a time" in run("search", "cough", "--since", "soon").stderr
+    assert run("search", "cough", "--near", "Drug:Nothing").status == 1
+
+
 def test_a_search_by_meaning_waits_until_all_is_derived_since_its_process_ends_then(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -78,6 +78,18 @@ def test_what_is_remembered_is_found_read_and_traversed(session: Session) -> Non
     assert whole.data["nodes"][0] == {"uri": "concept://shop/story/login", "cost": 0}
     assert {"uri": "concept://shop/story/session", "cost": 0.25} in whole.data["nodes"]
     assert "fits by" in whole.text
+    for filters, count in (
+        ({"path": "concept://shop/story"}, 1),
+        ({"path": "story"}, 1),
+        ({"path": "concept://shop/other"}, 0),
+        ({"actor": "nobody"}, 0),
+        ({"until": "2001-01-01"}, 0),
+        ({"since": "2001-01-01", "near": "story/session"}, 1),
+        ({"metadata": {"source": "nowhere"}}, 0),
+    ):
+        narrowed = session.ok("search_knowledge", query="gatekeepers", mode="keyword", **filters)
+        assert len(narrowed.data["hits"]) == count, filters
+    assert "pass the filters" in narrowed.text
 
     read = session.ok("get_nodes", uris=["story/login"])
     assert read.text.splitlines()[0] == "concept://shop/story/login — Login"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import inf
 from typing import TYPE_CHECKING, Any
 
@@ -22,10 +22,18 @@ if TYPE_CHECKING:
     from mycel.store.write.transaction import Transaction
 
 _CONCEPT = "TYPE NAME|TYPE:NAME|URI|ID"
-_STATEMENTS = {
-    "concept": "SEARCH CONCEPT :question MODE :mode LIMIT :limit",
-    "edge": "SEARCH PROPOSITION :question MODE :mode LIMIT :limit",
+_SOUGHT = {"concept": "CONCEPT", "edge": "PROPOSITION"}
+_OPTIONS = {
+    "mode": "MODE",
+    "type": "WITH TYPE",
+    "path": "UNDER",
+    "by": "ACTOR",
+    "since": "SINCE",
+    "until": "UNTIL",
+    "metadata": "METADATA",
+    "near": "NEAR",
 }
+"""Options of `mycel search`, and of SEARCH."""
 
 
 @click.group(cls=Group)
@@ -171,19 +179,29 @@ def _concept(graph: GraphView | Transaction, text: str) -> Concept:
     default=HYBRID,
     help="keyword: names and words; semantic: meaning; hybrid: both, and links",
 )
+@click.option("--type", metavar="NAME", help="Only this type; with --kind edge this predicate")
+@click.option("--path", metavar="URI|ID", help="Only what is under it")
+@click.option("--by", metavar="ACTOR", help="Only what this actor created, or wrote last")
+@click.option("--since", metavar="TIME", help="Only what was written last at this time or later")
+@click.option("--until", metavar="TIME", help="Only what was written last before this time")
+@click.option("--metadata", type=json_object, metavar="JSON", help="Only with these values")
+@click.option("--near", metavar="URI|ID", help="Prefer what is close to it in the graph")
 @click.option("--limit", type=click.IntRange(1, 1000), default=10, help="Maximum number of hits")
 @pass_session
 def search(
-    session: Session, words: tuple[str, ...], kinds: tuple[str, ...], mode: str, limit: int
+    session: Session, /, words: tuple[str, ...], kinds: tuple[str, ...], limit: int, **options: Any
 ) -> None:
     """Find elements that fit a question or some words, best first.
 
     It is SEARCH of KIP: a score of 1 is the very name. Edges have the words of their ends too, so
-    they come after the concepts.
+    they come after the concepts. With --type and without --kind, concepts are searched.
     """
+    kinds = kinds or (("concept",) if options["type"] else tuple(_SOUGHT))
     # No deadline: a thread that derives passages would end with this process.
     with session.open(reading=True, timeout_s=inf) as db:
-        found = _search(session, db, " ".join(words), kinds or tuple(_STATEMENTS), mode, limit)
+        if options["near"]:
+            options["near"] = resolve(db, options["near"])
+        found = _search(session, db, " ".join(words), kinds, options, limit)
         label = labels(db)
         session.out.list(
             found,
@@ -195,14 +213,21 @@ def search(
 
 
 def _search(
-    session: Session, db: Nexus, question: str, kinds: Sequence[str], mode: str, limit: int
+    session: Session,
+    db: Nexus,
+    question: str,
+    kinds: Sequence[str],
+    options: Mapping[str, Any],
+    limit: int,
 ) -> Iterator[tuple[Element, float]]:
     room = limit
-    for kind, statement in _STATEMENTS.items():
+    given = {name: value for name, value in options.items() if value is not None}
+    clauses = " ".join(f"{_OPTIONS[name]} :{name}" for name in given)
+    for kind, sought in _SOUGHT.items():
         if kind not in kinds or not room:
             continue
-        given = {"question": question, "mode": mode, "limit": room}
-        result = db.execute(statement, given)
+        statement = f"SEARCH {sought} :question {clauses} LIMIT :limit"
+        result = db.execute(statement, {**given, "question": question, "limit": room})
         hits = result.value
         if room == limit:
             session.out.warn(result.warnings)
