@@ -18,7 +18,7 @@ from mycel.model.names import shorten
 _INSIDE = {"FILTER": "(…)", "NOT": " { … }", "OPTIONAL": " { … }", "UNION": " { … }"}
 """Clauses of WHERE, each with what follows its keyword."""
 _CLAUSES = frozenset(
-    ("AS", "WHERE", "ORDER", "LIMIT", "CURSOR", "OFFSET", "SKIP", "TYPE", *_INSIDE)
+    ("AS", "WHERE", "ORDER", "LIMIT", "CURSOR", "OFFSET", "SKIP", "TYPE", "PATH", *_INSIDE)
 )
 """Keywords that begin a clause of some statement, in KIP or elsewhere."""
 
@@ -112,6 +112,13 @@ def _search(tokens: Tokens, found: ast.Search, token: str) -> str | None:
         )
     if token == "TYPE":
         return f"Write {start} WITH TYPE {scalar(tokens, tokens.at + 1)}."
+    if token == "AS":
+        return (
+            "SEARCH knows the present only, since its index has no past. FIND has AS OF: "
+            f'FIND(?x) AS OF 12 WHERE {{ ?x {{type: "…"}} FILTER(CONTAINS(?x.name, {term})) }}.'
+        )
+    if token == "PATH":
+        return f"Write {start} UNDER {scalar(tokens, tokens.at + 1)}."
     if token in {"WHERE", "FILTER", "ORDER"}:
         return (
             f"SEARCH has no {token}; FIND has: "
