@@ -580,7 +580,7 @@ class Nexus(StateView):
         if limit < 1:
             raise ConstraintViolation(f"limit is {limit}; it must be at least 1.")
         if not isinstance(question, str):
-            raise InvalidValueType(f"A question is a text, not {kind_of(question)}.")
+            raise InvalidValueType(f"A question must be a text, not {kind_of(question)}.")
         from mycel.engine.search import check_mode, find  # noqa: PLC0415 - as above
 
         number = None

@@ -79,7 +79,7 @@ class Engine:
         """
         if not isinstance(text, str):
             raise InvalidSyntax(
-                f"A command is a text, not {kind_of(text)}.", hint="Pass it as one string."
+                f"A command must be a text, not {kind_of(text)}.", hint="Pass it as one string."
             )
         prepared = self._commands.known.get(text)
         if prepared is None:

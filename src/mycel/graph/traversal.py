@@ -79,7 +79,7 @@ class Bounds:
             object.__setattr__(self, "relation_types", (self.relation_types,))
         elif self.relation_types is not None and not isinstance(self.relation_types, Collection):
             raise InvalidValueType(
-                f"relation_types is a list of names, not {kind_of(self.relation_types)}."
+                f"relation_types must be a list of names, not {kind_of(self.relation_types)}."
             )
 
 

@@ -78,7 +78,7 @@ def _parse(body: bytes) -> dict[str, Any]:
         raise InvalidSyntax(f"The body is not JSON: {error}.", hint=_SHAPE_HINT) from None
     if not isinstance(message, dict):
         raise InvalidSyntax(
-            f"The body is an object, not {json_kind(message)}.",
+            f"The body must be an object, not {json_kind(message)}.",
             hint=f'{_SHAPE_HINT} Several commands go into "commands".',
         )
     return message
@@ -126,7 +126,9 @@ def _asked(
         )
     params = message.get("params", {} if method == "list_logs" else None)
     if not isinstance(params, dict):
-        raise InvalidSyntax(f"`params` is an object, not {json_kind(params)}.", hint=_SHAPE_HINT)
+        raise InvalidSyntax(
+            f"`params` must be an object, not {json_kind(params)}.", hint=_SHAPE_HINT
+        )
     match method:
         case "execute_kip":
             return partial(db.request, readonly=readonly), params

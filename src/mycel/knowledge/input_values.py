@@ -60,7 +60,7 @@ def drafts(given: Iterable[Any], kind: type[Draft], **defaults: str) -> tuple[Dr
             continue
         if not isinstance(each, Mapping):
             raise InvalidValueType(
-                f"A {kind.__name__} is an object, not {kind_of(each)}.",
+                f"A {kind.__name__} must be an object, not {kind_of(each)}.",
                 hint=listed,
                 data={"row": row},
             )

@@ -158,7 +158,7 @@ def _says(before: Concept, attributes: JsonObject, metadata: Mapping[str, Any] |
 
 def _text(key: str, value: object) -> str:
     if not isinstance(value, str):
-        raise InvalidValueType(f"The {key} of a node is a text, not {kind_of(value)}.")
+        raise InvalidValueType(f"The {key} of a node must be a text, not {kind_of(value)}.")
     return value
 
 
@@ -212,7 +212,7 @@ def _divided(names: object, there: Collection[str]) -> tuple[list[str], list[str
     """Names of properties, divided into those that exist and those that do not."""
     listed = [names] if isinstance(names, str) else names
     if not isinstance(listed, Iterable) or isinstance(listed, Mapping):
-        raise InvalidValueType(f"drop is a list of names, not {kind_of(names)}.")
+        raise InvalidValueType(f"drop must be a list of names, not {kind_of(names)}.")
     wanted = list(listed)
     for each in wanted:
         if not isinstance(each, str):

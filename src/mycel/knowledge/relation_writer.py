@@ -91,7 +91,7 @@ def _relation_types(drafts: Iterable[NewRelation]) -> Iterable[str]:
         name: object = draft.relation
         if not isinstance(name, str):
             raise InvalidValueType(
-                f"A relation type is a name, not {kind_of(name)}.",
+                f"A relation type must be a name, not {kind_of(name)}.",
                 hint="Write a name such as depends_on.",
             )
         names[name] = None
@@ -145,7 +145,7 @@ def set_weight(tx: Transaction, ends: Ends, relation: str, weight: float) -> Lin
 
 def _stored(tx: Transaction, ends: Ends, relation: str) -> Proposition | None:
     if not isinstance(relation, str):
-        raise InvalidValueType(f"A relation type is a name, not {kind_of(relation)}.")
+        raise InvalidValueType(f"A relation type must be a name, not {kind_of(relation)}.")
     source, target = (find(tx.reader, end) for end in ends)
     predicate = tx.reader.find_predicate(relation)
     if source is None or target is None or predicate is None:

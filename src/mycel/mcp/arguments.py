@@ -114,7 +114,7 @@ def _value(schema: Schema, given: Any, call: _Call, place: str) -> Any:
     value = given if call.is_exact else _as_meant(schema, given)
     if not _is_of(wanted, value):
         raise InvalidValueType(
-            f"The argument {place!r} of {tool} is {_said(schema)}, not {json_kind(given)}.",
+            f"The argument {place!r} of {tool} must be {_said(schema)}, not {json_kind(given)}.",
             hint=_wanted(schema, place),
         )
     if "enum" in schema and value not in schema["enum"]:

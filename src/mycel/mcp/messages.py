@@ -106,7 +106,7 @@ def _mistake(given: Any) -> NoMessage:
     if isinstance(given, list):
         return NoMessage(None, "This is a list. Send one message at a time.")
     if not isinstance(given, dict):
-        return NoMessage(None, f"A message is an object, not {json_kind(given)}.")
+        return NoMessage(None, f"A message must be an object, not {json_kind(given)}.")
     if "id" in given and not _is_id(given["id"]):
         return NoMessage(None, _bad_id(given["id"]))
     return NoMessage(given.get("id"), _mistake_in(given))
@@ -118,7 +118,7 @@ def _mistake_in(given: Mapping[str, Any]) -> str:
     if "method" not in given:
         return "A message has a method, or it answers one with a result or an error."
     if not isinstance(given["method"], str):
-        return f"The method is a text, not {json_kind(given['method'])}."
+        return f"The method must be a text, not {json_kind(given['method'])}."
     return f"The params are an object, not {json_kind(given.get('params'))}."
 
 
@@ -128,7 +128,7 @@ def _is_id(value: object) -> bool:
 
 def _bad_id(value: object) -> str:
     what = "a fraction" if isinstance(value, float) else json_kind(value)
-    return f"The id of a request is a whole number or a text, not {what}."
+    return f"The id of a request must be a whole number or a text, not {what}."
 
 
 # Errors of the SDK.

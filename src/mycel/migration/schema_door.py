@@ -213,6 +213,6 @@ def _catalog(desired: str | Catalog) -> Catalog:
     if isinstance(desired, Catalog):
         return desired
     raise InvalidValueType(
-        f"A schema is a text or a catalog, not {kind_of(desired)}.",
+        f"A schema must be a text or a catalog, not {kind_of(desired)}.",
         hint="Read the file first: Path(name).read_text().",
     )

@@ -403,7 +403,7 @@ def _canonical(decoded: _Fields, record: bytes) -> _Fields:
 def _decode_map(record: bytes) -> dict[int, Any]:
     fields = cbor.decode(record)
     if not isinstance(fields, dict):
-        raise InvalidValueType(f"A record is a map, not {kind_of(fields)}.")
+        raise InvalidValueType(f"A record must be a map, not {kind_of(fields)}.")
     return fields
 
 

@@ -359,7 +359,7 @@ def _read(request: object) -> _Request:
         ResourceExhausted: the batch is too long.
     """
     if not isinstance(request, Mapping):
-        raise _malformed(f"A request is an object, not {kind_of(request)}.")
+        raise _malformed(f"A request must be an object, not {kind_of(request)}.")
     unknown = tuple(_unknown(request, _KEYS, "The request"))
     command, commands = request.get("command"), request.get("commands")
     if (command is None) == (commands is None):
@@ -374,7 +374,7 @@ def _read(request: object) -> _Request:
             (_element(command, shared, "`command`", plain=True),), False, bool(dry_run), unknown
         )
     if not isinstance(commands, (list, tuple)):
-        raise _malformed(f"`commands` is an array of commands, not {kind_of(commands)}.")
+        raise _malformed(f"`commands` must be an array of commands, not {kind_of(commands)}.")
     if len(commands) > BATCH_COMMANDS_MAX:
         raise ResourceExhausted(
             f"The batch has {len(commands)} commands; at most {BATCH_COMMANDS_MAX} are allowed.",
@@ -400,7 +400,7 @@ def _element(element: object, shared: _Shared, what: str, *, plain: bool) -> _Co
         return _Command(element, *shared)
     if plain or not isinstance(element, Mapping):
         wanted = "a text" if plain else "a text or an object with `command` and `parameters`"
-        raise _malformed(f"{what} is {wanted}, not {kind_of(element)}.")
+        raise _malformed(f"{what} must be {wanted}, not {kind_of(element)}.")
     unknown = tuple(_unknown(element, _ELEMENT_KEYS, what))
     text = element.get("command")
     if not isinstance(text, str):
@@ -413,7 +413,7 @@ def _message(given: object) -> str:
     if given is None:
         return ""
     if not isinstance(given, str):
-        raise _malformed(f"`message` is a text, not {kind_of(given)}.")
+        raise _malformed(f"`message` must be a text, not {kind_of(given)}.")
     return given
 
 
@@ -421,7 +421,7 @@ def _parameters(given: object) -> Mapping[str, Any]:
     if given is None:
         return {}
     if not isinstance(given, Mapping):
-        raise _malformed(f"`parameters` is an object, not {kind_of(given)}.")
+        raise _malformed(f"`parameters` must be an object, not {kind_of(given)}.")
     return given
 
 

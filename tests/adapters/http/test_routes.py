@@ -196,7 +196,7 @@ def test_params_that_are_no_object_are_called_what_they_are_in_json(
     garden: Server, params: Any, said: str
 ) -> None:
     error = error_of(garden.ask({"method": "execute_kip", "params": params}))
-    assert error["message"] == f"`params` is an object, not {said}."
+    assert error["message"] == f"`params` must be an object, not {said}."
 
 
 def test_the_journal_needs_no_params(garden: Server) -> None:

@@ -47,7 +47,9 @@ def test_an_odd_id_is_what_is_wrong_with_a_message(given: str, said: str, rest: 
         read(f'{{"jsonrpc": "2.0", "id": {given}, {rest}}}'.encode())
     assert refused.value.answer.id is None
     assert refused.value.answer.error.code == -32600
-    assert str(refused.value) == f"The id of a request is a whole number or a text, not {said}."
+    assert (
+        str(refused.value) == f"The id of a request must be a whole number or a text, not {said}."
+    )
 
 
 @cases(

@@ -113,7 +113,7 @@ def _conditions(reader: Reader, where: LogFilter) -> Iterator[tuple[str, tuple[A
 
 def _text(what: str, value: object) -> str:
     if not isinstance(value, str):
-        raise InvalidValueType(f"{what} is a text, not {kind_of(value)}.")
+        raise InvalidValueType(f"{what} must be a text, not {kind_of(value)}.")
     return value
 
 

@@ -131,7 +131,7 @@ def _microseconds(name: str, moment: object) -> int:
         moment = moment.isoformat()
     if not isinstance(moment, str):
         raise InvalidValueType(
-            f"{name} is a time, not {kind_of(moment)}.", hint="Such as 2026-01-31T12:00:00Z."
+            f"{name} must be a time, not {kind_of(moment)}.", hint="Such as 2026-01-31T12:00:00Z."
         )
     return times.from_text(moment)
 
@@ -139,7 +139,7 @@ def _microseconds(name: str, moment: object) -> int:
 def _metadata(metadata: object, bindings: dict[str, Any]) -> Iterator[str]:
     if not isinstance(metadata, Mapping) or not all(isinstance(key, str) for key in metadata):
         raise InvalidValueType(
-            f"metadata is an object with a value for each key, not {kind_of(metadata)}.",
+            f"metadata must be an object with a value for each key, not {kind_of(metadata)}.",
             hint='Such as {"source": "interview"}.',
         )
     for at, (key, value) in enumerate(metadata.items()):
