@@ -85,7 +85,7 @@ class Branches:
     def create(self, name: str) -> Branch:
         """Copy the graph that is open, as it is at this moment, to a new branch.
 
-        Others may write meanwhile; to a large graph (32 MiB) they wait. The branch is complete
+        Others may write meanwhile; to a graph of 8 MiB or more they wait. The branch is complete
         before it can be found under its name.
 
         Raises:
