@@ -26,7 +26,7 @@ from mycel.errors import (
     NotADatabase,
     NotFound,
 )
-from mycel.store import opening
+from mycel.store.file import locks
 from mycel.store.file.layout import DEVELOPMENT_APPLICATION_ID, FORMAT
 from mycel.store.file.locks import locked
 from tests.unit.store import shapes
@@ -613,7 +613,7 @@ def test_a_graph_that_appears_at_the_last_moment_keeps_its_log(
             with locked(place):
                 yield
 
-        monkeypatch.setattr(opening, "locked", beaten)
+        monkeypatch.setattr(locks, "locked", beaten)
         with mycel.open(path) as db:
             db.write(lambda tx: tx.put_concept(FACT, "by the slower"))
     with mycel.open(path) as db:
