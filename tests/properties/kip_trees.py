@@ -277,6 +277,12 @@ searches = st.builds(
     ),
     threshold=st.none() | numbers,
     limit=st.none() | limits,
+    path=st.none() | texts,
+    actor=st.none() | texts,
+    since=st.none() | texts,
+    until=st.none() | texts,
+    metadata=st.none() | placeholders,
+    near=st.none() | texts,
 )
 exports = st.builds(
     ast.Export, variables, blocks, st.none() | limits, st.none() | texts, st.booleans()

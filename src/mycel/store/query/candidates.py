@@ -144,13 +144,13 @@ class Candidates:
         self._condition = condition
         self._tests = tests
         self._is_link = table == "proposition"
-        pending = {
-            each
-            for each in text.pending(reader.connection)
-            if ids.is_concept(each) != self._is_link
-        }
+        # A few elements are indexed apart sooner than the whole index is scanned for them.
+        unread = text.pending(reader.connection) if condition.few is None else condition.few
+        pending = {each for each in unread if ids.is_concept(each) != self._is_link}
         self._from, self._where = "FROM text", f"text.rowid & 1 = {int(self._is_link)}"
         self._where += " AND text.rowid NOT IN (SELECT value FROM json_each(:without))"
+        if condition.few is not None:
+            self._where += " AND FALSE"
         if kind is not None or condition.sql:
             # Joined, never asked with IN: FTS5 would look up each element, term by term.
             self._from += f" CROSS JOIN {table} e ON e.id = text.rowid"
@@ -161,13 +161,13 @@ class Candidates:
                 query = "SELECT min(id), max(id) FROM concept WHERE type = ?"
                 low, high = reader.only(query, (kind,))
                 self._where += f" AND text.rowid BETWEEN {low or 0} AND {high or 0}"
+        fresh = [each for each in pending.difference(without) if self._is_wanted(each, table, kind)]
         without = {*without, *pending}
         self._bindings = {
             "kind": kind,
             "without": orjson.dumps(list(without)).decode(),
             **condition.bindings,
         }
-        fresh = [each for each in pending if self._is_wanted(each, table, kind)]
         self._fresh = None
         if fresh:
             self._fresh = in_memory(

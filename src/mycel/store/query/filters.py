@@ -6,7 +6,7 @@ other passages, so a limit counts elements that pass.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, Literal, NamedTuple, TypedDict
 
@@ -49,13 +49,17 @@ class Condition(NamedTuple):
     sql: str
     """The beginning of it is AND; empty if every element passes."""
     bindings: Mapping[str, Any]
+    few: frozenset[int] | None = None
+    """The only elements that can pass, if these are few."""
 
-    def among(self, columns: Sequence[str], numbers: Iterable[int]) -> Condition:
+    def among(self, columns: Sequence[str], numbers: Collection[int]) -> Condition:
         """The condition, and that one of these columns has one of these numbers."""
         listed = "(SELECT value FROM json_each(:filter_among))"
         fits = " OR ".join(f"e.{column} IN {listed}" for column in columns)
         among = orjson.dumps(list(numbers)).decode()
-        return Condition(f"{self.sql} AND ({fits})", {**self.bindings, "filter_among": among})
+        bindings = {**self.bindings, "filter_among": among}
+        few = frozenset(numbers) if columns == ("id",) else None
+        return Condition(f"{self.sql} AND ({fits})", bindings, few)
 
     def numbers(self, reader: Reader, table: Table) -> list[int]:
         """All live elements of a table that pass."""
