@@ -46,9 +46,9 @@ from mycel.store.write.writer import Member
 if TYPE_CHECKING:
     from mycel.engine.dry_run import Rehearsal
     from mycel.engine.engine import Engine
+    from mycel.engine.hits import Hit as SearchHit
     from mycel.engine.outcome import Outcome
     from mycel.engine.result import Result
-    from mycel.engine.search import Hit as SearchHit
     from mycel.migration.schema_door import Schema
     from mycel.recall.embeddings import Embeddings
     from mycel.store.check.verify import Report

@@ -30,6 +30,7 @@ Modules, in the order in which a command passes through them:
 - `graph_facts`          facts about types, predicates and domains
 - `primer`               DESCRIBE PRIMER and DOMAINS
 - `example_commands`     example commands for a graph
+- `hits`                 hits of a search, ranked
 - `search`               SEARCH
 - `traverse`             TRAVERSE
 - `export`               EXPORT

@@ -3,7 +3,9 @@
 A node is a concept of KIP whose name is its URI, a relation is a proposition with a weight: KIP can
 query what is written here, and what KIP wrote can be read here.
 
-Each writing method is one transaction, and idempotent. Threads may share one `Knowledge`.
+Each writing method is one transaction, and idempotent. Threads may share one `Knowledge`. The
+module is long because it is one class with a documented method for each operation; the logic is in
+the modules beside it.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 `Reader` answers from the live tables alone, which hold nothing but live rows. `PastReader` answers
 the same questions about an earlier moment: a row counts if it was written by then and not yet
-superseded. Both give what the edges API needs, so every traversal works on both.
+superseded. Both give what the edges API needs, so every traversal works on both. The module is
+long because the two classes differ only in their SQL, which is easier to compare in one file.
 """
 
 from __future__ import annotations

@@ -15,6 +15,9 @@ the commit, and each caller gets the outcome of its own work at the end.
 
 When SQLite gives up the whole transaction (a full disk, an I/O error), everyone in the group gets
 the error. When the final COMMIT itself fails, the outcome is uncertain, and the error says so.
+
+The module is long because the lock, the group and the rollback of an interrupted turn depend on
+each other step by step.
 """
 
 from __future__ import annotations
