@@ -44,7 +44,7 @@ from mycel.store.write.transaction import DEFAULT_WEIGHT, Transaction
 from mycel.store.write.writer import Member
 
 if TYPE_CHECKING:
-    from mycel.engine.dry_run import Rehearsal
+    from mycel.engine.dry_run import DryRun
     from mycel.engine.engine import Engine
     from mycel.engine.hits import Hit as SearchHit
     from mycel.engine.outcome import Outcome
@@ -212,7 +212,7 @@ class Nexus(StateView):
         """Commands that share one commit; `request` uses this for those of a batch that write."""
         return self._store.together(work)
 
-    def rehearsal(self) -> AbstractContextManager[Rehearsal]:
+    def rehearsal(self) -> AbstractContextManager[DryRun]:
         """A dry run of several commands; `request` uses this for a batch."""
         return self._engine.rehearsal(actor=self.actor)
 

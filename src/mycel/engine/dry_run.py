@@ -25,7 +25,7 @@ from mycel.syntax.diagnostics import shown
 VALID: Final = {"valid": True}
 
 
-class Rehearsal:
+class DryRun:
     """Checks commands one after the other on a transaction that will not be committed."""
 
     def __init__(self, store: Store, tx: Transaction) -> None:

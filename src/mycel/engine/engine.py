@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from time import monotonic
 from typing import Any, Final
 
-from mycel.engine.dry_run import VALID, Rehearsal
+from mycel.engine.dry_run import VALID, DryRun
 from mycel.engine.find import Finder
 from mycel.engine.outcome import Author, Outcome
 from mycel.engine.plan_cache import Commands, Prepared, at_parameter
@@ -187,12 +187,12 @@ class Engine:
     # Writing.
 
     @contextmanager
-    def rehearsal(self, *, actor: str) -> Iterator[Rehearsal]:
+    def rehearsal(self, *, actor: str) -> Iterator[DryRun]:
         """Check the commands of this block, each on the state that those before it would leave."""
         try:
             with self._store.transaction(actor=actor, message="rehearsal") as tx:
                 tx.reader.deadline = monotonic() + self._timeout_s
-                yield Rehearsal(self._store, tx)
+                yield DryRun(self._store, tx)
                 raise _RolledBackError(Outcome(None))
         except _RolledBackError:
             pass

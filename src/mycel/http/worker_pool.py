@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from mycel.errors import ExecutionTimeout
 from mycel.http.policy import WORKERS
-from mycel.service.malloc_trim import Leftovers
+from mycel.service.malloc_trim import MemoryTrim
 
 Result = TypeVar("Result")
 
@@ -23,7 +23,7 @@ class Workers:
 
     def __init__(self, threads: int = WORKERS) -> None:
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="mycel-http")
-        self._leftovers = Leftovers()
+        self._leftovers = MemoryTrim()
 
     async def run(self, work: Callable[[], Result], *, timeout_s: float) -> Result:
         """Run a function in a thread and return its result.

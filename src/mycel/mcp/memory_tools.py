@@ -30,7 +30,7 @@ from mycel.mcp.results import COMPLETE, failure
 from mycel.model.names import shorten
 from mycel.model.values import JsonObject
 from mycel.nexus import Nexus
-from mycel.service.malloc_trim import Leftovers
+from mycel.service.malloc_trim import MemoryTrim
 from mycel.syntax.gc_pause import collector_paused
 
 RESOURCE_URI: Final = "memory://knowledge-graph"
@@ -277,7 +277,7 @@ TOOLS: Final = (
 def build_server(db: Nexus, *, readonly: bool = False) -> Server[Any]:
     """A server that has these tools, and the whole graph as a resource."""
     memory = EntityGraph(db)
-    leftovers = Leftovers()
+    leftovers = MemoryTrim()
     tools = {each.name: each for each in TOOLS if each.reads or not readonly}
     limiter = anyio.CapacityLimiter(CALLS_AT_ONCE)
 

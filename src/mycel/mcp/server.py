@@ -38,7 +38,7 @@ from mycel.mcp.tool_context import Call, Report, ServerState
 from mycel.mcp.tool_list import Tool, offered
 from mycel.model.names import shorten
 from mycel.model.values import JsonObject
-from mycel.service.malloc_trim import Leftovers
+from mycel.service.malloc_trim import MemoryTrim
 
 NAME: Final = "mycel"
 TITLE: Final = "Mycel knowledge graph"
@@ -82,7 +82,7 @@ class _Service:
             name: tool.schema(by_handle=self._by_handle) for name, tool in self._tools.items()
         }
         self._limiter: Final = anyio.CapacityLimiter(CALLS_AT_ONCE)
-        self._leftovers: Final = Leftovers()
+        self._leftovers: Final = MemoryTrim()
 
     def server(self) -> Server[Any]:
         # Late: the package root imports everything.

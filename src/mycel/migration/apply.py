@@ -54,8 +54,8 @@ from mycel.schema.stored_declaration import (
     remembered,
 )
 from mycel.store.database import Store
-from mycel.store.query import instances
-from mycel.store.query.instances import Instance, Table
+from mycel.store.query.bulk import instances
+from mycel.store.query.bulk.instances import Instance, Table
 from mycel.store.write.transaction import Transaction
 
 MESSAGE: Final = "schema apply"

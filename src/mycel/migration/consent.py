@@ -17,8 +17,8 @@ from mycel.schema.catalog import Catalog
 from mycel.schema.model import EdgeType, Interface, SchemaType
 from mycel.schema.planner import Plan
 from mycel.schema.steps import RemoveType
-from mycel.store.query import instances
-from mycel.store.query.instances import Table
+from mycel.store.query.bulk import instances
+from mycel.store.query.bulk.instances import Table
 from mycel.store.query.reader import Reader
 
 _SHOWN_MAX: Final = 10

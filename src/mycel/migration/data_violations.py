@@ -23,7 +23,7 @@ from mycel.schema.model import (
     SchemaType,
 )
 from mycel.schema.steps import UnsupportedChange, entity
-from mycel.store.query import instances
+from mycel.store.query.bulk import instances
 from mycel.store.write.transaction import Transaction
 
 CONFLICTS_MAX: Final = 1000

@@ -24,7 +24,7 @@ from mycel.schema.stored_declaration import (
     owned_attributes,
     type_memory,
 )
-from mycel.store.query import instances
+from mycel.store.query.bulk import instances
 from mycel.store.write.transaction import Transaction
 
 RENAMED: Final = "renamed"

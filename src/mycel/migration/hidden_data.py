@@ -26,7 +26,8 @@ from mycel.schema.model import Interface, SchemaType, TypeKind
 from mycel.schema.steps import entity
 from mycel.schema.stored_declaration import PG, PG_DROPPED
 from mycel.store.database import Store
-from mycel.store.query import history, instances
+from mycel.store.query import history
+from mycel.store.query.bulk import instances
 from mycel.store.query.reader import Reader
 from mycel.store.write.transaction import Transaction
 

@@ -18,8 +18,9 @@ from mycel.model.elements import Concept
 from mycel.model.values import parse_object
 from mycel.schema.model import EdgeType, NodeType, SchemaType
 from mycel.schema.stored_declaration import remembered
-from mycel.store.query import history, instances
-from mycel.store.query.instances import Instance
+from mycel.store.query import history
+from mycel.store.query.bulk import instances
+from mycel.store.query.bulk.instances import Instance
 from mycel.store.write.transaction import Transaction
 
 

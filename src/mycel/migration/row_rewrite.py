@@ -22,8 +22,8 @@ from mycel.schema.model import InstanceType, NodeType
 from mycel.schema.property_values import parse_default
 from mycel.schema.row_rules import RowRules
 from mycel.schema.stored_declaration import HiddenProperty
-from mycel.store.query import instances
-from mycel.store.query.instances import Instance, Table
+from mycel.store.query.bulk import instances
+from mycel.store.query.bulk.instances import Instance, Table
 from mycel.store.write.transaction import Transaction
 
 DROPPED: Final = "dropped by a schema"

@@ -19,7 +19,7 @@ TIDY_AFTER_S: Final = 0.1
 Result = TypeVar("Result")
 
 
-class Leftovers:
+class MemoryTrim:
     """The time worked since memory was last returned to the system. Safe for threads.
 
     Two threads may both find that it is time, which does no harm.

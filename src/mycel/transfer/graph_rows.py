@@ -18,7 +18,7 @@ from mycel.model.elements import Proposition
 from mycel.model.limits import JSON_DEPTH_MAX
 from mycel.model.names import SYSTEM_ACTOR
 from mycel.model.values import JsonObject, parse_object
-from mycel.store.query import instances
+from mycel.store.query.bulk import instances
 from mycel.store.query.reader import Reader
 from mycel.store.write.transaction import DEFAULT_WEIGHT
 from mycel.transfer.load_targets import EdgeTarget, NodeTarget, Target, Targets

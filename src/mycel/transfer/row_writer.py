@@ -28,7 +28,8 @@ from mycel.errors import (
 from mycel.model import ids
 from mycel.model.elements import Concept, Element
 from mycel.model.values import JsonObject
-from mycel.store.query import instances, lookup
+from mycel.store.query import lookup
+from mycel.store.query.bulk import instances
 from mycel.store.write.bitset import Marks
 from mycel.store.write.bulk import ConceptRow, PropositionRow
 from mycel.store.write.transaction import DEFAULT_WEIGHT, Transaction

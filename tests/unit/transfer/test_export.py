@@ -16,7 +16,7 @@ import pytest
 
 import mycel
 from mycel.errors import DatabaseError, InvalidValueType, TypeMismatch
-from mycel.store.query import instances
+from mycel.store.query.bulk import instances
 from mycel.transfer import export
 from tests.unit.transfer.conftest import SCHEMA, attributes, knows, links, person, refused
 

@@ -35,8 +35,9 @@ from mycel.model import ids
 from mycel.model.records import canonical_weight
 from mycel.model.values import parse_object
 from mycel.nexus import Nexus
-from mycel.store.query import holdings, lookup
-from mycel.store.query.holdings import Held, HeldLink
+from mycel.store.query import lookup
+from mycel.store.query.bulk import prefixes
+from mycel.store.query.bulk.prefixes import Held, HeldLink
 from mycel.store.write.bulk import ConceptRow, PropositionRow
 from mycel.store.write.transaction import Transaction
 
@@ -201,7 +202,7 @@ class _Work:
         """Write a group of nodes. Returns those that existed."""
         tx = self._tx
         held: dict[str, Held] = {}
-        for each in holdings.named(tx.reader, [node.uri for node in group]):
+        for each in prefixes.named(tx.reader, [node.uri for node in group]):
             held.setdefault(each.name, each)
         fresh = {node.uri: node for node in group if node.uri not in held}
         made = tx.put_concepts(
@@ -222,7 +223,7 @@ class _Work:
         outer = ids.concept_id(held.number)
         if tx.reader.type_name(held.type) == MISSING:
             tx.move(outer, type_name=wanted.type)
-        past = holdings.past_attributes(tx.reader, held.number)
+        past = prefixes.past_attributes(tx.reader, held.number)
         change = ownership.change_of(held, wanted, past)
         if change:
             tx.update(outer, attributes=change.set, drop_attributes=change.drop)
@@ -235,14 +236,14 @@ class _Work:
             known = [self._namer.folder(each.path) for each in group if each.file.uri in held]
             if known:
                 wanted = {node.uri for node in nodes}
-                below = holdings.below(self._tx.reader, known)
+                below = prefixes.below(self._tx.reader, known)
                 self._discard([each for each in below if each.name not in wanted], SYMBOL_KEYS)
             self._count(sum(each.rows for each in group))
 
     def touch(self, touched: Mapping[str, Touch]) -> None:
         """Change single attributes of files that a bootstrap owns."""
         for group in _grouped(list(touched), lambda _: 1):
-            for held in holdings.named(self._tx.reader, group):
+            for held in prefixes.named(self._tx.reader, group):
                 self._touch(held, touched[held.name])
             self._count(len(group))
 
@@ -264,11 +265,11 @@ class _Work:
         for group in _grouped(paths, lambda _: 30):
             uris = [self._namer.file(path) for path in group]
             below = [self._namer.folder(path) for path in group]
-            self._discard(holdings.below(self._tx.reader, below), SYMBOL_KEYS)
-            self._discard(holdings.named(self._tx.reader, uris), FILE_KEYS)
+            self._discard(prefixes.below(self._tx.reader, below), SYMBOL_KEYS)
+            self._discard(prefixes.named(self._tx.reader, uris), FILE_KEYS)
             self._count(len(group))
         uris = [self._namer.folder(path) for path in folders]
-        self._discard(holdings.named(self._tx.reader, uris), FOLDER_KEYS)
+        self._discard(prefixes.named(self._tx.reader, uris), FOLDER_KEYS)
 
     def _discard(self, nodes: Sequence[Held], keys: frozenset[str]) -> None:
         """Remove the nodes that only a bootstrap wrote; mark the others."""
@@ -293,7 +294,7 @@ class _Work:
             stamp = {k: v for k, v in stamp.items() if k in ("wrote", "kept")}
         since = {} if MISSING_SINCE in now else {MISSING_SINCE: _moment(tx)}
         tx.update(ids.concept_id(held.number), attributes={STAMP: stamp} | since)
-        self._retire(holdings.links_on(tx.reader, [held.number]))
+        self._retire(prefixes.links_on(tx.reader, [held.number]))
         self._summary.kept += 1
 
     def _retire(self, links: Iterable[HeldLink]) -> None:
@@ -302,7 +303,7 @@ class _Work:
         ours = [link for link in links if ownership.is_our_link(link)]
         spoken = {
             end
-            for link in holdings.links_on(tx.reader, [each.number for each in ours])
+            for link in prefixes.links_on(tx.reader, [each.number for each in ours])
             for end in (link.subject, link.object)
         }
         for link in ours:
@@ -341,11 +342,11 @@ class _Work:
         if not old:
             return {}
         files = [number for number in old.values() if number is not None]
-        below = holdings.numbers_below(self._tx.reader, [self._namer.folder(path) for path in old])
+        below = prefixes.numbers_below(self._tx.reader, [self._namer.folder(path) for path in old])
         leaving, reaching = (self._predicates(each) for each in (_LEAVING, _REACHING))
         sources = [*files, *(number for _, number in below)]
-        links = holdings.links_leaving(self._tx.reader, sources, leaving)
-        links += holdings.links_reaching(self._tx.reader, files, reaching)
+        links = prefixes.links_leaving(self._tx.reader, sources, leaving)
+        links += prefixes.links_reaching(self._tx.reader, files, reaching)
         return {(link.subject, link.predicate, link.object): link for link in links}
 
     def _placed(self, edges: Sequence[Edge]) -> dict[Place, float]:
@@ -365,7 +366,7 @@ class _Work:
     def _find(self, uris: Iterable[str]) -> dict[str, int]:
         unknown = [uri for uri in uris if uri not in self._numbers]
         if unknown:
-            found = holdings.numbers_named(self._tx.reader, unknown)
+            found = prefixes.numbers_named(self._tx.reader, unknown)
             for name, number in reversed(found):
                 self._numbers[name] = number
         return self._numbers
@@ -377,7 +378,7 @@ class _Work:
         tx, fresh = self._tx, self._fresh
         old = [place for place in places if place[0] not in fresh and place[2] not in fresh]
         there = {*lookup.links_between(tx.reader, old)} if old else set()
-        there |= holdings.removed_links(tx.reader, places.keys(), ownership.GONE)
+        there |= prefixes.removed_links(tx.reader, places.keys(), ownership.GONE)
         name = tx.reader.predicate_name
         rows = [
             PropositionRow(f"C:{source}", name(predicate), f"C:{target}", None, AUTHOR, weight)
@@ -396,9 +397,9 @@ def _is_stale(link: HeldLink, weight: float | None) -> bool:
 
 def _needed_by_others(tx: Transaction, numbers: Sequence[int]) -> set[int]:
     """The nodes with relations of other writers, or whose relations a proposition is about."""
-    links = holdings.links_on(tx.reader, numbers)
+    links = prefixes.links_on(tx.reader, numbers)
     foreign = {link.number for link in links if not ownership.is_our_link(link)}
-    about = holdings.links_on(tx.reader, [link.number for link in links])
+    about = prefixes.links_on(tx.reader, [link.number for link in links])
     foreign |= {end for link in about for end in (link.subject, link.object)}
     return {end for link in links if link.number in foreign for end in (link.subject, link.object)}
 

@@ -20,7 +20,7 @@ import orjson
 from mycel.knowledge.bootstrap.project_graph import Wanted
 from mycel.knowledge.vocabulary import STAMP
 from mycel.model.values import parse_object
-from mycel.store.query.holdings import Held, HeldLink
+from mycel.store.query.bulk.prefixes import Held, HeldLink
 
 AUTHOR: Final = {"author": "bootstrap"}
 AUTHOR_TEXT: Final = '{"author":"bootstrap"}'

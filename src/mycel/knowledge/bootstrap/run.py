@@ -27,7 +27,7 @@ from mycel.knowledge.knowledge import Knowledge
 from mycel.knowledge.uris import parse
 from mycel.knowledge.vocabulary import STAMP
 from mycel.store.file.branch_files import split
-from mycel.store.query import holdings
+from mycel.store.query.bulk import prefixes
 from mycel.syntax.gc_pause import collector_paused
 
 VERSION: Final = 200 + FORMAT
@@ -180,8 +180,8 @@ class Bootstrap:
     def _known(self) -> tuple[dict[str, Stamp], bool]:
         """The stored state of each file, and whether the last run wrote everything."""
         with self._db.reading() as reader:
-            rows = holdings.attribute_below(reader, self._namer.files_root, STAMP)
-            root = holdings.attribute_of(reader, self._namer.folder(""), STAMP)
+            rows = prefixes.attribute_below(reader, self._namer.files_root, STAMP)
+            root = prefixes.attribute_of(reader, self._namer.folder(""), STAMP)
         begin = len(self._namer.files_root) + 1
         known: dict[str, Stamp] = {}
         for name, value in rows:

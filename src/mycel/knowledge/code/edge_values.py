@@ -22,7 +22,7 @@ class FileEdge(NamedTuple):
     line: int
 
 
-class Place(NamedTuple):
+class CodeLocation(NamedTuple):
     """A symbol of the project: its file and its qualified name there."""
 
     path: str
@@ -32,8 +32,8 @@ class Place(NamedTuple):
 class SymbolEdge(NamedTuple):
     """From a symbol to another. A source without a name is the file itself."""
 
-    source: Place
-    target: Place
+    source: CodeLocation
+    target: CodeLocation
     line: int
 
 

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator, Mapping
 from functools import cache
 from typing import Final, NamedTuple
 
-from mycel.knowledge.code.edge_values import Place, family
+from mycel.knowledge.code.edge_values import CodeLocation, family
 from mycel.knowledge.code.module_paths import LOCATORS, Files, Locator, RustLocator, Unit
 from mycel.knowledge.code.scopes import CLASS_KINDS
 from mycel.knowledge.code.source_facts import FileFacts, Import, Symbol
@@ -37,7 +37,7 @@ _NO_TARGETS: Final = frozenset({"module", "namespace"})
 _C_FAMILY: Final = frozenset({"c", "cpp"})
 
 
-Meaning = Place | Unit
+Meaning = CodeLocation | Unit
 
 
 class _Offers(NamedTuple):
@@ -62,7 +62,7 @@ class Names:
         self._includes = cache(self._all_includes)
         self._units: dict[tuple[str, int], Unit | None] = {}
         """By the identity of the import, which is cheaper than its hash."""
-        self._bases: dict[tuple[Place, str], Place | None] = {}
+        self._bases: dict[tuple[CodeLocation, str], CodeLocation | None] = {}
         self._left = 0
         self._methods: defaultdict[str, list[str]] = defaultdict(list)
         for path in sorted(files):
@@ -75,15 +75,15 @@ class Names:
         """Begin the search for another name."""
         self._left = LOOKUPS_MAX
 
-    def target(self, found: Meaning | None) -> Place | None:
-        if not isinstance(found, Place):
+    def target(self, found: Meaning | None) -> CodeLocation | None:
+        if not isinstance(found, CodeLocation):
             return None
         symbol = self.symbols[found.path].get(found.qualified)
         if symbol is None or symbol.kind in _NO_TARGETS:
             return None
         return self.definition(found)
 
-    def base(self, owner: Place, base: str) -> Place | None:
+    def base(self, owner: CodeLocation, base: str) -> CodeLocation | None:
         key = (owner, base)
         if key not in self._bases:
             # Unknown during the search: a class may name itself as its base.
@@ -91,10 +91,10 @@ class Names:
             self._bases[key] = self._find_base(owner, base)
         return self._bases[key]
 
-    def _find_base(self, owner: Place, base: str) -> Place | None:
+    def _find_base(self, owner: CodeLocation, base: str) -> CodeLocation | None:
         scope = owner.qualified.rpartition(".")[0]
         found = self.follow(owner.path, scope, tuple(base.split(".")))
-        if not isinstance(found, Place):
+        if not isinstance(found, CodeLocation):
             return None
         symbol = self.symbols[found.path].get(found.qualified)
         return found if symbol is not None and symbol.kind in CLASS_KINDS else None
@@ -136,22 +136,22 @@ class Names:
             symbol = symbols.get(prefix)
             if symbol is not None and symbol.kind in CLASS_KINDS:
                 if locator.class_members_visible:
-                    member = self.class_member(Place(path, prefix), name, steps + 1)
+                    member = self.class_member(CodeLocation(path, prefix), name, steps + 1)
                     if member is not None:
                         return member
-                    if name[:1].islower() and self.is_open(Place(path, prefix)):
+                    if name[:1].islower() and self.is_open(CodeLocation(path, prefix)):
                         # It may be a method of an unknown base class. (Classes have a capital.)
                         return None
                 continue
             qualified = f"{prefix}.{name}" if prefix else name
             if qualified in symbols:
-                return Place(path, qualified)
+                return CodeLocation(path, qualified)
             bound = bindings.get((prefix, name))
             if bound is not None:
                 return self._imported(path, *bound, steps + 1)
         siblings = [p for p in locator.siblings(path) if name in self.symbols[p]]
         if siblings:
-            return Place(siblings[0], name) if len(siblings) == 1 else None
+            return CodeLocation(siblings[0], name) if len(siblings) == 1 else None
         return self._starred(path, name, steps + 1) or locator.root(path, name)
 
     def _imported(self, path: str, imported: Import, name: str, steps: int) -> Meaning | None:
@@ -180,11 +180,11 @@ class Names:
                 if unit is None and imported.module:
                     continue
                 meaning = self.member(unit, name, steps + 1) if unit is not None else None
-                if isinstance(meaning, Place) and self._is_exported(meaning):
+                if isinstance(meaning, CodeLocation) and self._is_exported(meaning):
                     found.add(meaning)
         return found.pop() if len(found) == 1 else None
 
-    def _is_exported(self, place: Place) -> bool:
+    def _is_exported(self, place: CodeLocation) -> bool:
         symbol = self.symbols[place.path].get(place.qualified)
         return symbol is not None and (
             symbol.exported or self.facts[place.path].language != "python"
@@ -194,12 +194,14 @@ class Names:
         """The meaning of `meaning.name`."""
         if meaning is None or self._is_spent(steps):
             return None
-        if isinstance(meaning, Place):
+        if isinstance(meaning, CodeLocation):
             symbol = self.symbols[meaning.path].get(meaning.qualified)
             if symbol is not None and symbol.kind in CLASS_KINDS:
                 return self.class_member(meaning, name, steps + 1)
             inner = f"{meaning.qualified}.{name}"
-            return Place(meaning.path, inner) if inner in self.symbols[meaning.path] else None
+            return (
+                CodeLocation(meaning.path, inner) if inner in self.symbols[meaning.path] else None
+            )
         return self._unit_member(meaning, name, steps)
 
     def _unit_member(self, unit: Unit, name: str, steps: int) -> Meaning | None:
@@ -210,7 +212,7 @@ class Names:
             return inner
         found = [path for path in unit.paths if name in self.symbols.get(path, ())]
         if found:
-            return Place(found[0], name) if len(found) == 1 else None
+            return CodeLocation(found[0], name) if len(found) == 1 else None
         for path in unit.paths:
             passed = self._passed_on(path, name, steps + 1) if path in self.facts else None
             if passed is not None:
@@ -228,7 +230,7 @@ class Names:
                     return found
             if outside == "default" and f"{inside}.{name}" in self.symbols[path]:
                 # `module.exports = app` of JavaScript: the members of `app` are the module's.
-                return Place(path, f"{inside}.{name}")
+                return CodeLocation(path, f"{inside}.{name}")
         offers = self._offered(path)
         direct = offers.names.get(name)
         if direct is not None:
@@ -260,33 +262,33 @@ class Names:
 
     # Classes.
 
-    def own_class(self, path: str, caller: str) -> Place | None:
+    def own_class(self, path: str, caller: str) -> CodeLocation | None:
         """The class of the method that the caller is, or is inside of."""
         symbols = self.symbols[path]
         for prefix in chain(caller.rpartition(".")[0]):
             symbol = symbols.get(prefix)
             if symbol is not None and symbol.kind in CLASS_KINDS:
-                return Place(path, prefix)
+                return CodeLocation(path, prefix)
         method = symbols.get(caller)
         if method is None or method.kind != "method":
             return None
         # Defined outside of its class: methods of Go, `impl` of Rust, definitions of C++.
         scope, _, owner = caller.rpartition(".")[0].rpartition(".")
         found = self.follow(path, scope, (owner,))
-        if isinstance(found, Place):
+        if isinstance(found, CodeLocation):
             return found
         # `app.use = function` of JavaScript: `app` is no symbol, its methods are.
         is_object = family(self.facts[path].language) == "javascript" and owner
-        return Place(path, caller.rpartition(".")[0]) if is_object else None
+        return CodeLocation(path, caller.rpartition(".")[0]) if is_object else None
 
-    def class_member(self, owner: Place, name: str, steps: int) -> Place | None:
+    def class_member(self, owner: CodeLocation, name: str, steps: int) -> CodeLocation | None:
         qualified = f"{owner.qualified}.{name}"
         if qualified in self.symbols[owner.path]:
-            return Place(owner.path, qualified)
+            return CodeLocation(owner.path, qualified)
         away = self._written_away(owner, qualified)
         return away or self.inherited(owner, name, steps + 1)
 
-    def _written_away(self, owner: Place, qualified: str) -> Place | None:
+    def _written_away(self, owner: CodeLocation, qualified: str) -> CodeLocation | None:
         """A method in another file than its type: in Go of the package, in Rust of the crate."""
         candidates = self._methods.get(qualified)
         if not candidates:
@@ -304,9 +306,9 @@ class Names:
             near = [p for p in candidates if p in siblings]
         else:
             return None
-        return Place(near[0], qualified) if len(near) == 1 else None
+        return CodeLocation(near[0], qualified) if len(near) == 1 else None
 
-    def inherited(self, owner: Place, name: str, steps: int) -> Place | None:
+    def inherited(self, owner: CodeLocation, name: str, steps: int) -> CodeLocation | None:
         """The member of the first base that has it, if all bases before that are known."""
         if self._is_spent(steps):
             return None
@@ -322,11 +324,11 @@ class Names:
                 return member
         return None
 
-    def _is_open(self, owner: Place) -> bool:
+    def _is_open(self, owner: CodeLocation) -> bool:
         """True if a class has a base outside the project, and so unknown members."""
         return any(place is None for place in self.all_bases(owner))
 
-    def all_bases(self, owner: Place) -> Iterator[Place | None]:
+    def all_bases(self, owner: CodeLocation) -> Iterator[CodeLocation | None]:
         """All bases of a class; None for each that is outside the project."""
         queue, seen = [owner], {owner}
         for place in queue:
@@ -340,18 +342,18 @@ class Names:
 
     # C and C++.
 
-    def _c_name(self, path: str, scope: str, parts: tuple[str, ...]) -> Place | None:
+    def _c_name(self, path: str, scope: str, parts: tuple[str, ...]) -> CodeLocation | None:
         """The meaning of a name of C or C++: innermost scope first, in all included files."""
         files = (path, *self._includes(path))
         for prefix in chain(scope):
             qualified = ".".join((prefix, *parts)) if prefix else ".".join(parts)
             found = [p for p in files if qualified in self.symbols.get(p, ())]
             if found:
-                return Place(found[0], qualified)
+                return CodeLocation(found[0], qualified)
             if len(parts) == 1 and prefix:
                 holder = next((p for p in files if prefix in self.symbols.get(p, ())), None)
                 if holder is not None and self.symbols[holder][prefix].bases:
-                    member = self.inherited(Place(holder, prefix), parts[0], 0)
+                    member = self.inherited(CodeLocation(holder, prefix), parts[0], 0)
                     if member is not None:
                         return member
         return None
@@ -367,7 +369,7 @@ class Names:
                         found.append(target)
         return tuple(found[1:])
 
-    def definition(self, declared: Place) -> Place:
+    def definition(self, declared: CodeLocation) -> CodeLocation:
         """The definition of a symbol of a header, if exactly one including file has one."""
         facts = self.facts[declared.path]
         if facts.language not in _C_FAMILY or not _is_header(declared.path):
@@ -381,7 +383,7 @@ class Names:
             and self.symbols[path][declared.qualified].kind in ("function", "method")
             and declared.path in self._includes(path)
         ]
-        return Place(found[0], declared.qualified) if len(found) == 1 else declared
+        return CodeLocation(found[0], declared.qualified) if len(found) == 1 else declared
 
     # Indexes.
 

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final
 from urllib.parse import unquote
 
-from mycel.knowledge.code.edge_values import FileEdge, FileEdges, Place, SymbolEdge, family
+from mycel.knowledge.code.edge_values import CodeLocation, FileEdge, FileEdges, SymbolEdge, family
 from mycel.knowledge.code.module_paths import LOCATORS, RustLocator, Unit
 from mycel.knowledge.code.name_resolution import Names
 from mycel.knowledge.code.receivers import Receivers
@@ -134,7 +134,7 @@ class Project:
                 meaning = (
                     self._names.member(unit, name, 0) if unit is not None and name != "*" else None
                 )
-                if isinstance(meaning, Place):
+                if isinstance(meaning, CodeLocation):
                     found.add(meaning.path)
         named = self._named_after(path, facts)
         if named is not None:
@@ -180,10 +180,10 @@ class Project:
         self, path: str, facts: FileFacts
     ) -> tuple[tuple[SymbolEdge, ...], tuple[SymbolEdge, ...]]:
         """The calls with a known target, and those resolved by the name of the method alone."""
-        sure: dict[tuple[Place, Place], int] = {}
-        named: dict[tuple[Place, Place], int] = {}
+        sure: dict[tuple[CodeLocation, CodeLocation], int] = {}
+        named: dict[tuple[CodeLocation, CodeLocation], int] = {}
         for call in facts.calls:
-            source = Place(path, call.caller or "")
+            source = CodeLocation(path, call.caller or "")
             found = self._receivers.called(path, source.qualified, call.callee)
             edges = sure if found.is_sure else named
             for target in found.targets:
@@ -196,8 +196,8 @@ class Project:
 
     def _extends_edges(self, path: str, facts: FileFacts) -> Iterator[SymbolEdge]:
         for symbol in facts.symbols:
-            source = Place(path, symbol.qualified)
-            seen: set[Place] = set()
+            source = CodeLocation(path, symbol.qualified)
+            seen: set[CodeLocation] = set()
             for base in symbol.bases:
                 self._names.begin()
                 target = self._names.base(source, base)

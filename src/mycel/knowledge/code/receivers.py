@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Final, NamedTuple
 
-from mycel.knowledge.code.edge_values import Place, family
+from mycel.knowledge.code.edge_values import CodeLocation, family
 from mycel.knowledge.code.module_paths import Unit
 from mycel.knowledge.code.name_resolution import Meaning, Names, chain
 from mycel.knowledge.code.scopes import CLASS_KINDS
@@ -22,7 +22,7 @@ CANDIDATES_MAX: Final = 5
 _RESULTS_MAX: Final = 6
 """Functions followed in a row, each returning the result of the next."""
 
-_OUTSIDE: Final = Place("", "")
+_OUTSIDE: Final = CodeLocation("", "")
 """The class of an object from outside the project."""
 _OWN: Final = frozenset({"Self", "self", "this"})
 
@@ -30,7 +30,7 @@ _OWN: Final = frozenset({"Self", "self", "this"})
 class Called(NamedTuple):
     """The targets of a call; if not `is_sure`, it calls one of them or none."""
 
-    targets: tuple[Place, ...] = ()
+    targets: tuple[CodeLocation, ...] = ()
     is_sure: bool = True
 
 
@@ -42,18 +42,18 @@ class Receivers:
 
     def __init__(self, names: Names) -> None:
         self._names = names
-        self._methods: defaultdict[tuple[str, str], list[Place]] = defaultdict(list)
-        self._fields: dict[Place, str] = {}
+        self._methods: defaultdict[tuple[str, str], list[CodeLocation]] = defaultdict(list)
+        self._fields: dict[CodeLocation, str] = {}
         self._candidates: dict[tuple[str, str, bool], Called] = {}
-        self._instances: dict[tuple[str, str, str], Place | None] = {}
+        self._instances: dict[tuple[str, str, str], CodeLocation | None] = {}
         for path in sorted(names.facts):
             facts = names.facts[path]
             for symbol in facts.symbols:
                 if symbol.kind == "method":
                     key = (family(facts.language), symbol.name)
-                    self._methods[key].append(Place(path, symbol.qualified))
+                    self._methods[key].append(CodeLocation(path, symbol.qualified))
             for qualified, of in facts.fields:
-                self._fields[Place(path, qualified)] = of
+                self._fields[CodeLocation(path, qualified)] = of
 
     def called(self, path: str, caller: str, parts: tuple[str, ...]) -> Called:
         """The targets of a call in a function of a file."""
@@ -80,7 +80,7 @@ class Receivers:
         # A method that the class lacks may be defined in a subclass.
         return found if found.targets or len(parts) > 2 else self._named(path, parts[-1])
 
-    def _on(self, path: str, owner: Place | None, method: str) -> Called:
+    def _on(self, path: str, owner: CodeLocation | None, method: str) -> Called:
         if owner is None:
             return self._named(path, method)
         if owner == _OUTSIDE:
@@ -135,7 +135,7 @@ class Receivers:
 
     # Objects.
 
-    def _through(self, owner: Place | None, fields: tuple[str, ...]) -> Place | None:
+    def _through(self, owner: CodeLocation | None, fields: tuple[str, ...]) -> CodeLocation | None:
         """The class of the object at the end of a path of fields."""
         for name in fields:
             if owner is None or owner == _OUTSIDE:
@@ -143,14 +143,18 @@ class Receivers:
             owner = self._field(owner, name)
         return owner
 
-    def _field(self, owner: Place, name: str) -> Place | None:
+    def _field(self, owner: CodeLocation, name: str) -> CodeLocation | None:
         for place in (owner, *self._names.all_bases(owner)):
-            of = self._fields.get(Place(place.path, f"{place.qualified}.{name}")) if place else None
+            of = (
+                self._fields.get(CodeLocation(place.path, f"{place.qualified}.{name}"))
+                if place
+                else None
+            )
             if place is not None and of is not None:
                 return self._instance(place.path, place.qualified, of)
         return None
 
-    def _instance(self, path: str, scope: str, maker: str, steps: int = 0) -> Place | None:
+    def _instance(self, path: str, scope: str, maker: str, steps: int = 0) -> CodeLocation | None:
         """The class of an instance of a class or the result of a function; None when not known."""
         if maker == LITERAL:
             return _OUTSIDE
@@ -160,7 +164,7 @@ class Receivers:
             self._instances[key] = self._find_instance(path, scope, maker, steps)
         return self._instances[key]
 
-    def _find_instance(self, path: str, scope: str, maker: str, steps: int) -> Place | None:
+    def _find_instance(self, path: str, scope: str, maker: str, steps: int) -> CodeLocation | None:
         parts = tuple(maker.split("."))
         if parts[0] in _OWN:
             owner = self._names.own_class(path, scope) or self._class_at(path, scope)
@@ -192,10 +196,12 @@ class Receivers:
             return None
         return self._instance(found.path, found.qualified, symbol.returns, steps + 1)
 
-    def _class_at(self, path: str, scope: str) -> Place | None:
+    def _class_at(self, path: str, scope: str) -> CodeLocation | None:
         symbol = self._names.symbols[path].get(scope)
-        return Place(path, scope) if symbol is not None and symbol.kind in CLASS_KINDS else None
+        return (
+            CodeLocation(path, scope) if symbol is not None and symbol.kind in CLASS_KINDS else None
+        )
 
 
-def _sure(target: Place | None) -> Called:
+def _sure(target: CodeLocation | None) -> Called:
     return Called((target,)) if target is not None else _NOTHING

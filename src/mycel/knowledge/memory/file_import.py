@@ -33,7 +33,8 @@ from mycel.model.limits import LINE_BYTES_MAX
 from mycel.model.names import check_name, kind_of, shorten
 from mycel.model.values import object_text
 from mycel.nexus import Nexus
-from mycel.store.query import lookup, members
+from mycel.store.query import lookup
+from mycel.store.query.bulk import members
 from mycel.store.write.bulk import ConceptRow, PropositionRow
 from mycel.store.write.transaction import Transaction
 

@@ -37,8 +37,8 @@ from mycel.model.elements import Concept
 from mycel.model.names import shorten
 from mycel.model.values import parse_object
 from mycel.nexus import Nexus
-from mycel.store.query import members
-from mycel.store.query.members import Member
+from mycel.store.query.bulk import members
+from mycel.store.query.bulk.members import Member
 from mycel.store.query.reader import Reader
 from mycel.store.write.transaction import Transaction
 

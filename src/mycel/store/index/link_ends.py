@@ -15,7 +15,7 @@ import apsw
 
 from mycel.store.file.layout import OBJECT_SIDE, SUBJECT_SIDE
 from mycel.store.file.rows import every, first
-from mycel.store.index.write_cache import Memory
+from mycel.store.index.write_cache import WriteCache
 from mycel.store.log.journal import Kind
 
 LinkEnd = tuple[int, int]
@@ -35,7 +35,7 @@ def read(connection: apsw.Connection) -> set[LinkEnd]:
 
 
 def note(
-    connection: apsw.Connection, memory: Memory, predicate: int, subject: int, object_: int
+    connection: apsw.Connection, memory: WriteCache, predicate: int, subject: int, object_: int
 ) -> None:
     """Add the ends of a new link that are links, unless the table has them."""
     if memory.link_ends is None:

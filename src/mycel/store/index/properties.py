@@ -38,7 +38,7 @@ from mycel.store.index.slots import (
     read_slots,
     value_of,
 )
-from mycel.store.index.write_cache import Memory
+from mycel.store.index.write_cache import WriteCache
 
 HELD_MAX: Final = 100_000
 """The number of entries in memory before they are written: some 15 MB."""
@@ -68,7 +68,7 @@ class Conflict(NamedTuple):
 class Properties:
     """The index as one transaction writes it."""
 
-    def __init__(self, connection: apsw.Connection, memory: Memory) -> None:
+    def __init__(self, connection: apsw.Connection, memory: WriteCache) -> None:
         self._connection: Final = connection
         self._memory: Final = memory
         self._held = 0

@@ -15,7 +15,7 @@ KEPT_MAX: Final = 1 << 14
 """The number of elements that are kept after a transaction."""
 
 
-class Memory:
+class WriteCache:
     """Live elements and their natural keys, which names concern no guard, what is indexed."""
 
     def __init__(self) -> None:

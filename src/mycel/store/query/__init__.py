@@ -8,9 +8,7 @@
 - `passages`    what search by meaning derives, as it is stored
 - `weighted_links`  links with weights in whole units, for traversals
 - `statements`  running what `sql` has compiled
-- `instances`   all elements of one type or predicate, in chunks
-- `holdings`    concepts under a URI prefix, and their links
-- `members`     concepts of one type, their links, and changes since a moment
+- `bulk`        many elements at once: by prefix, by type, by predicate
 - `vocabulary`  types and predicates in force, for the planner
 - `statistics`  approximate counts, for the planner
 - `summary`     exact counts, for descriptions of the graph

@@ -16,7 +16,7 @@ from typing import Any, Final, Literal, NamedTuple, Protocol
 
 from mycel.model.elements import Element, Proposition
 from mycel.model.values import JsonObject, parse_object
-from mycel.store.index.write_cache import Memory
+from mycel.store.index.write_cache import WriteCache
 from mycel.store.write.ledger import Ledger
 
 FREE_NAMES_MAX: Final = 4096
@@ -80,7 +80,7 @@ class Writing(Protocol):
 class Guards:
     """The guards of one transaction, and which of them each type and predicate concerns."""
 
-    def __init__(self, guards: Sequence[AnyGuard], memory: Memory) -> None:
+    def __init__(self, guards: Sequence[AnyGuard], memory: WriteCache) -> None:
         self._all: Final = guards
         self._memory: Final = memory
         self._of_type: Final[dict[str, tuple[AnyGuard, ...]]] = {}

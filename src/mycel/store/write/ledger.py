@@ -32,7 +32,7 @@ from mycel.store.file.rows import Row, every, first
 from mycel.store.index import link_ends, text
 from mycel.store.index.properties import IndexedState, Properties
 from mycel.store.index.slots import NO_ENDS
-from mycel.store.index.write_cache import Memory
+from mycel.store.index.write_cache import WriteCache
 from mycel.store.log.journal import Head, Kind, entry_leaf, hash_of, tx_bytes
 from mycel.store.log.registry import Names, Registry, undefined
 from mycel.store.log.topological import inside_out
@@ -81,7 +81,7 @@ class Ledger:
         actor: str,
         message: str,
         now_us: int,
-        memory: Memory | None = None,
+        memory: WriteCache | None = None,
     ) -> None:
         self.connection: Final = connection
         self.registry: Final = registry
@@ -108,7 +108,7 @@ class Ledger:
         self.is_load = False
         """True if the page cache was enlarged for this transaction."""
         self._trees = trees
-        self.memory: Final = Memory() if memory is None else memory
+        self.memory: Final = WriteCache() if memory is None else memory
         """Cached live elements of this transaction and those before it."""
         self._properties: Properties | None = None
         self.fresh: Final[set[int]] = set()

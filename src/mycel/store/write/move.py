@@ -29,7 +29,7 @@ from mycel.store.log.journal import Kind
 from mycel.store.write.bitset import LinkMarks
 from mycel.store.write.ledger import Ledger
 from mycel.store.write.rekey import hanging_on, settle, uproot
-from mycel.store.write.relink import Place, place_of, relink
+from mycel.store.write.relink import Triple, place_of, relink
 
 _MOVE: Final = (
     "UPDATE concept SET type = ?, name = ?, attributes = ?, version = ?, seq = ?, updated_at = ?"
@@ -131,7 +131,7 @@ class Moves:
         else:
             self.settle()
             subject, _, object_ = place_of(element)
-            place = Place(subject, target.number, object_)
+            place = Triple(subject, target.number, object_)
             relink(self._ledger, element, place, attributes_text)
 
     def settle(self) -> None:

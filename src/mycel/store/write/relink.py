@@ -36,7 +36,7 @@ _MOVE_TOMBSTONE: Final = (
 )
 
 
-class Place(NamedTuple):
+class Triple(NamedTuple):
     """The subject, predicate and object of a link, as numbers."""
 
     subject: int
@@ -44,12 +44,12 @@ class Place(NamedTuple):
     object: int
 
 
-def place_of(link: Proposition) -> Place:
+def place_of(link: Proposition) -> Triple:
     """The ends and predicate of a link."""
-    return Place(ids.parse_id(link.subject), link.type, ids.parse_id(link.object))
+    return Triple(ids.parse_id(link.subject), link.type, ids.parse_id(link.object))
 
 
-def relink(ledger: Ledger, link: Proposition, place: Place, attributes_text: str) -> None:
+def relink(ledger: Ledger, link: Proposition, place: Triple, attributes_text: str) -> None:
     """Put a live link in another place, whose ends are live; perhaps with other attributes.
 
     Raises:
@@ -77,7 +77,7 @@ def relink(ledger: Ledger, link: Proposition, place: Place, attributes_text: str
     settle(ledger, hanging)
 
 
-def _write(ledger: Ledger, before: Proposition, after: Proposition, place: Place) -> None:
+def _write(ledger: Ledger, before: Proposition, after: Proposition, place: Triple) -> None:
     """The one place where a live link goes from one predicate, or end, to another."""
     number = before.number
     seq = _append(ledger, after, place, None)
@@ -91,7 +91,7 @@ def _write(ledger: Ledger, before: Proposition, after: Proposition, place: Place
         ledger.retext.add(number)
 
 
-def _write_tombstone(ledger: Ledger, link: Proposition, place: Place) -> None:
+def _write_tombstone(ledger: Ledger, link: Proposition, place: Triple) -> None:
     """Put a tombstone in another place, as one that was set just now."""
     tombstone = Tombstone(ledger.time_us, ledger.actor, REASON)
     seq = _append(ledger, link, place, tombstone)
@@ -101,7 +101,7 @@ def _write_tombstone(ledger: Ledger, link: Proposition, place: Place) -> None:
     )
 
 
-def _append(ledger: Ledger, link: Proposition, place: Place, tombstone: Tombstone | None) -> int:
+def _append(ledger: Ledger, link: Proposition, place: Triple, tombstone: Tombstone | None) -> int:
     ends = present_key(ledger, place.subject), present_key(ledger, place.object)
     record = record_of_link(link, place.predicate, *ends, tombstone)
     predicate = ledger.registry.predicates.name(ledger.connection, place.predicate)

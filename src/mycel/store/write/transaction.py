@@ -391,7 +391,9 @@ class Transaction(TransactionView):
         attributes_text = (
             link.attributes_json if shaped is None else object_text(shaped, "attributes")
         )
-        relink.relink(self.ledger, link, relink.Place(ends[0], link.type, ends[1]), attributes_text)
+        relink.relink(
+            self.ledger, link, relink.Triple(ends[0], link.type, ends[1]), attributes_text
+        )
         return link.id
 
     # Either kind.

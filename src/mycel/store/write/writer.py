@@ -41,7 +41,7 @@ from mycel.errors import (
 from mycel.store.file.checkpoints import Checkpointer
 from mycel.store.file.connections import FAILURES, Location, abandon, translate, translated
 from mycel.store.file.format import check_format
-from mycel.store.index.write_cache import Memory
+from mycel.store.index.write_cache import WriteCache
 from mycel.store.log.journal import Head, current_head
 from mycel.store.log.registry import Registry
 from mycel.store.log.trees import StateTrees
@@ -113,7 +113,7 @@ class Writer:
         """SQLite's count of what was committed, by others too, when this writer last looked."""
         self._is_alone = False
         """True if no other process can have written since: then the head in memory is current."""
-        self._memory: Final = Memory()
+        self._memory: Final = WriteCache()
         self._checkpointer = Checkpointer(location)
         self._tools = None if connection is None else self._tools_on(connection)
 

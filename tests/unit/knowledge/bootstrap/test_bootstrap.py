@@ -544,7 +544,7 @@ def test_a_history_that_was_purged_makes_it_careful(
     bootstrap(shop)
     uri = "concept://shop/src/shop/cart.py/Cart"
     shop.update(uri, properties={"doc": "Mine."})
-    monkeypatch.setattr(bootstrap_writing.holdings, "past_attributes", lambda *_: iter(()))
+    monkeypatch.setattr(bootstrap_writing.prefixes, "past_attributes", lambda *_: iter(()))
     write("src/shop/cart.py", "\n" + CART)
     bootstrap(shop)
     properties = shop.get(uri).properties

@@ -6,7 +6,7 @@ from itertools import accumulate
 import pytest
 
 from mycel.service import malloc_trim
-from mycel.service.malloc_trim import TIDY_AFTER_S, Leftovers
+from mycel.service.malloc_trim import TIDY_AFTER_S, MemoryTrim
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def test_short_calls_are_added_up_until_it_is_time(
 ) -> None:
     part = TIDY_AFTER_S * 0.4
     clock(monkeypatch, *[part] * 7)
-    tidy = Leftovers()
+    tidy = MemoryTrim()
     seen = []
     for number in range(7):
         assert tidy.after(lambda given=number: given) == number
@@ -45,7 +45,7 @@ def test_a_long_call_that_fails_leaves_nothing_behind_either(
         raise LookupError
 
     with pytest.raises(LookupError):
-        Leftovers().after(fail)
+        MemoryTrim().after(fail)
     assert given_back == [1]
 
 
