@@ -190,6 +190,7 @@ def test_a_server_for_reading_offers_no_tool_that_writes(db: Path) -> None:
             "traverse_graph",
             "manage_context",
             "describe_graph",
+            "manage_history",
             "execute_kip_readonly",
         }
         assert all(tool.annotations.read_only_hint for tool in tools)

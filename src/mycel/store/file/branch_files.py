@@ -67,7 +67,7 @@ def file_of(graph: Path, name: str) -> Path:
     Raises:
         InvalidIdentifier: it cannot be the name of a branch.
     """
-    return graph if check_name(name) == MAIN else graph.with_name(f"{graph.name}@{name}.db")
+    return graph if check_name(name) == MAIN else graph.parent / f"{graph.name}@{name}.db"
 
 
 def names(graph: Path) -> list[str]:
@@ -110,7 +110,7 @@ def set_current(graph: Path, name: str) -> None:
     """
     existing(graph, name)
     path = _current_file(graph)
-    new = path.with_name(f"{path.name}.new")
+    new = path.parent / f"{path.name}.new"
     try:
         if name == MAIN:
             path.unlink(missing_ok=True)
@@ -122,4 +122,4 @@ def set_current(graph: Path, name: str) -> None:
 
 
 def _current_file(graph: Path) -> Path:
-    return graph.with_name(f"{graph.name}@current")
+    return graph.parent / f"{graph.name}@current"

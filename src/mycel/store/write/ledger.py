@@ -465,6 +465,9 @@ class Ledger:
         entries = self._entries
         if count > len(entries):  # A bulk put has written them.
             self.flush_entries()
-            query = "SELECT seq, kind, element, before, after FROM journal WHERE seq >= ?"
+            query = (
+                "SELECT seq, kind, element, before, after FROM journal"
+                " WHERE seq >= ? AND purged IS NULL"  # Purged entries hold hashes, not records.
+            )
             entries = every(self.connection, query, (self.first_seq,))
         return summary(self.connection, self.registry, entries)
