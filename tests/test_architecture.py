@@ -385,7 +385,9 @@ def test_no_group_is_repeated_possessively() -> None:
     assert found == []
 
 
-QUESTION_WORDS = re.compile(r"(?:What|Whether|Which|Where|How|Why|Who|Whoever)\b")
+QUESTION_WORDS = re.compile(
+    r"(?:What|Whether|Which|Where|How|Why|Who|Whoever|So (?:many|few|much))\b"
+)
 
 
 def test_docstrings_name_the_thing_first() -> None:

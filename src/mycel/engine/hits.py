@@ -59,7 +59,7 @@ PREDICATES_READ: Final = 5_000
 
 NEAR_COST_MAX: Final = 3.0
 NEAR_NODES_MAX: Final = 200
-"""So many elements, up to this cost from the centre, are near."""
+"""The largest neighbourhood: elements up to this cost from the centre, and at most this many."""
 
 NEAR_SHARE: Final = 0.5
 """A hit at the centre gains this share of what its score lacks to 1; at the rim half of it."""

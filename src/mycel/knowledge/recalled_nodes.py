@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 RECALL_HITS: Final = 5
 RECALL_TOKENS: Final = 4_000
 RECALL_NODES_EACH: Final = 50
-"""So many nodes near each hit are looked at."""
+"""The number of nodes near each hit that are considered."""
 
 SNIPPET_CHARACTERS: Final = 240
 

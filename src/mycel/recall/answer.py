@@ -22,7 +22,7 @@ from mycel.store.query.filters import ALL, Condition
 from mycel.store.query.reader import Reader
 
 LINKS_FOLLOWED: Final = 1_000
-"""So many links of the graph are followed from all seeds together, in each direction."""
+"""The number of links that are followed from all seeds together, in each direction."""
 
 _BY_MEANING: Final[tuple[Stage, ...]] = ("words", "named", "link", "shared")
 

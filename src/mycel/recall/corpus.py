@@ -48,7 +48,7 @@ class Mentions(NamedTuple):
 
 _NO_MENTIONS: Final = Mentions(np.zeros(0, np.uint32), np.zeros(0, np.int64))
 _MENTIONS_TOGETHER: Final = 1000
-"""So many texts are searched for phrases at once, which bounds the memory that it takes."""
+"""The number of texts that are searched for phrases at once, which bounds the memory."""
 
 
 def mentions_in(rows: Rows, dictionary: PhraseSet) -> Mentions:

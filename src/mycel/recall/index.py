@@ -52,13 +52,13 @@ VERSION: Final = 1
 """Of the way in which passages are derived. What another one derived is not used."""
 
 SAVED_TOGETHER_MIN: Final = 256
-"""So many derived passages are stored at once."""
+"""The number of derived passages that are stored at once."""
 
 DERIVED_AT_ONCE_MAX: Final = 20_000
 """A search with a deadline derives so many elements itself."""
 
 EMBEDDED_AT_ONCE_MAX: Final = 64
-"""So many texts go to an embedder together; with `background` a search has no more embedded."""
+"""The number of texts in one call of an embedder; with `background`, in one search."""
 
 REBUILT_SHARE: Final = 4
 """If more than one in so many passages has changed, the corpus is built anew."""

@@ -25,7 +25,7 @@ KEY_CHARACTERS_MAX: Final = 80
 """A longer key is cut."""
 
 ALIASES_MAX: Final = 100
-"""So many aliases of one element are indexed as names."""
+"""The number of aliases of one element that are indexed as names."""
 
 _MARKS: Final = "\ue000\ue001\ue002"
 _END: Final = "\ue003"

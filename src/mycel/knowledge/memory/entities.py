@@ -87,8 +87,21 @@ class Relation(NamedTuple):
 
 def entity_of(name: str, attributes: Mapping[str, Any]) -> Entity:
     """A concept as an entity; values that are no texts are left out."""
+    return Entity(name, _kind(attributes), texts(attributes, OBSERVATIONS_KEY))
+
+
+def entity_fields(name: str, attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """`entity_of(name, attributes).to_dict()`, made directly."""
+    return {
+        "name": name,
+        "entityType": _kind(attributes),
+        "observations": list(texts(attributes, OBSERVATIONS_KEY)),
+    }
+
+
+def _kind(attributes: Mapping[str, Any]) -> str:
     kind = attributes.get(TYPE_KEY)
-    return Entity(name, kind if isinstance(kind, str) else "", texts(attributes, OBSERVATIONS_KEY))
+    return kind if isinstance(kind, str) else ""
 
 
 def listed(attributes: Mapping[str, Any], key: str) -> list[Any]:

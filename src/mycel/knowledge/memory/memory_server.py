@@ -21,6 +21,7 @@ from mycel.knowledge.memory.entities import (
     SELF_KEY,
     Entity,
     Relation,
+    entity_fields,
     entity_of,
     find_end,
     listed,
@@ -60,15 +61,33 @@ Names = tuple[str, ...]
 class Subgraph:
     """Entities and relations, and a sentence about those left out, if any."""
 
-    entities: tuple[Entity, ...]
-    relations: tuple[Relation, ...]
+    members: Sequence[Member]
+    links: Sequence[tuple[str, str, str]]
+    """Source, target and type of each relation."""
     cut: str | None = None
 
+    @property
+    def entities(self) -> tuple[Entity, ...]:
+        return tuple([_entity(each) for each in self.members])
+
+    @property
+    def relations(self) -> tuple[Relation, ...]:
+        return tuple(map(Relation._make, self.links))
+
     def to_dict(self) -> dict[str, Any]:
-        """The graph as the memory server writes it."""
+        """The graph as the memory server writes it.
+
+        Made from rows: with an `Entity` and a `Relation` for each, the whole graph takes a third
+        longer than from the official server.
+        """
         return {
-            "entities": [each.to_dict() for each in self.entities],
-            "relations": [each.to_dict() for each in self.relations],
+            "entities": [
+                entity_fields(each.name, parse_object(each.attributes)) for each in self.members
+            ],
+            "relations": [
+                {"from": source, "to": target, "relationType": relation_type}
+                for source, target, relation_type in self.links
+            ],
         }
 
 
@@ -252,8 +271,7 @@ class EntityGraph:
                 f" {len(relations)} relations, and all of them would be too much at once."
                 f" {more if not is_whole else 'Entities shown here have more relations.'}"
             )
-        entities = tuple([_entity(each) for each in shown])
-        return Subgraph(entities, tuple(map(Relation._make, relations)), cut)
+        return Subgraph(shown, relations, cut)
 
 
 # Steps of a transaction.

@@ -18,9 +18,9 @@ from mycel.store.query.reader import Reader
 
 _CELL: Final = itemgetter(0)
 CELLS: Final = 100
-"""So many cells, of some megabytes each at most, are fetched in one go."""
+"""The number of cells that are fetched at once, of some megabytes each at most."""
 SMALL_CELLS: Final = 10_000
-"""So many, of the size of a name at most."""
+"""The same for cells that are at most as large as a name."""
 
 
 class SumOverflowError(InternalError):
