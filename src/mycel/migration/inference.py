@@ -21,7 +21,7 @@ from mycel.migration import schema_in_force
 from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE
 from mycel.schema.canonical_text import tidy
 from mycel.schema.definitions import AttributeRule, ConceptDefinition, concept_definition
-from mycel.schema.model import ENDS, PropertyType, Scalar
+from mycel.schema.model import ENDS, PropertyType, Scalar, merge_fits
 from mycel.schema.property_values import BadValue, canonical, moment_in_name
 from mycel.schema.stored_declaration import PG
 from mycel.store.query.bulk import instances
@@ -268,7 +268,9 @@ def _properties(seen: _TypeSample, reserved: Collection[str]) -> tuple[list[str]
         else:
             is_key = name == key and str(type_) == "String"
             key_text, described = " @key" if is_key else "", _described(rule.description)
-            declared.append(f"{name}: {type_}{key_text}{described}")
+            is_merged = rule.merge is not None and not is_key and merge_fits(rule.merge, type_)
+            merge_text = f' @merge("{rule.merge}")' if is_merged else ""
+            declared.append(f"{name}: {type_}{key_text}{merge_text}{described}")
     return declared, left_out
 
 

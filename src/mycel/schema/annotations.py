@@ -11,6 +11,7 @@ Any other annotation is kept as it is and has no meaning to the engine.
     default         properties            a value (see `builder`)     once
     embed           vectors               a property (see `builder`), once
                                           and perhaps a model
+    merge           properties            a policy that fits the type  once
     key unique index  properties          none                         once
 """
 
@@ -19,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from mycel.errors import SchemaError
+from mycel.errors import SchemaError, did_you_mean
 from mycel.model.limits import IDENTIFIER_BYTES_MAX
 from mycel.model.names import is_identifier, shorten
 from mycel.schema import ast
@@ -29,10 +30,13 @@ from mycel.schema.model import (
     EMBED,
     INSTRUCTION,
     KIP_NAME,
+    MERGE,
+    MERGE_POLICIES,
     OPEN,
     RENAME_FROM,
     Annotation,
     TypeKind,
+    merge_fits,
 )
 from mycel.syntax.diagnostics import located
 from mycel.syntax.source import Span
@@ -40,7 +44,7 @@ from mycel.syntax.source import Span
 _TEXTS: Final = frozenset((DESCRIPTION, INSTRUCTION, RENAME_FROM, KIP_NAME))
 _OF_INSTANCES: Final = frozenset((KIP_NAME, OPEN))
 _OF_TYPES: Final = _OF_INSTANCES | {INSTRUCTION}
-_OF_PROPERTIES: Final = frozenset((DEFAULT, EMBED))
+_OF_PROPERTIES: Final = frozenset((DEFAULT, EMBED, MERGE))
 _INLINE: Final = frozenset(("key", "unique", "index"))
 _ONCE: Final = _TEXTS | _OF_TYPES | _OF_PROPERTIES | _INLINE
 _BODY_EXAMPLES: Final = {"range": "0..100", "check": '"pattern"'}
@@ -51,7 +55,15 @@ _EXAMPLES: Final = {
     KIP_NAME: '@kip("treats")',
     DEFAULT: '@default(0) or @default("text")',
     EMBED: "@embed(source), where source is a String property",
+    MERGE: '@merge("newest") or another of ' + ", ".join(MERGE_POLICIES),
 }
+_MERGE_TYPES: Final = {
+    "set": "lists",
+    "max": "numbers, Date and DateTime",
+    "min": "numbers, Date and DateTime",
+    "counter": "numbers",
+}
+"""The types of values that a policy of `@merge` is for; the others are for all."""
 
 
 class CheckedAnnotations(NamedTuple):
@@ -102,7 +114,28 @@ def of_property(declared: ast.Property) -> CheckedAnnotations:
                 "@embed is for a Vector.",
                 f"Write `{name}: Vector(768) @embed(source)`, where source is a String property.",
             )
-    return _collected(declared.annotations)
+    found = _collected(declared.annotations)
+    for each in declared.annotations:
+        if each.name == MERGE and each.value is not None:
+            _check_merge(each, each.value.text, declared)
+    return found
+
+
+def _check_merge(annotation: ast.Annotation, policy: str, declared: ast.Property) -> None:
+    if policy not in MERGE_POLICIES:
+        raise wrong(
+            annotation.span,
+            f"{shorten(policy)!r} is no policy of @merge.",
+            did_you_mean(policy, MERGE_POLICIES) or f"Write {_EXAMPLES[MERGE]}.",
+        )
+    if not merge_fits(policy, declared.type):
+        fitting = ", ".join(each for each in MERGE_POLICIES if merge_fits(each, declared.type))
+        name, type_ = declared.name.text, shorten(str(declared.type))
+        raise wrong(
+            annotation.span,
+            f'@merge("{policy}") is for {_MERGE_TYPES[policy]}, and {name} is {type_}.',
+            f"It takes one of {fitting}.",
+        )
 
 
 def _collected(annotations: Iterable[ast.Annotation]) -> CheckedAnnotations:

@@ -265,7 +265,7 @@ class Body:
             )
 
     def _check_properties(self, constraints: Iterable[model.Constraint]) -> None:
-        """Check the sources of embeddings, and that defaults satisfy the constraints."""
+        """Check sources of embeddings, defaults against constraints, and policies of keys."""
         demands: dict[str, list[model.Constraint]] = {}
         for constraint in constraints:
             match constraint:
@@ -280,6 +280,8 @@ class Body:
                     self._check_embed(each, annotation.value or "")
                 elif annotation.name == model.DEFAULT:
                     self._check_default(each, demands.get(each.name, ()))
+                elif annotation.name == model.MERGE:
+                    self._check_merge(each, demands.get(each.name, ()))
 
     def _check_embed(self, declared: model.Property, source: str) -> None:
         found = self.properties.get(source)
@@ -297,6 +299,14 @@ class Body:
             f"@embed of {self.name}.{declared.name} names {source!r}, which {what}.",
             close or named("Name a String property", texts),
         )
+
+    def _check_merge(self, declared: model.Property, demands: Sequence[model.Constraint]) -> None:
+        if any(isinstance(each, model.Key) for each in demands):
+            raise wrong(
+                self.span(declared.name, model.MERGE),
+                f"{self.name}.{declared.name} is part of the key and cannot have a @merge.",
+                "Leave it out: the key of an instance never differs between branches.",
+            )
 
     def _check_default(self, declared: model.Property, demands: Sequence[model.Constraint]) -> None:
         """Refuse a default that no instance could have."""

@@ -22,6 +22,7 @@ from mycel.schema.definitions import (
     with_article,
 )
 from mycel.schema.foreign_words import by_word
+from mycel.schema.model import MERGE_POLICIES
 
 SLIPS_MAX: Final = 5
 """The number of entries of one schema that are named."""
@@ -139,6 +140,13 @@ def _entry(name: str, key: str, entry: object) -> Iterator[str]:
                     f" {shorten(kind)!r}, which is no type, so any value is taken."
                     f" {close or _KINDS}"
                 )
+        policy = entry.get("merge")
+        if policy is not None and policy not in MERGE_POLICIES:
+            yield (
+                f"In the instance_schema of {name}, the merge of {quoted(key)} says"
+                f" {shorten(json.dumps(policy, ensure_ascii=False))}, which means nothing; write"
+                f" one of {', '.join(MERGE_POLICIES)}."
+            )
         return
     type_ = json.dumps(shorten(entry) if isinstance(entry, str) else "string", ensure_ascii=False)
     is_ = with_article(json_type(entry))

@@ -3,7 +3,7 @@
 Definitions are concepts (KIP §2.9) that people and models write and improve. So they are read
 leniently: an entry that makes no sense has no effect, and no definition is an error here:
 
-    instance_schema      attribute -> {type, item_type, is_required, default_value, enum}
+    instance_schema      attribute -> {type, item_type, is_required, default_value, enum, merge}
     schema_enforcement   "strict": what is otherwise only a warning refuses the write
     subject_types, object_types   names of types, or "*"; without them, anything
     is_symmetric, is_transitive   only `true` is true
@@ -25,6 +25,7 @@ from typing import Any, Final, Literal
 
 from mycel.errors import InvalidValueType
 from mycel.model.names import shorten
+from mycel.schema.model import MERGE_POLICIES, MergePolicy
 
 ANY: Final = "*"
 """In a list of types: every concept of every type, and every link."""
@@ -64,6 +65,7 @@ class AttributeRule:
     enum: tuple[Any, ...] = ()
     """The values that are expected; empty if any will do."""
     description: str = ""
+    merge: MergePolicy | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +116,18 @@ def concept_definition(name: str, attributes: Mapping[str, Any]) -> ConceptDefin
     )
 
 
+def merge_policies(attributes: Mapping[str, Any]) -> dict[str, MergePolicy]:
+    """The merge policy of each attribute that has one, from the attributes of a definition.
+
+    They are in `instance_schema`, where KIP writes them directly and a schema writes its `@merge`.
+
+    >>> merge_policies({"instance_schema": {"tags": {"merge": "set"}, "age": {"merge": "oldest"}}})
+    {'tags': 'set'}
+    """
+    rules = concept_definition("", attributes).rules
+    return {each.name: each.merge for each in rules if each.merge is not None}
+
+
 def predicate_definition(name: str, attributes: Mapping[str, Any]) -> PredicateDefinition:
     """Read the attributes of a `$PropositionType`."""
     return PredicateDefinition(
@@ -137,6 +151,7 @@ def _rule(name: str, entry: Mapping[str, Any]) -> AttributeRule:
         has_default=entry.get("default_value") is not None,
         enum=tuple(enum) if isinstance(enum, list) else (),
         description=_text(entry.get("description")),
+        merge=next((each for each in MERGE_POLICIES if each == entry.get("merge")), None),
     )
 
 

@@ -7,7 +7,7 @@ properties first, then those of its interfaces. `builder` checks the rules of th
 from __future__ import annotations
 
 import json
-from typing import ClassVar, Final, Literal, TypeAlias
+from typing import ClassVar, Final, Literal, TypeAlias, cast, get_args
 
 from mycel.model.names import shorten
 from mycel.syntax.nodes import node
@@ -27,11 +27,16 @@ DESCRIPTION: Final = "description"
 INSTRUCTION: Final = "instruction"
 DEFAULT: Final = "default"
 EMBED: Final = "embed"
+MERGE: Final = "merge"
 RENAME_FROM: Final = "rename_from"
 KIP_NAME: Final = "kip"
 """`@kip("treats")`: the type or predicate in KIP, if it differs from the name."""
 OPEN: Final = "open"
 """`@open`: instances may have attributes that the schema does not declare."""
+
+MergePolicy = Literal["set", "max", "min", "counter", "newest", "ask"]
+"""The rule that decides between two values of one property when branches are merged."""
+MERGE_POLICIES: Final[tuple[MergePolicy, ...]] = get_args(MergePolicy)
 
 
 @node
@@ -100,6 +105,11 @@ class Property:
     def embed_model(self) -> str | None:
         """The model that makes this vector, if `@embed` names one."""
         return next((each.model for each in self.annotations if each.name == EMBED), None)
+
+    @property
+    def merge_policy(self) -> MergePolicy | None:
+        """The policy of `@merge`."""
+        return cast("MergePolicy | None", annotation(self.annotations, MERGE))
 
 
 @node
@@ -260,6 +270,18 @@ SchemaType: TypeAlias = Interface | NodeType | EdgeType
 def annotation(annotations: tuple[Annotation, ...], name: str) -> str | None:
     """The value of the first annotation of this name, if it has one."""
     return next((each.value for each in annotations if each.name == name), None)
+
+
+def merge_fits(policy: str, type_: PropertyType) -> bool:
+    """True if a policy of `@merge` can decide between values of a type."""
+    match policy:
+        case "set":
+            return type_.is_list
+        case "counter":
+            return not type_.is_list and type_.scalar in NUMERIC
+        case "max" | "min":
+            return not type_.is_list and type_.scalar in NUMERIC | {"Date", "DateTime"}
+    return True
 
 
 def limits_of(declared: InstanceType) -> dict[str, list[Range | Check]]:

@@ -10,6 +10,7 @@ import pytest
 import mycel
 from mycel import schema
 from mycel.errors import ConstraintViolation, InvalidValueType, MycelError, TypeMismatch
+from mycel.schema.definitions import merge_policies
 from mycel.schema.stored_declaration import declaration
 from tests.unit.store.given import problems
 
@@ -576,3 +577,21 @@ def test_what_was_dropped_under_one_name_with_two_types_comes_back_each(db: myce
         db.schema.apply(none)
         assert kinds(db.schema.apply(wanted)) == ["restore_property"]
         assert attributes(db, "A", "a") == {"p": value}
+
+
+def test_the_merge_policy_of_a_property_is_read_from_the_definition_of_its_type(
+    db: mycel.Nexus,
+) -> None:
+    text = """
+    node Note { name: String @key seen: I32? @merge("counter") tags: [String]? @merge("set") }
+    edge Cites: Note -> Note { weight: F64? @merge("max") }
+    """
+    db.schema.apply(text)
+    note = merge_policies(attributes(db, "$ConceptType", "Note"))
+    assert note == {"seen": "counter", "tags": "set"}
+    assert merge_policies(attributes(db, "$PropositionType", "Cites")) == {"weight": "max"}
+    db.schema.apply(text.replace("counter", "ask"))
+    assert merge_policies(attributes(db, "$ConceptType", "Note"))["seen"] == "ask"
+    assert '@merge("ask")' in db.schema.catalog.format()
+    seen = {each.name: each.merge_policy for each in db.schema.catalog.nodes["Note"].properties}
+    assert seen == {"name": None, "seen": "ask", "tags": "set"}

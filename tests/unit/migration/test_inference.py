@@ -74,3 +74,17 @@ def test_the_foundation_is_not_inferred_and_the_error_says_why(db: mycel.Nexus) 
     with pytest.raises(NotFound, match="There is no concept type 'Sean'") as caught:
         db.schema.infer(["Sean"])
     assert "Seen" in (caught.value.hint or "")
+
+
+def test_a_merge_policy_of_kip_is_declared_where_it_fits(db: mycel.Nexus) -> None:
+    entries = {"tags": {"merge": "set"}, "rank": {"merge": "max"}}
+    db.execute(
+        'UPSERT { CONCEPT { {type: "$ConceptType", name: "Seen"}'
+        " SET ATTRIBUTES { instance_schema: :entries } } }",
+        {"entries": entries},
+    )
+    row = mycel.ConceptRow("Seen", "n", {"tags": ["a"], "rank": "first"})
+    db.write(lambda tx: tx.put_concepts([row]))
+    assert db.schema.apply(db.schema.infer(["Seen"])).applied
+    declared = db.schema.catalog.nodes["Seen"].properties
+    assert {each.name: each.merge_policy for each in declared} == {"rank": None, "tags": "set"}

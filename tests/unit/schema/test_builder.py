@@ -400,6 +400,21 @@ REFUSED = [
     ("node P { v: Vector(3) @embed(a) ‹@embed(a)› a: String }", "twice", "once"),
     ("interface I { v: Vector(3) ‹@embed(a)› }", "which I does not have", "String property"),
     ("node P ‹@embed(a)› { a: String }", "not for types", "after the type of a property"),
+    # Policies of merges.
+    ('node P { a: String ‹@merge("max")› }', "is for numbers, Date and", "one of newest, ask."),
+    ('node P { a: [I32] ‹@merge("counter")› }', "a is [I32]", "one of set, newest, ask."),
+    ('node P { a: Vector(3) ‹@merge("set")› }', "is for lists", "one of newest, ask."),
+    ('node P { a: Date? ‹@merge("counter")› }', "is for numbers,", "one of max, min, newest, ask."),
+    ('node P { a: I32 ‹@merge("mxa")› }', "'mxa' is no policy", "'max'?"),
+    ("node P { a: I32 ‹@merge› }", "@merge needs a value", '@merge("newest")'),
+    ('node P { a: I32 @merge("max") ‹@merge("min")› }', "twice", "once"),
+    ('node P ‹@merge("ask")› { a: String }', "not for types", "after the type of a property"),
+    ('node P { a: I32 ‹@merge("max")› @key(a) }', "part of the key", "never differs"),
+    (
+        'interface I { a: I32 @merge("max") } node P implements ‹I› { @key(a) }',
+        "P.a is part of the key",
+        "never differs",
+    ),
     ("node P { a: String @unique ‹@unique› }", "twice", "once"),
 ]
 

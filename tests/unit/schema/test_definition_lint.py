@@ -125,3 +125,12 @@ def test_a_kind_that_is_no_type_is_named() -> None:
         assert hint in sentence
     for entry in ({"type": "any"}, {"type": "String[]"}, {"type": ["text", "null"]}, {"enum": [1]}):
         assert of_type(instance_schema={"height": entry}) == []
+
+
+def test_a_merge_policy_that_does_not_exist_is_named_with_those_that_do() -> None:
+    entries = {"mast": {"merge": "oldest"}, "crew": {"type": "array", "merge": "set"}}
+    (sentence,) = of_type(instance_schema=entries)
+    assert sentence.startswith(
+        'In the instance_schema of Boat, the merge of "mast" says "oldest", which means nothing'
+    )
+    assert sentence.endswith("write one of set, max, min, counter, newest, ask.")

@@ -52,6 +52,10 @@ def test_an_empty_schema_is_an_empty_text() -> None:
         ('node P { a: I32 @default(" 5") }', 'node P {\n  a: I32 @default(" 5")\n}\n'),
         ("node P { a: Bool @default(true) }", "node P {\n  a: Bool @default(true)\n}\n"),
         (
+            "node P { t: [String] @merge( set ) }",
+            'node P {\n  t: [String] @merge("set")\n}\n',
+        ),
+        (
             'node P { v: Vector(3) @embed("t") t: String }',
             "node P {\n  v: Vector(3) @embed(t)\n  t: String\n}\n",
         ),

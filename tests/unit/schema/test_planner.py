@@ -636,6 +636,15 @@ def test_another_model_of_an_embedding_is_a_change_of_annotations() -> None:
     assert kinds(desired, desired) == []
 
 
+def test_another_policy_of_merges_is_a_change_of_annotations() -> None:
+    accepted, desired = (in_node(f'speed: I32? @merge("{each}")') for each in ("max", "min"))
+    (change,) = planned(accepted, desired).changes
+    assert (change.kind, change.needs_data) == ("update_property_metadata", False)
+    assert change.describe().endswith('annotate, @merge("min")')
+    assert kinds(in_node("speed: I32?"), desired) == ["update_property_metadata"]
+    assert kinds(desired, desired) == []
+
+
 # Names in KIP.
 
 
