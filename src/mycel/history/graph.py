@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
+from typing import Any
 
 from mycel.engine.guards import GraphGuards
 from mycel.errors import MycelError
@@ -37,6 +38,9 @@ class _DryRunError(Exception):
 class Graph(Nexus):
     """One open graph and its history: tags, differences between states, and ways back."""
 
+    _options: Mapping[str, Any] = {}
+    """The options of `open_graph` that `open_branch` uses again."""
+
     @cached_property
     def branches(self) -> Branches:
         """The branches of the graph: copies in files beside it, each with a history of its own."""
@@ -46,6 +50,24 @@ class Graph(Nexus):
     def branch(self) -> str:
         """The name of the branch that is open; main is the graph itself."""
         return self.branches.open
+
+    def open_branch(self, name: str) -> Graph:
+        """Open another branch of the graph, with the options of this one. The caller closes it.
+
+        Raises:
+            InvalidIdentifier, NotFound: there is no such branch.
+            NotADatabase, FormatTooNew, DatabaseError: it cannot be opened.
+        """
+        path = branch_path(self._store.path, name)
+        readonly = self._store.location.readonly or not os.access(path, os.W_OK)
+        return open_graph(
+            path,
+            create=False,
+            readonly=readonly,
+            actor=self.actor,
+            message=self.message,
+            **self._options,
+        )
 
     # Differences, and ways back.
 
@@ -233,11 +255,23 @@ def open_graph(
             from mycel.engine.bootstrap import bootstrap as begin  # noqa: PLC0415 - if new only
 
             begin(store)
-        return Graph(store, actor=actor, message=message, timeout_s=timeout_s, embedder=embedder)
+        graph = Graph(store, actor=actor, message=message, timeout_s=timeout_s, embedder=embedder)
     except BaseException:
         with suppress(MycelError):  # What went wrong first is what is to be known.
             store.close()
         raise
+    graph._options = {
+        "durability": durability,
+        "busy_timeout_s": busy_timeout_s,
+        "clock_us": clock_us,
+        "guards": guards,
+        "vfs": vfs,
+        "memory": memory,
+        "strict": strict,
+        "timeout_s": timeout_s,
+        "embedder": embedder,
+    }
+    return graph
 
 
 def _listed(paths: Sequence[object]) -> Sequence[object]:

@@ -20,7 +20,16 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from mycel import __version__
-from mycel.errors import DatabaseError, InternalError, InvalidSyntax, MycelError, NotFound
+from mycel.errors import (
+    DatabaseError,
+    InternalError,
+    InvalidIdentifier,
+    InvalidSyntax,
+    MycelError,
+    NotFound,
+)
+from mycel.history.graph import Graph
+from mycel.history.open_branches import OpenBranches
 from mycel.http import openapi
 from mycel.http.kip_endpoint import GONE_STATUS, METHODS, respond
 from mycel.http.policy import Policy
@@ -29,7 +38,6 @@ from mycel.http.responses import JSON, answer, refusal
 from mycel.http.worker_pool import Workers
 from mycel.merkle.proofs import Snapshot
 from mycel.model.limits import BATCH_COMMANDS_MAX
-from mycel.nexus import Nexus
 
 KIP_VERSION = "1.0-RC6"
 _HEALTH_TIMEOUT_S = 5.0
@@ -46,10 +54,20 @@ class Door:
     """The largest body of a request to it."""
 
 
-def build_app(db: Nexus, policy: Policy | None = None, *, doors: Sequence[Door] = ()) -> Guard:
-    """Everything that a server answers, as one ASGI application."""
+def build_app(
+    db: Graph,
+    policy: Policy | None = None,
+    *,
+    doors: Sequence[Door] = (),
+    branches: OpenBranches | None = None,
+) -> Guard:
+    """Everything that a server answers, as one ASGI application.
+
+    The caller closes the graph and its `branches`.
+    """
     policy = Policy() if policy is None else policy
-    pages = _Pages(db, policy, doors)
+    branches = OpenBranches(db) if branches is None else branches
+    pages = _Pages(db, policy, doors, branches)
     app = Starlette(
         routes=[
             Route("/", pages.information, methods=["GET"]),
@@ -69,8 +87,11 @@ def build_app(db: Nexus, policy: Policy | None = None, *, doors: Sequence[Door] 
 class _Pages:
     """The handlers of the routes."""
 
-    def __init__(self, db: Nexus, policy: Policy, doors: Sequence[Door]) -> None:
+    def __init__(
+        self, db: Graph, policy: Policy, doors: Sequence[Door], branches: OpenBranches
+    ) -> None:
         self._db = db
+        self._branches = branches
         self._policy = policy
         self._doors = doors
         self._workers = Workers()
@@ -91,8 +112,11 @@ class _Pages:
 
     async def information(self, request: Request) -> Response:
         """`GET /`."""
+        branch = request.query_params.get("branch")
         try:
-            snapshot = await self._look()
+            snapshot = await self._look(branch)
+        except (InvalidIdentifier, NotFound) as error:
+            return refusal(error)
         except MycelError as error:
             return refusal(error, GONE_STATUS)
         base = f"{request.url.scheme}://{request.headers['host']}"
@@ -109,7 +133,11 @@ class _Pages:
                 "batch_commands": BATCH_COMMANDS_MAX,
                 "timeout_s": self._policy.timeout_s,
             },
-            "graph": {"entries": snapshot.entries, "overall_root": snapshot.overall_root.hex()},
+            "graph": {
+                "branch": self._db.branch if branch is None else branch,
+                "entries": snapshot.entries,
+                "overall_root": snapshot.overall_root.hex(),
+            },
         }
         return answer(told)
 
@@ -130,12 +158,16 @@ class _Pages:
         body = await request.body()
         try:
             status, told = await self._workers.run(
-                partial(respond, self._db, body, readonly=self._policy.readonly),
+                partial(self._respond, request.query_params.get("branch"), body),
                 timeout_s=self._policy.answer_timeout_s,
             )
         except MycelError as error:
             return refusal(error)
         return Response(told, status, media_type=JSON)
+
+    def _respond(self, branch: str | None, body: bytes) -> tuple[int, bytes]:
+        with self._branches.using(branch) as db:
+            return respond(db, body, readonly=self._policy.readonly)
 
     async def health(self, _request: Request) -> Response:
         """`GET /healthz`."""
@@ -175,12 +207,17 @@ class _Pages:
         """The response to an unexpected error, which the guard logs."""
         return refusal(InternalError("The request failed for a reason inside the server."))
 
-    async def _look(self) -> Snapshot:
-        """The roots of the graph, read outside of the worker pool, which may be busy."""
+    async def _look(self, branch: str | None = None) -> Snapshot:
+        """The roots of a branch, read outside of the worker pool, which may be busy."""
         self._db.check_in_place()
+
+        def look() -> Snapshot:
+            with self._branches.using(branch) as db:
+                return db.snapshot()
+
         try:
             async with asyncio.timeout(_HEALTH_TIMEOUT_S):
-                return await asyncio.to_thread(self._db.snapshot)
+                return await asyncio.to_thread(look)
         except TimeoutError:
             raise DatabaseError(
                 "The graph cannot be read at the moment.", hint="Retry later."

@@ -25,6 +25,12 @@ _MOMENT: Final = {
     "type": ["string", "integer"],
     "description": "A commit, a tag, a time (ISO 8601), or the number of a journal entry.",
 }
+_BRANCH: Final = {
+    "name": "branch",
+    "in": "query",
+    "schema": {"type": "string"},
+    "description": "The branch of the graph; without it, the one that the server began with.",
+}
 _ID: Final = {
     "type": ["string", "number", "null"],
     "description": "Whatever the request had beside its method.",
@@ -236,10 +242,11 @@ _SCHEMAS: Final[Mapping[str, Schema]] = {
             "graph": {
                 "type": "object",
                 "properties": {
+                    "branch": {"type": "string"},
                     "entries": {"type": "integer", "description": "Entries of the journal."},
                     "overall_root": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
                 },
-                "required": ["entries", "overall_root"],
+                "required": ["branch", "entries", "overall_root"],
                 "additionalProperties": False,
             },
         },
@@ -257,9 +264,10 @@ _SCHEMAS: Final[Mapping[str, Schema]] = {
 _INFORMATION: Final = {
     "operationId": "information",
     "summary": "What this server is, and what it can do",
+    "parameters": [_BRANCH],
     "responses": {
         "200": {"description": "That", "content": _json(_ref("Information"))},
-        **_refused(503),
+        **_refused(400, 404, 503),
     },
 }
 
@@ -290,6 +298,7 @@ def _kip(body_bytes_max: int) -> dict[str, Any]:
         "summary": "Run commands of KIP, or read the journal",
         "description": "The status is that of the error, if there is one. A batch is answered with"
         f" 200, and each of its responses has its own error. At most {body_bytes_max} bytes.",
+        "parameters": [_BRANCH],
         "requestBody": {"required": True, "content": _json(calls, examples=_EXAMPLES)},
         "responses": {
             "200": {"description": "It was run", "content": _json(_ref("Response"))},

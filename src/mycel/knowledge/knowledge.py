@@ -290,14 +290,21 @@ class Knowledge:
         return replace(removed, warnings=(*removed.warnings, *warnings))
 
     def delete_many(
-        self, uris: Iterable[str], *, reason: str = "", message: str = ""
+        self,
+        uris: Iterable[str],
+        *,
+        relations: Iterable[tuple[str, str, str]] = (),
+        reason: str = "",
+        message: str = "",
     ) -> tuple[Outcome[Removed], ...]:
-        """Remove nodes with all their relations, as one transaction; an outcome for each URI.
+        """Remove nodes with all their relations, and single relations, as one transaction.
 
-        A URI that never named a node has an error for an outcome. Any other error is raised, and
+        Returns an outcome for each URI, then one for each relation (source, relation, target). A
+        URI that never named a node has an error for an outcome. Any other error is raised, and
         nothing is removed.
         """
         wanted = uri_list(uris)
+        single = [(self.uri(source), name, self.uri(end)) for source, name, end in relations]
         called: list[str] = []
 
         def work(tx: Transaction) -> tuple[Outcome[Removed], ...]:
@@ -308,7 +315,12 @@ class Knowledge:
                 called.append(name)
                 return removed
 
-            return self._each(wanted, delete)
+            def unlink(source: Uri, name: str, target: Uri) -> Outcome[Removed]:
+                gone = relation_writer.remove_relation(tx, (source, target), name, reason)
+                return Outcome(f"{source.text} —{name}→ {target.text}", Removed(0, int(gone)))
+
+            unlinked = [unlink(*each) for each in single]
+            return (*self._each(wanted, delete), *unlinked)
 
         outcomes, _ = self._write(work, message)
         for name in called:

@@ -10,8 +10,9 @@ Modules, in the order in which a call passes through them:
     arguments      checks the arguments of a call against a schema
     tool_context   the graph, knowledge and contexts that a call works on
     read_tools     search, get, traverse, describe, the active context
-    write_tools    remember, update, relate, forget, bootstrap
+    write_tools    remember, update, forget, bootstrap
     history_tools  the log, differences, tags and ways back
+    branch_actions list, switch, create and delete branches
     kip_tools      the tools that run KIP
     source_lines   source lines of symbols and of their callers
     hints          hints that name tools

@@ -41,6 +41,9 @@ def undefined(db: Nexus, error: Error, what: Names, names: Collection[str | None
 
 def in_tools(error: MycelError, *, readonly: bool) -> MycelError:
     """An error whose hint names tools: for a missing node, those that find and add one."""
+    if isinstance(error, NotFound) and "branch" in error.data:
+        listed = "manage_history with action branches lists"
+        error.hint = error.hint.replace("`mycel branch list` shows", listed)
     if isinstance(error, NotFound) and "closest" in error.data:
         close = error.data["closest"]
         meant = f"Did you mean {' or '.join(close)}? " if close else ""

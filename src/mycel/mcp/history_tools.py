@@ -1,10 +1,14 @@
-"""The tool `manage_history`: the log, differences between states, tags, and ways back."""
+"""The tool `manage_history`: the log, differences between states, tags, and ways back.
+
+Its actions on branches are in `branch_actions`.
+"""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
 from mycel.errors import InvalidSyntax
+from mycel.mcp import branch_actions
 from mycel.mcp.node_text import counted
 from mycel.mcp.results import Answer, TextPage, data_within, json_text
 from mycel.mcp.tool_context import Call
@@ -13,8 +17,8 @@ from mycel.model.commits import short
 from mycel.model.names import shorten
 from mycel.store.query.diff import ABSENT, Diff, ElementChange, ValueChange, label_of
 
-READING: Final = ("log", "diff", "tags")
-WRITING: Final = ("tag", "revert", "rollback")
+READING: Final = ("log", "diff", "tags", "branches", "switch_branch")
+WRITING: Final = ("tag", "revert", "rollback", "create_branch", "delete_branch")
 LOG_LIMIT: Final = 20
 _SIGNS: Final = {"added": "+", "removed": "-", "changed": "~", "moved": ">"}
 _VALUE_CHARACTERS: Final = 400
@@ -38,6 +42,14 @@ def history(call: Call) -> Answer:
             return Answer(f"{call.arguments['name']} is {short(commit)}.", {"commit": commit})
         case "revert" | "rollback" as action:
             return _lead_back(call, action)
+        case "branches":
+            return branch_actions.listed(call)
+        case "switch_branch":
+            return branch_actions.switch(call)
+        case "create_branch":
+            return branch_actions.create(call)
+        case "delete_branch":
+            return branch_actions.delete(call)
         case _:
             return _log(call)
 

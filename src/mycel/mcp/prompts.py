@@ -27,6 +27,8 @@ Nodes are concepts (concept://{workspace}/path: ideas, parts, decisions, people)
 
 Before you explore files or answer from memory, call search_knowledge with a few words, then \
 traverse_graph from the best hit to load the nodes near it, or get_nodes to read it.
+Every tool takes `branch`, the name of a copy of the graph to work on instead; manage_history \
+lists them.
 """
 _WRITING: Final = """
 Search before you write, and update an existing node instead of adding a second one.

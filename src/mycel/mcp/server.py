@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import replace
 from time import monotonic
 from typing import Any, Final, TypeVar
 
@@ -29,7 +30,8 @@ from mcp.shared.exceptions import MCPError
 
 from mycel.errors import Category, InternalError, MycelError, did_you_mean
 from mycel.history.graph import Graph
-from mycel.knowledge.active_context import Contexts
+from mycel.history.open_branches import OpenBranches
+from mycel.knowledge.active_context import ActiveContext, Contexts
 from mycel.knowledge.knowledge import Knowledge
 from mycel.mcp import arguments, hints, prompts, resources
 from mycel.mcp.messages import worded
@@ -44,6 +46,8 @@ NAME: Final = "mycel"
 TITLE: Final = "Mycel knowledge graph"
 CALLS_AT_ONCE: Final = 16
 """Requests that use the graph at the same time; the others wait."""
+BRANCH_CONTEXTS_MAX: Final = 64
+"""Branches whose active contexts are kept; the oldest one is dropped above that."""
 PROGRESS_S: Final = 0.25
 """The least time between two progress reports of a call."""
 SAME_FOR_MS: Final = 3_600_000
@@ -57,14 +61,21 @@ _log = logging.getLogger(__name__)
 
 
 def build_server(
-    db: Graph, knowledge: Knowledge, *, contexts: Contexts | None = None, readonly: bool = False
+    db: Graph,
+    knowledge: Knowledge,
+    *,
+    contexts: Contexts | None = None,
+    readonly: bool = False,
+    branches: OpenBranches | None = None,
 ) -> Server[Any]:
     """A server with tools, resources and prompts over an open graph.
 
     With `contexts`, active contexts have handles, for calls that are independent; without, there is
-    one, that of `knowledge`. The caller closes the graph.
+    one for each branch, on the one of the graph that of `knowledge`. The caller closes the graph,
+    and its `branches`.
     """
-    return _Service(ServerState(db, knowledge, contexts, readonly)).server()
+    branches = OpenBranches(db) if branches is None else branches
+    return _Service(ServerState(db, knowledge, branches, contexts, readonly)).server()
 
 
 class _StoppedError(Exception):
@@ -81,6 +92,7 @@ class _Service:
         self._schemas: Final = {
             name: tool.schema(by_handle=self._by_handle) for name, tool in self._tools.items()
         }
+        self._branch_contexts: Final[dict[str, ActiveContext]] = {}
         self._limiter: Final = anyio.CapacityLimiter(CALLS_AT_ONCE)
         self._leftovers: Final = MemoryTrim()
 
@@ -126,19 +138,21 @@ class _Service:
         tool = self._tools.get(params.name)
         if tool is None:
             raise self._unknown(params.name)
-        given = params.arguments or {}
+        given, branch = params.arguments or {}, self._chosen_branch(context)
         if not tool.is_long:
-            answer = await self._in_thread(lambda: self._run(tool, given))
+            answer = await self._in_thread(lambda: self._run(tool, given, branch))
         else:
             async with _watched(context) as report:
-                answer = await self._in_thread(lambda: self._run(tool, given, report))
+                answer = await self._in_thread(lambda: self._run(tool, given, branch, report))
         return COMPLETE | answer.to_wire()
 
-    def _run(self, tool: Tool, given: dict[str, Any], *report: Report) -> Answer:
+    def _run(
+        self, tool: Tool, given: dict[str, Any], branch: str | None, *report: Report
+    ) -> Answer:
         try:
-            self._state.db.check_in_place()
             checked = arguments.check(tool.name, self._schemas[tool.name], given)
-            return tool.run(Call(self._state, checked, *report))
+            with self._on_branch(checked.pop("branch", branch)) as state:
+                return tool.run(Call(state, checked, *report))
         except MycelError as error:
             return failure(hints.in_tools(error, readonly=self._state.readonly))
         except _StoppedError:
@@ -146,6 +160,32 @@ class _Service:
         except Exception:  # noqa: BLE001 - The edge: the model gets an answer, the log the reason.
             _log.exception("The tool %s failed unexpectedly.", tool.name)
             return failure(InternalError("The tool failed inside the engine."))
+
+    # Branches.
+
+    def _chosen_branch(self, context: Context) -> str | None:
+        """The branch of a request that names none in its arguments."""
+        if context.request is not None:
+            named: str | None = context.request.query_params.get("branch")
+            return named
+        return self._state.chosen.name
+
+    @contextmanager
+    def _on_branch(self, name: str | None) -> Iterator[ServerState]:
+        """The state of the server on a branch; its file is where it was."""
+        with self._state.branches.using(name) as db:
+            db.check_in_place()
+            if db is self._state.db:
+                yield self._state
+                return
+            own = self._state.knowledge
+            context = self._branch_contexts.setdefault(
+                db.branch, ActiveContext(own.context.size_max)
+            )
+            while len(self._branch_contexts) > BRANCH_CONTEXTS_MAX:
+                del self._branch_contexts[next(iter(self._branch_contexts))]
+            knowledge = Knowledge(db, workspace=own.workspace, root=own.root, context=context)
+            yield replace(self._state, db=db, knowledge=knowledge)
 
     def _unknown(self, name: str) -> MCPError:
         known = list(self._tools)
@@ -158,16 +198,20 @@ class _Service:
 
     # Resources.
 
-    async def _list_resources(self, _context: Context, params: Paging) -> JsonObject:
-        return COMPLETE | await self._asked(lambda: resources.listed(self._state, params.cursor))
+    async def _list_resources(self, context: Context, params: Paging) -> JsonObject:
+        return COMPLETE | await self._asked(
+            context, lambda state: resources.listed(state, params.cursor)
+        )
 
     async def _list_templates(self, _context: Context, _params: Paging) -> JsonObject:
         return COMPLETE | {"resourceTemplates": resources.TEMPLATES}
 
     async def _read_resource(
-        self, _context: Context, params: types.ReadResourceRequestParams
+        self, context: Context, params: types.ReadResourceRequestParams
     ) -> JsonObject:
-        return COMPLETE | await self._asked(lambda: resources.read(self._state, str(params.uri)))
+        return COMPLETE | await self._asked(
+            context, lambda state: resources.read(state, str(params.uri))
+        )
 
     # Prompts.
 
@@ -188,12 +232,13 @@ class _Service:
         # A cancelled call waits for its thread, so that its writes finish.
         return await anyio.to_thread.run_sync(self._leftovers.after, work, limiter=self._limiter)
 
-    async def _asked(self, work: Callable[[], Result]) -> Result:
+    async def _asked(self, context: Context, work: Callable[[ServerState], Result]) -> Result:
         """Run a request that is no tool call: its errors are those of the protocol."""
+        branch = self._chosen_branch(context)
 
         def run() -> Result:
-            self._state.db.check_in_place()
-            return work()
+            with self._on_branch(branch) as state:
+                return work(state)
 
         try:
             return await self._in_thread(run)

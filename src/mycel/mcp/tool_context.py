@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from mycel.errors import ConstraintViolation, InvalidSyntax, ResourceExhausted
 from mycel.history.graph import Graph
+from mycel.history.open_branches import OpenBranches
 from mycel.knowledge.active_context import Contexts
 from mycel.knowledge.knowledge import Knowledge
 from mycel.model.values import JsonObject
@@ -19,15 +20,25 @@ Report = Callable[[float, float | None, str], None]
 """Reports the progress of a long call: done, total, and words. Raises when it was cancelled."""
 
 
+@dataclass(slots=True)
+class ChosenBranch:
+    """The branch of calls that name none, where one process serves one client."""
+
+    name: str | None = None
+    """None is the branch that the server began with."""
+
+
 @dataclass(frozen=True, slots=True)
 class ServerState:
-    """A graph, the knowledge in it, and the active contexts."""
+    """A graph, the knowledge in it, its other branches, and the active contexts."""
 
     db: Graph
     knowledge: Knowledge
+    branches: OpenBranches
     contexts: Contexts | None = None
     """Contexts by handle, where calls are independent; None where the process has one."""
     readonly: bool = False
+    chosen: ChosenBranch = field(default_factory=ChosenBranch)
 
 
 class Call(NamedTuple):

@@ -43,7 +43,7 @@ class Tool:
 
     def schema(self, *, by_handle: bool = False) -> Schema:
         """The schema of its arguments; `by_handle` where contexts have handles."""
-        properties = dict(self.properties)
+        properties = {**self.properties, "branch": BRANCH}
         if by_handle and self.has_context:
             properties["context_id"] = CONTEXT_ID
         schema: Schema = {"type": "object", "properties": properties, "additionalProperties": False}
@@ -102,6 +102,8 @@ WEIGHT: Final = _typed(
     maximum=1,
 )
 MESSAGE: Final = _text("Why, for the log")
+BRANCH: Final = _text()
+"""The instructions say what it is, once for all tools."""
 CONTEXT_ID: Final = _text("context_id of an earlier answer, to continue with its context")
 
 _COMMANDS: Final[dict[str, Schema]] = {
@@ -140,6 +142,12 @@ _RELATION: Final[Schema] = {
         "properties": _object(),
         "metadata": _object(),
     },
+    "required": ["source", "relation", "target"],
+}
+
+_ENDS: Final[Schema] = {
+    "type": "object",
+    "properties": {"source": _text(), "relation": _text(), "target": _text()},
     "required": ["source", "relation", "target"],
 }
 
@@ -217,8 +225,8 @@ REMEMBER: Final = Tool(
     "remember_knowledge",
     "Remember concepts and relations",
     "Write what you learned: concepts, resources (file:// and other URIs) and relations, all or"
-    " nothing. Values are merged into existing nodes; new types and relation types are registered;"
-    " a relation to a missing concept is kept and reported.",
+    " nothing. Values are merged into existing nodes and relations; new types are registered; a"
+    " relation to a missing concept is kept and reported.",
     {
         "concepts": {"type": "array", "items": _CONCEPT},
         "relations": {"type": "array", "items": _RELATION},
@@ -253,34 +261,17 @@ UPDATE: Final = Tool(
     destroys=True,
 )
 
-RELATE: Final = Tool(
-    "relate_nodes",
-    "Relate two nodes",
-    "Write a relation between two nodes, set its weight, or remove it.",
-    {
-        "action": _one_of("link", "set_weight", "unlink"),
-        "source": _text(),
-        "relation": _text(),
-        "target": _text(),
-        "weight": WEIGHT,
-        "properties": _object(),
-        "metadata": _object(),
-        "reason": _text("Reason for an unlink"),
-        "message": MESSAGE,
-    },
-    write_tools.relate,
-    ("source", "relation", "target"),
-    writes=True,
-    destroys=True,
-)
-
 FORGET: Final = Tool(
     "forget_nodes",
-    "Forget nodes",
-    "Remove nodes with all their relations. History keeps them.",
-    {"uris": _texts("At most 1000"), "reason": _text("Kept with each node"), "message": MESSAGE},
+    "Forget nodes and relations",
+    "Remove nodes with all their relations, or single relations. History keeps them.",
+    {
+        "uris": _texts("At most 1000"),
+        "relations": {"type": "array", "items": _ENDS},
+        "reason": _text("Kept with each"),
+        "message": MESSAGE,
+    },
     write_tools.forget,
-    ("uris",),
     writes=True,
     destroys=True,
 )
@@ -351,7 +342,7 @@ EXECUTE_READONLY: Final = Tool(
 
 _HISTORY: Final[dict[str, Schema]] = {
     "action": _one_of(*history_tools.READING),
-    "from": _text("Commit, tag, time or entry: begin of a diff or log"),
+    "from": _text("Commit, tag, time, entry or branch: begin of a diff or log"),
     "to": _text("The same: end of a diff or log"),
     "paths": _texts("URIs; all below them counts too"),
     "type": _text("Of log: a type or relation type that changed"),
@@ -366,11 +357,13 @@ HISTORY: Final = Tool(
     "History",
     "What changed, when and why (log), the values that differ between two states (diff), names of"
     " commits (tags, tag), and ways back: revert takes back the commit `to`, rollback makes all, or"
-    " what is under paths, what it was then. Both are new commits; try dry_run first.",
+    " what is under paths, what it was then. Both are new commits; try dry_run first. A branch is a"
+    " copy of the graph to work on; switch_branch is for all later calls.",
     _HISTORY
     | {
         "action": _one_of(*history_tools.READING, *history_tools.WRITING),
-        "name": _text("Of tag"),
+        "name": _text("Of a tag or branch"),
+        "force": _flag("Delete a branch with commits that main lacks; ask first"),
         "dry_run": _flag("Only show the changes"),
         "message": MESSAGE,
     },
@@ -381,9 +374,10 @@ HISTORY: Final = Tool(
     reading=Tool(
         "manage_history",
         "History",
-        "What changed, when and why (log), the values that differ between two states (diff), and"
-        " names of commits (tags).",
-        _HISTORY,
+        "What changed, when and why (log), the values that differ between two states (diff), names"
+        " of commits (tags), and branches: copies of the graph. switch_branch is for all later"
+        " calls.",
+        _HISTORY | {"name": _text("Of a branch")},
         history_tools.history,
     ),
 )
@@ -394,7 +388,6 @@ TOOLS: Final = (
     TRAVERSE,
     REMEMBER,
     UPDATE,
-    RELATE,
     FORGET,
     CONTEXT,
     BOOTSTRAP,

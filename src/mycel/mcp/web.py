@@ -13,6 +13,7 @@ import anyio.to_thread
 from mcp.server.transport_security import TransportSecuritySettings
 
 from mycel.history.graph import Graph
+from mycel.history.open_branches import OpenBranches
 from mycel.knowledge.active_context import Contexts
 from mycel.knowledge.knowledge import Knowledge
 from mycel.mcp.messages import NoMessage, read, written
@@ -40,10 +41,15 @@ def http_app(
     contexts: Contexts,
     path: str = PATH,
     readonly: bool = False,
+    branches: OpenBranches | None = None,
 ) -> Starlette:
     """An application that speaks MCP at `path`. Its lifespan has to run."""
     server = build_server(
-        db, Knowledge(db, workspace=workspace, root=root), contexts=contexts, readonly=readonly
+        db,
+        Knowledge(db, workspace=workspace, root=root),
+        contexts=contexts,
+        readonly=readonly,
+        branches=branches,
     )
     app = server.streamable_http_app(
         streamable_http_path=path,

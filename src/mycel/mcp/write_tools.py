@@ -1,10 +1,10 @@
-"""The tools that write: remember, update, relate, forget, bootstrap."""
+"""The tools that write: remember, update, forget, bootstrap."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from mycel.errors import ConstraintViolation, InvalidSyntax, MycelError, NotFound
+from mycel.errors import ConstraintViolation, InvalidSyntax, MycelError
 from mycel.knowledge.node_values import Linked, Written
 from mycel.knowledge.workspace_files import path_of
 from mycel.mcp import hints, node_text
@@ -91,50 +91,21 @@ def update(call: Call) -> Answer:
     return Answer(str(page), _with_warnings(data, told))
 
 
-def relate(call: Call) -> Answer:
-    """Make, change or remove one relation."""
-    arguments, knowledge = call.arguments, call.state.knowledge
-    ends = arguments["source"], arguments["relation"], arguments["target"]
-    match arguments.get("action", "link"):
-        case "unlink":
-            done = knowledge.unlink(*ends, reason=arguments.get("reason", ""), message=call.message)
-            said = "The relation is removed." if done else "There was no such relation."
-            return Answer(said, {"removed": done})
-        case "set_weight":
-            if "weight" not in arguments:
-                raise InvalidSyntax(
-                    "set_weight needs a weight.",
-                    hint="Pass weight: from 0 (always together) to 1 (an ordinary step).",
-                )
-            try:
-                linked = knowledge.set_weight(*ends, arguments["weight"], message=call.message)
-            except NotFound as error:
-                if "closest" not in error.data:  # Both nodes exist, their relation does not.
-                    error.hint = "get_nodes shows the relations of a node; action link makes one."
-                raise
-        case _:
-            linked = knowledge.link(
-                *ends,
-                weight=arguments.get("weight"),
-                properties=arguments.get("properties"),
-                metadata=arguments.get("metadata"),
-                message=call.message,
-            )
-    page = TextPage()
-    page.add(_linked(linked))
-    _warn(page, linked.warnings)
-    data = {"id": linked.id, "created": linked.created, "changed": linked.changed}
-    return Answer(str(page), _with_warnings(data, linked.warnings))
-
-
 def forget(call: Call) -> Answer:
-    """Remove nodes with their relations."""
-    uris = call.uris()
+    """Remove nodes with their relations, and single relations."""
+    given = call.arguments.get("relations", ())
+    relations = [(each["source"], each["relation"], each["target"]) for each in given]
+    uris = [] if relations and not call.arguments.get("uris") else call.uris()
     page, removed = TextPage(), 0
     data: JsonObject = {"removed": []}
     failures: dict[str, MycelError] = {}
-    reason = call.arguments.get("reason", "")
-    for each in call.state.knowledge.delete_many(uris, reason=reason, message=call.message):
+    outcomes = call.state.knowledge.delete_many(
+        uris,
+        relations=relations,
+        reason=call.arguments.get("reason", ""),
+        message=call.message,
+    )
+    for each in outcomes[: len(uris)]:
         if each.error is not None:
             failures[each.uri] = hints.in_tools(each.error, readonly=call.state.readonly)
         elif each.result is not None:
@@ -146,9 +117,14 @@ def forget(call: Call) -> Answer:
             elif each.result.relations:  # A relation, or a placeholder.
                 page.add(f"{each.uri}: {along} removed.")
             _warn(page, each.result.warnings)
+    for each in outcomes[len(uris) :]:
+        gone = each.result is not None and bool(each.result.relations)
+        page.add(f"{each.uri}: {'removed' if gone else 'there was no such relation'}.")
+        if gone:
+            data["removed"].append(each.uri)
     if removed:
         page.close("History keeps removed nodes: see AS OF in KIP, or `mycel history`.")
-    return answer_about(len(uris), failures, page, data)
+    return answer_about(len(outcomes), failures, page, data)
 
 
 def bootstrap(call: Call) -> Answer:

@@ -107,7 +107,7 @@ class Property:
         return next((each.model for each in self.annotations if each.name == EMBED), None)
 
     @property
-    def merge_policy(self) -> MergePolicy | None:
+    def merge(self) -> MergePolicy | None:
         """The policy of `@merge`."""
         return cast("MergePolicy | None", annotation(self.annotations, MERGE))
 

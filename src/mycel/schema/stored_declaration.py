@@ -101,8 +101,8 @@ def _entry(declared: model.Property) -> dict[str, Any]:
         entry["default_value"] = parse_default(declared)
     if declared.description:
         entry["description"] = declared.description
-    if declared.merge_policy is not None:
-        entry["merge"] = declared.merge_policy
+    if declared.merge is not None:
+        entry["merge"] = declared.merge
     return entry
 
 

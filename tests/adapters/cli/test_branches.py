@@ -79,3 +79,17 @@ def test_a_branch_has_the_permissions_of_the_graph(run: Run, graph: Path) -> Non
     graph.chmod(0o600)
     run("branch", "create", "draft")
     assert graph.with_name("graph.db@draft.db").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_command_that_creates_a_graph_refuses_a_branch_of_it(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    new = str(tmp_path / "new.db")
+    for command in ("init", "demo"):
+        refused = run(command, "--db", new, "--branch", "draft")
+        assert (refused.status, "mycel branch create draft" in refused.stderr) == (2, True)
+    monkeypatch.setenv("MYCEL_BRANCH", "draft")
+    assert "MYCEL_BRANCH names the branch 'draft'" in run("init", "--db", new).stderr
+    assert not Path(new).exists()
+    monkeypatch.delenv("MYCEL_BRANCH")
+    assert run("init", "--bare", "--db", new, "--branch", "main").status == 0

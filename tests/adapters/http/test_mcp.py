@@ -7,6 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
+import mycel
 from tests.adapters.http.conftest import HTTP, Server, Start
 
 OLDER = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
@@ -108,3 +109,35 @@ def test_a_graph_that_is_gone_is_an_error_of_every_tool(start: Start, graph: Pat
     assert "is gone" in told["content"][0]["text"]
     graph.with_suffix(".aside").rename(graph)
     assert not message(send(server, json.dumps(call).encode(), OLDER))["result"]["isError"]
+
+
+@ERAS
+def test_a_connection_or_a_call_names_the_branch_it_works_on(
+    start: Start, graph: Path, headers: dict[str, str]
+) -> None:
+    with mycel.open(graph) as db:
+        db.branches.create("draft")
+    server = start()
+
+    def call(tool: str, query: str = "", **arguments: Any) -> dict[str, Any]:
+        params: dict[str, Any] = {"name": tool, "arguments": arguments}
+        said = dict(headers)
+        if headers is NEWER:
+            params |= {"_meta": ABOUT}
+            said |= {"mcp-method": "tools/call", "mcp-name": tool}
+        body = {"jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": params}
+        answer = HTTP.post(f"{server.url}/mcp{query}", json=body, headers=said)
+        told: dict[str, Any] = message(answer)["result"]
+        return told
+
+    note = [{"uri": "a", "content": "only here"}]
+    assert not call("remember_knowledge", "?branch=draft", concepts=note)["isError"]
+    assert call("get_nodes", uris=["a"])["isError"]
+    for query, arguments in (("?branch=draft", {}), ("", {"branch": "draft"})):
+        assert (
+            "only here" in call("get_nodes", query, uris=["a"], **arguments)["content"][0]["text"]
+        )
+    switched = call("manage_history", action="switch_branch", name="draft")
+    assert "Pass branch with each call" in switched["structuredContent"]["error"]["hint"]
+    missing = call("get_nodes", "?branch=drafft", uris=["a"])["structuredContent"]["error"]
+    assert missing["hint"].startswith("Did you mean 'draft'?")

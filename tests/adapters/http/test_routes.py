@@ -1,6 +1,7 @@
 """What each route answers, and what it says about requests that are wrong."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -8,7 +9,7 @@ import pytest
 
 import mycel
 from mycel.http.policy import LOG_PAGE_MAX
-from tests.adapters.http.conftest import HTTP, NAMES, Server, plant
+from tests.adapters.http.conftest import HTTP, NAMES, Server, Start, plant
 from tests.cases import cases
 
 JSON = {"content-type": "application/json"}
@@ -242,3 +243,25 @@ def test_another_method_is_an_error_in_json(
     assert answer.status_code == 405
     assert allowed in answer.headers["allow"]
     assert allowed in error_of(answer)["hint"]
+
+
+def test_a_request_names_the_branch_it_is_for(start: Start, graph: Path) -> None:
+    with mycel.open(graph) as db:
+        db.branches.create("draft")
+    server = start()
+    on_draft = {"params": {"branch": "draft"}}
+    assert server.ask({"command": plant("Moss")}, **on_draft).status_code == 200
+    assert server.ask({"command": NAMES}, **on_draft).json()["result"] == ["Fern", "Moss", "Oak"]
+    assert server.run(NAMES) == ["Fern", "Oak"]
+    here, there = server.get("/").json()["graph"], server.get("/", **on_draft).json()["graph"]
+    assert (here["branch"], there["branch"]) == ("main", "draft")
+    assert here["overall_root"] != there["overall_root"]
+    for name, status in (("nowhere", 404), ("../graph", 400), ("", 400)):
+        for answer in (
+            server.ask({"command": NAMES}, params={"branch": name}),
+            server.get("/", params={"branch": name}),
+        ):
+            assert (answer.status_code, str(graph) in answer.text) == (status, False)
+    assert server.ask({"command": NAMES}, params={"branch": "main"}).json()["result"]
+    reading = start("--readonly")
+    assert reading.ask({"command": plant("Ivy")}, **on_draft).status_code == 403

@@ -47,14 +47,11 @@ def test_a_uri_that_leads_out_or_nowhere_is_refused(session: Session, uri: str) 
     assert "nobody may read this" not in str(refused.value)
 
 
-@pytest.mark.parametrize("weight", [-0.1, 1.1, 1e300, "heavy", True, None])
+@pytest.mark.parametrize("weight", [-0.1, 1.1, 1e300, "heavy", True])
 def test_a_weight_is_a_number_from_0_to_1(session: Session, weight: object) -> None:
     ends = {"source": "canary", "relation": "weighs", "target": "nest"}
-    told = session.call("relate_nodes", action="set_weight", weight=weight, **ends)
+    told = session.call("remember_knowledge", relations=[ends | {"weight": weight}])
     assert told.error["code"] in ("KIP_2002", "KIP_2003", "KIP_1001")
-    relation = ends | {"weight": weight}
-    if weight is not None:
-        assert session.call("remember_knowledge", relations=[relation]).failed
     assert session.call("get_nodes", uris=["nest"]).failed
 
 
@@ -100,13 +97,22 @@ def test_a_weight_is_a_number_from_0_to_1(session: Session, weight: object) -> N
         ("update_node", {"uri": "canary"}, "KIP_1001", "nothing to change"),
         ("update_node", {"uri": "nowhere", "content": "x"}, "KIP_3002", "nowhere"),
         ("update_node", {"uri": "canary", "content": "x", "append": "y"}, "KIP_2002", "append"),
-        ("relate_nodes", {"source": "a", "relation": "r"}, "KIP_1001", "target"),
         (
-            "relate_nodes",
-            {"source": "canary", "relation": "is", "target": "canary"},
+            "remember_knowledge",
+            {"relations": [{"source": "a", "relation": "r"}]},
+            "KIP_1001",
+            "target",
+        ),
+        (
+            "remember_knowledge",
+            {"relations": [{"source": "canary", "relation": "is", "target": "canary"}]},
             "KIP_2002",
             "itself",
         ),
+        ("forget_nodes", {"relations": [{"source": "a"}]}, "KIP_1001", "relation"),
+        ("get_nodes", {"uris": ["canary"], "branch": "nowhere"}, "KIP_3002", "manage_history with"),
+        ("get_nodes", {"uris": ["canary"], "branch": "../x"}, "KIP_1002", "cannot name a branch"),
+        ("manage_history", {"action": "switch_branch"}, "KIP_1001", "name of a branch"),
         ("describe_graph", {"topic": "type", "name": "Nope"}, "KIP_3002", "Nope"),
         ("manage_context", {"action": "add", "uris": ["nowhere"]}, "KIP_3002", "nowhere"),
         ("manage_context", {"context_id": "x"}, "KIP_1001", "context_id"),

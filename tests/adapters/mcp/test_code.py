@@ -160,14 +160,10 @@ def test_slips_are_understood_or_corrected_in_the_hint(session: Session) -> None
     assert session.ok("search_knowledge", query="price", limit="1").data["hits"]
     error = session.call("search_knowledge", query="price", limit="one").error
     assert error["hint"] == "Pass limit as a whole number from 1 to 50."
-    for tool, arguments in (
-        ("relate_nodes", {"source": "a", "relation": "depends-on", "target": "b"}),
-        (
-            "remember_knowledge",
-            {"relations": [{"source": "a", "relation": "depends on", "target": "b"}]},
-        ),
-    ):
-        assert session.call(tool, **arguments).error["hint"].startswith("Write 'depends_on'. ")
+    for slip in ("depends-on", "depends on"):
+        link = {"source": "a", "relation": slip, "target": "b"}
+        error = session.call("remember_knowledge", relations=[link]).error
+        assert error["hint"].startswith("Write 'depends_on'. ")
 
 
 def test_hints_name_tools_and_no_methods(session: Session) -> None:
@@ -178,9 +174,6 @@ def test_hints_name_tools_and_no_methods(session: Session) -> None:
         ("traverse_graph", {"start": "nowhere"}),
     ):
         assert "remember_knowledge adds one" in session.call(tool, **arguments).error["hint"]
-    ends = {"source": "shop", "relation": "calls", "target": "shop/cart.py/price"}
-    error = session.call("relate_nodes", action="set_weight", weight=0.5, **ends).error
-    assert error["hint"] == "get_nodes shows the relations of a node; action link makes one."
     for key in ("name", "content", "uri"):
         concept = {"uri": "x", "properties": {key: "y"}}
         hint = session.call("remember_knowledge", concepts=[concept]).error["hint"]

@@ -3,6 +3,8 @@
 from functools import partial
 from pathlib import Path
 
+import pytest
+
 from tests.adapters.mcp.clients import connected
 
 
@@ -36,3 +38,42 @@ def test_a_model_reads_the_log_compares_states_and_goes_back(db: Path, project: 
     with connected(db, "--readonly") as session:
         assert "Numbers" in session.ok("manage_history", text="numbers").text
         assert session.call("manage_history", action="rollback", to="first").failed
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_a_model_works_on_a_branch_that_a_call_names_or_the_session_switched_to(
+    db: Path, project: Path, mode: str
+) -> None:
+    with connected(db, "--root", str(project), mode=mode) as session:
+        history, call = partial(session.ok, "manage_history"), partial(session.call, "get_nodes")
+        session.ok("remember_knowledge", concepts=[{"uri": "a", "content": "one"}])
+        made = history(action="create_branch", name="draft")
+        assert (made.data["branch"], made.data["ahead"]) == ("draft", 0)
+        session.ok("update_node", uri="a", content="two", branch="draft")
+        assert "one" in session.ok("get_nodes", uris=["a"]).text
+        assert "two" in session.ok("get_nodes", uris=["a"], branch="draft").text
+        found = 'FIND(?c.attributes.content) WHERE { ?c {name: "concept://shop/a"} }'
+        assert '"two"' in session.ok("execute_kip", command=found, branch="draft").text
+        listed = history(action="branches")
+        assert [(each["branch"], each["ahead"]) for each in listed.data["branches"]] == [
+            ("main", 0),
+            ("draft", 1),
+        ]
+        assert "path" not in listed.data["branches"][0]
+        history(action="switch_branch", name="draft")
+        assert "two" in session.ok("get_nodes", uris=["a"]).text
+        assert "one" in session.ok("get_nodes", uris=["a"], branch="main").text
+        assert "two" in session.ask("read_resource", "concept://shop/a").contents[0].text
+        assert (
+            "switch_branch first"
+            in session.call("manage_history", action="delete_branch", name="draft").error["hint"]
+        )
+        kept = session.call("manage_history", action="delete_branch", name="draft", branch="main")
+        assert "Ask the user; then pass force: true." in kept.error["hint"]
+        gone = history(action="delete_branch", name="draft", branch="main", force=True)
+        assert gone.text.startswith("Deleted draft")
+        assert "one" in session.ok("get_nodes", uris=["a"]).text
+        assert call(uris=["a"], branch="draft").error["code"] == "KIP_3002"
+    with connected(db, "--readonly", mode=mode) as session:
+        assert "* main" in session.ok("manage_history", action="branches").text
+        assert session.call("manage_history", action="create_branch", name="x").failed

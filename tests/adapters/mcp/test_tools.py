@@ -127,10 +127,9 @@ def test_a_link_to_a_concept_nobody_has_written_is_kept_reported_and_heals(
     session: Session,
 ) -> None:
     session.ok("remember_knowledge", concepts=[{"uri": "broken/a", "content": "x"}])
-    made = session.ok(
-        "relate_nodes", source="broken/a", relation="depends_on", target="broken/later"
-    )
-    assert made.data["created"]
+    link = {"source": "broken/a", "relation": "depends_on", "target": "broken/later"}
+    made = session.ok("remember_knowledge", relations=[link])
+    assert made.data["created"] == 1
     assert "concept://shop/broken/later" in made.data["warnings"][0]
     listed = session.ok("describe_graph", topic="broken_links")
     assert "concept://shop/broken/later" in listed.data["missing"]
@@ -142,7 +141,8 @@ def test_a_link_to_a_concept_nobody_has_written_is_kept_reported_and_heals(
 
 def test_a_node_is_updated_appended_to_and_moved(session: Session) -> None:
     session.ok("remember_knowledge", concepts=[{"uri": "move/me", "content": "One."}])
-    session.ok("relate_nodes", source="move/friend", relation="knows", target="move/me")
+    link = {"source": "move/friend", "relation": "knows", "target": "move/me"}
+    session.ok("remember_knowledge", relations=[link])
     told = session.ok(
         "update_node", uri="move/me", append="Two.", properties={"importance": "high"}
     )
@@ -167,12 +167,15 @@ def test_an_update_of_another_version_than_the_expected_one_is_refused(session: 
 def test_relations_are_made_weighed_and_removed(session: Session) -> None:
     ends = {"source": "link/a", "relation": "touches", "target": "link/b"}
     session.ok("remember_knowledge", concepts=[{"uri": "link/a"}, {"uri": "link/b"}])
-    assert session.ok("relate_nodes", **ends).data["created"]
-    assert not session.ok("relate_nodes", **ends).data["created"]
-    assert session.ok("relate_nodes", action="set_weight", weight=0.5, **ends).data["changed"]
+    assert session.ok("remember_knowledge", relations=[ends]).data["created"] == 1
+    assert session.ok("remember_knowledge", relations=[ends]).data["changed"] == 0
+    weighed = session.ok("remember_knowledge", relations=[ends | {"weight": 0.5}])
+    assert weighed.data["changed"] == 1
     assert "(0.5)" in session.ok("get_nodes", uris=["link/a"]).text
-    assert session.ok("relate_nodes", action="unlink", **ends).data == {"removed": True}
-    assert session.ok("relate_nodes", action="unlink", **ends).data == {"removed": False}
+    label = "concept://shop/link/a —touches→ concept://shop/link/b"
+    assert session.ok("forget_nodes", relations=[ends]).data == {"removed": [label]}
+    again = session.ok("forget_nodes", relations=[ends])
+    assert (again.text, again.data) == (f"{label}: there was no such relation.", {"removed": []})
 
 
 def test_nodes_are_forgotten_and_those_that_are_not_there_are_named(session: Session) -> None:
@@ -195,8 +198,9 @@ def test_forgetting_may_be_repeated_and_says_what_went(session: Session) -> None
     )
     unwritten = session.ok("forget_nodes", uris=["again/unwritten"])
     assert unwritten.text == "again/unwritten: 1 relation removed."
-    link = session.ok("relate_nodes", source="again/a", relation="near", target="again/b")
-    assert session.ok("forget_nodes", uris=[link.data["id"]]).text.endswith(": 1 relation removed.")
+    find = 'FIND(?l.id) WHERE { ?l ({name: "concept://shop/again/b"}, "near", ?a) }'
+    (link,) = json.loads(session.ok("execute_kip_readonly", command=find).text)["result"]
+    assert session.ok("forget_nodes", uris=[link]).text.endswith(": 1 relation removed.")
     for uri in ("again/a", "again/b"):
         assert f"{uri} removed, with" in session.ok("forget_nodes", uris=[uri]).text
         again = session.ok("forget_nodes", uris=[uri])
@@ -301,7 +305,8 @@ def test_what_a_budget_left_out_of_a_traversal_is_said(session: Session) -> None
 def test_the_graph_describes_itself(
     session: Session, arguments: dict[str, Any], words: str
 ) -> None:
-    session.ok("relate_nodes", source="describe/a", relation="leads_to", target="describe/b")
+    link = {"source": "describe/a", "relation": "leads_to", "target": "describe/b"}
+    session.ok("remember_knowledge", relations=[link])
     assert words in session.ok("describe_graph", **arguments).text
 
 
@@ -418,7 +423,6 @@ def test_a_tool_that_is_not_there_is_an_error_of_the_protocol(session: Session) 
         ("search_knowledge", {"query": "usual"}),
         ("get_nodes", {"uris": ["usual/1"]}),
         ("traverse_graph", {"start": "usual/1"}),
-        ("relate_nodes", {"source": "usual/1", "relation": "near", "target": "usual/2"}),
         ("manage_context", {}),
         ("describe_graph", {}),
     ],

@@ -593,5 +593,5 @@ def test_the_merge_policy_of_a_property_is_read_from_the_definition_of_its_type(
     db.schema.apply(text.replace("counter", "ask"))
     assert merge_policies(attributes(db, "$ConceptType", "Note"))["seen"] == "ask"
     assert '@merge("ask")' in db.schema.catalog.format()
-    seen = {each.name: each.merge_policy for each in db.schema.catalog.nodes["Note"].properties}
+    seen = {each.name: each.merge for each in db.schema.catalog.nodes["Note"].properties}
     assert seen == {"name": None, "seen": "ask", "tags": "set"}

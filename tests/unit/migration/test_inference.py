@@ -87,4 +87,4 @@ def test_a_merge_policy_of_kip_is_declared_where_it_fits(db: mycel.Nexus) -> Non
     db.write(lambda tx: tx.put_concepts([row]))
     assert db.schema.apply(db.schema.infer(["Seen"])).applied
     declared = db.schema.catalog.nodes["Seen"].properties
-    assert {each.name: each.merge_policy for each in declared} == {"rank": None, "tags": "set"}
+    assert {each.name: each.merge for each in declared} == {"rank": None, "tags": "set"}

@@ -116,6 +116,7 @@ def init(
     needy = [option for option, given in about.items() if given]
     if needy and not client_names:
         raise click.UsageError(f"{needy[0]} needs a --client.")
+    session.refuse_branch("init", session.given, session.environment)
     place = session.own_place()
     named = [programs.client(each, Path.cwd()) for each in dict.fromkeys(client_names)]
     mode = "" if compat == "none" else compat

@@ -78,7 +78,8 @@ def demo(session: Session) -> int:
 
 @contextmanager
 def _new_file(session: Session) -> Iterator[Path]:
-    # MYCEL_DB is ignored: it names a database that is in use.
+    # MYCEL_DB and MYCEL_BRANCH are ignored: they name a database that is in use.
+    session.refuse_branch("demo", session.given)
     if "db" in session.given:
         path = session.place().path
         if path.exists():

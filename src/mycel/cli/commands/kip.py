@@ -134,4 +134,4 @@ def _session(
     with session.open(reading=True, **how) as db:
         shell = Shell(db, as_json=session.as_json, readonly=readonly, dry_run=dry_run)
         shell.parameters |= values
-        shell.run(session.place().path)
+        shell.run(Path(db.path))

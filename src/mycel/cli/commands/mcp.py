@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import signal
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -60,12 +60,14 @@ def mcp(
     # Late: see the package's docstring.
     from mycel.syntax.gc_pause import collector_paused
 
-    with ExitStack() as closing:
+    with ExitStack() as stack:
         # Much is made now and nothing thrown away: looking for garbage would only take time.
         with collector_paused(True):
+            from mycel.history.open_branches import OpenBranches
             from mycel.mcp.stdio import serve
 
-            db = closing.enter_context(open_served(session, readonly=readonly))
+            db = stack.enter_context(open_served(session, readonly=readonly))
+            branches = stack.enter_context(closing(OpenBranches(db)))
             folder = (session.root() if root is None else root).resolve()
             if compat == "memory":
                 from mycel.mcp import memory_tools as memory
@@ -75,7 +77,7 @@ def mcp(
                 from mycel.mcp.server import build_server
 
                 knowledge = knowledge_of(session, db, folder, context_size=context_size)
-                server = build_server(db, knowledge, readonly=readonly)
+                server = build_server(db, knowledge, readonly=readonly, branches=branches)
             gc.freeze()  # What was loaded stays, and need not be looked through later either.
         stopped_by = serve(server)
     return INTERRUPTED if stopped_by == signal.SIGINT else 0

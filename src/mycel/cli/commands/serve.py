@@ -11,6 +11,7 @@ import logging
 import os
 import stat
 import sys
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,7 @@ from mycel.errors import AccessDenied
 
 if TYPE_CHECKING:
     from mycel.history.graph import Graph
+    from mycel.history.open_branches import OpenBranches
     from mycel.http.app import Door
     from mycel.http.policy import Policy, Token
     from mycel.http.request_guard import Guard
@@ -125,6 +127,7 @@ def serve(
     there, unless nothing may be written to it: by --readonly without --bootstrap.
     """
     # Late: see the package's docstring.
+    from mycel.history.open_branches import OpenBranches
     from mycel.http.policy import Policy, names_of, origins_of
     from mycel.http.server import bind, is_loopback, resolve, run, url_of
 
@@ -148,11 +151,14 @@ def serve(
     try:
         folder = (root or project or session.root()).resolve()
         # What --bootstrap brings in is written here, whatever others may do.
-        with _graph(session, policy, readonly=readonly and project is None) as db:
+        with ExitStack() as stack:
+            stored = _graph(session, policy, readonly=readonly and project is None)
+            db = stack.enter_context(stored)
             if project is not None:
                 _bring_in(session, db, folder, project.resolve())
             _prepare_logs(verbose=verbose)
-            app = _application(session, db, policy, folder, context_size)
+            branches = stack.enter_context(closing(OpenBranches(db)))
+            app = _application(session, db, branches, policy, folder, context_size)
             here, there = url_of(sockets[0], host), url_of(sockets[0], host, allow_host)
             url = here if session.as_json else there
             run(
@@ -216,7 +222,12 @@ def _bring_in(session: Session, db: Graph, root: Path, project: Path) -> None:
 
 
 def _application(
-    session: Session, db: Graph, policy: Policy, root: Path, context_size: int | None
+    session: Session,
+    db: Graph,
+    branches: OpenBranches,
+    policy: Policy,
+    root: Path,
+    context_size: int | None,
 ) -> Guard:
     # Late: see the package's docstring.
     from mycel.syntax.gc_pause import collector_paused
@@ -227,13 +238,19 @@ def _application(
         # Later still: these take longest to load.
         from mycel.http.app import build_app
 
-        app = build_app(db, policy, doors=[_door(session, db, policy, root, context_size)])
+        door = _door(session, db, branches, policy, root, context_size)
+        app = build_app(db, policy, doors=[door], branches=branches)
         gc.freeze()
     return app
 
 
 def _door(
-    session: Session, db: Graph, policy: Policy, root: Path, context_size: int | None
+    session: Session,
+    db: Graph,
+    branches: OpenBranches,
+    policy: Policy,
+    root: Path,
+    context_size: int | None,
 ) -> Door:
     # Late: see the package's docstring.
     from mycel.http.app import Door
@@ -242,7 +259,14 @@ def _door(
 
     workspace = session.workspace(root)
     contexts = Contexts() if context_size is None else Contexts(size_max=context_size)
-    app = http_app(db, workspace=workspace, root=root, readonly=policy.readonly, contexts=contexts)
+    app = http_app(
+        db,
+        workspace=workspace,
+        root=root,
+        readonly=policy.readonly,
+        contexts=contexts,
+        branches=branches,
+    )
     return Door(PATH, "mcp", app, BODY_BYTES_MAX)
 
 

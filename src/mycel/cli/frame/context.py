@@ -161,6 +161,24 @@ class Session:
                 return place
         return replace(place, path=existing(split(path)[0], name))
 
+    def refuse_branch(self, command: str, *sources: dict[str, str]) -> None:
+        """Refuse a branch that options or the environment name: the command creates a graph.
+
+        Raises:
+            click.UsageError: they name another branch than main.
+        """
+        # Late: see the package's docstring.
+        from mycel.store.file.branch_files import MAIN
+
+        for source in sources:
+            name = source.get("branch", MAIN)
+            if name != MAIN:
+                option = "--branch" if source is self.given else "MYCEL_BRANCH"
+                raise click.UsageError(
+                    f"`mycel {command}` creates the graph itself, and {option} names the branch"
+                    f" {name!r}. Leave it out; then `mycel branch create {name}` makes the branch."
+                )
+
     def open(self, *, reading: bool = False, **how: Any) -> Graph:
         """Open the existing database, or its branch.
 

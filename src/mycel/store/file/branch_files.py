@@ -88,8 +88,9 @@ def existing(graph: Path, name: str) -> Path:
         return path
     known = names(graph) if graph.parent.is_dir() else [MAIN]
     raise NotFound(
-        f"The graph {str(graph)!r} has no branch {name!r}.",
+        f"The graph {graph.name!r} has no branch {name!r}.",
         hint=f"{did_you_mean(name, known)} `mycel branch list` shows all of them.".lstrip(),
+        data={"branch": name},
     )
 
 

@@ -1,0 +1,141 @@
+"""Branches that a server keeps open for its callers, who name one with each request.
+
+A branch is opened when it is first asked for, and stays open, so that later requests find its
+caches filled. One that nobody has used for a while is closed: a branch that is open anywhere cannot
+be deleted.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Lock, Timer
+from time import monotonic
+from typing import Final
+
+from mycel.errors import DatabaseClosed, DatabaseError
+from mycel.history.branches import Branch
+from mycel.history.graph import Graph
+
+IDLE_S: Final = 60.0
+"""The time after which an unused branch is closed."""
+OPEN_MAX: Final = 16
+"""Unused branches that stay open; above that the least recently used one is closed."""
+
+
+class _Opened:
+    """One open branch, and the number of its users."""
+
+    __slots__ = ("graph", "unused_since", "users")
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph: Final = graph
+        self.users = 0
+        self.unused_since = 0.0
+
+
+class OpenBranches:
+    """The branches of one graph, by name, for any number of threads."""
+
+    def __init__(self, db: Graph, *, idle_s: float = IDLE_S, open_max: int = OPEN_MAX) -> None:
+        self._db: Final = db
+        self._idle_s: Final = idle_s
+        self._open_max: Final = open_max
+        self._lock: Final = Lock()
+        self._opened: Final[OrderedDict[str, _Opened]] = OrderedDict()
+        """Least recently used first."""
+        self._timer: Timer | None = None
+        self._is_closed = False
+
+    @contextmanager
+    def using(self, name: str | None) -> Iterator[Graph]:
+        """The graph of a branch for the time of a block; without a name, the one of the server.
+
+        Raises:
+            InvalidIdentifier, NotFound: there is no such branch.
+            DatabaseClosed: the server is stopping.
+        """
+        if name is None or name == self._db.branch:
+            yield self._db
+            return
+        with self._lock:
+            opened = self._take(name)
+        try:
+            yield opened.graph
+        finally:
+            with self._lock:
+                self._give(opened)
+
+    def _take(self, name: str) -> _Opened:
+        if self._is_closed:
+            raise DatabaseClosed("The server is stopping.")
+        opened = self._opened.get(name)
+        if opened is not None:
+            try:
+                opened.graph.check_in_place()
+            except DatabaseError:  # Removed behind its back, perhaps made anew.
+                del self._opened[name]
+                self._close_unused(opened)
+                opened = None
+        if opened is None:
+            opened = self._opened[name] = _Opened(self._db.open_branch(name))
+        self._opened.move_to_end(name)
+        opened.users += 1
+        return opened
+
+    def _give(self, opened: _Opened) -> None:
+        opened.users -= 1
+        opened.unused_since = monotonic()
+        if self._is_closed or opened not in self._opened.values():
+            self._close_unused(opened)
+            return
+        self._sweep()
+
+    def _sweep(self) -> None:
+        """Close branches that nobody uses any more, and look again later if others are left."""
+        unused = [(name, each) for name, each in self._opened.items() if not each.users]
+        latest = monotonic() - self._idle_s
+        for at, (name, each) in enumerate(unused):
+            if each.unused_since <= latest or len(unused) - at > self._open_max:
+                del self._opened[name]
+                each.graph.close()
+        if self._timer is None and self._opened and not self._is_closed:
+            self._timer = Timer(self._idle_s, self._look_again)
+            self._timer.daemon = True
+            self._timer.start()
+
+    def _look_again(self) -> None:
+        with self._lock:
+            self._timer = None
+            self._sweep()
+
+    def _close_unused(self, opened: _Opened) -> None:
+        if not opened.users:
+            opened.graph.close()
+
+    def delete(self, name: str, *, unmerged: bool = False) -> Branch:
+        """Delete a branch, as `Branches.delete` does, after closing it here.
+
+        Raises:
+            InvalidIdentifier, NotFound: there is no such branch.
+            ConstraintViolation: it is main, or it has commits that main lacks and `unmerged` is
+                False.
+            DatabaseBusy: it is in use.
+        """
+        with self._lock:
+            opened = self._opened.get(name)
+            if opened is not None and not opened.users:
+                del self._opened[name]
+                opened.graph.close()
+        return self._db.branches.delete(name, unmerged=unmerged)
+
+    def close(self) -> None:
+        """Close every branch that was opened here, those in use when their users end."""
+        with self._lock:
+            self._is_closed = True
+            if self._timer is not None:
+                self._timer.cancel()
+            for each in self._opened.values():
+                self._close_unused(each)
+            self._opened.clear()

@@ -1,0 +1,85 @@
+"""Actions of `manage_history` on branches: list, switch, create, delete."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mycel.errors import ConstraintViolation, DatabaseBusy, InvalidSyntax
+from mycel.history.branches import Branch
+from mycel.mcp.node_text import counted
+from mycel.mcp.results import Answer, TextPage, data_within
+from mycel.mcp.tool_context import Call
+from mycel.model.commits import short
+
+
+def listed(call: Call) -> Answer:
+    """All branches, and how each differs from main."""
+    page = TextPage()
+    found = list(call.state.db.branches)
+    for each in found:
+        mark = "* " if each.name == call.state.db.branch else ""
+        page.add(f"{mark}{each.name} at {short(each.commit)}: {_parting(each)}")
+    page.close("* is the branch of this call. Every tool takes `branch`.")
+    return Answer(str(page), data_within({"branches": [_told(call, each) for each in found]}))
+
+
+def switch(call: Call) -> Answer:
+    """Choose the branch of later calls that name none."""
+    state, name = call.state, _name(call)
+    if state.contexts is not None:
+        raise ConstraintViolation(
+            "Calls over HTTP are independent of each other: there is no branch to switch.",
+            hint="Pass branch with each call, or connect to the address with ?branch=NAME.",
+        )
+    with state.branches.using(name) as graph:
+        state.chosen.name = graph.branch
+    return Answer(f"Later calls use {name}.", {"branch": name})
+
+
+def create(call: Call) -> Answer:
+    """Copy the branch of the call to a new one."""
+    db = call.state.db
+    made = db.branches.create(_name(call))
+    said = f"Created {made.name} from {db.branch}, at {short(made.commit)}."
+    return Answer(f'{said} Pass branch: "{made.name}" to use it.', _told(call, made))
+
+
+def delete(call: Call) -> Answer:
+    """Delete a branch; one with commits that main lacks only by force."""
+    state, name = call.state, _name(call)
+    if name == state.db.branch:
+        raise DatabaseBusy(
+            f"The branch {name!r} is the one of this call.",
+            hint='Call it on another branch: pass branch: "main", or switch_branch first.',
+        )
+    try:
+        gone = state.branches.delete(name, unmerged=call.arguments.get("force", False))
+    except ConstraintViolation as error:
+        if "ahead" in error.data:
+            error.hint = "They would be lost. Ask the user; then pass force: true."
+        raise
+    if state.chosen.name == name:
+        state.chosen.name = None
+    return Answer(f"Deleted {name}, which was at {short(gone.commit)}.", _told(call, gone))
+
+
+def _name(call: Call) -> str:
+    name = call.arguments.get("name")
+    if not name:
+        raise InvalidSyntax(
+            "This action needs the name of a branch.", hint='Pass name: "draft", for example.'
+        )
+    return str(name)
+
+
+def _parting(branch: Branch) -> str:
+    ahead, behind = branch.parting.ahead, branch.parting.behind
+    if branch.name == "main":
+        return "the graph itself"
+    return f"{counted(ahead, 'commit')} ahead of main, {behind} behind"
+
+
+def _told(call: Call, branch: Branch) -> dict[str, Any]:
+    told = branch.to_dict()
+    del told["path"]  # Folders of the server's machine are none of the caller's business.
+    return told | {"in_use": branch.name == call.state.db.branch}

@@ -1,0 +1,76 @@
+"""Branches that a server keeps open: opened once, shared, closed when unused, gone when deleted."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Event
+
+import pytest
+
+import mycel
+from mycel.errors import ConstraintViolation, DatabaseBusy, DatabaseClosed, NotFound
+from mycel.history.open_branches import OpenBranches
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Iterator[mycel.Graph]:
+    path = tmp_path / "graph.db"
+    with mycel.open(path, durability="off", bootstrap=False, actor="ada", strict=True) as db:
+        for name in ("draft", "idea"):
+            db.branches.create(name)
+        yield db
+
+
+def test_a_branch_is_opened_once_with_the_options_of_the_graph(db: mycel.Graph) -> None:
+    branches = OpenBranches(db)
+    with branches.using(None) as here, branches.using("main") as also:
+        assert here is also is db
+    with branches.using("draft") as first:
+        assert (first.branch, first.actor) == ("draft", "ada")
+        with branches.using("draft") as second:
+            assert second is first
+    with branches.using("draft") as third:
+        assert third is first
+        third.write(lambda tx: tx.define_type("Shop"))
+    branches.close()
+    with pytest.raises(DatabaseClosed), branches.using("draft"):
+        pass
+    db.branches.delete("draft", unmerged=True)
+
+
+def test_unused_branches_are_closed_when_too_many_or_after_a_while(db: mycel.Graph) -> None:
+    branches = OpenBranches(db, open_max=1)
+    with branches.using("draft") as draft:
+        pass
+    with branches.using("idea") as idea:
+        assert draft.snapshot().entries
+    with pytest.raises(DatabaseClosed):
+        draft.snapshot()
+    branches.close()
+    closed = Event()
+    brief = OpenBranches(db, idle_s=0.01)
+    with brief.using("idea") as idea:
+        close = idea.close
+        idea.close = lambda: (close(), closed.set())  # type: ignore[method-assign, func-returns-value]
+    assert closed.wait(30)
+    db.branches.delete("idea")
+    with pytest.raises(NotFound), brief.using("idea"):
+        pass
+
+
+def test_deleting_closes_what_nobody_uses_and_refuses_what_somebody_does(db: mycel.Graph) -> None:
+    branches = OpenBranches(db)
+    with branches.using("draft") as draft:
+        draft.write(lambda tx: tx.define_type("Shop"))
+        with pytest.raises(DatabaseBusy):
+            branches.delete("draft", unmerged=True)
+    with pytest.raises(ConstraintViolation):
+        branches.delete("draft")
+    assert branches.delete("draft", unmerged=True).parting.ahead == 1
+    assert db.branches.names() == ["main", "idea"]
+    db.branches.create("draft")
+    with branches.using("draft") as anew:
+        assert anew is not draft
+        Path(anew.path).rename(Path(anew.path).with_suffix(".aside"))
+        with pytest.raises(NotFound), branches.using("draft"):
+            pass
+    branches.close()
