@@ -81,7 +81,6 @@ class Nexus(StateView):
         self.message = message
         """The message of transactions that are given none; empty for a count of what changed."""
         self._adjacency: Adjacency = Adjacency(store)
-        self._embedder: Final = embedder
         self._recall: Final = LazyRecall(store, embedder)
 
     @cached_property
@@ -382,7 +381,6 @@ class Nexus(StateView):
         type: str | None = None,  # noqa: A002
         mode: Mode = "append",
         delimiter: str | None = None,
-        embedder: Embedder | None = None,
         progress: Callable[[Progress], object] | None = None,
         actor: str | None = None,
         message: str = "",
@@ -410,7 +408,6 @@ class Nexus(StateView):
             type=type,
             mode=mode,
             delimiter=delimiter,
-            embedder=self._embedder if embedder is None else embedder,
             progress=progress,
         )
 

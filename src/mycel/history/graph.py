@@ -220,9 +220,9 @@ def open_graph(
     that is a warning. Without `bootstrap`, a new graph holds nothing but the two meta-types and the
     built-in predicates, and stays so. `timeout_s` bounds every command that reads, and how long a
     command that writes may look for what it is about. `guards` are asked about every change. An
-    `embedder` makes the vectors of search by meaning, and those that a schema wants of rows that
-    are loaded: an object, or a name of `mycel.embedding.choice` such as "static", the one inside
-    the package. Without it, the one of `mycel embed use` makes those of search.
+    `embedder` makes the vectors of search by meaning, and of properties with `@embed`: an object,
+    or a name of `mycel.embedding.choice` such as "static", the one inside the package. Without it,
+    the one of `mycel embed use` makes them.
     The `message` stands in the journal for every transaction that is given none of its own.
     `memory` says how much of the file this process may keep in its own: "ample", or "modest" for
     one that serves for days beside others. `clock_us` and `vfs` are for tests.

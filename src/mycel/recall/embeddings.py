@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from mycel.errors import ConstraintViolation, EmbedderFailed
+from mycel.errors import ConstraintViolation, EmbedderFailed, NotFound
+from mycel.model.elements import Concept
+from mycel.model.names import shorten
 from mycel.recall.lazy import LazyRecall
 from mycel.recall.setting import choose
 from mycel.store.database import Store
 from mycel.store.query import passages
+from mycel.store.query.refs import Ref
 
 Report = Callable[[int, int], object]
 """Told how many vectors have been made, and of how many."""
@@ -80,7 +83,29 @@ class Embeddings:
         recall = self._recall.get()
         recall.complete(report)
         self._store.forget_vectors(but=recall.mark)
+        self._store.forget_property_vectors(but=recall.embedder.name)
+        self._recall.columns().complete()
         return self.status()
+
+    def vector(self, ref: Ref, property: str) -> list[float] | None:  # noqa: A002 - the word for it
+        """The vector of a concept: of its record, or else made from the text of `@embed`.
+
+        None if it has neither.
+
+        Raises:
+            NotFound: there is no such concept.
+            ConstraintViolation: the property is no vector, or the embedder in use does not make it.
+            EmbedderFailed: the embedder failed.
+        """
+        from mycel.recall.vector_columns import vector_property  # noqa: PLC0415 - as above
+
+        with self._store.reading() as reader:
+            number = reader.number(ref)
+            element = reader.element(number)
+            if not isinstance(element, Concept):
+                raise NotFound(f"There is no concept {shorten(str(ref))!r}.")
+            of = vector_property(reader, element.type, property)
+            return self._recall.columns().vector(reader, of, number)
 
     def rebuild(self, *, report: Report | None = None) -> EmbeddingStatus:
         """Make all vectors of the embedder in use anew.
@@ -89,6 +114,8 @@ class Embeddings:
             EmbedderFailed: it does not work.
         """
         self._store.forget_vectors(model=self._recall.get().mark)
+        self._store.forget_property_vectors()
         self._recall.reset()
         self._recall.get().complete(report)
+        self._recall.columns().complete()
         return self.status()

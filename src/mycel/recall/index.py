@@ -129,6 +129,16 @@ class Recall:
             return self.model.embed([text]).reshape(-1)
         return unit(self._guarded.embed([text], QUESTION_S)).reshape(-1)
 
+    def text_vectors(self, texts: Sequence[str]) -> Floats:
+        """The vectors of some texts, as the embedder makes them.
+
+        Raises:
+            EmbedderFailed: the embedder failed, or takes too long.
+        """
+        if self._guarded is None:
+            return self.model.embed(texts)
+        return self._guarded.embed(texts, SEARCH_S)
+
     @cached_property
     def vocabulary(self) -> Vocabulary:
         """The pieces of the model."""

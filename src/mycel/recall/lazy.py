@@ -20,6 +20,7 @@ from mycel.store.database import Store
 
 if TYPE_CHECKING:
     from mycel.recall.index import Recall
+    from mycel.recall.vector_columns import VectorColumns
 
 
 class LazyRecall:
@@ -32,6 +33,7 @@ class LazyRecall:
         self._name = STATIC
         self._made: Recall | None = None
         self._instead: Recall | None = None
+        self._columns: VectorColumns | None = None
         _ALL.add(self)
 
     @property
@@ -82,10 +84,19 @@ class LazyRecall:
                 self._instead = Recall(self._store)
             return self._instead
 
+    def columns(self) -> VectorColumns:
+        """The vectors of properties."""
+        with self._lock:
+            if self._columns is None:
+                from mycel.recall.vector_columns import VectorColumns  # noqa: PLC0415 - as above
+
+                self._columns = VectorColumns(self._store, self.get)
+            return self._columns
+
     def reset(self) -> None:
         """Drop what is in memory; the next search reads or derives it."""
         self.close()
-        self._made = self._instead = None
+        self._made = self._instead = self._columns = None
 
     def close(self) -> None:
         """Stop what runs in the background."""
@@ -102,7 +113,7 @@ class LazyRecall:
     def after_fork(self) -> None:
         """In a forked child: use nothing of the parent's, whose threads may have held its locks."""
         self._lock = Lock()
-        self._made = self._instead = None
+        self._made = self._instead = self._columns = None
 
 
 _ALL: Final[WeakSet[LazyRecall]] = WeakSet()

@@ -85,7 +85,8 @@ class Property:
 
     @property
     def is_required(self) -> bool:
-        return not self.type.is_nullable
+        """True if every record has a value; a vector of `@embed` is derived where there is none."""
+        return not self.type.is_nullable and self.embed_source is None
 
     @property
     def description(self) -> str:

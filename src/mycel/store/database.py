@@ -28,8 +28,9 @@ from mycel.store.file.connections import (
     translate,
     translated,
 )
-from mycel.store.index import passages, text
+from mycel.store.index import passages, property_vectors, text
 from mycel.store.index.passages import PassageRow
+from mycel.store.index.property_vectors import Column, PropertyVector
 from mycel.store.log.journal import Head
 from mycel.store.log.registry import Registry
 from mycel.store.log.trees import StateTrees
@@ -329,6 +330,21 @@ class Store:
             self._writer.maintain(
                 lambda connection, _: passages.keep_vectors(connection, model, made), wait=True
             )
+
+    def keep_property_vectors(self, column: Column, made: Sequence[PropertyVector]) -> bool:
+        """Store vectors of properties (`index.property_vectors`). False if they were not stored."""
+        if self.location.readonly or self._writer.is_mine():
+            return False
+        return self._writer.maintain(
+            lambda connection, _: property_vectors.keep(connection, column, made), wait=False
+        )
+
+    def forget_property_vectors(self, *, but: str | None = None) -> None:
+        """Remove embedded vectors of properties (`index.property_vectors.forget`)."""
+        self._check_writable()
+        self._writer.maintain(
+            lambda connection, _: property_vectors.forget(connection, but=but), wait=True
+        )
 
     def forget_vectors(self, *, model: str | None = None, but: str | None = None) -> None:
         """Remove vectors (`index.passages.forget_vectors`)."""

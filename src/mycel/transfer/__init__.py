@@ -12,11 +12,9 @@ Modules, in the order in which data passes through them:
 - `columnar`         Arrow and Parquet to rows
 - `sources`          the argument of a caller, as one of these
 - `ulid`             ids for nodes that have no key
-- `row_vectors`      vectors that are made from texts of rows
-- `row_spool`        rows that wait: edges without ends, rows with vectors made ahead
+- `row_spool`        rows that wait: edges without ends
 - `edge_ends`        keys to the elements that edges join
 - `row_writer`       rows to the graph, a chunk at a time, in one of three modes
-- `pre_embed`        vectors, made before the transaction begins
 - `error_locations`  sources read again, to attach lines to errors
 - `load`             a whole load as one transaction
 - `graph_rows`       elements of the graph to rows

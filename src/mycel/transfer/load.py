@@ -5,8 +5,7 @@
 Nodes are written as they come. Edges are written when both of their ends exist; those that come
 before their ends wait in a spool. In the mode "overwrite" all edges wait, because their ends may
 still be removed. When everything has been read, the waiting edges are written; an end that is then
-missing is an error. Memory is bounded by the size of a chunk. Vectors are made before the
-transaction begins (`pre_embed`).
+missing is an error. Memory is bounded by the size of a chunk.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from itertools import islice, repeat
+from itertools import islice
 from secrets import randbits
 from typing import Any, Final, Literal, NamedTuple, NoReturn, TypeAlias, get_args
 
@@ -23,16 +22,13 @@ from mycel.engine.violation_list import LISTED_MAX, together
 from mycel.errors import InvalidValueType, MycelError, NotFound, did_you_mean
 from mycel.model.names import shorten, shown
 from mycel.schema.property_values import wire
-from mycel.search.embedding import Embedder
 from mycel.store.database import Store
 from mycel.store.write.transaction import Transaction
 from mycel.transfer.edge_ends import EndIds
 from mycel.transfer.error_locations import ErrorLocator, Spot, name_other
 from mycel.transfer.formats import Format
 from mycel.transfer.load_targets import NodeTarget, ReadCatalog, Targets
-from mycel.transfer.pre_embed import Ahead, unhurried, wants_vectors
-from mycel.transfer.row_spool import UNNAMED, Spool
-from mycel.transfer.row_vectors import Vectors
+from mycel.transfer.row_spool import Spool
 from mycel.transfer.row_writer import JoinedEdge, Mode, RowWriter, exists
 from mycel.transfer.source_rows import EdgeRow, NodeRow, Row, RowError, Source, end_shown
 from mycel.transfer.sources import sources_of
@@ -133,7 +129,6 @@ def load(
     type: str | None = None,  # noqa: A002
     mode: Mode = "append",
     delimiter: str | None = None,
-    embedder: Embedder | None = None,
     progress: ReportProgress | None = None,
 ) -> Loaded:
     """Load rows as one transaction: all of them, or none.
@@ -147,77 +142,31 @@ def load(
         hint = f"{close} The modes are {', '.join(_MODES)}.".strip()
         raise InvalidValueType(f"{shown(mode)} is no mode.", hint=hint)
     sources = sources_of(source, format=format, type_name=type, delimiter=delimiter)
-    load_ = _Load(store, read_catalog, actor, message, mode, Vectors(embedder))
-    if embedder is None or not load_.wants_vectors():
-        return load_.write(sources, progress)
-    with closing(Ahead(sources, load_.vectors, mode)) as ahead:
-        load_.embed(ahead, sources, progress)
-        return load_.write(ahead.sources, None)
-
-
-@dataclass(frozen=True, slots=True)
-class _Load:
-    """One load: perhaps its vectors first, and then its transaction."""
-
-    store: Store
-    read_catalog: ReadCatalog
-    actor: str
-    message: str
-    mode: Mode
-    vectors: Vectors
-
-    def wants_vectors(self) -> bool:
-        if self.store.location.readonly:
-            return False  # Nothing will be written anyway.
-        with self.store.reading() as reader:
-            return wants_vectors(self.read_catalog(reader))
-
-    def embed(
-        self, ahead: Ahead, sources: Sequence[Source], progress: ReportProgress | None
-    ) -> None:
-        """Read all rows and make their vectors, while others can write."""
-        try:
-            with unhurried(self.store) as reader:
-                targets = Targets(reader, self.read_catalog(reader), repeat(UNNAMED))
-                for rows in ahead.read(reader, targets):
-                    if progress is not None:
-                        progress(_progress(sources, ahead.at, rows))
-        except (RowError, MycelError) as error:
-            raise self._located(error, sources, ahead.at) from None
-
-    def write(self, sources: Sequence[Source], progress: ReportProgress | None) -> Loaded:
-        """Write all rows in one transaction."""
-        run: _Run | None = None
-        message = self.message or _message(sources)
-        try:
-            with self.store.transaction(actor=self.actor, message=message) as tx:
-                tx.memo[LOADING] = True
-                new_ids = ulids(tx.time_us // 1000, randbits)
-                targets = Targets(tx.reader, self.read_catalog(tx.reader), new_ids)
-                writer = RowWriter(tx, self.mode, self.vectors)
-                with closing(_Run(tx, targets, sources, writer, self.mode, progress)) as run:
-                    run.load()
-        except (RowError, MycelError) as error:
-            raise self._located(error, sources, 0 if run is None else run.at) from None
-        done = [
-            LoadedType(
-                target.label,
-                "node" if isinstance(target, NodeTarget) else "edge",
-                *(count[each] for each in ("created", "updated", "unchanged", "removed")),
-            )
-            for target, count in writer.counts.items()
-        ]
-        done.sort(key=lambda each: each.kind == "edge")
-        warnings = [*self.vectors.warnings(), *tx.warnings]
-        if more := len(warnings) - WARNINGS_MAX if len(warnings) > WARNINGS_MAX else 0:
-            warnings[WARNINGS_MAX:] = [f"There are {more} more warnings of this kind."]
-        return Loaded(tuple(done), tuple(warnings))
-
-    def _located(
-        self, error: RowError | MycelError, sources: Sequence[Source], at: int
-    ) -> MycelError:
-        is_whole = self.mode != "merge"
-        return ErrorLocator(self.store, self.read_catalog, sources, is_whole).located(error, at)
+    run: _Run | None = None
+    try:
+        with store.transaction(actor=actor, message=message or _message(sources)) as tx:
+            tx.memo[LOADING] = True
+            new_ids = ulids(tx.time_us // 1000, randbits)
+            targets = Targets(tx.reader, read_catalog(tx.reader), new_ids)
+            writer = RowWriter(tx, mode)
+            with closing(_Run(tx, targets, sources, writer, mode, progress)) as run:
+                run.load()
+    except (RowError, MycelError) as error:
+        locator = ErrorLocator(store, read_catalog, sources, mode != "merge")
+        raise locator.located(error, 0 if run is None else run.at) from None
+    done = [
+        LoadedType(
+            target.label,
+            "node" if isinstance(target, NodeTarget) else "edge",
+            *(count[each] for each in ("created", "updated", "unchanged", "removed")),
+        )
+        for target, count in writer.counts.items()
+    ]
+    done.sort(key=lambda each: each.kind == "edge")
+    warnings = list(tx.warnings)
+    if more := len(warnings) - WARNINGS_MAX if len(warnings) > WARNINGS_MAX else 0:
+        warnings[WARNINGS_MAX:] = [f"There are {more} more warnings of this kind."]
+    return Loaded(tuple(done), tuple(warnings))
 
 
 class _Run:

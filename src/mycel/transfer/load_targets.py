@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cached_property
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import orjson
 
@@ -44,17 +44,6 @@ ReadCatalog: TypeAlias = Callable[[Reader], Catalog]
 _META: Final = (CONCEPT_TYPE, PROPOSITION_TYPE)
 _STRING: Final = PropertyType("String")
 _LISTS: Final = {"type": "DESCRIBE CONCEPT TYPES", "edge": "DESCRIBE PROPOSITION TYPES"}
-
-
-class Embedding(NamedTuple):
-    """A vector that is made from the text of another property."""
-
-    property: str
-    source: str
-    dimension: int
-    is_required: bool
-    model: str | None = None
-    """The only model whose vectors belong here."""
 
 
 class _Target:
@@ -157,7 +146,6 @@ class NodeTarget(_Target):
         types = [self.properties[name] for name in self.key]
         # The usual key is one text, which is its own name.
         self._text_key: Final = self.key[0] if types == [_STRING] else None
-        self.embeddings: Final = () if declared is None else tuple(_embeddings(declared))
 
     def name_of(self, attributes: JsonObject, given: object) -> str | None:
         """The name of a row: its key, or else the id that was given with it, if any."""
@@ -381,13 +369,6 @@ def _undefined(what: str, name: object, known: list[str]) -> TypeMismatch:
         hint=close or f"{_LISTS[what]} lists what there is; schemas and KIP define what is not.",
         data={"type": wire(name)},
     )
-
-
-def _embeddings(declared: NodeType) -> Iterator[Embedding]:
-    for each in declared.properties:
-        source, dimension = each.embed_source, each.type.dimension
-        if source is not None and dimension is not None:
-            yield Embedding(each.name, source, dimension, each.is_required, each.embed_model)
 
 
 def _parts(key: object) -> list[Any]:

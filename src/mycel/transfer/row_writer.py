@@ -34,7 +34,6 @@ from mycel.store.write.bitset import Marks
 from mycel.store.write.bulk import ConceptRow, PropositionRow
 from mycel.store.write.transaction import DEFAULT_WEIGHT, Transaction
 from mycel.transfer.load_targets import EdgeTarget, NodeTarget, Target, without_nulls
-from mycel.transfer.row_vectors import Vectors
 from mycel.transfer.source_rows import EdgeRow, NodeRow, Row, RowError, end_shown
 
 Mode: TypeAlias = Literal["append", "merge", "overwrite"]
@@ -49,10 +48,9 @@ JoinedEdge: TypeAlias = tuple[EdgeRow, str, str]
 class RowWriter:
     """Writes the rows of one load."""
 
-    def __init__(self, tx: Transaction, mode: Mode, vectors: Vectors) -> None:
+    def __init__(self, tx: Transaction, mode: Mode) -> None:
         self._tx: Final = tx
         self._mode: Final = mode
-        self._vectors: Final = vectors
         self._seen: Final = (Marks(), Marks())
         """The numbers of elements that have a row, for "overwrite": concepts even, links odd."""
         self.counts: Final[dict[Target, Counter[str]]] = {}
@@ -66,8 +64,6 @@ class RowWriter:
         """Write nodes with different identities; raises RowError about one of them."""
         self._begin(rows)
         there = {} if self._mode == "append" else self._nodes_there(rows)
-        with_vectors = any(row.target.embeddings for row in rows)
-        rows = self._with_vectors(rows, there) if with_vectors else rows
         self._create_nodes([row for row in rows if row.identity not in there] if there else rows)
         for row in rows if there else ():
             if row.identity in there:
@@ -83,20 +79,6 @@ class RowWriter:
             for row in (rows if found else ())
             if (row.target.type, row.name) in found
         }
-
-    def _with_vectors(
-        self, rows: Sequence[NodeRow], there: dict[tuple[NodeTarget, str], str]
-    ) -> Sequence[NodeRow]:
-        present = {}
-        if self._mode == "merge":
-            present = {
-                key: self._tx.get(id_).attributes for key, id_ in there.items() if key[0].embeddings
-            }
-        try:
-            return self._vectors.filled(rows, present)
-        except MycelError as error:
-            at = error.data.pop("at", 0)
-            raise RowError(error, rows[at]) from None
 
     def _create_nodes(self, rows: Sequence[NodeRow]) -> None:
         puts = [ConceptRow(row.target.type, row.name, _whole(row), row.metadata) for row in rows]

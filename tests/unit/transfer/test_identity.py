@@ -55,25 +55,6 @@ def link_data(db: mycel.Nexus, predicate: str) -> Any:
     return db.execute(f'FIND(?l.attributes) WHERE {{ ?l (?a, "{predicate}", ?b) }}').value
 
 
-def test_an_embedder_of_another_model_is_refused_and_that_of_the_schema_is_used(
-    seeded: mycel.Nexus,
-) -> None:
-    class Constant:
-        name = "acme/embed-1"
-        dimensions = 2
-
-        def embed(self, texts: Any) -> list[list[float]]:
-            return [[1.0, 0.0] for _ in texts]
-
-    rows = [{"type": "Account", "data": {"slug": "a", "summary": "text"}}]
-    error = refused(seeded, rows, embedder=Constant())
-    assert "'acme/embed-2'" in error.message
-    assert "'acme/embed-1'" in error.message
-    Constant.name = "acme/embed-2"
-    seeded.load(rows, embedder=Constant())
-    assert attributes(seeded, "Account", "a")["vector"] == [1.0, 0.0]
-
-
 def sources(write: Write, type_name: str, row: dict[str, Any]) -> list[tuple[Any, dict[str, str]]]:
     """One row of a type in every form that has columns."""
     said = {key: value for key, value in row.items() if value is not None}

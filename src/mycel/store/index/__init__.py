@@ -6,4 +6,5 @@
 - `link_ends`    predicates that have links at an end
 - `text`         the full-text index
 - `passages`     tables of what search by meaning derives from concepts
+- `property_vectors`  tables of the vectors of properties
 """

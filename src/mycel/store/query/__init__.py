@@ -6,6 +6,7 @@
 - `filters`     conditions of a search on elements: path, actor, time, metadata
 - `candidates`  elements that may fit a question, from the text index
 - `passages`    what search by meaning derives, as it is stored
+- `property_vectors`  vectors of properties, as they are stored
 - `weighted_links`  links with weights in whole units, for traversals
 - `statements`  running what `sql` has compiled
 - `bulk`        many elements at once: by prefix, by type, by predicate

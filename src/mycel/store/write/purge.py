@@ -23,7 +23,7 @@ from mycel.model import ids
 from mycel.model.limits import REASON_BYTES_MAX
 from mycel.model.names import check_text
 from mycel.store.file.rows import every, first, only
-from mycel.store.index import passages, text
+from mycel.store.index import passages, property_vectors, text
 from mycel.store.log.audit import Auditor
 from mycel.store.log.journal import Kind, hash_of
 from mycel.store.log.purge_entries import PurgeFields
@@ -145,6 +145,7 @@ def _purge_one(
     connection.execute(f"DELETE FROM {table}_past WHERE id = ?", (number,))
     text.remove(connection, number)
     passages.remove(connection, number)
+    property_vectors.remove(connection, number)
     ledger.memory.forget_element(number)
     return len(versions)
 

@@ -20,7 +20,7 @@ import apsw
 from mycel.model import ids
 from mycel.store.file.layout import CONCEPT_TYPE_NUMBER, OPEN_END, PROPOSITION_TYPE_NUMBER
 from mycel.store.file.rows import every
-from mycel.store.index import passages, text
+from mycel.store.index import passages, property_vectors, text
 from mycel.store.log.journal import Kind
 from mycel.store.log.purge_entries import NO_ELEMENT, PurgeFields
 from mycel.store.query import history
@@ -101,6 +101,7 @@ def scrub(tx: Transaction, seq: int, reason: str) -> Scrubbed:
     keys = keys_of(ledger, [*superseded, *removed])
     for number, versions in superseded.items():
         _scrub_element(ledger, number, keys[number], versions, seq, reason)
+        property_vectors.remove(connection, number)
         passages.remove(connection, number)  # It may be of a version that is to be forgotten.
     purged = purge_elements(tx, removed, keys, reason)
     marker = PurgeFields(_NO_KEY, ledger.time_us, ledger.actor, reason, until=seq)

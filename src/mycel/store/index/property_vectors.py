@@ -1,0 +1,103 @@
+"""Tables of the vectors of properties, as arrays: those of records, and those of `@embed`.
+
+    recall_column  a type, a property, and the model that embeds it ("" if no model does)
+    recall_property  the vector of each concept in a column
+
+This is derived data like `index.passages`: no record, root or history depends on it, and it is made
+when first needed. A vector belongs to one version of its concept, `seq`; with another `seq` it is
+out of date and not used. An empty vector means that this version has none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+import apsw
+
+from mycel.store.file.rows import first, only
+
+_TABLES: Final = """
+CREATE TABLE IF NOT EXISTS recall_column (
+    id INTEGER PRIMARY KEY, model TEXT NOT NULL, type INTEGER NOT NULL, property TEXT NOT NULL,
+    UNIQUE (type, property, model)
+) STRICT;
+CREATE TABLE IF NOT EXISTS recall_property (
+    id INTEGER PRIMARY KEY,
+    column INTEGER NOT NULL,
+    element INTEGER NOT NULL,
+    seq INTEGER NOT NULL,
+    vector BLOB NOT NULL,
+    UNIQUE (column, element)
+) STRICT;
+"""
+_NAMES: Final = ("recall_column", "recall_property")
+
+
+class Column(NamedTuple):
+    """A property of a type whose vectors are kept."""
+
+    model: str
+    """The model that embeds texts for it; empty if it has the vectors of records only."""
+    type: int
+    property: str
+
+
+class PropertyVector(NamedTuple):
+    """The vector of one version of a concept."""
+
+    element: int
+    seq: int
+    vector: bytes
+    """Little-endian f32 numbers; empty if this version has no vector."""
+
+
+def has_tables(connection: apsw.Connection) -> bool:
+    """True if vectors of properties are kept in this file, and no table was lost."""
+    query = "SELECT count(*) FROM sqlite_schema WHERE name IN (?, ?)"
+    return bool(only(connection, query, _NAMES) == (len(_NAMES),))
+
+
+def number_of(connection: apsw.Connection, column: Column) -> int | None:
+    """The number of a column, or None if nothing of it is kept."""
+    if not has_tables(connection):
+        return None
+    query = "SELECT id FROM recall_column WHERE model = ? AND type = ? AND property = ?"
+    row = first(connection, query, column)
+    return None if row is None else int(row[0])
+
+
+def keep(connection: apsw.Connection, column: Column, made: Iterable[PropertyVector]) -> None:
+    """Store vectors; those of concepts that have changed or gone since are left out."""
+    connection.execute(_TABLES)
+    query = "INSERT INTO recall_column (model, type, property) VALUES (?, ?, ?)"
+    connection.execute(f"{query} ON CONFLICT DO NOTHING", column)
+    number = number_of(connection, column)
+    connection.executemany(
+        "INSERT OR REPLACE INTO recall_property (column, element, seq, vector)"
+        " SELECT ?1, id, seq, ?4 FROM concept WHERE id = ?2 AND seq = ?3",
+        [(number, *each) for each in made],
+    )
+
+
+def forget(connection: apsw.Connection, *, but: str | None) -> None:
+    """Remove the embedded vectors of all models but one, and what is left of removed concepts."""
+    if has_tables(connection):
+        connection.execute("DELETE FROM recall_column WHERE model <> '' AND model IS NOT ?", (but,))
+        connection.execute(
+            "DELETE FROM recall_property WHERE column NOT IN (SELECT id FROM recall_column)"
+            " OR element NOT IN (SELECT id FROM concept)"
+        )
+
+
+def remove(connection: apsw.Connection, element: int) -> None:
+    """Remove the vectors of a concept."""
+    if has_tables(connection):
+        query = (
+            "DELETE FROM recall_property WHERE element = ?"
+            " AND column IN (SELECT id FROM recall_column)"
+        )
+        connection.execute(query, (element,))
+    else:
+        for table in _NAMES:  # One may be lost: the other would keep it.
+            connection.execute(f"DROP TABLE IF EXISTS {table}")

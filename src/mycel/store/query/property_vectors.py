@@ -1,0 +1,57 @@
+"""Stored vectors of properties, and the concepts that they are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+import orjson
+
+from mycel.store.index import property_vectors
+from mycel.store.index.property_vectors import Column
+from mycel.store.query.passages import Source
+from mycel.store.query.reader import Reader
+
+
+def stored(
+    reader: Reader, column: Column, numbers: Collection[int] | None = None
+) -> Iterator[tuple[int, bytes]]:
+    """The vectors of live concepts as they are now, by number; or of those with these numbers."""
+    kept = property_vectors.number_of(reader.connection, column)
+    if kept is None:
+        return iter(())
+    query = (
+        "SELECT c.id, v.vector FROM concept c CROSS JOIN recall_property v"
+        " ON v.column = :column AND v.element = c.id AND v.seq = c.seq"
+        f" WHERE c.type = :type{_among(numbers)} ORDER BY c.id"
+    )
+    found: Iterator[tuple[int, bytes]] = reader.execute(query, _bindings(kept, column, numbers))
+    return found
+
+
+def missing(
+    reader: Reader, column: Column, numbers: Collection[int] | None = None
+) -> Iterator[Source]:
+    """Live concepts of a type that have no vector as they are now; or those among these numbers."""
+    kept = property_vectors.number_of(reader.connection, column)
+    query = (
+        "SELECT c.id, c.seq, c.type, c.name, c.attributes FROM concept c"
+        f" WHERE c.type = :type{_among(numbers)}"
+    )
+    if kept is not None:
+        query += (
+            " AND NOT EXISTS (SELECT 1 FROM recall_property v WHERE v.column = :column"
+            " AND v.element = c.id AND v.seq = c.seq)"
+        )
+    rows = reader.execute(query, _bindings(kept, column, numbers))
+    return (Source(*row) for row in rows)
+
+
+def _among(numbers: Collection[int] | None) -> str:
+    return "" if numbers is None else " AND c.id IN (SELECT value FROM json_each(:numbers))"
+
+
+def _bindings(
+    kept: int | None, column: Column, numbers: Collection[int] | None
+) -> dict[str, int | str | None]:
+    listed = None if numbers is None else orjson.dumps(list(numbers)).decode()
+    return {"column": kept, "type": column.type, "numbers": listed}
