@@ -17,6 +17,7 @@
     limits           every bound of these
 
     code             facts about source files
+    source_files     reads files, in processes that may be killed
     bootstrap        brings a folder into the graph
     memory           entities and observations, as the official MCP memory server has them
 """

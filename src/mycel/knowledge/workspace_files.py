@@ -20,6 +20,7 @@ from urllib.parse import unquote
 from mycel.errors import ConstraintViolation, DatabaseError, NotFound, ResourceExhausted
 from mycel.knowledge.limits import RESOURCE_BYTES_MAX
 from mycel.knowledge.node_values import ResourceContent
+from mycel.knowledge.source_files.plain_files import READ_FLAGS
 from mycel.knowledge.uris import Uri
 from mycel.model.names import shorten
 
@@ -27,8 +28,6 @@ _HAS_OPENAT: Final = os.open in os.supports_dir_fd and hasattr(os, "O_NOFOLLOW")
 _FLAGS: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 _NO_FOLLOW: Final = getattr(os, "O_NOFOLLOW", 0)
 _DIRECTORY: Final = getattr(os, "O_DIRECTORY", 0)
-READ_FLAGS: Final = _FLAGS | _NO_FOLLOW | getattr(os, "O_BINARY", 0)
-"""Flags to open a file for reading, without following a link or blocking on a pipe."""
 _FILE: Final = "file:///"
 _ABSOLUTE: Final = re.compile(rf"\s*(?:/|{_FILE}|[A-Z]:[/\\])", re.IGNORECASE)
 

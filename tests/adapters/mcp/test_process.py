@@ -76,6 +76,23 @@ def test_a_signal_ends_the_server_after_what_it_was_writing(
         assert Knowledge(graph, workspace=_workspace()).get("kept")
 
 
+@needs_signals
+def test_hostile_files_hold_up_neither_other_calls_nor_the_end(db: Path, tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    for number in range(60):  # Each takes all of the time that a file may take.
+        (project / f"{number}.c").write_text("*" * 300_000)
+    with Pipe(db, "--root", str(project)) as pipe:
+        pipe.shake_hands()
+        pipe.send_call(1, "bootstrap_workspace")
+        pipe.send_call(2, "describe_graph")
+        assert pipe.receive()["id"] == 2
+        pipe.process.send_signal(signal.SIGTERM)
+        assert pipe.process.wait(60) == 0
+        assert pipe.process.stderr is not None
+        assert b"Traceback" not in pipe.process.stderr.read()
+
+
 def _workspace() -> str:
     return Path.cwd().name.lower()
 

@@ -3,8 +3,7 @@
 Modules, in the order in which a run passes through them:
 
     run            one run: compares disk and graph, and plans what to write
-    file_walk      lists the files of a project
-    file_facts     reads one file: hash, lines, facts of its source
+    file_walk      lists the files of a project; `source_files` reads them
     facts_cache    facts of unchanged files
     project_graph  nodes and relations for files
     ownership      tells the values of a bootstrap from those of others

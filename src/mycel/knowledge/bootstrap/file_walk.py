@@ -18,7 +18,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from mycel.errors import ConstraintViolation, DatabaseError, NotFound, ResourceExhausted
-from mycel.knowledge.bootstrap.limits import DEPTH_MAX, FILES_MAX, GIT_SECONDS_MAX
+from mycel.knowledge.bootstrap.limits import (
+    DEPTH_MAX,
+    FILES_MAX,
+    GIT_SECONDS_MAX,
+    IGNORE_FILE_BYTES_MAX,
+    IGNORE_PATTERNS_MAX,
+)
+from mycel.knowledge.source_files.plain_files import read_plain, reason_of
 from mycel.model.extras import install_command
 from mycel.model.names import is_unicode, shorten
 
@@ -34,6 +41,9 @@ IGNORED_FOLDERS: Final = frozenset(
 """Left out unless Git tracks files in them."""
 
 _UNTRACKED: Final = "?"
+
+_PATTERN_CHARACTERS_MAX: Final = 1_000
+_PATTERNS_AT_ONCE: Final = 200
 
 IGNORED_FILES: Final = frozenset((".DS_Store", "Thumbs.db", "desktop.ini"))
 
@@ -231,7 +241,7 @@ def _walked(folder: Path, skip: Skip, unreadable: list[str], left_out: set[str])
                 unreadable.append(path)
             continue
         if any(entry.name == ".gitignore" for entry in entries):
-            rules = (*rules, *_rules(folder, path))
+            rules = (*rules, *_rules(folder, path, skip))
         below: list[tuple[str, int, tuple[_Rules, ...]]] = []
         for entry in entries:
             name = f"{path}/{entry.name}" if path else entry.name
@@ -250,30 +260,43 @@ def _walked(folder: Path, skip: Skip, unreadable: list[str], left_out: set[str])
         waiting += reversed(below)
 
 
-def _rules(folder: Path, path: str) -> tuple[_Rules, ...]:
+def _rules(folder: Path, path: str, skip: Skip) -> tuple[_Rules, ...]:
+    """The rules of the `.gitignore` in a folder, some hundred patterns each."""
+    name = f"{path}/.gitignore" if path else ".gitignore"
     try:
-        text = (folder / path / ".gitignore").read_text("utf-8", errors="replace")
-    except OSError:
+        data = read_plain(str(folder / name), IGNORE_FILE_BYTES_MAX + 1).data
+    except (OSError, ValueError):
         return ()
     try:
         # Late: an extra.
         from pathspec import GitIgnoreSpec  # noqa: PLC0415
+        from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern  # noqa: PLC0415
     except ImportError:
         raise ConstraintViolation(
             "Reading .gitignore outside of a Git repository needs a package that is not"
             " installed: pathspec.",
             hint=f"Install it with {install_command('code')}.",
         ) from None
-    lines = []
-    for line in text.splitlines():
+    lines = data[:IGNORE_FILE_BYTES_MAX].decode("utf-8", errors="replace").splitlines()
+    lines = [line for line in lines if line.strip() and not line.startswith("#")]
+    is_whole = len(data) <= IGNORE_FILE_BYTES_MAX and len(lines) <= IGNORE_PATTERNS_MAX
+    patterns: list[GitIgnoreSpecPattern] = []
+    for line in lines[:IGNORE_PATTERNS_MAX]:
+        if len(line) > _PATTERN_CHARACTERS_MAX:
+            is_whole = False
+            continue
         try:
-            GitIgnoreSpec.from_lines([line])
+            patterns.append(GitIgnoreSpecPattern(line))
         except ValueError:
             continue  # Git ignores invalid patterns.
-        lines.append(line)
-    # RE2, because patterns such as `*a*a*a*b` must not take exponential time.
-    spec = GitIgnoreSpec.from_lines(lines, backend="re2")
-    return (_Rules(f"{path}/" if path else "", spec),)
+    if not is_whole:
+        skip(name, "some of its patterns do not apply: too many, or too long")
+    above = f"{path}/" if path else ""
+    # RE2, because patterns such as `*a*a*a*b` must not take exponential time. It refuses too many.
+    return tuple(
+        _Rules(above, GitIgnoreSpec(patterns[at : at + _PATTERNS_AT_ONCE], backend="re2"))
+        for at in range(0, len(patterns), _PATTERNS_AT_ONCE)
+    )
 
 
 def _is_ignored(name: str, rules: tuple[_Rules, ...]) -> bool:
@@ -283,11 +306,6 @@ def _is_ignored(name: str, rules: tuple[_Rules, ...]) -> bool:
         if said is not None:
             return said
     return False
-
-
-def reason_of(error: OSError | ValueError) -> str:
-    """The reason of a failed file operation, in lower case."""
-    return (getattr(error, "strerror", None) or str(error)).lower()
 
 
 def _shown(path: Path) -> str:

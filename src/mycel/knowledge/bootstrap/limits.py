@@ -19,9 +19,12 @@ ROWS_IN_TRANSACTION: Final = 150_000
 EXTERNAL_MAX: Final = 100
 """Modules or pages outside the project listed at a file."""
 
-PARAGRAPH_CHARACTERS_MAX: Final = 1_000
-"""Characters of a README that become the content of its folder."""
-
 JOBS_MAX: Final = 64
+
+IGNORE_FILE_BYTES_MAX: Final = 1 << 20
+"""Bytes of a `.gitignore` that are read."""
+
+IGNORE_PATTERNS_MAX: Final = 10_000
+"""Patterns of a `.gitignore` that apply."""
 
 GIT_SECONDS_MAX: Final = 120.0

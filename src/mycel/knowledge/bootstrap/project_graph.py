@@ -17,11 +17,11 @@ from typing import Any, Final, NamedTuple
 
 from mycel.errors import MycelError
 from mycel.knowledge import vocabulary as words
-from mycel.knowledge.bootstrap.file_facts import FileRead, is_readme
 from mycel.knowledge.bootstrap.limits import EXTERNAL_MAX
 from mycel.knowledge.code.edge_values import FileEdges
 from mycel.knowledge.code.languages import detect
 from mycel.knowledge.code.source_facts import Symbol
+from mycel.knowledge.source_files.file_facts import FileRead, is_readme
 from mycel.knowledge.uris import build
 from mycel.knowledge.vocabulary import CONCEPT, RESOURCE
 from mycel.model.limits import NAME_BYTES_MAX

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import closing
 from pathlib import Path
 from time import monotonic
 from typing import Any, Final, NamedTuple
@@ -13,7 +14,6 @@ import orjson
 from mycel.errors import ConstraintViolation, MycelError
 from mycel.knowledge.bootstrap import file_walk, graph_writer, project_graph
 from mycel.knowledge.bootstrap.facts_cache import FactsCache
-from mycel.knowledge.bootstrap.file_facts import FileRead, is_readme, read_all, read_file
 from mycel.knowledge.bootstrap.file_walk import Entry
 from mycel.knowledge.bootstrap.limits import FILE_BYTES_MAX, JOBS_MAX
 from mycel.knowledge.bootstrap.project_graph import Namer, Totals, Wanted
@@ -24,6 +24,8 @@ from mycel.knowledge.code.languages import detect
 from mycel.knowledge.code.project_edges import Project
 from mycel.knowledge.code.source_facts import FORMAT, FileFacts
 from mycel.knowledge.knowledge import Knowledge
+from mycel.knowledge.source_files.file_facts import FileRead, is_readme
+from mycel.knowledge.source_files.reader_pool import ReaderPool
 from mycel.knowledge.uris import parse
 from mycel.knowledge.vocabulary import STAMP
 from mycel.store.file.branch_files import split
@@ -35,7 +37,8 @@ VERSION: Final = 200 + FORMAT
 LACKING: Final = 0
 """The version of a file that could not be analysed because an extra is not installed."""
 
-_REPORT_EVERY: Final = 25
+_REPORT_SECONDS: Final = 0.1
+"""The least time between two reports. A report may raise, which ends the run."""
 
 
 class Stamp(NamedTuple):
@@ -79,8 +82,7 @@ class Bootstrap:
         self._db = knowledge.db
         self._workspace = knowledge.workspace
         self._namer = Namer(knowledge.workspace)
-        self._bytes_max = bytes_max
-        self._jobs = jobs
+        self._readers = ReaderPool(root, bytes_max=bytes_max, jobs=jobs)
         self._edges_before: dict[str, FileEdges] = {}
         """The edges of each file, as of the last run of this object."""
         self._skipped_before: frozenset[Skipped] = frozenset()
@@ -91,8 +93,8 @@ class Bootstrap:
         """Bring the graph up to date with the folder."""
         began = monotonic()
         summary = Summary()
-        # Facts are millions of values without cycles; `file_facts` collects syntax trees.
-        with collector_paused(True):
+        # Facts are millions of values without cycles.
+        with closing(self._readers), collector_paused(True):
             self._run(summary, report)
         summary.skipped_anew = [e for e in summary.skipped if e not in self._skipped_before]
         self._skipped_before = frozenset(summary.skipped)
@@ -195,15 +197,14 @@ class Bootstrap:
         self, paths: Collection[str], summary: Summary, report: Report | None
     ) -> dict[str, FileRead]:
         reads: dict[str, FileRead] = {}
-        jobs = min(self._jobs, 1 + len(paths) // 100)
-        reading = read_all(self._root, paths, bytes_max=self._bytes_max, jobs=jobs)
-        for read in _counted(reading, "reading", len(paths), report):
+        for read in _counted(self._readers.read(paths), "reading", len(paths), report):
             if read.problem:
                 summary.skip(read.path, read.problem)
                 continue
             reads[read.path] = read
-            if read.facts is not None and read.facts.note and missing_extra(read.facts.language):
-                summary.note(read.facts.note)
+            if read.facts is not None and read.facts.note:
+                note = read.facts.note
+                summary.note(note if read.lacks_parser else f"{read.path}: {note}")
         return reads
 
     def _count(self, step: _Step, summary: Summary) -> None:
@@ -252,9 +253,7 @@ class Bootstrap:
     def _folder(self, path: str, below: Mapping[str, Totals], step: _Step) -> Wanted:
         paragraph = ""
         for readme in step.readmes.get(path, ()):
-            read = step.reads.get(readme) or read_file(
-                str(self._root), readme, bytes_max=self._bytes_max
-            )
+            read = step.reads.get(readme) or next(self._readers.read([readme]))
             paragraph = paragraph or read.paragraph
         totals = below.get(path, Totals())
         return project_graph.wanted_folder(self._namer, path, totals, paragraph, self._root.name)
@@ -327,9 +326,7 @@ class Bootstrap:
             elif (found := remembered[path]) is not None:
                 facts[path] = found
         sources = [path for path in unknown if _may_have_facts(path)]
-        jobs = min(self._jobs, 1 + len(sources) // 100)
-        reading = read_all(self._root, sources, bytes_max=self._bytes_max, jobs=jobs)
-        for read in _counted(reading, "reading", len(sources), report):
+        for read in _counted(self._readers.read(sources), "reading", len(sources), report):
             if read.facts is not None and not read.problem:
                 facts[read.path] = read.facts
                 step.remembered[read.path] = read.hash, read.facts
@@ -386,9 +383,7 @@ def _is_same(path: str, stamp: Stamp | None, entry: Entry) -> bool:
 
 
 def _version(read: FileRead) -> int:
-    facts = read.facts
-    is_lacking = facts is not None and facts.note and missing_extra(facts.language)
-    return LACKING if is_lacking else VERSION
+    return LACKING if read.lacks_parser else VERSION
 
 
 def _stamp(value: object) -> Stamp | None:
@@ -410,7 +405,9 @@ def _counted(items: Any, stage: Stage, total: int, report: Report | None) -> Ite
         yield from items
         return
     report(Progress(stage, 0, total))
+    last = monotonic()
     for done, item in enumerate(items, 1):
         yield item
-        if done % _REPORT_EVERY == 0 or done == total:
+        if done == total or monotonic() - last >= _REPORT_SECONDS:
             report(Progress(stage, done, total))
+            last = monotonic()

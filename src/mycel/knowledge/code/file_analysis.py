@@ -2,6 +2,9 @@
 
 tree-sitter and its grammars are an extra, imported with the first file that needs them. Without
 them a file has no symbols, and the `note` of its facts says what to install.
+
+Text that is not of its language can take minutes, gigabytes or the process: `source_files` reads
+foreign files in processes with bounds.
 """
 
 from __future__ import annotations
@@ -9,7 +12,6 @@ from __future__ import annotations
 import codecs
 import importlib
 import threading
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
@@ -24,24 +26,15 @@ from mycel.model.extras import install_command
 from mycel.search.names import is_test_path
 
 if TYPE_CHECKING:
-    from tree_sitter import Node, Parser, Query, Tree
+    from tree_sitter import Node, Parser, Query
 
     from mycel.knowledge.code.language_rules import Syntax
 
 SOURCE_BYTES_MAX: Final = 2 << 20
 """Larger files are generated or data, and have no symbols."""
 
-_CAREFUL_FROM_BYTES: Final = 48 << 10
-_CHUNK_BYTES: Final = 4 << 10
-_PARSE_SECONDS_MAX: Final = 4.0
-_NOT_SOURCE: Final = "hardly recognisable as source: "
-_CAREFUL_FROM_NODES: Final = 20_000
-_DEPTH_MAX: Final = 20_000
 _MATCHES_MAX: Final = 16_384
 """Patterns in progress at a time; the time of a query grows with them times the nodes."""
-_RUN_MIN: Final = 1000
-_SIBLINGS_MAX: Final = 200_000_000
-"""Siblings that a query may visit in vain: about a second."""
 
 # The module and class of each language. A new language is one line here and one in `languages`.
 _SYNTAXES: Final = {
@@ -63,7 +56,7 @@ LANGUAGES: Final = frozenset({*_SYNTAXES, *MANIFESTS, "markdown"})
 def analyse(path: str, source: bytes, language: str) -> FileFacts:
     """The facts of a file. `path` is relative, with slashes.
 
-    Never raises for the content of a file: parts that cannot be read are left out.
+    Raises nothing for the content of a file: parts that cannot be read are left out.
     """
     source = source.removeprefix(codecs.BOM_UTF8)
     facts = _analyse(source, language)
@@ -105,63 +98,13 @@ class _Tools:
     parser: Callable[[], Parser]
 
     def read(self, source: bytes) -> FileFacts:
-        tree, note = self._parse(source)
-        captures = None if _is_slow(tree.root_node) else _captures(self.facts, tree.root_node)
+        tree = self.parser().parse(source)
+        captures = _captures(self.facts, tree.root_node)
         if captures is None:
-            return FileFacts(self.syntax.language, note=_NOT_SOURCE + "not analysed")
-        facts = extract(self.syntax, source, captures)
-        return replace(facts, note=note) if note else facts
-
-    def _parse(self, source: bytes) -> tuple[Tree, str]:
-        if len(source) < _CAREFUL_FROM_BYTES:
-            return self.parser().parse(source), ""
-        return _parse_in_time(self.parser(), source)
-
-
-def _is_slow(root: Node) -> bool:
-    """True if a query over the tree would take seconds.
-
-    For each node, tree-sitter looks for the next named sibling: a long run of unnamed ones, as in
-    `[,,,,` or text of no language, takes quadratic time. It counts depths with 16 bits.
-    """
-    if root.descendant_count < _CAREFUL_FROM_NODES:
-        return False
-    looked_at = 0
-    level = [root]
-    for _ in range(_DEPTH_MAX):
-        below: list[Node] = []
-        for node in level:
-            children = node.children
-            below += [child for child in children if child.child_count]
-            if node.child_count - node.named_child_count < _RUN_MIN:
-                continue
-            run = 0
-            for child in children:
-                run = 0 if child.is_named else run + 1
-                looked_at += run
-        if not below or looked_at > _SIBLINGS_MAX:
-            return looked_at > _SIBLINGS_MAX
-        level = below
-    return True
-
-
-def _parse_in_time(parser: Parser, source: bytes) -> tuple[Tree, str]:
-    """Parse as much of a long file as `_PARSE_SECONDS_MAX` of processor time allow.
-
-    Only text that is not of the language takes that long. The time is checked when the parser asks
-    for more text, because the progress callback of tree-sitter 0.26.0 crashes the process.
-    """
-    deadline = time.thread_time() + _PARSE_SECONDS_MAX
-    note = ""
-
-    def more(offset: int, _point: object) -> bytes:
-        nonlocal note
-        if time.thread_time() > deadline:
-            note = _NOT_SOURCE + "only the beginning was analysed"
-            return b""
-        return source[offset : offset + _CHUNK_BYTES]
-
-    return parser.parse(more), note
+            return FileFacts(
+                self.syntax.language, note="hardly recognisable as source: not analysed"
+            )
+        return extract(self.syntax, source, captures)
 
 
 def _captures(query: Query, node: Node) -> dict[str, list[Node]] | None:

@@ -555,10 +555,13 @@ def test_a_history_that_was_purged_makes_it_careful(
 
 
 def test_a_language_that_could_not_be_read_is_read_when_its_extra_is_there(
-    shop: mycel.Knowledge, project: Path, monkeypatch: pytest.MonkeyPatch
+    shop: mycel.Knowledge, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    (tmp_path / "first").mkdir()
+    (tmp_path / "first/tree_sitter_python.py").write_text("raise ImportError('none')")
     with monkeypatch.context() as without:
-        without.setitem(sys.modules, "tree_sitter_python", None)
+        without.syspath_prepend(tmp_path / "first")  # For the process that reads,
+        without.setitem(sys.modules, "tree_sitter_python", None)  # and for this one.
         file_analysis._tools.cache_clear()
         summary = bootstrap(shop)
         assert (summary.added, summary.symbols) == (6, 0)
@@ -626,24 +629,26 @@ def test_a_run_that_was_killed_is_completed_by_the_next(
 
 
 def test_a_file_that_cannot_be_read_is_skipped_with_the_reason(
-    shop: mycel.Knowledge, project: Path, write: Write, monkeypatch: pytest.MonkeyPatch
+    shop: mycel.Knowledge, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = os.open
+    cart, text = project / "src/shop/cart.py", (project / "src/shop/cart.py").read_text()
+    real = Bootstrap._read
 
-    def refuse(path: object, *how: object, **more: object) -> int:
-        if str(path).endswith("cart.py"):
-            raise PermissionError(13, "Permission denied")
-        return real(path, *how, **more)  # type: ignore[arg-type]
+    def read(work: Bootstrap, *how: object) -> object:
+        cart.unlink()
+        os.mkfifo(cart)
+        return real(work, *how)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(os, "open", refuse)
+    monkeypatch.setattr(Bootstrap, "_read", read)
     summary = bootstrap(shop)
     assert [(each.path, each.why) for each in summary.skipped] == [
-        ("src/shop/cart.py", "permission denied"),
-        ("tests/test_cart.py", "permission denied"),
+        ("src/shop/cart.py", "no regular file"),
     ]
-    assert summary.added == 4
+    assert summary.added == 5
     monkeypatch.undo()
-    assert bootstrap(shop).added == 2
+    cart.unlink()
+    cart.write_text(text)
+    assert bootstrap(shop).added == 1
 
 
 def test_a_file_that_vanishes_while_it_is_read_is_gone(

@@ -118,6 +118,28 @@ def test_without_git_nested_gitignore_files_are_honoured(root: Path, write: Writ
     }  # fmt: skip
 
 
+def test_without_git_hostile_ignore_files_apply_as_far_as_they_can_be_read(
+    root: Path, write: Write
+) -> None:
+    write("a.py")
+    write("a.log")
+    write("many/.gitignore", "".join(f"*foo{n}/**/bar{n}*\n" for n in range(9_999)) + "*.log\n")
+    write("many/b.log")
+    write("more/.gitignore", "*.log\n" + "x\n" * 20_000)
+    write("more/c.log")
+    write("long/.gitignore", "*a" * 100_000 + "\n*.log\n")
+    write("long/d.log")
+    os.mkfifo(root / ".gitignore")
+    found, skipped = walked(root)
+    assert {name for name in found if not name.endswith(".gitignore")} == {"a.py", "a.log"}
+    why = "some of its patterns do not apply: too many, or too long"
+    assert skipped == {
+        ".gitignore": "no regular file",
+        "more/.gitignore": why,
+        "long/.gitignore": why,
+    }
+
+
 def test_without_the_extra_a_gitignore_outside_of_git_is_an_error_that_says_so(
     root: Path, write: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:

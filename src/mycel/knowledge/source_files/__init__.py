@@ -1,0 +1,13 @@
+"""Reads files that nobody vouches for, in processes that may be killed.
+
+A parser of a source file can take minutes or gigabytes for a hostile megabyte. So each file is read
+in a child process with bounds on its processor time and memory; a file that exceeds them costs its
+symbols and no more.
+
+    reader_pool     starts the processes, asks them, and replaces those that die
+    reader_process  the main function of such a process, and its bounds
+    file_facts      reads one file: hash, lines, facts of its source
+
+Only `reader_pool` is for other packages, and `FileRead`, its result. The process imports as little
+as it can: it starts with every bootstrap.
+"""

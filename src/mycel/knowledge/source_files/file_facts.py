@@ -1,0 +1,159 @@
+"""Reads one file: size, time, hash, lines, facts of its source."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, fields, replace
+from hashlib import blake2b
+from typing import Final
+
+import orjson
+
+from mycel.knowledge.code.file_analysis import LANGUAGES, analyse, missing_extra
+from mycel.knowledge.code.languages import detect, is_binary
+from mycel.knowledge.code.source_facts import FileFacts, decode, encode
+from mycel.knowledge.source_files.plain_files import PlainFile, read_plain, reason_of
+
+PARAGRAPH_CHARACTERS_MAX: Final = 1_000
+"""Characters of a README that become the content of its folder."""
+
+_HEAD_BYTES: Final = 8 << 10
+
+_README: Final = re.compile(r"readme(\.(md|markdown|rst|txt|adoc))?", re.IGNORECASE)
+_BADGES: Final = re.compile(r"^\s*(\[?!\[|<[!/a-zA-Z]|\.\. |:\w+:|---|===|\|)")
+_UNDERLINE: Final = re.compile(r"[=\-~^#*]{3,}\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class FileRead:
+    """The result of reading a file; `problem` tells why it could not be read."""
+
+    path: str
+    size: int = 0
+    mtime_ns: int = 0
+    hash: int = 0
+    file_type: str = ""
+    mime_type: str = ""
+    line_count: int | None = None
+    facts: FileFacts | None = None
+    paragraph: str = ""
+    """The first paragraph of a README."""
+    problem: str = ""
+    lacks_parser: bool = False
+    """True if the file was not analysed because an extra is not installed."""
+
+
+_PLAIN_FIELDS: Final = tuple(
+    field.name for field in fields(FileRead) if field.name not in ("path", "facts")
+)
+
+
+def read_file(root: str, path: str, *, bytes_max: int) -> FileRead:
+    """Read a file. Never raises: a failure is the `problem` of the result."""
+    try:
+        # One byte more: a file that grows meanwhile counts as large.
+        file = read_plain(f"{root}/{path}", bytes_max + 1)
+    except (OSError, ValueError) as error:
+        return FileRead(path, problem=reason_of(error))
+    if max(file.status.st_size, len(file.data)) > bytes_max:
+        return _large(path, file)
+    read, language = _plain(path, file)
+    if read.line_count is None or language not in LANGUAGES:
+        return read
+    facts = analyse(path, file.data, language)
+    return replace(read, facts=facts, lacks_parser=bool(facts.note and missing_extra(language)))
+
+
+def read_unanalysed(root: str, path: str, *, bytes_max: int, note: str) -> FileRead:
+    """Read a file that cannot be analysed; `note` says why."""
+    try:
+        file = read_plain(f"{root}/{path}", bytes_max)
+    except (OSError, ValueError) as error:
+        return FileRead(path, problem=reason_of(error))
+    read, language = _plain(path, file)
+    return replace(read, facts=FileFacts(language, note=note))
+
+
+def _plain(path: str, file: PlainFile) -> tuple[FileRead, str]:
+    """A file without its facts, and its language."""
+    status, data = file
+    kind = detect(path, data[:_HEAD_BYTES])
+    is_text = not is_binary(data)
+    read = FileRead(
+        path,
+        status.st_size,
+        status.st_mtime_ns,
+        _hash(data),
+        kind.file_type,
+        kind.mime_type,
+        line_count(data) if is_text else None,
+        paragraph=first_paragraph(data) if is_text and is_readme(path) else "",
+    )
+    return read, kind.language
+
+
+def _large(path: str, file: PlainFile) -> FileRead:
+    status = file.status
+    kind = detect(path, file.data[:_HEAD_BYTES])
+    # A hash of the whole content would take too long.
+    seen = f"{status.st_size} {status.st_mtime_ns}".encode()
+    return FileRead(
+        path, status.st_size, status.st_mtime_ns, _hash(seen), kind.file_type, kind.mime_type
+    )
+
+
+def encode_read(read: FileRead) -> bytes:
+    """The result without its path and facts as a line of JSON, and then its facts."""
+    values = [getattr(read, name) for name in _PLAIN_FIELDS]
+    facts = b"" if read.facts is None else encode(read.facts)
+    return orjson.dumps(values) + b"\n" + facts
+
+
+def decode_read(path: str, encoded: bytes) -> FileRead | None:
+    """The result that `encode_read` wrote; None when it is damaged."""
+    line, _, facts = encoded.partition(b"\n")
+    try:
+        values = dict(zip(_PLAIN_FIELDS, orjson.loads(line), strict=True))
+        return FileRead(path, facts=decode(facts) if facts else None, **values)
+    except (ValueError, TypeError):
+        return None
+
+
+def _hash(data: bytes) -> int:
+    """A hash as a number, since texts in attributes are indexed for search."""
+    return int.from_bytes(blake2b(data, digest_size=7).digest())
+
+
+def line_count(data: bytes) -> int:
+    r"""The number of lines; the last may lack its line break.
+
+    >>> line_count(b"a\nb"), line_count(b"a\n"), line_count(b"")
+    (2, 1, 0)
+    """
+    return data.count(b"\n") + (not data.endswith(b"\n") if data else 0)
+
+
+def is_readme(path: str) -> bool:
+    """True if a file is the README of its folder."""
+    return _README.fullmatch(path.rpartition("/")[2]) is not None
+
+
+def first_paragraph(data: bytes) -> str:
+    r"""The first paragraph of a README, without title and badges.
+
+    >>> first_paragraph(b"# Shop\n\n[![ci](x)](y)\n\nSells things\nto people.\n\nMore.")
+    'Sells things to people.'
+    """
+    found: list[str] = []
+    lines = data[: _HEAD_BYTES * 2].decode("utf-8-sig", "replace").splitlines()
+    for at, line in enumerate(lines):
+        under = lines[at + 1] if at + 1 < len(lines) else ""
+        is_title = line.startswith("#") or bool(_UNDERLINE.fullmatch(line))
+        is_title = is_title or (not found and bool(_UNDERLINE.fullmatch(under)))
+        if not line.strip() or is_title or _BADGES.match(line):
+            if found:
+                break
+            continue
+        found.append(line.strip())
+    text = " ".join(found)
+    return text if len(text) <= PARAGRAPH_CHARACTERS_MAX else text[:PARAGRAPH_CHARACTERS_MAX] + "…"

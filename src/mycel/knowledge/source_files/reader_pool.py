@@ -1,0 +1,195 @@
+"""Processes that read files, and the file that one of them died of."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import subprocess
+import sys
+from collections import deque
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Final
+
+import orjson
+
+import mycel
+from mycel.errors import ResourceExhausted
+from mycel.knowledge.source_files.file_facts import FileRead, decode_read, read_unanalysed
+from mycel.knowledge.source_files.reader_process import (
+    FILE_SECONDS_MAX,
+    LENGTH_BYTES,
+    MEMORY_BYTES_MAX,
+)
+
+WAIT_SECONDS_MAX: Final = 60.0
+"""Time on the clock for one file: its processor time is bounded, but a disk may hang."""
+
+RESULT_BYTES_MAX: Final = 64 << 20
+
+_ASKED_BYTES_MAX: Final = 16 << 10
+"""Questions ahead of the answers. They fit into a pipe, or both sides would wait to write."""
+
+_MAIN: Final = (
+    "import sys; sys.path[:] = {path!r};"
+    "from mycel.knowledge.source_files.reader_process import main; main({root!r}, {bytes_max})"
+)
+
+
+class ReaderPool:
+    """Reads files below `root` with `jobs` processes, which are started when they are needed."""
+
+    def __init__(self, root: Path, *, bytes_max: int, jobs: int = 1) -> None:
+        self._root = str(root)
+        self._bytes_max = bytes_max
+        self._jobs = jobs
+        self._readers: list[_Reader] = []
+
+    def read(self, paths: Iterable[str]) -> Iterator[FileRead]:
+        """The files in the order of `paths`. Never raises for the content of a file.
+
+        Raises:
+            ResourceExhausted: no process can be started.
+        """
+        wanted = list(paths)
+        jobs = min(self._jobs, 1 + len(wanted) // 100)
+        while len(self._readers) < jobs:
+            self._readers.append(_Reader(self._root, self._bytes_max))
+        turns = self._readers[:jobs]
+        for at, reader in enumerate(turns):
+            reader.expect(wanted[at::jobs])
+        for at in range(len(wanted)):
+            yield turns[at % jobs].next()
+
+    def close(self) -> None:
+        """End the processes, whatever they do."""
+        for reader in self._readers:
+            reader.close()
+        self._readers.clear()
+
+
+class _Reader:
+    """One process, the paths it was asked for, and those that it will be asked for."""
+
+    def __init__(self, root: str, bytes_max: int) -> None:
+        self._root = root
+        self._bytes_max = bytes_max
+        self._process: subprocess.Popen[bytes] | None = None
+        self._coming: deque[str] = deque()
+        self._asked: deque[tuple[str, int]] = deque()
+        self._received = bytearray()
+
+    def expect(self, paths: Iterable[str]) -> None:
+        if self._asked:  # A reader of the last paths has stopped in between.
+            self.close()
+        self._coming = deque(paths)
+
+    def next(self) -> FileRead:
+        """The result of the next path."""
+        process = self._process or self._start()
+        self._ask(process)
+        result = self._result(process)
+        path, _ = self._asked.popleft()
+        read = decode_read(path, result) if result is not None else None
+        if read is not None:
+            return read
+        # Those after it go to the next process.
+        self._coming.extendleft(path for path, _ in reversed(self._asked))
+        self.close()
+        return read_unanalysed(
+            self._root, path, bytes_max=self._bytes_max, note=_reason(process.returncode)
+        )
+
+    def close(self) -> None:
+        self._asked.clear()
+        self._received.clear()
+        if self._process is not None:
+            # Its own end comes first: it tells why there is no result.
+            if self._process.poll() is None:
+                self._process.kill()
+            self._process.communicate()
+            self._process = None
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        path = [str(Path(mycel.__file__).parents[1]), *sys.path]
+        text = _MAIN.format(path=path, root=self._root, bytes_max=self._bytes_max)
+        try:
+            # Isolated, and without `site`: the path of modules is given, and it starts sooner.
+            self._process = process = subprocess.Popen(
+                [sys.executable, "-I", "-S", "-c", text],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+            )
+        except (OSError, ValueError) as error:
+            raise _cannot_start(str(error)) from None
+        if self._result(process) != b"":
+            self.close()
+            raise _cannot_start(f"it ended with status {process.returncode}")
+        return process
+
+    def _ask(self, process: subprocess.Popen[bytes]) -> None:
+        """Send as many paths ahead as fit, one at least."""
+        assert process.stdin is not None
+        ahead = sum(size for _, size in self._asked)
+        while self._coming:
+            line = orjson.dumps(self._coming[0]) + b"\n"
+            if self._asked and ahead + len(line) > _ASKED_BYTES_MAX:
+                break
+            self._asked.append((self._coming.popleft(), len(line)))
+            ahead += len(line)
+            try:
+                process.stdin.write(line)
+            except BrokenPipeError:  # It has died of an earlier path; its end is read next.
+                return
+        try:
+            process.stdin.flush()
+        except BrokenPipeError:
+            return
+
+    def _result(self, process: subprocess.Popen[bytes]) -> bytes | None:
+        """The next result; None if the process died or took too long."""
+        head = self._exactly(process, LENGTH_BYTES)
+        if head is None:
+            return None
+        length = int.from_bytes(head)
+        return self._exactly(process, length) if length <= RESULT_BYTES_MAX else None
+
+    def _exactly(self, process: subprocess.Popen[bytes], count: int) -> bytes | None:
+        assert process.stdout is not None
+        pipe = process.stdout.fileno()
+        while len(self._received) < count:
+            if not _is_ready(pipe):
+                return None
+            more = os.read(pipe, 1 << 16)
+            if not more:
+                process.wait()
+                return None
+            self._received += more
+        taken = bytes(self._received[:count])
+        del self._received[:count]
+        return taken
+
+
+def _is_ready(pipe: int) -> bool:
+    """Wait for something to read, or the end; False when it takes too long."""
+    if not hasattr(select, "poll"):  # Windows cannot wait for a pipe within a bound.
+        return True
+    waiting = select.poll()
+    waiting.register(pipe, select.POLLIN)
+    return bool(waiting.poll(WAIT_SECONDS_MAX * 1000))
+
+
+def _reason(status: int) -> str:
+    """The note on a file that a process died of, by its exit status."""
+    if status == -getattr(signal, "SIGPROF", 0):
+        return f"reading it takes more than {FILE_SECONDS_MAX:.0f} seconds: not analysed"
+    return f"reading it fails, or takes more than {MEMORY_BYTES_MAX >> 20} MiB: not analysed"
+
+
+def _cannot_start(why: str) -> ResourceExhausted:
+    return ResourceExhausted(
+        f"The process that reads files cannot be started: {why}.",
+        hint="Check that there is memory for another process, and that this Python can be run.",
+    )
