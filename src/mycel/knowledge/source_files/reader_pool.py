@@ -10,7 +10,7 @@ import sys
 from collections import deque
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Final
+from typing import IO, Final, cast
 
 import orjson
 
@@ -131,7 +131,7 @@ class _Reader:
 
     def _ask(self, process: subprocess.Popen[bytes]) -> None:
         """Send as many paths ahead as fit, one at least."""
-        assert process.stdin is not None
+        pipe = cast(IO[bytes], process.stdin)
         ahead = sum(size for _, size in self._asked)
         while self._coming:
             line = orjson.dumps(self._coming[0]) + b"\n"
@@ -140,11 +140,11 @@ class _Reader:
             self._asked.append((self._coming.popleft(), len(line)))
             ahead += len(line)
             try:
-                process.stdin.write(line)
+                pipe.write(line)
             except BrokenPipeError:  # It has died of an earlier path; its end is read next.
                 return
         try:
-            process.stdin.flush()
+            pipe.flush()
         except BrokenPipeError:
             return
 
@@ -157,8 +157,7 @@ class _Reader:
         return self._exactly(process, length) if length <= RESULT_BYTES_MAX else None
 
     def _exactly(self, process: subprocess.Popen[bytes], count: int) -> bytes | None:
-        assert process.stdout is not None
-        pipe = process.stdout.fileno()
+        pipe = cast(IO[bytes], process.stdout).fileno()
         while len(self._received) < count:
             if not _is_ready(pipe):
                 return None
