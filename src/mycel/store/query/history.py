@@ -181,6 +181,12 @@ def _microseconds(moment: str | datetime) -> int:
         raise ConstraintViolation(f"{moment} cannot be told in UTC.") from None
 
 
+def position_at_time(reader: Reader, time_us: int) -> int:
+    """The end of the last transaction at or before a time; 0 before the first one."""
+    (last,) = newest(reader.connection, "seq")
+    return _seq_at_time(reader, time_us, last)
+
+
 def _seq_at_time(reader: Reader, time_us: int, last: int) -> int:
     """Times never go back from one transaction to the next, so a search by halves finds it."""
     low, high, best = 0, last, 0

@@ -9,6 +9,7 @@ import orjson
 
 from mycel.model.elements import Concept
 from mycel.model.values import JsonObject, parse_object
+from mycel.sql.state_tables import Sources
 from mycel.store.file.layout import CONCEPT_TYPE_NUMBER, FURNITURE, PROPOSITION_TYPE_NUMBER
 from mycel.store.file.rows import Row
 from mycel.store.query.filters import ALL, Condition
@@ -43,7 +44,8 @@ def named_from(
 def named(reader: Reader, names: Collection[str]) -> list[tuple[int, int, str]]:
     """The concepts that have one of these names, of any type: number, type and name."""
     query = (
-        "SELECT c.id, c.type, c.name FROM json_each(?) j CROSS JOIN concept c ON c.name = j.value"
+        "SELECT c.id, c.type, c.name FROM json_each(?) j"
+        f" CROSS JOIN {Sources.of(reader.state).concepts('c')} ON c.name = j.value"
     )
     found = reader.every(query, (orjson.dumps(list(names)).decode(),))
     return [(number, type_number, name) for number, type_number, name in found]
@@ -258,7 +260,7 @@ def links_after(
         kind = "AND predicate IN (SELECT value FROM json_each(?5))"
         bindings = (*bindings, orjson.dumps(list(predicates)).decode())
     found = reader.every(
-        f"SELECT id, predicate, {far} FROM proposition WHERE {near} = ?1"
+        f"SELECT id, predicate, {far} FROM {Sources.of(reader.state).links('p')} WHERE {near} = ?1"
         f" AND (predicate, {far}) > (?2, ?3) {kind} ORDER BY predicate, {far} LIMIT ?4",
         bindings,
     )
@@ -285,10 +287,11 @@ def links_at_named(
 
     By number, after one that was seen before.
     """
+    tables = Sources.of(reader.state)
     at = (
-        "SELECT p.id FROM json_each(?1) j CROSS JOIN concept c ON c.type = j.value ->> 0"
-        " AND substr(c.name, 1, length(j.value ->> 1)) = j.value ->> 1"
-        " CROSS JOIN proposition p ON p.{end} = c.id"
+        f"SELECT p.id FROM json_each(?1) j CROSS JOIN {tables.concepts('c')}"
+        " ON c.type = j.value ->> 0 AND substr(c.name, 1, length(j.value ->> 1)) = j.value ->> 1"
+        f" CROSS JOIN {tables.links('p')} ON p.{{end}} = c.id"
     )
     found = reader.every(
         f"SELECT id FROM ({at.format(end='subject')} UNION {at.format(end='object')})"

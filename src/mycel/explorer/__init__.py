@@ -1,0 +1,24 @@
+"""Views of a graph for people: what the explorer in a browser, in a chat and in a file shows.
+
+Every view is a plain JSON value, read through the same readers as every other door. Nothing here
+knows HTTP or MCP.
+
+Modules, in the order of control flow:
+
+- `explorer`       the class with a method for each view, and for each write of the explorer
+- `parameters`     checked values of the parameters of a view
+- `moments`        the state that a view shows, and elements by id
+- `cards`          elements and links in the short form that every view uses
+- `census`         counts of the whole graph, kept current from the journal
+- `folders`        folders of names, and groups of folders small enough to draw
+- `name_index`     concepts by the beginnings of words in their names
+- `overview`       groups of nodes, and the inside of a group
+- `neighbours`     next neighbours of a node, and the links among nodes that are shown
+- `details`        one node: content, relations, history, proof; missing concepts
+- `past`           commits, timeline, differences between moments
+- `edits`          writes, each answered with its commit
+- `feed`           commits as they happen
+- `snapshot`       a page in one file, with its data
+- `assets`         the files of the page
+- `limits`         bounds of what one answer holds
+"""

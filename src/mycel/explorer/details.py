@@ -1,0 +1,301 @@
+"""One node: content, relations, history, proof; and the list of missing concepts."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from mycel.engine.missing_concepts import MISSING, MISSING_ENTITY, SCHEME
+from mycel.errors import MycelError, NotFound
+from mycel.explorer import limits
+from mycel.explorer.cards import concept_card
+from mycel.explorer.folders import folder_of
+from mycel.explorer.moments import Scene
+from mycel.explorer.past import commit_of
+from mycel.knowledge.relation_writer import bad_cursor
+from mycel.knowledge.vocabulary import RESOURCE, STAMP
+from mycel.model import ids, times
+from mycel.model.elements import Concept, Element, Proposition
+from mycel.model.values import JsonObject
+from mycel.store.check import proofs
+from mycel.store.query import history, lookup, missing, surroundings
+from mycel.store.query.commits import transaction_of
+from mycel.store.query.reader import Direction as Way
+from mycel.store.query.refs import Ref
+
+NAME, CONTENT = "name", "content"
+
+
+def node(scene: Scene, id_: str) -> JsonObject:
+    """A node with all its values, and the commit that wrote them; a removed one as it was.
+
+    Raises:
+        NotFound: there never was such a node.
+    """
+    element = _element(scene, id_)
+    card = _card(scene, element)
+    removed_at = element.tombstoned_us
+    entry = transaction_of(scene.reader, element.seq)
+    told = card | values_of(element) | {
+        "folder": folder_of(card["id"]),
+        "created_at": times.to_text(element.created_us),
+        "created_by": element.created_by,
+        "updated_at": times.to_text(element.updated_us),
+        "seq": element.seq,
+        "commit": commit_of(entry),
+    }
+    if removed_at is not None:
+        told |= {
+            "deleted": True,
+            "deleted_at": times.to_text(removed_at),
+            "deleted_by": element.tombstoned_by,
+            "reason": element.tombstoned_reason or "",
+        }
+    counted = surroundings.counts_by_predicate(scene.reader, element.number)
+    told["relations"] = {
+        way: sum(count for _, each, count in counted if each == way) for way in ("out", "in")
+    }
+    return scene.told(**told)
+
+
+def _element(scene: Scene, id_: str) -> Element:
+    """The element of an id, or the last one that had it."""
+    try:
+        found = scene.reader.element(scene.number(id_))
+    except NotFound as absent:
+        removed = removed_element(scene, id_)
+        if removed is None:
+            raise absent from None
+        return removed
+    if found is None:
+        raise NotFound(f"There is no element {id_}.")
+    return found
+
+
+def removed_element(scene: Scene, id_: str) -> Element | None:
+    """The element with an id that was removed; None if there never was one."""
+    ref = ref_of(scene, id_)
+    try:
+        number = scene.reader.number(ref)
+    except MycelError:
+        return None
+    return scene.reader.element(number, tombstoned=True)
+
+
+def ref_of(scene: Scene, id_: str) -> Ref:
+    """The reference of an id, for elements that may have been removed."""
+    uri = scene.knowledge.uri(id_)
+    if not uri.is_kip:
+        return uri.text if "://" in uri.text else (RESOURCE, uri.text)
+    rest = uri.text.removeprefix("kip:")
+    if rest.startswith(("C:", "P:")):
+        return rest
+    type_name, _, name = rest.partition("/")
+    return (type_name, name)
+
+
+def _card(scene: Scene, element: Element) -> JsonObject:
+    card = None if element.tombstoned else scene.cards.get(element.number)
+    if card is not None:
+        return card
+    if isinstance(element, Concept):
+        return concept_card(element) | {"degree": 0}
+    return {
+        "id": f"kip:{element.id}",
+        "ref": element.id,
+        "name": element.predicate,
+        "type": element.predicate,
+        "kind": "link",
+        "version": element.version,
+        "degree": 0,
+    }
+
+
+def values_of(element: Element) -> JsonObject:
+    """Content, attributes and metadata of an element; ends and weight of a link."""
+    attributes = element.attributes
+    attributes.pop(STAMP, None)
+    told: JsonObject = {"content": None, "content_type": "markdown"}
+    if isinstance(element, Concept):
+        content = attributes.get(CONTENT)
+        if isinstance(content, str):
+            told["content"] = attributes.pop(CONTENT)
+        if isinstance(attributes.get(NAME), str):
+            attributes.pop(NAME)
+    else:
+        told |= {"source": element.subject, "target": element.object, "weight": element.weight}
+    return told | {"attributes": attributes, "metadata": element.metadata}
+
+
+# Relations.
+
+
+def relations(
+    scene: Scene,
+    id_: str,
+    direction: Literal["both", "out", "in"],
+    names: Sequence[str] | None,
+    limit: int,
+    cursor: str | None,
+) -> JsonObject:
+    """Relations of an element: outgoing before incoming, by relation type and other end."""
+    reader, number = scene.reader, scene.number(id_)
+    predicates = None if names is None else [reader.predicate_number(name) for name in names]
+    ways: tuple[Way, ...] = ("out", "in") if direction == "both" else (direction,)
+    begin, after = _read_cursor(cursor, ways)
+    found: list[tuple[Way, tuple[int, int, int]]] = []
+    for way in ways[ways.index(begin) :]:
+        since = after if way == begin else (0, 0)
+        wanted = limit + 1 - len(found)
+        rows = lookup.links_after(reader, number, way, predicates, since, wanted)
+        found += [(way, row) for row in rows]
+        if len(found) > limit:
+            break
+    page = found[:limit]
+    links = reader.elements(link for _, (link, _, _) in page)
+    scene.cards.read([number, *(other for _, (_, _, other) in page)])
+    shown = []
+    for way, (link, _, other) in page:
+        element = links.get(link)
+        if isinstance(element, Proposition):
+            shown.append(_relation(scene, element, way, other))
+    counted = surroundings.counts_by_predicate(reader, number)
+    types: dict[str, dict[str, int]] = {}
+    for predicate, side, count in counted:
+        types.setdefault(reader.predicate_name(predicate), {})[side] = count
+    told: dict[str, Any] = {"relations": shown, "types": types}
+    told["total"] = sum(
+        count
+        for predicate, side, count in counted
+        if side in ways and (predicates is None or predicate in predicates)
+    )
+    if len(found) > limit:
+        way, (_, predicate, other) = page[-1]
+        told["next_cursor"] = f"{way}.{predicate}.{other}"
+    return scene.told(**told)
+
+
+def _relation(scene: Scene, link: Proposition, way: Way, other: int) -> JsonObject:
+    row = surroundings.LinkRow(
+        link.number,
+        ids.parse_id(link.subject),
+        link.type,
+        ids.parse_id(link.object),
+        link.weight,
+        link.version,
+    )
+    return scene.cards.link(row) | {
+        "direction": way,
+        "other": scene.cards.get(other),
+        "version": link.version,
+        "attributes": link.attributes,
+        "metadata": link.metadata,
+    }
+
+
+def _read_cursor(cursor: str | None, ways: tuple[Way, ...]) -> tuple[Way, tuple[int, int]]:
+    if cursor is None:
+        return ways[0], (0, 0)
+    way, *numbers = cursor.split(".")
+    for each in ways:
+        if way == each and len(numbers) == 2 and all(map(_is_number, numbers)):
+            return each, (int(numbers[0]), int(numbers[1]))
+    raise bad_cursor(cursor)
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) < 19
+
+
+# History and proof.
+
+
+def versions(scene: Scene, id_: str, limit: int, cursor: str | None) -> JsonObject:
+    """Versions of an element, newest first, removals and purges included."""
+    if cursor is not None and not _is_number(cursor):
+        raise bad_cursor(cursor)
+    element = _element(scene, id_)
+    found = history.versions(scene.reader.live, element.id)
+    found = [each for each in found if not scene.is_past or each.seq <= scene.position][::-1]
+    start = 0 if cursor is None else int(cursor)
+    page = found[start : start + limit]
+    told: dict[str, Any] = {"versions": [_version(each) for each in page], "total": len(found)}
+    if start + limit < len(found):
+        told["next_cursor"] = str(start + limit)
+    return scene.told(**told)
+
+
+def _version(version: history.Version) -> JsonObject:
+    told: JsonObject = commit_of(version.transaction) | {
+        "seq": version.seq,
+        "kind": version.kind,
+        "reason": version.reason,
+    }
+    element = version.element
+    if element is None:
+        return told | {"version": None, "content": None}
+    told |= values_of(element) | {"version": element.version}
+    if isinstance(element, Concept):
+        told |= {"type": element.type, "name": element.attributes.get(NAME) or element.name}
+        told["id"] = concept_card(element)["id"]
+    return told
+
+
+def proof(scene: Scene, id_: str) -> JsonObject:
+    """The proof that an element, or its tombstone, is part of the present state."""
+    element = _element(scene, id_)
+    made = proofs.prove(scene.reader.live, element.id)
+    snapshot = made.snapshot
+    packed = made.to_bytes()
+    return {
+        "position": snapshot.entries,
+        "id": _card(scene, element)["id"],
+        "root": snapshot.overall_root.hex(),
+        "verified": made.verify(snapshot.overall_root),
+        "present": not element.tombstoned,
+        "bytes": len(packed),
+        "packed": b64encode(packed).decode(),
+        "proof": made.to_dict(),
+        **{key: value for key, value in snapshot.to_dict().items() if key != "overall_root"},
+    }
+
+
+# Missing concepts.
+
+
+def missing_concepts(scene: Scene, limit: int, cursor: str | None) -> JsonObject:
+    """Concepts that relations name and that do not exist yet, the most needed first."""
+    if cursor is not None and not _is_number(cursor):
+        raise bad_cursor(cursor)
+    start, reader = int(cursor or 0), scene.reader
+    kinds = {
+        number: beginning
+        for name, beginning in ((MISSING, SCHEME), (MISSING_ENTITY, ""))
+        if (number := reader.find_type(name)) is not None
+    }
+    total, rows = missing.placeholders(reader, kinds, start, limit)
+    sources = missing.sources(reader, [number for number, _ in rows], limits.MISSING_SOURCES)
+    scene.cards.read(
+        [*(number for number, _ in rows), *(end for _, end, _ in sources)]
+    )
+    shown = []
+    for number, links in rows:
+        card = scene.cards.get(number)
+        if card is None:
+            continue
+        near = [(end, predicate) for of, end, predicate in sources if of == number]
+        others = dict.fromkeys(end for end, _ in near)
+        shown.append(
+            card
+            | {
+                "links": links,
+                "from": scene.cards.all(others),
+                "relations": sorted({reader.predicate_name(each) for _, each in near}),
+            }
+        )
+    told: dict[str, Any] = {"missing": shown, "total": total}
+    if start + limit < total:
+        told["next_cursor"] = str(start + limit)
+    return scene.told(**told)
+

@@ -1,0 +1,270 @@
+"""Writes of the explorer: each is one transaction, and its answer names the commit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from mycel.errors import AccessDenied, ConstraintViolation, InvalidId
+from mycel.explorer.moments import moment_of, scene
+from mycel.explorer.parameters import ID, Parameter, Parameters
+from mycel.explorer.past import commit_of, listed
+from mycel.history.graph import Graph
+from mycel.history.rollback import Rollback
+from mycel.knowledge import node_writer, relation_writer
+from mycel.knowledge.input_values import drafts
+from mycel.knowledge.knowledge import Knowledge
+from mycel.knowledge.node_lookup import node_at
+from mycel.knowledge.node_values import NewNode, NewRelation
+from mycel.knowledge.uris import Uri, kip_identity
+from mycel.model.values import JsonObject
+from mycel.store.query.commits import transaction_of
+from mycel.store.query.history import entry_at
+from mycel.store.write.element_content import expect
+from mycel.store.write.transaction import Transaction
+
+Work = Callable[[Transaction], tuple[str, list[str]]]
+"""Writes, and returns the id of the element and warnings."""
+
+_TEXT: Final = Parameter("text")
+_NEEDED: Final = Parameter("text", required=True)
+_OBJECT: Final = Parameter("object")
+_VERSION: Final = Parameter("whole", "The version that is changed", least=0, most=1 << 62)
+_MESSAGE: Final = Parameter("text", "Why, for the log", default="")
+_DRY: Final = Parameter("flag", "Only report what would change", default=False)
+_LINK: Final = {"source": _NEEDED, "relation": _NEEDED, "target": _NEEDED}
+
+OPERATIONS: Final[dict[str, Parameters]] = {
+    "add": {
+        "id": ID,
+        "type": _TEXT,
+        "name": _TEXT,
+        "content": _TEXT,
+        "attributes": _OBJECT,
+        "metadata": _OBJECT,
+        "relations": Parameter("objects", default=(), most=1000),
+    },
+    "update": {
+        "id": ID,
+        "expect_version": _VERSION,
+        "name": _TEXT,
+        "content": _TEXT,
+        "attributes": _OBJECT,
+        "drop": Parameter("texts", default=()),
+        "metadata": _OBJECT,
+    },
+    "link": _LINK | {"weight": Parameter("any"), "attributes": _OBJECT, "metadata": _OBJECT},
+    "unlink": _LINK | {"reason": Parameter("text", default="")},
+    "move": {
+        "id": ID,
+        "to": Parameter("text", "The new URI, or the new name of a concept of KIP", required=True),
+        "subtree": Parameter("flag", default=False),
+        "expect_version": _VERSION,
+    },
+    "delete": {"id": ID, "reason": Parameter("text", default=""), "expect_version": _VERSION},
+    "revert": {"commit": Parameter("any", "A commit or its position", required=True), "dry_run": _DRY},
+    "rollback": {
+        "to": Parameter("any", "A moment", required=True),
+        "paths": Parameter("texts", default=()),
+        "dry_run": _DRY,
+    },
+}
+"""The parameters of each write, beside `op` and `message`."""
+
+COMMON: Final[Parameters] = {"message": _MESSAGE}
+
+
+def write(knowledge: Knowledge, db: Graph, op: str, given: Mapping[str, Any]) -> JsonObject:
+    """Run one write, whose parameters are checked."""
+    message = given["message"]
+    if op in ("revert", "rollback"):
+        return _lead_back(knowledge, db, op, given, message)
+    work = _WORK[op](knowledge, given)
+
+    def run(tx: Transaction) -> tuple[str, list[str], int | None, list[str]]:
+        id_, told = work(tx)
+        return id_, told, None if tx.is_empty else tx.first_seq, tx.warnings
+
+    id_, told, first, warnings = db.write(run, message=message)
+    return _answer(knowledge, first, id_, [*told, *warnings])
+
+
+def _answer(
+    knowledge: Knowledge, entry: int | None, id_: str, warnings: list[str]
+) -> JsonObject:
+    with scene(knowledge, None, timeout_s=10) as seen:
+        commit = None if entry is None else commit_of(transaction_of(seen.reader, entry))
+        number = seen.find(id_)
+        card = None if number is None else seen.cards.get(number)
+        return seen.told(
+            commit=commit,
+            changed=commit is not None,
+            id=id_ if card is None else card["id"],
+            node=card,
+            warnings=warnings,
+        )
+
+
+def _add(knowledge: Knowledge, given: Mapping[str, Any]) -> Work:
+    uri = knowledge.uri(given["id"])
+    links = [dict(each) for each in given["relations"]]
+    for each in links:
+        each["properties"] = each.pop("attributes", each.get("properties"))
+    relations = drafts(links, NewRelation, source=uri.text)
+    ends = [(knowledge.uri(each.source), knowledge.uri(each.target)) for each in relations]
+
+    def work(tx: Transaction) -> tuple[str, list[str]]:
+        told: list[str] = []
+        if uri.is_kip:
+            _add_plain(tx, uri, given)
+        else:
+            draft = NewNode(
+                uri.text,
+                given["name"],
+                given["content"],
+                given["type"],
+                given["attributes"],
+                given["metadata"],
+            )
+            _, told = node_writer.put_nodes(tx, (draft,), (uri,), merge=False)
+        if relations:
+            _, more = relation_writer.put_relations(tx, relations, ends)
+            told += more
+        return uri.text, told
+
+    return work
+
+
+def _add_plain(tx: Transaction, uri: Uri, given: Mapping[str, Any]) -> None:
+    """Add a concept of KIP, whose type has to be defined."""
+    identity = kip_identity(uri)
+    if isinstance(identity, str):
+        raise InvalidId("A new node cannot have an id.", hint="Name it by kip:Type/name.")
+    if given["type"] not in (None, identity[0]):
+        raise ConstraintViolation(f"{uri.text} is of the type {identity[0]}.")
+    values = {key: given[key] for key in ("name", "content") if given[key] is not None}
+    attributes = dict(given["attributes"] or {}) | values
+    tx.put_concept(*identity, attributes, given["metadata"], expect_version=0)
+
+
+def _update(knowledge: Knowledge, given: Mapping[str, Any]) -> Work:
+    uri = knowledge.uri(given["id"])
+    changes = node_writer.Changes(
+        given["name"],
+        given["content"],
+        None,
+        given["attributes"],
+        given["drop"],
+        given["metadata"],
+        given["expect_version"],
+    )
+
+    def work(tx: Transaction) -> tuple[str, list[str]]:
+        written, told = node_writer.update_node(tx, uri, changes)
+        return written.uri, told
+
+    return work
+
+
+def _link(knowledge: Knowledge, given: Mapping[str, Any]) -> Work:
+    ends = knowledge.uri(given["source"]), knowledge.uri(given["target"])
+    draft = NewRelation(
+        ends[0].text,
+        given["relation"],
+        ends[1].text,
+        given["weight"],
+        given["attributes"],
+        given["metadata"],
+    )
+
+    def work(tx: Transaction) -> tuple[str, list[str]]:
+        linked, told = relation_writer.put_relations(tx, (draft,), (ends,))
+        return f"kip:{linked[0].id}", told
+
+    return work
+
+
+def _unlink(knowledge: Knowledge, given: Mapping[str, Any]) -> Work:
+    ends = knowledge.uri(given["source"]), knowledge.uri(given["target"])
+
+    def work(tx: Transaction) -> tuple[str, list[str]]:
+        removed = relation_writer.remove_relation(tx, ends, given["relation"], given["reason"])
+        return ends[0].text, [] if removed else ["There is no such relation; nothing changed."]
+
+    return work
+
+
+def _move(knowledge: Knowledge, given: Mapping[str, Any]) -> Work:
+    old = knowledge.uri(given["id"])
+
+    def work(tx: Transaction) -> tuple[str, list[str]]:
+        there = None if given["subtree"] else node_at(tx.reader, old)
+        if there is not None:
+            expect(given["expect_version"], there.version, old.text)
+        if there is not None and "://" not in there.name:
+            return f"kip:{tx.move(there.id, name=_plain_name(given['to'], there.type))}", []
+        kind = "file" if old.is_file else "concept"
+        new = knowledge.uri(given["to"], kind=kind)
+        source = old if there is None else knowledge.uri(there.name)
+        return node_writer.move_node(tx, source, new, subtree=given["subtree"]).uri, []
+
+    return work
+
+
+def _plain_name(to: str, type_name: str) -> str:
+    return to.removeprefix(f"kip:{type_name}/")
+
+
+def _delete(knowledge: Knowledge, given: Mapping[str, Any]) -> Work:
+    uri = knowledge.uri(given["id"])
+
+    def work(tx: Transaction) -> tuple[str, list[str]]:
+        if given["expect_version"] is not None:
+            expect(given["expect_version"], node_at(tx.reader, uri).version, uri.text)
+        removed, called = node_writer.delete_node(tx, uri, reason=given["reason"])
+        return called, list(removed.warnings)
+
+    return work
+
+
+_WORK: Final[dict[str, Callable[[Knowledge, Mapping[str, Any]], Work]]] = {
+    "add": _add,
+    "update": _update,
+    "link": _link,
+    "unlink": _unlink,
+    "move": _move,
+    "delete": _delete,
+}
+
+
+def _lead_back(
+    knowledge: Knowledge, db: Graph, op: str, given: Mapping[str, Any], message: str
+) -> JsonObject:
+    """Undo one commit, or lead elements back to a moment."""
+    moment = given["commit" if op == "revert" else "to"]
+    moment = moment_of(moment) if isinstance(moment, str) else moment
+    made: Rollback
+    if op == "revert":
+        made = db.revert(moment, dry_run=given["dry_run"], message=message)
+    else:
+        paths = [knowledge.uri(each).text for each in given["paths"]]
+        made = db.rollback(moment, paths=paths, dry_run=given["dry_run"], message=message)
+    with scene(knowledge, None, timeout_s=10) as seen:
+        commit = None
+        if made.commit is not None:
+            commit = commit_of(transaction_of(seen.reader, entry_at(seen.reader, made.commit)))
+        return seen.told(
+            commit=commit,
+            changed=commit is not None,
+            dry_run=given["dry_run"],
+            counts=made.diff.counts,
+            changes=listed(made.diff.elements),
+            warnings=[],
+        )
+
+
+def refuse_write() -> AccessDenied:
+    """The error for a write on a server that only reads."""
+    return AccessDenied(
+        "This server is read-only.", hint="Start it without --readonly to write through it."
+    )

@@ -1,0 +1,424 @@
+"""The class `Explorer`: a method for each view, by name and with checked parameters.
+
+`VIEWS` names every view with its parameters; the HTTP endpoints, the tool of the MCP App and the
+OpenAPI description are made from it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any, Final
+
+from mycel import __version__
+from mycel.errors import NotFound
+from mycel.explorer import details, edits, limits, neighbours, past
+from mycel.explorer import overview as overviews
+from mycel.explorer.census import BYS, By, Census
+from mycel.explorer.moments import Scene, scene
+from mycel.explorer.name_index import NameIndex
+from mycel.explorer.parameters import AT, CURSOR, ID, Parameter, Parameters, checked, whole
+from mycel.explorer.suggestions import suggest
+from mycel.history.graph import Graph
+from mycel.knowledge.knowledge import Knowledge
+from mycel.knowledge.node_values import Relation
+from mycel.knowledge.uris import uri_of
+from mycel.model import times
+from mycel.model.names import shorten
+from mycel.model.values import JsonObject
+from mycel.store.query import surroundings
+from mycel.store.query.history import snapshot_of
+from mycel.store.query.outline import ConceptLine
+from mycel.store.query.reader import Reader
+
+TIMEOUT_S: Final = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """One view: what it shows, and its parameters."""
+
+    description: str
+    parameters: Parameters
+    has_body: bool = False
+    """True if its parameters may come as a JSON body, because lists of ids can be long."""
+
+
+_DIRECTION: Final = Parameter("text", "Of its links", "both", words=("both", "out", "in"))
+_RELATIONS: Final = Parameter("texts", "Only these relation types")
+
+VIEWS: Final[dict[str, View]] = {
+    "about": View("The graph: its size, branch, workspaces, and what may be done", {}),
+    "suggest": View(
+        "Nodes by the beginning of a word in their name or path",
+        {
+            "q": Parameter(
+                "text",
+                "What was typed so far",
+                required=True,
+                most=limits.QUESTION_CHARACTERS_MAX,
+            ),
+            "limit": whole("Hits", limits.SUGGESTIONS, limits.SUGGESTIONS_MAX),
+            "at": AT,
+        },
+    ),
+    "search": View(
+        "Nodes that fit a question, by names, words, meaning and links",
+        {
+            "q": Parameter(
+                "text", "The question", required=True, most=limits.QUESTION_CHARACTERS_MAX
+            ),
+            "limit": whole("Hits", limits.HITS, limits.HITS_MAX),
+            "type": Parameter("text", "Only nodes of this type"),
+        },
+    ),
+    "overview": View(
+        "Groups of nodes with the links between them, or the inside of one group",
+        {
+            "by": Parameter("text", "How nodes are grouped", "folder", words=BYS),
+            "group": Parameter("text", "Show the inside of this group"),
+            "limit": whole("Nodes", limits.GROUP_NODES, limits.GROUP_NODES_MAX),
+            "at": AT,
+        },
+    ),
+    "near": View(
+        "Neighbours of a node that are not known yet, and the links among what is shown",
+        {
+            "id": ID,
+            "limit": whole("Neighbours", limits.NEIGHBOURS, limits.NEIGHBOURS_MAX),
+            "known": Parameter("texts", "Ids that are shown already", (), most=limits.KNOWN_MAX),
+            "types": Parameter("texts", "Only neighbours of these types"),
+            "relations": _RELATIONS,
+            "direction": _DIRECTION,
+            "at": AT,
+        },
+        has_body=True,
+    ),
+    "links": View(
+        "Some nodes, and all links among them",
+        {
+            "ids": Parameter("texts", "Their ids", required=True, most=limits.KNOWN_MAX),
+            "at": AT,
+        },
+        has_body=True,
+    ),
+    "node": View("One node with all its values", {"id": ID, "at": AT}),
+    "relations": View(
+        "Relations of a node",
+        {
+            "id": ID,
+            "direction": _DIRECTION,
+            "relation": _RELATIONS,
+            "limit": whole("Relations", limits.RELATIONS, limits.RELATIONS_MAX),
+            "cursor": CURSOR,
+            "at": AT,
+        },
+    ),
+    "history": View(
+        "Versions of a node, newest first",
+        {
+            "id": ID,
+            "limit": whole("Versions", limits.VERSIONS, limits.VERSIONS_MAX),
+            "cursor": CURSOR,
+            "at": AT,
+        },
+    ),
+    "proof": View("The proof that a node is part of the state", {"id": ID}),
+    "missing": View(
+        "Concepts that relations name and that do not exist yet",
+        {
+            "limit": whole("Concepts", limits.MISSING, limits.MISSING_MAX),
+            "cursor": CURSOR,
+            "at": AT,
+        },
+    ),
+    "commits": View(
+        "Commits, newest first",
+        {
+            "limit": whole("Commits", limits.COMMITS, limits.COMMITS_MAX),
+            "before": whole("Only those that ended before this position", None, 1 << 62),
+            "path": Parameter("text", "Only those that changed nodes under this URI"),
+            "type": Parameter("text", "Only those that changed this type or relation type"),
+            "actor": Parameter("text", "Only those of this actor"),
+            "since": Parameter("text", "From this moment on"),
+            "until": Parameter("text", "Up to this moment"),
+            "text": Parameter("text", "Only those with this text in their message"),
+        },
+    ),
+    "timeline": View(
+        "Equal spans of time with the number of changes in each",
+        {
+            "buckets": whole("Spans", limits.BUCKETS, limits.BUCKETS_MAX),
+            "from": Parameter("text", "The moment at which they begin"),
+            "to": Parameter("text", "The moment at which they end"),
+        },
+    ),
+    "diff": View(
+        "The elements that differ between two moments or branches",
+        {
+            "from": Parameter("text", "A moment or a branch", required=True),
+            "to": Parameter("text", "A moment or a branch; without, now"),
+            "path": Parameter("text", "Only nodes under this URI"),
+            "limit": whole("Elements", limits.CHANGES, limits.CHANGES_MAX),
+            "cursor": CURSOR,
+        },
+    ),
+}
+"""Every view that reads, by name."""
+
+
+class Explorer:
+    """Views of one graph, for any number of threads."""
+
+    def __init__(
+        self, db: Graph, knowledge: Knowledge, *, readonly: bool = False, timeout_s: float = TIMEOUT_S
+    ) -> None:
+        self.db: Final = db
+        self.readonly: Final = readonly
+        self._knowledge: Final = knowledge
+        self._timeout_s: Final = timeout_s
+        self._live: Final = LiveCounts()
+        self._past: Final[OrderedDict[int, Census]] = OrderedDict()
+        self._lock: Final = threading.Lock()
+        self._overviews: Final[dict[tuple[Any, ...], JsonObject]] = {}
+
+    def view(self, name: str, given: Mapping[str, Any]) -> JsonObject:
+        """The answer of a view.
+
+        Raises:
+            NotFound: there is no such view.
+            MycelError: a parameter is wrong, or names nothing.
+        """
+        known = VIEWS.get(name)
+        if known is None:
+            raise NotFound(
+                f"There is no view {shorten(repr(name))}.", hint=f"There are {', '.join(VIEWS)}."
+            )
+        values = checked(name, known.parameters, given)
+        answer: JsonObject = getattr(self, f"_{name}")(**_named(values))
+        return answer
+
+    def write(self, given: Mapping[str, Any]) -> JsonObject:
+        """Run a write of `edits.OPERATIONS`, which `op` names.
+
+        Raises:
+            AccessDenied: nothing may be written.
+            VersionConflict: the node has changed since it was read.
+            MycelError: the write is refused; nothing was written.
+        """
+        if self.readonly:
+            raise edits.refuse_write()
+        words = tuple(edits.OPERATIONS)
+        op = checked(
+            "write",
+            {"op": Parameter("text", "The kind of write", words=words, required=True)},
+            {"op": given.get("op")},
+        )["op"]
+        rest = {key: value for key, value in given.items() if key != "op"}
+        values = checked(op, {**edits.OPERATIONS[op], **edits.COMMON}, rest)
+        return edits.write(self._knowledge, self.db, op, values)
+
+    def warm(self) -> None:
+        """Make the counts and the index of names, unless they are there."""
+        with self._scene(None) as seen:
+            self._live.index(seen.reader)
+
+    def _scene(self, at: str | None) -> AbstractContextManager[Scene]:
+        return scene(
+            self._knowledge, at, timeout_s=self._timeout_s, census=self._live.census_if_ready()
+        )
+
+    def _census(self, seen: Scene) -> Census:
+        if not seen.is_past:
+            return self._live.census(seen.reader)
+        with self._lock:
+            if seen.position in self._past:
+                self._past.move_to_end(seen.position)
+                return self._past[seen.position]
+        made = Census(seen.reader)
+        made.take_lines()
+        with self._lock:
+            self._past[seen.position] = made
+            while len(self._past) > limits.PAST_CENSUSES:
+                self._past.popitem(last=False)
+        return made
+
+    # The views.
+
+    def _about(self) -> JsonObject:
+        with self._scene(None) as seen:
+            census = self._census(seen)
+            snapshot = snapshot_of(seen.reader)
+            return seen.told(
+                name="mycel",
+                version=__version__,
+                time=times.to_text(snapshot.time_us),
+                root=snapshot.overall_root.hex(),
+                writable=not self.readonly,
+                branch=self.db.branch,
+                branches=self._branches(),
+                workspace=self._knowledge.workspace,
+                workspaces=overviews.workspaces(census),
+                counts=overviews.counts(seen.reader, census),
+                conflicts=self._conflicts(),
+                streams_max=limits.STREAMS_MAX,
+                actor=self.db.actor,
+            )
+
+    def _branches(self) -> list[JsonObject]:
+        names = [] if self.db.path == ":memory:" else self.db.branches.names()
+        return [{"name": name, "open": name == self.db.branch} for name in names]
+
+    def _conflicts(self) -> int:
+        return 0
+
+    def _suggest(self, *, q: str, limit: int, at: str | None) -> JsonObject:
+        with self._scene(at) as seen:
+            ready = None if seen.is_past else self._live.index_if_ready(seen.reader)
+            hits = suggest(seen, ready, q, limit)
+            return seen.told(hits=hits, complete=seen.is_past or ready is not None)
+
+    def _search(self, *, q: str, limit: int, type: str | None) -> JsonObject:  # noqa: A002
+        warnings: list[str] = []
+        found = self._knowledge.search(q, limit=limit, type=type, warnings=warnings)
+        with self._scene(None) as seen:
+            hits = []
+            for hit in found:
+                number = None if isinstance(hit.found, Relation) else seen.find(hit.found.id)
+                card = None if number is None else seen.cards.get(number)
+                if card is not None:
+                    more = {"score": round(hit.score, 4), "why": list(hit.why)}
+                    hits.append(card | more | {"snippet": hit.snippet})
+            return seen.told(hits=hits, warnings=warnings)
+
+    def _overview(self, *, by: By, group: str | None, limit: int, at: str | None) -> JsonObject:
+        with self._scene(at) as seen:
+            census = self._census(seen)
+            key = census.position, seen.is_past, by, group, limit
+            made = self._overviews.get(key)
+            if made is None:
+                made = overviews.overview(seen, census, by, group, limit)
+                with self._lock:
+                    for old in [each for each in self._overviews if each[0] != census.position]:
+                        del self._overviews[old]
+                    self._overviews[key] = made
+            return made
+
+    def _near(self, **given: Any) -> JsonObject:
+        with self._scene(given.pop("at")) as seen:
+            census = None if seen.is_past else self._live.census_if_ready()
+            degrees = _degrees(seen.reader, census)
+            return neighbours.near(seen, degrees, **given)
+
+    def _links(self, *, ids: list[str], at: str | None) -> JsonObject:
+        with self._scene(at) as seen:
+            return neighbours.among(seen, ids)
+
+    def _node(self, *, id: str, at: str | None) -> JsonObject:  # noqa: A002
+        with self._scene(at) as seen:
+            return details.node(seen, id)
+
+    def _relations(
+        self, *, id: str, direction: Any, relation: Any, limit: int, cursor: Any, at: str | None  # noqa: A002
+    ) -> JsonObject:
+        with self._scene(at) as seen:
+            return details.relations(seen, id, direction, relation, limit, cursor)
+
+    def _history(self, *, id: str, limit: int, cursor: str | None, at: str | None) -> JsonObject:  # noqa: A002
+        with self._scene(at) as seen:
+            return details.versions(seen, id, limit, cursor)
+
+    def _proof(self, *, id: str) -> JsonObject:  # noqa: A002
+        with self._scene(None) as seen:
+            return details.proof(seen, id)
+
+    def _missing(self, *, limit: int, cursor: str | None, at: str | None) -> JsonObject:
+        with self._scene(at) as seen:
+            return details.missing_concepts(seen, limit, cursor)
+
+    def _commits(self, *, limit: int, before: int | None, **where: Any) -> JsonObject:
+        told = past.commits(self.db, limit, before, where)
+        with self._scene(None) as seen:
+            return seen.told(**told)
+
+    def _timeline(self, *, buckets: int, from_: str | None, to: str | None) -> JsonObject:
+        with self._scene(None) as seen:
+            return past.timeline(seen, buckets, from_, to)
+
+    def _diff(self, *, from_: str, **given: Any) -> JsonObject:
+        return past.diff(self.db, {"from": from_, **given})
+
+
+class LiveCounts:
+    """The census of the live state and the index of names, made when first needed."""
+
+    def __init__(self) -> None:
+        self._lock: Final = threading.Lock()
+        self._census: Census | None = None
+        self._index: NameIndex | None = None
+
+    def census_if_ready(self) -> Census | None:
+        """The census as it was last brought up to date, if it was made."""
+        return self._census
+
+    def census(self, reader: Reader) -> Census:
+        """The census at the state of a reader, or a newer one."""
+        with self._lock:
+            return self._current(reader)
+
+    def index(self, reader: Reader) -> tuple[NameIndex, Census]:
+        """The index of names, up to date."""
+        with self._lock:
+            census = self._current(reader)
+            if self._index is None:
+                self._index = NameIndex(_named_lines(reader, census.take_lines() or _all(reader)))
+            return self._index, census
+
+    def index_if_ready(self, reader: Reader) -> tuple[NameIndex, Census] | None:
+        """The index of names, up to date; None while another thread makes it."""
+        if not self._lock.acquire(blocking=self._index is not None):
+            return None
+        self._lock.release()
+        return self.index(reader)
+
+    def _current(self, reader: Reader) -> Census:
+        census = self._census
+        if census is not None:
+            changed = census.follow(reader)
+            if changed is not None:
+                if self._index is not None:
+                    for number, uri, label in _named_lines(reader, changed):
+                        self._index.add(number, uri, label)
+                return census
+        self._index = None
+        self._census = Census(reader)
+        return self._census
+
+
+def _all(reader: Reader) -> list[ConceptLine]:
+    from mycel.store.query import outline
+
+    return list(outline.concepts(reader))
+
+
+def _named_lines(reader: Reader, lines: Collection[ConceptLine]):  # type: ignore[no-untyped-def]
+    return (
+        (line.number, uri_of(reader.type_name(line.type), line.name), line.label) for line in lines
+    )
+
+
+def _degrees(
+    reader: Reader, census: Census | None
+) -> Callable[[Collection[int]], Mapping[int, int]]:
+    if census is None:
+        return lambda numbers: surroundings.degrees(reader, numbers)
+    known = census.degrees
+    return lambda numbers: {n: known[n >> 1] for n in numbers if not n & 1 and n >> 1 < len(known)}
+
+
+def _named(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Values as arguments: `from` is a word of Python."""
+    return {f"{key}_" if key == "from" else key: value for key, value in values.items()}

@@ -1,0 +1,101 @@
+"""Folders of names, and groups of folders small enough to draw.
+
+The folder of a node is the part of its URI before the last slash, or before `#` for a symbol of a
+file. A concept whose name is no URI is in the folder of its type, `kip:Type`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+
+def folder_of(uri: str) -> str:
+    """The folder of a URI.
+
+    >>> folder_of("concept://shop/auth/login"), folder_of("concept://shop/auth")
+    ('concept://shop/auth', 'concept://shop')
+    >>> folder_of("concept://shop"), folder_of("kip:Person/Ada/Eve"), folder_of("urn:isbn:1")
+    ('concept://shop', 'kip:Person', 'urn:')
+    >>> folder_of("file://shop/a.py#Cart.add")
+    'file://shop/a.py'
+    """
+    if uri.startswith("kip:"):
+        return uri.partition("/")[0]
+    scheme, separator, rest = uri.partition("://")
+    if not separator:
+        return f"{uri.partition(':')[0]}:"
+    path, _, symbol = rest.partition("#")
+    inner = path if symbol else path.rpartition("/")[0]
+    return f"{scheme}://{inner or path}"
+
+
+def last_segment(uri: str) -> str:
+    """The part of a URI after its folder.
+
+    >>> last_segment("concept://shop/auth/login"), last_segment("kip:Person/Ada/Eve")
+    ('login', 'Ada/Eve')
+    """
+    if uri.startswith("kip:"):
+        return uri.partition("/")[2] or uri
+    folder = folder_of(uri)
+    if folder == uri:
+        return uri.rpartition("/")[2] or uri
+    return uri[len(folder) :].lstrip("/#") or uri
+
+
+def parent_of(folder: str) -> str | None:
+    """The folder around a folder; None for a workspace, a host or a type."""
+    scheme, separator, path = folder.partition("://")
+    if not separator or "/" not in path:
+        return None
+    return f"{scheme}://{path.rpartition('/')[0]}"
+
+
+class FolderTree:
+    """Folders with the number of nodes in each, and below each."""
+
+    def __init__(self, nodes: Mapping[str, int]) -> None:
+        """Take the number of nodes directly in each folder."""
+        self.own = Counter(nodes)
+        self.below: Counter[str] = Counter()
+        """The number of nodes in a folder and all folders inside it."""
+        self.inside: dict[str | None, list[str]] = {None: []}
+        """The folders directly inside a folder; None has the outermost ones."""
+        for folder, count in nodes.items():
+            around: str | None = folder
+            while around is not None:
+                if around not in self.below:
+                    self.inside.setdefault(parent_of(around), []).append(around)
+                self.below[around] += count
+                around = parent_of(around)
+
+    def parts(self, folder: str | None) -> list[str]:
+        """The folders inside a folder, largest first; one that is alone gives way to its parts."""
+        found = self.inside.get(folder, [])
+        while len(found) == 1 and not self.own[found[0]] and self.inside.get(found[0]):
+            found = self.inside[found[0]]
+        return sorted(found, key=lambda each: (-self.below[each], each))
+
+    def groups(self, wanted: int, most: int) -> dict[str, bool]:
+        """Folders that divide the graph: the largest are opened until there are `wanted` groups.
+
+        True if a group is the folder with all below it, False if it is the nodes directly in it.
+        """
+        found = dict.fromkeys(self.parts(None), True)
+        total = max(1, sum(self.below[each] for each in self.inside[None]))
+        whole = {each for each in found if self.inside.get(each)}
+        while whole and len(found) < wanted:
+            largest = max(whole, key=lambda each: (self.below[each], each))
+            parts = self.parts(largest)
+            if self.below[largest] * wanted < total:
+                break
+            whole.discard(largest)
+            if len(found) + len(parts) > most:
+                continue
+            del found[largest]
+            found |= dict.fromkeys(parts, True)
+            whole |= {each for each in parts if self.inside.get(each)}
+            if self.own[largest]:
+                found[largest] = False
+        return found

@@ -1,0 +1,49 @@
+"""Bounds of what one answer of the explorer holds."""
+
+from __future__ import annotations
+
+from typing import Final
+
+SUGGESTIONS: Final = 8
+SUGGESTIONS_MAX: Final = 50
+QUESTION_CHARACTERS_MAX: Final = 500
+GROUPS_MAX: Final = 60
+"""Groups of an overview; the smallest ones beyond are folded into one."""
+GROUPS_WANTED: Final = 24
+"""An overview by folder divides large folders until it has so many groups."""
+SMALL_GRAPH_NODES: Final = 150
+"""An overview of so few nodes shows the nodes too."""
+GROUP_NODES: Final = 300
+GROUP_NODES_MAX: Final = 2_000
+NEIGHBOURS: Final = 25
+NEIGHBOURS_MAX: Final = 500
+KNOWN_MAX: Final = 5_000
+"""Ids of one request."""
+LINKS_MAX: Final = 10_000
+"""Links of one answer."""
+RELATIONS: Final = 100
+RELATIONS_MAX: Final = 1_000
+VERSIONS: Final = 50
+VERSIONS_MAX: Final = 500
+MISSING: Final = 50
+MISSING_MAX: Final = 500
+MISSING_SOURCES: Final = 5
+"""Nodes that are named for a missing concept as those that refer to it."""
+BUCKETS: Final = 60
+BUCKETS_MAX: Final = 500
+CHANGES: Final = 500
+CHANGES_MAX: Final = 2_000
+COMMITS: Final = 20
+COMMITS_MAX: Final = 500
+HITS: Final = 20
+HITS_MAX: Final = 100
+WORKSPACES_MAX: Final = 50
+EVENT_IDS_MAX: Final = 200
+"""Elements that one event of the feed names."""
+FEED_KEPT: Final = 256
+"""Newest events that are kept for streams that fall behind."""
+FEED_GAP_COMMITS: Final = 1_000
+"""A stream that is further behind gets no single events, and reloads."""
+STREAMS_MAX: Final = 64
+PAST_CENSUSES: Final = 2
+"""Counts of past states that are kept."""

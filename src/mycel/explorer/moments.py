@@ -1,0 +1,98 @@
+"""The state that a view shows, and the elements that ids name in it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from time import monotonic
+from typing import Final
+
+from mycel.errors import MycelError, NotFound
+from mycel.explorer.cards import Cards
+from mycel.explorer.census import Census
+from mycel.knowledge.knowledge import Knowledge
+from mycel.knowledge.node_lookup import find, not_found
+from mycel.model.names import shorten
+from mycel.model.values import JsonObject
+from mycel.store.query import outline, surroundings
+from mycel.store.query.history import Moment, state_at
+from mycel.store.query.reader import Reader
+
+_LONG_NUMBER: Final = 19
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """One state of the graph, while a view is made of it."""
+
+    reader: Reader
+    cards: Cards
+    position: int
+    is_past: bool
+    knowledge: Knowledge
+
+    def told(self, **answer: object) -> JsonObject:
+        """An answer, with the position of the state that it shows."""
+        return {"position": self.position} | ({"past": True} if self.is_past else {}) | answer
+
+    def number(self, text: str) -> int:
+        """The number of the element that a URI or id names.
+
+        Raises:
+            InvalidId: it is neither.
+            NotFound: there is none in this state.
+        """
+        uri = self.knowledge.uri(text)
+        found = find(self.reader, uri)
+        if found is not None:
+            return found.number
+        if self.is_past:
+            raise NotFound(
+                f"There was no node {shorten(uri.text, 200)} at position {self.position}.",
+                hint="Choose another moment, or look at the present.",
+                data={"uri": uri.text},
+            )
+        raise not_found(self.reader, uri)
+
+    def find(self, text: str) -> int | None:
+        """The number of the element that a text names, or None."""
+        try:
+            found = find(self.reader, self.knowledge.uri(text))
+        except MycelError:
+            return None
+        return None if found is None else found.number
+
+
+def moment_of(text: str) -> Moment:
+    """A moment of the past that a text names: a position, or what else `state_at` takes."""
+    is_number = text.isascii() and text.isdecimal() and len(text) < _LONG_NUMBER
+    return int(text) if is_number else text
+
+
+@contextmanager
+def scene(
+    knowledge: Knowledge, at: str | None, *, timeout_s: float, census: Census | None = None
+) -> Iterator[Scene]:
+    """The state of a moment, or the present; statements in the block end at the deadline.
+
+    `census` may give the degrees of the present.
+    """
+    with knowledge.db.reading() as live:
+        live.deadline = monotonic() + timeout_s
+        reader = live if at is None else live.at(state_at(live, moment_of(at)))
+        position = outline.position(reader)
+        is_past = not reader.state.is_live
+        counted = None if census is None or is_past else _degrees_of(census, reader)
+        yield Scene(reader, Cards(reader, counted), position, is_past, knowledge)
+
+
+def _degrees_of(census: Census, reader: Reader):  # type: ignore[no-untyped-def]
+    known = census.degrees
+
+    def degrees(numbers: Collection[int]) -> Mapping[int, int]:
+        inside = {n: known[n >> 1] for n in numbers if not n & 1 and n >> 1 < len(known)}
+        rest = [n for n in numbers if n not in inside]
+        return inside | (surroundings.degrees(reader, rest) if rest else {})
+
+    return degrees

@@ -1,0 +1,84 @@
+"""Next neighbours of a node, and the links among nodes that are shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from heapq import nsmallest
+from typing import Any
+
+from mycel.explorer import limits
+from mycel.explorer.moments import Scene
+from mycel.model.values import JsonObject
+from mycel.store.query import surroundings
+from mycel.store.query.surroundings import Direction, LinkRow
+
+
+def near(
+    scene: Scene,
+    degrees: Callable[[Collection[int]], Mapping[int, int]],
+    *,
+    id: str,  # noqa: A002 - the name of the parameter
+    limit: int,
+    known: Sequence[str],
+    types: Sequence[str] | None,
+    relations: Sequence[str] | None,
+    direction: Direction,
+) -> JsonObject:
+    """Neighbours of a node that the caller does not know yet, the most linked first.
+
+    Of those with equally many links, those with the least weight come first. Links are those among
+    the node, the new neighbours and what the caller knows.
+    """
+    center = scene.number(id)
+    shown = {number for each in known if (number := scene.find(each)) is not None}
+    reader = scene.reader
+    found = surroundings.neighbours(
+        reader,
+        center,
+        direction,
+        predicates=None if relations is None else [reader.predicate_number(r) for r in relations],
+        types=None if types is None else [reader.type_number(t) for t in types],
+    )
+    fresh = [each for each in found if each.number not in shown and each.number != center]
+    linked = degrees([each.number for each in fresh])
+    best = nsmallest(limit, fresh, key=lambda n: (-linked.get(n.number, 0), n.weight, n.number))
+    new = [each.number for each in best]
+    rows = _links(scene, [*new, center], shown | {*new, center})
+    cut = _cut(rows)
+    answer: dict[str, Any] = {
+        "center": scene.cards.get(center),
+        "nodes": scene.cards.all(new),
+        "links": scene.cards.links(rows[: limits.LINKS_MAX]),
+        "total": len(found),
+        "left": len(fresh) - len(new),
+    }
+    return scene.told(**answer | cut)
+
+
+def among(scene: Scene, ids: Sequence[str]) -> JsonObject:
+    """The nodes that are still there of those that a caller shows, and all links among them."""
+    numbers: dict[int, str] = {}
+    gone, moved = [], {}
+    for each in ids:
+        number = scene.find(each)
+        if number is None:
+            gone.append(each)
+        else:
+            numbers.setdefault(number, each)
+    cards = scene.cards.all(numbers)
+    moved = {
+        asked: card["id"]
+        for asked, card in zip(numbers.values(), cards, strict=True)
+        if card["id"] not in (asked, f"kip:{asked}")
+    }
+    rows = _links(scene, numbers, numbers)
+    links = scene.cards.links(rows[: limits.LINKS_MAX])
+    return scene.told(nodes=cards, links=links, gone=gone, moved=moved, **_cut(rows))
+
+
+def _links(scene: Scene, some: Collection[int], others: Collection[int]) -> list[LinkRow]:
+    return surroundings.links_between(scene.reader, some, others, limits.LINKS_MAX + 1)
+
+
+def _cut(rows: Sequence[LinkRow]) -> JsonObject:
+    return {"links_cut": True} if len(rows) > limits.LINKS_MAX else {}

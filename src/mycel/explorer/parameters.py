@@ -1,0 +1,157 @@
+"""Checked values of the parameters of a view.
+
+Parameters come as texts from a URL, each perhaps several times, or as JSON values from a body. Both
+become the same values, and an error names the parameter and what is right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from mycel.errors import ConstraintViolation, InvalidSyntax, InvalidValueType, did_you_mean
+from mycel.model.names import json_kind, shorten
+
+TEXT_CHARACTERS_MAX: Final = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter of a view."""
+
+    kind: Literal["text", "whole", "texts", "flag", "object", "objects", "any"]
+    description: str = ""
+    default: Any = None
+    least: int = 1
+    most: int = 0
+    """The largest number, or the largest number of texts; 0 for none."""
+    words: tuple[str, ...] = ()
+    """The texts that are allowed, if only some are."""
+    required: bool = False
+
+
+Parameters = Mapping[str, Parameter]
+
+AT: Final = Parameter(
+    "text", "Show the state at a position of the journal, a commit, a tag or a time; without, now"
+)
+ID: Final = Parameter("text", "A URI, or an id such as C:12", required=True)
+CURSOR: Final = Parameter("text", "next_cursor of the page before")
+
+
+def whole(description: str, default: int | None, most: int, least: int = 1) -> Parameter:
+    """A whole number within bounds."""
+    return Parameter("whole", description, default, least, most)
+
+
+def checked(view: str, known: Parameters, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The value of every parameter of a view.
+
+    Raises:
+        InvalidSyntax: one is unknown or missing.
+        InvalidValueType, ConstraintViolation: one has no such values.
+    """
+    unknown = sorted(given.keys() - known.keys())
+    if unknown:
+        close = did_you_mean(shorten(unknown[0]), list(known))
+        raise InvalidSyntax(
+            f"{view} has no parameter {shorten(unknown[0])!r}.",
+            hint=f"{close} It takes {', '.join(known) or 'none'}.".lstrip(),
+        )
+    found = {}
+    for name, parameter in known.items():
+        value = given.get(name)
+        if value is None or value == []:
+            if parameter.required:
+                raise InvalidSyntax(
+                    f"{view} needs the parameter {name!r}.", hint=f"{parameter.description}."
+                )
+            found[name] = parameter.default
+            continue
+        found[name] = _value(name, parameter, value)
+    return found
+
+
+def _value(name: str, parameter: Parameter, given: Any) -> Any:
+    match parameter.kind:
+        case "texts":
+            return _texts(name, parameter, given)
+        case "whole":
+            return _whole(name, parameter, _single(name, given))
+        case "flag":
+            return _flag(name, _single(name, given))
+        case "object":
+            return _of_kind(name, given, dict, "an object")
+        case "objects":
+            listed = _of_kind(name, given, list, "a list of objects")
+            if len(listed) > (parameter.most or len(listed)):
+                raise ConstraintViolation(f"{name} has more than {parameter.most} items.")
+            return [_of_kind(name, each, dict, "a list of objects") for each in listed]
+        case "any":
+            return given
+        case _:
+            return _text(name, parameter, _single(name, given))
+
+
+def _single(name: str, given: Any) -> Any:
+    if isinstance(given, list):
+        if len(given) > 1:
+            raise InvalidSyntax(f"{name} is given {len(given)} times.", hint="Give it once.")
+        return given[0]
+    return given
+
+
+def _text(name: str, parameter: Parameter, given: Any) -> str:
+    if isinstance(given, int) and not isinstance(given, bool) and parameter is AT:
+        return str(given)
+    if not isinstance(given, str):
+        raise InvalidValueType(f"{name} must be a text, not {json_kind(given)}.")
+    if parameter.words and given not in parameter.words:
+        raise ConstraintViolation(
+            f"{name} cannot be {shorten(given)!r}.", hint=f"It is {' or '.join(parameter.words)}."
+        )
+    if parameter.most and len(given) > parameter.most:
+        raise ConstraintViolation(f"{name} has more than {parameter.most} characters.")
+    return given
+
+
+def _texts(name: str, parameter: Parameter, given: Any) -> list[str]:
+    listed: Sequence[Any] = given.split() if isinstance(given, str) else given
+    if not isinstance(listed, list) or not all(isinstance(each, str) for each in listed):
+        raise InvalidValueType(f"{name} must be a list of texts.")
+    if parameter.most and len(listed) > parameter.most:
+        raise ConstraintViolation(
+            f"{name} has {len(listed)} items; at most {parameter.most} are taken at once.",
+            hint="Ask for a part of them.",
+        )
+    return list(listed)
+
+
+def _whole(name: str, parameter: Parameter, given: Any) -> int:
+    number = given
+    if isinstance(given, str):
+        digits = given.isascii() and given.isdecimal() and len(given) < 19
+        number = int(given) if digits else None
+    if not isinstance(number, int) or isinstance(number, bool):
+        raise InvalidValueType(f"{name} must be a whole number, not {shorten(repr(given))}.")
+    if number < parameter.least or (parameter.most and number > parameter.most):
+        raise ConstraintViolation(
+            f"{name} is {shorten(str(number))}.",
+            hint=f"It is a number from {parameter.least} to {parameter.most}.",
+        )
+    return number
+
+
+def _flag(name: str, given: Any) -> bool:
+    words = {"1": True, "true": True, "0": False, "false": False}
+    found = words.get(given) if isinstance(given, str) else given
+    if not isinstance(found, bool):
+        raise InvalidValueType(f"{name} must be true or false, not {shorten(repr(given))}.")
+    return found
+
+
+def _of_kind(name: str, given: Any, kind: type, noun: str) -> Any:
+    if not isinstance(given, kind):
+        raise InvalidValueType(f"{name} must be {noun}, not {json_kind(given)}.")
+    return given

@@ -1,0 +1,179 @@
+"""Commits, the timeline, and differences between moments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from mycel.errors import ConstraintViolation
+from mycel.explorer import limits
+from mycel.explorer.cards import concept_card
+from mycel.explorer.moments import Scene, moment_of
+from mycel.history.graph import Graph
+from mycel.knowledge.relation_writer import bad_cursor
+from mycel.knowledge.uris import uri_of
+from mycel.model import times
+from mycel.model.elements import Concept, Proposition
+from mycel.model.names import shorten
+from mycel.model.values import JsonObject
+from mycel.store.query import timeline as spans
+from mycel.store.query.commits import LogEntry
+from mycel.store.query.diff import Diff, ElementChange
+
+_MESSAGE_CHARACTERS_MAX: Final = 2_000
+
+
+def commit_of(entry: LogEntry) -> JsonObject:
+    """A commit: `before` is the position of the state before it."""
+    return {
+        "commit": entry.commit,
+        "seq": entry.seq,
+        "before": entry.first_seq - 1,
+        "time": times.to_text(entry.time_us),
+        "actor": entry.actor,
+        "message": shorten(entry.message, _MESSAGE_CHARACTERS_MAX),
+        "changes": entry.changes,
+    }
+
+
+def commits(db: Graph, limit: int, before: int | None, where: Mapping[str, Any]) -> JsonObject:
+    """A page of commits, newest first."""
+    given = {key: value for key, value in where.items() if value is not None}
+    for key in ("since", "until"):
+        if key in given:
+            given[key] = moment_of(given[key])
+    found = list(db.log(limit=limit + 1, before=before, **given))
+    told: JsonObject = {"commits": [commit_of(each) for each in found[:limit]]}
+    if len(found) > limit:
+        told["next_before"] = found[limit - 1].seq
+    return told
+
+
+# The timeline.
+
+
+def timeline(scene: Scene, buckets: int, begin: str | None, end: str | None) -> JsonObject:
+    """Equal spans of time with the number of changes in each.
+
+    `to_seq` of a span is the position of the state at its end.
+    """
+    reader = scene.reader
+    first = spans.end_at(reader, None if begin is None else moment_of(begin), last=False)
+    last = spans.end_at(reader, None if end is None else moment_of(end), last=True)
+    if first.time_us > last.time_us:
+        raise ConstraintViolation("`from` is after `to`.", hint="Exchange them.")
+    step = max(1, -(-(last.time_us - first.time_us) // buckets))
+    edges = [min(last.time_us, first.time_us + step * (at + 1)) for at in range(buckets)]
+    shown = []
+    since = first.seq
+    for edge, seq in zip(edges, spans.positions_at(reader, edges), strict=True):
+        upto = min(max(seq, since), last.seq) if edge < last.time_us else last.seq
+        shown.append(
+            {
+                "from_seq": since,
+                "to_seq": upto,
+                "time": times.to_text(edge),
+                "count": upto - since,
+            }
+        )
+        since = upto
+        if edge >= last.time_us:
+            break
+    return scene.told(
+        **{"from": _moment(first), "to": _moment(last), "buckets": shown, "tags": _tags(scene)}
+    )
+
+
+def _moment(at: spans.End) -> JsonObject:
+    return {"seq": at.seq, "time": times.to_text(at.time_us)}
+
+
+def _tags(scene: Scene) -> list[JsonObject]:
+    return [{"name": name, "seq": seq} for name, seq in spans.tagged(scene.reader)]
+
+
+# Differences.
+
+
+def diff(db: Graph, given: Mapping[str, Any]) -> JsonObject:
+    """The elements that differ between two moments or branches, a page of them."""
+    cursor, limit = given["cursor"], given["limit"]
+    if cursor is not None and not (cursor.isascii() and cursor.isdecimal() and len(cursor) < 9):
+        raise bad_cursor(cursor)
+    paths = [given["path"]] if given["path"] else ()
+    until = None if given["to"] is None else moment_of(given["to"])
+    found = db.diff(moment_of(given["from"]), until, paths=paths)
+    start = int(cursor or 0)
+    page = found.elements[start : start + limit]
+    told: dict[str, Any] = {
+        "position": found.b.seq,
+        "from": _side(found, "from"),
+        "to": _side(found, "to"),
+        "counts": found.counts,
+        "nodes": [changed_node(each) for each in page if isinstance(each.element, Concept)],
+        "links": [changed_link(each) for each in page if isinstance(each.element, Proposition)],
+        "total": len(found.elements),
+        "purged": found.purged,
+    }
+    if start + limit < len(found.elements):
+        told["next_cursor"] = str(start + limit)
+    return told
+
+
+def _side(found: Diff, side: str) -> JsonObject:
+    told = {"seq": found.a.seq if side == "from" else found.b.seq}
+    branch = getattr(found, f"{side}_branch", None)
+    return told | ({"branch": branch} if branch else {})
+
+
+def changed_node(change: ElementChange) -> JsonObject:
+    """A node that differs, with each value before and after."""
+    concept = change.element
+    if not isinstance(concept, Concept):
+        return {}
+    told = concept_card(concept) | {"change": change.kind, "values": _values(change)}
+    if change.kind == "moved" and isinstance(change.before, Concept):
+        told["was"] = concept_card(change.before)["id"]
+    return told
+
+
+def changed_link(change: ElementChange) -> JsonObject:
+    """A link that differs, with each value before and after."""
+    link = change.element
+    identity = change.identity
+    return {
+        "id": link.id,
+        "source": _end(identity["subject"]),
+        "target": _end(identity["object"]),
+        "relation": identity["predicate"],
+        "weight": link.weight if isinstance(link, Proposition) else None,
+        "change": change.kind,
+        "values": _values(change),
+    }
+
+
+def _values(change: ElementChange) -> list[JsonObject]:
+    return [each.to_dict() for each in change.values]
+
+
+def _end(identity: Mapping[str, Any]) -> str:
+    if "predicate" in identity:
+        ends = [_end(identity[key]) for key in ("subject", "object")]
+        return f"{ends[0]} —{identity['predicate']}→ {ends[1]}"
+    if "name" not in identity:
+        return f"kip:{identity.get('id')}"
+    return uri_of(identity["type"], identity["name"])
+
+
+def counted(changes: Diff) -> JsonObject:
+    """The number of elements of each kind of change."""
+    return dict(changes.counts)
+
+
+def listed(changes: Iterable[ElementChange], most: int = limits.CHANGES) -> list[JsonObject]:
+    """Changes as nodes and links, up to a number."""
+    shown = []
+    for change in list(changes)[:most]:
+        is_node = isinstance(change.element, Concept)
+        shown.append(changed_node(change) if is_node else changed_link(change))
+    return shown

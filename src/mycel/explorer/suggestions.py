@@ -1,0 +1,79 @@
+"""Nodes by the beginning of a word in their name or path."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from heapq import nlargest
+from typing import Final
+
+from mycel.explorer.census import Census
+from mycel.explorer.folders import last_segment
+from mycel.explorer.moments import Scene
+from mycel.explorer.name_index import NameIndex, asked_words, fit, folder_words, merit
+from mycel.model.values import JsonObject
+from mycel.store.query import lookup, surroundings
+
+CANDIDATES_MAX: Final = 256
+"""Nodes that are read and ranked for one answer."""
+
+
+def suggest(
+    scene: Scene, ready: tuple[NameIndex, Census] | None, question: str, limit: int
+) -> list[JsonObject]:
+    """The nodes that fit best, each with what it matched.
+
+    Without an index, names that begin with the question are found, and in a past state those that
+    hold it.
+    """
+    words = asked_words(question.partition("://")[2] or question)
+    exact = scene.find(question.strip()) if question.strip() else None
+    found: list[int] = [] if exact is None else [exact]
+    if not words:
+        return _shown(scene, found[:limit])
+    if scene.is_past:
+        found += surroundings.names_holding(scene.reader, words[-1], CANDIDATES_MAX)
+    elif ready is None:
+        found += lookup.named_from(scene.reader, question, None, limit)
+    else:
+        index, census = ready
+        found += index.candidates(words, census.degrees, CANDIDATES_MAX)
+    best = _ranked(scene, words, question, found)
+    if len(best) < limit and ready is not None and not scene.is_past:
+        more = _in_folders(ready[1], words, CANDIDATES_MAX)
+        best = _ranked(scene, words, question, [*found, *more])
+    first = [] if exact is None else [exact]
+    return _shown(scene, list(dict.fromkeys([*first, *best]))[:limit])
+
+
+def _ranked(scene: Scene, words: list[str], question: str, numbers: Iterable[int]) -> list[int]:
+    """Those of these nodes that fit, the best first."""
+    wanted = list(dict.fromkeys(numbers))
+    scene.cards.read(wanted)
+    ranked = []
+    for number in wanted:
+        card = scene.cards.get(number)
+        if card is None:
+            continue
+        rank = fit(words, question, card["id"], card["name"])
+        if rank is not None:
+            place = merit(card["degree"], len(last_segment(card["id"])))
+            ranked.append((rank, card["kind"] == "missing", place, card["id"], number))
+    return [number for *_, number in sorted(ranked)]
+
+
+def _in_folders(census: Census, words: list[str], most: int) -> list[int]:
+    """Nodes in folders whose path has a word that begins so, the most linked first."""
+    folders = {
+        number
+        for number, name in enumerate(census.folders)
+        if name and any(each.startswith(words[-1]) for each in folder_words(name))
+    }
+    if not folders:
+        return []
+    of, degrees = census.groupings["folder"].of, census.degrees
+    inside = [slot for slot, folder in enumerate(of) if folder in folders]
+    return [slot << 1 for slot in nlargest(most, inside, key=degrees.__getitem__)]
+
+
+def _shown(scene: Scene, numbers: list[int]) -> list[JsonObject]:
+    return scene.cards.all(numbers)

@@ -1,0 +1,116 @@
+"""The whole graph in outline: every concept and link by number, and what changed since a moment.
+
+For counts over the whole graph that are kept in memory and follow the journal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import Final, NamedTuple
+
+import orjson
+
+from mycel.sql.state_tables import Sources
+from mycel.store.log.journal import Kind, newest
+from mycel.store.query.reader import Reader
+
+READABLE_NAME: Final = "CASE json_type({c}.attributes, '$.name') WHEN 'text' THEN {c}.attributes ->> '$.name' END"
+"""The readable name of a concept, where it has one."""
+
+
+class ConceptLine(NamedTuple):
+    """A concept: its number, type, name, and readable name."""
+
+    number: int
+    type: int
+    name: str
+    label: str | None
+
+
+class LinkLine(NamedTuple):
+    """A link: its number, ends and predicate."""
+
+    number: int
+    subject: int
+    predicate: int
+    object: int
+
+
+class Changes(NamedTuple):
+    """The elements that changed between two positions of the journal."""
+
+    position: int
+    concepts: frozenset[int]
+    links: frozenset[int]
+
+
+def position(reader: Reader) -> int:
+    """The position of the journal in the state of a reader."""
+    (last,) = newest(reader.connection, "seq")
+    return int(last) if reader.state.seq is None else reader.state.seq
+
+
+def concepts(reader: Reader) -> Iterator[ConceptLine]:
+    """All concepts of a state."""
+    source = Sources.of(reader.state).concepts("c")
+    rows = reader.execute(f"SELECT c.id, c.type, c.name, {READABLE_NAME.format(c='c')} FROM {source}")
+    return (ConceptLine(*row) for row in rows)
+
+
+def links(reader: Reader) -> Iterator[tuple[int, int, int]]:
+    """Subject, predicate and object of all links of a state."""
+    source = Sources.of(reader.state).links("p")
+    return reader.execute(f"SELECT p.subject, p.predicate, p.object FROM {source}")
+
+
+def changes_since(reader: Reader, since: int) -> Changes | None:
+    """The elements that changed after a position; None if a purge has left no trace of some."""
+    until = position(reader)
+    query = "SELECT kind, element FROM journal WHERE seq > ? AND seq <= ?"
+    found: tuple[set[int], set[int]] = (set(), set())
+    for kind, element in reader.execute(query, (since, until)):
+        if kind == Kind.PURGE:
+            return None
+        if kind != Kind.MARK:
+            found[element & 1].add(element)
+    return Changes(until, frozenset(found[0]), frozenset(found[1]))
+
+
+def concepts_among(reader: Reader, numbers: Collection[int]) -> list[ConceptLine]:
+    """Those of these concepts that are part of a state."""
+    source = Sources.of(reader.state).concepts("c")
+    rows = reader.every(
+        f"SELECT c.id, c.type, c.name, {READABLE_NAME.format(c='c')}"
+        f" FROM json_each(?) j CROSS JOIN {source} ON c.id = j.value",
+        (_listed(numbers),),
+    )
+    return [ConceptLine(*row) for row in rows]
+
+
+def links_among(reader: Reader, numbers: Collection[int]) -> list[LinkLine]:
+    """Those of these links that are part of a state."""
+    source = Sources.of(reader.state).links("p")
+    rows = reader.every(
+        "SELECT p.id, p.subject, p.predicate, p.object"
+        f" FROM json_each(?) j CROSS JOIN {source} ON p.id = j.value",
+        (_listed(numbers),),
+    )
+    return [LinkLine(*row) for row in rows]
+
+
+def links_at(reader: Reader, numbers: Collection[int]) -> list[LinkLine]:
+    """The links of a state that leave or reach one of these elements."""
+    source = Sources.of(reader.state).links("p")
+    rows = reader.every(
+        " UNION ".join(
+            "SELECT p.id, p.subject, p.predicate, p.object"
+            f" FROM json_each(?1) j CROSS JOIN {source} ON p.{end} = j.value"
+            for end in ("subject", "object")
+        ),
+        (_listed(numbers),),
+    )
+    return [LinkLine(*row) for row in rows]
+
+
+def _listed(numbers: Collection[int]) -> str:
+    return orjson.dumps(list(numbers)).decode()

@@ -1,0 +1,145 @@
+"""The surroundings of elements at a state: short rows, neighbours, and the links among them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Literal, NamedTuple
+
+import orjson
+
+from mycel.sql.state_tables import Sources
+from mycel.store.query.outline import READABLE_NAME
+from mycel.store.query.reader import Reader
+
+Direction = Literal["out", "in", "both"]
+
+
+class ConceptRow(NamedTuple):
+    """A concept without its content."""
+
+    number: int
+    type: int
+    name: str
+    version: int
+    label: str | None
+    """Its readable name."""
+
+
+class LinkRow(NamedTuple):
+    """A link with its weight."""
+
+    number: int
+    subject: int
+    predicate: int
+    object: int
+    weight: float
+    version: int
+
+
+class Neighbour(NamedTuple):
+    """An element at the other end of at least one link."""
+
+    number: int
+    weight: float
+    """The least weight of these links."""
+
+
+def concept_rows(reader: Reader, numbers: Collection[int]) -> dict[int, ConceptRow]:
+    """Those of these concepts that are part of the state, by number."""
+    source = Sources.of(reader.state).concepts("c")
+    rows = reader.execute(
+        f"SELECT c.id, c.type, c.name, c.version, {READABLE_NAME.format(c='c')}"
+        f" FROM json_each(?) j CROSS JOIN {source} ON c.id = j.value",
+        (_listed(numbers),),
+    )
+    return {row[0]: ConceptRow(*row) for row in rows}
+
+
+def neighbours(
+    reader: Reader,
+    number: int,
+    direction: Direction = "both",
+    *,
+    predicates: Collection[int] | None = None,
+    types: Collection[int] | None = None,
+) -> list[Neighbour]:
+    """The distinct elements that links join to an element, under the conditions."""
+    sides = {"out": [("subject", "object")], "in": [("object", "subject")]}
+    ends = sides.get(direction) or [*sides["out"], *sides["in"]]
+    kind = "" if predicates is None else " AND q.predicate IN (SELECT value FROM json_each(:predicates))"
+    queries = [
+        f"SELECT q.{far} AS other, q.weight AS weight FROM {table}"
+        f" WHERE q.{near} = :number{kind}{in_force}"
+        for near, far in ends
+        for table, in_force in Sources.of(reader.state).link_halves("q")
+    ]
+    found = f"SELECT other, min(weight) FROM ({' UNION ALL '.join(queries)}) GROUP BY other"
+    if types is not None:
+        source = Sources.of(reader.state).concepts("c")
+        found = (
+            f"SELECT n.* FROM ({found}) n CROSS JOIN {source} ON c.id = n.other"
+            " AND c.type IN (SELECT value FROM json_each(:types))"
+        )
+    bindings = {"number": number, "predicates": _listed(predicates or ()), "types": _listed(types or ())}
+    return [Neighbour(*row) for row in reader.execute(found, bindings)]
+
+
+def links_between(
+    reader: Reader, some: Collection[int], others: Collection[int], limit: int
+) -> list[LinkRow]:
+    """Links between one of some elements and one of the others, in either direction, each once."""
+    queries = [
+        "SELECT q.id, q.subject, q.predicate, q.object, q.weight, q.version"
+        f" FROM json_each(?1) j CROSS JOIN {table} ON q.{near} = j.value"
+        f" WHERE q.{far} IN (SELECT value FROM json_each(?2)){in_force}"
+        for near, far in (("subject", "object"), ("object", "subject"))
+        for table, in_force in Sources.of(reader.state).link_halves("q")
+    ]
+    rows = reader.execute(
+        f"{' UNION '.join(queries)} LIMIT ?3", (_listed(some), _listed(others), limit)
+    )
+    return [LinkRow(*row) for row in rows]
+
+
+def degrees(reader: Reader, numbers: Collection[int]) -> dict[int, int]:
+    """The number of links that leave or reach each of these elements."""
+    counts = [
+        f"(SELECT count(*) FROM {table} WHERE q.{near} = j.value{in_force})"
+        for near in ("subject", "object")
+        for table, in_force in Sources.of(reader.state).link_halves("q")
+    ]
+    rows = reader.execute(f"SELECT j.value, {' + '.join(counts)} FROM json_each(?) j", (_listed(numbers),))
+    return dict(rows)
+
+
+def counts_by_predicate(reader: Reader, number: int) -> list[tuple[int, str, int]]:
+    """The links at an element, counted by predicate and direction ("out" or "in")."""
+    queries = [
+        f"SELECT q.predicate AS predicate, '{way}' AS way FROM {table} WHERE q.{near} = ?1{in_force}"
+        for way, near in (("out", "subject"), ("in", "object"))
+        for table, in_force in Sources.of(reader.state).link_halves("q")
+    ]
+    rows = reader.every(
+        f"SELECT predicate, way, count(*) FROM ({' UNION ALL '.join(queries)}) GROUP BY 1, 2"
+        " ORDER BY 1, 2 DESC",
+        (number,),
+    )
+    return [(predicate, way, count) for predicate, way, count in rows]
+
+
+def names_holding(reader: Reader, text: str, limit: int) -> list[int]:
+    """Concepts of a state whose name or readable name holds a text, in capitals or not.
+
+    It reads all names: for states of the past, which have no index of names.
+    """
+    source = Sources.of(reader.state).concepts("c")
+    rows = reader.every(
+        f"SELECT c.id FROM {source} WHERE instr(lower(c.name), lower(?1)) OR"
+        f" instr(lower({READABLE_NAME.format(c='c')}), lower(?1)) LIMIT ?2",
+        (text, limit),
+    )
+    return [number for (number,) in rows]
+
+
+def _listed(numbers: Collection[int]) -> str:
+    return orjson.dumps(list(numbers)).decode()
