@@ -10,8 +10,10 @@ Modules, in the order of control flow:
 - `moments`        the state that a view shows, and elements by id
 - `cards`          elements and links in the short form that every view uses
 - `census`         counts of the whole graph, kept current from the journal
+- `live_counts`    the census and the index of names of the live state
 - `folders`        folders of names, and groups of folders small enough to draw
 - `name_index`     concepts by the beginnings of words in their names
+- `suggestions`    nodes by the beginning of a word
 - `overview`       groups of nodes, and the inside of a group
 - `neighbours`     next neighbours of a node, and the links among nodes that are shown
 - `details`        one node: content, relations, history, proof; missing concepts
@@ -19,6 +21,6 @@ Modules, in the order of control flow:
 - `edits`          writes, each answered with its commit
 - `feed`           commits as they happen
 - `snapshot`       a page in one file, with its data
-- `assets`         the files of the page
+- `bundle`         the files of the page, which `web/` builds into `assets/`
 - `limits`         bounds of what one answer holds
 """

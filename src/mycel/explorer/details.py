@@ -37,14 +37,18 @@ def node(scene: Scene, id_: str) -> JsonObject:
     card = _card(scene, element)
     removed_at = element.tombstoned_us
     entry = transaction_of(scene.reader, element.seq)
-    told = card | values_of(element) | {
-        "folder": folder_of(card["id"]),
-        "created_at": times.to_text(element.created_us),
-        "created_by": element.created_by,
-        "updated_at": times.to_text(element.updated_us),
-        "seq": element.seq,
-        "commit": commit_of(entry),
-    }
+    told = (
+        card
+        | values_of(element)
+        | {
+            "folder": folder_of(card["id"]),
+            "created_at": times.to_text(element.created_us),
+            "created_by": element.created_by,
+            "updated_at": times.to_text(element.updated_us),
+            "seq": element.seq,
+            "commit": commit_of(entry),
+        }
+    )
     if removed_at is not None:
         told |= {
             "deleted": True,
@@ -276,9 +280,7 @@ def missing_concepts(scene: Scene, limit: int, cursor: str | None) -> JsonObject
     }
     total, rows = missing.placeholders(reader, kinds, start, limit)
     sources = missing.sources(reader, [number for number, _ in rows], limits.MISSING_SOURCES)
-    scene.cards.read(
-        [*(number for number, _ in rows), *(end for _, end, _ in sources)]
-    )
+    scene.cards.read([*(number for number, _ in rows), *(end for _, end, _ in sources)])
     shown = []
     for number, links in rows:
         card = scene.cards.get(number)
@@ -298,4 +300,3 @@ def missing_concepts(scene: Scene, limit: int, cursor: str | None) -> JsonObject
     if start + limit < total:
         told["next_cursor"] = str(start + limit)
     return scene.told(**told)
-

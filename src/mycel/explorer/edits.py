@@ -62,7 +62,10 @@ OPERATIONS: Final[dict[str, Parameters]] = {
         "expect_version": _VERSION,
     },
     "delete": {"id": ID, "reason": Parameter("text", default=""), "expect_version": _VERSION},
-    "revert": {"commit": Parameter("any", "A commit or its position", required=True), "dry_run": _DRY},
+    "revert": {
+        "commit": Parameter("any", "A commit or its position", required=True),
+        "dry_run": _DRY,
+    },
     "rollback": {
         "to": Parameter("any", "A moment", required=True),
         "paths": Parameter("texts", default=()),
@@ -89,9 +92,7 @@ def write(knowledge: Knowledge, db: Graph, op: str, given: Mapping[str, Any]) ->
     return _answer(knowledge, first, id_, [*told, *warnings])
 
 
-def _answer(
-    knowledge: Knowledge, entry: int | None, id_: str, warnings: list[str]
-) -> JsonObject:
+def _answer(knowledge: Knowledge, entry: int | None, id_: str, warnings: list[str]) -> JsonObject:
     with scene(knowledge, None, timeout_s=10) as seen:
         commit = None if entry is None else commit_of(transaction_of(seen.reader, entry))
         number = seen.find(id_)
@@ -203,8 +204,7 @@ def _move(knowledge: Knowledge, given: Mapping[str, Any]) -> Work:
             expect(given["expect_version"], there.version, old.text)
         if there is not None and "://" not in there.name:
             return f"kip:{tx.move(there.id, name=_plain_name(given['to'], there.type))}", []
-        kind = "file" if old.is_file else "concept"
-        new = knowledge.uri(given["to"], kind=kind)
+        new = knowledge.uri(given["to"], kind="file" if old.is_file else "concept")
         source = old if there is None else knowledge.uri(there.name)
         return node_writer.move_node(tx, source, new, subtree=given["subtree"]).uri, []
 

@@ -18,20 +18,18 @@ from mycel.errors import NotFound
 from mycel.explorer import details, edits, limits, neighbours, past
 from mycel.explorer import overview as overviews
 from mycel.explorer.census import BYS, By, Census
+from mycel.explorer.live_counts import LiveCounts
 from mycel.explorer.moments import Scene, scene
-from mycel.explorer.name_index import NameIndex
 from mycel.explorer.parameters import AT, CURSOR, ID, Parameter, Parameters, checked, whole
 from mycel.explorer.suggestions import suggest
 from mycel.history.graph import Graph
 from mycel.knowledge.knowledge import Knowledge
 from mycel.knowledge.node_values import Relation
-from mycel.knowledge.uris import uri_of
 from mycel.model import times
 from mycel.model.names import shorten
 from mycel.model.values import JsonObject
 from mycel.store.query import surroundings
 from mycel.store.query.history import snapshot_of
-from mycel.store.query.outline import ConceptLine
 from mycel.store.query.reader import Reader
 
 TIMEOUT_S: Final = 30.0
@@ -174,7 +172,12 @@ class Explorer:
     """Views of one graph, for any number of threads."""
 
     def __init__(
-        self, db: Graph, knowledge: Knowledge, *, readonly: bool = False, timeout_s: float = TIMEOUT_S
+        self,
+        db: Graph,
+        knowledge: Knowledge,
+        *,
+        readonly: bool = False,
+        timeout_s: float = TIMEOUT_S,
     ) -> None:
         self.db: Final = db
         self.readonly: Final = readonly
@@ -322,7 +325,14 @@ class Explorer:
             return details.node(seen, id)
 
     def _relations(
-        self, *, id: str, direction: Any, relation: Any, limit: int, cursor: Any, at: str | None  # noqa: A002
+        self,
+        *,
+        id: str,  # noqa: A002
+        direction: Any,
+        relation: Any,
+        limit: int,
+        cursor: Any,
+        at: str | None,
     ) -> JsonObject:
         with self._scene(at) as seen:
             return details.relations(seen, id, direction, relation, limit, cursor)
@@ -350,64 +360,6 @@ class Explorer:
 
     def _diff(self, *, from_: str, **given: Any) -> JsonObject:
         return past.diff(self.db, {"from": from_, **given})
-
-
-class LiveCounts:
-    """The census of the live state and the index of names, made when first needed."""
-
-    def __init__(self) -> None:
-        self._lock: Final = threading.Lock()
-        self._census: Census | None = None
-        self._index: NameIndex | None = None
-
-    def census_if_ready(self) -> Census | None:
-        """The census as it was last brought up to date, if it was made."""
-        return self._census
-
-    def census(self, reader: Reader) -> Census:
-        """The census at the state of a reader, or a newer one."""
-        with self._lock:
-            return self._current(reader)
-
-    def index(self, reader: Reader) -> tuple[NameIndex, Census]:
-        """The index of names, up to date."""
-        with self._lock:
-            census = self._current(reader)
-            if self._index is None:
-                self._index = NameIndex(_named_lines(reader, census.take_lines() or _all(reader)))
-            return self._index, census
-
-    def index_if_ready(self, reader: Reader) -> tuple[NameIndex, Census] | None:
-        """The index of names, up to date; None while another thread makes it."""
-        if not self._lock.acquire(blocking=self._index is not None):
-            return None
-        self._lock.release()
-        return self.index(reader)
-
-    def _current(self, reader: Reader) -> Census:
-        census = self._census
-        if census is not None:
-            changed = census.follow(reader)
-            if changed is not None:
-                if self._index is not None:
-                    for number, uri, label in _named_lines(reader, changed):
-                        self._index.add(number, uri, label)
-                return census
-        self._index = None
-        self._census = Census(reader)
-        return self._census
-
-
-def _all(reader: Reader) -> list[ConceptLine]:
-    from mycel.store.query import outline
-
-    return list(outline.concepts(reader))
-
-
-def _named_lines(reader: Reader, lines: Collection[ConceptLine]):  # type: ignore[no-untyped-def]
-    return (
-        (line.number, uri_of(reader.type_name(line.type), line.name), line.label) for line in lines
-    )
 
 
 def _degrees(

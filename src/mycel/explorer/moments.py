@@ -9,7 +9,7 @@ from time import monotonic
 from typing import Final
 
 from mycel.errors import MycelError, NotFound
-from mycel.explorer.cards import Cards
+from mycel.explorer.cards import Cards, Degrees
 from mycel.explorer.census import Census
 from mycel.knowledge.knowledge import Knowledge
 from mycel.knowledge.node_lookup import find, not_found
@@ -87,7 +87,7 @@ def scene(
         yield Scene(reader, Cards(reader, counted), position, is_past, knowledge)
 
 
-def _degrees_of(census: Census, reader: Reader):  # type: ignore[no-untyped-def]
+def _degrees_of(census: Census, reader: Reader) -> Degrees:
     known = census.degrees
 
     def degrees(numbers: Collection[int]) -> Mapping[int, int]:

@@ -94,14 +94,14 @@ class NameIndex:
 
     def candidates(self, words: Sequence[str], degrees: Sequence[int], most: int) -> list[int]:
         """Concepts that may fit all words: those of the rarest word, the best first."""
-        sets = [found for word in words if (found := self.beginning(word))]
+        sets: list[set[int]] = [found for word in words if (found := self.beginning(word))]
         if not sets:
             return []
         shared = set.intersection(*sets) if len(sets) == len(words) else set()
         size, lengths = len(degrees), self._lengths
         return nsmallest(
             most,
-            shared or min(sets, key=len),
+            shared or min(sets, key=set.__len__),
             key=lambda number: merit(
                 degrees[number >> 1] if number >> 1 < size else 0, lengths[number]
             ),

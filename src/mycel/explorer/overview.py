@@ -77,7 +77,7 @@ def overview(scene: Scene, census: Census, by: By, group: str | None, limit: int
     is_small = group is None and total <= limits.SMALL_GRAPH_NODES
     numbers = _members(census, by, None if is_small else members, is_all=is_small)
     best = nlargest(limit, numbers, key=lambda number: (census.degrees[number >> 1], -number))
-    answer = {
+    answer: dict[str, Any] = {
         "by": by,
         "group": group,
         "groups": [_shown(each, inner[each.id]) for each in shown],

@@ -8,9 +8,13 @@ Modules, in the order in which a request passes through them:
 - `request_guard`        checks a request against the policy, and reads its body
 - `app`                  the routes, and applications of other layers
 - `kip_endpoint`         from the body of a request to the response
+- `explorer_routes`      the page of the explorer, its views and writes
+- `live_stream`          commits as server-sent events
+- `sessions`             tickets and tokens of people in a browser
 - `worker_pool`          threads that run the synchronous engine
 - `responses`            JSON, and errors in their wire form
 - `openapi`              the description of the server
+- `explorer_openapi`     the explorer's part of it
 
 A command that has begun is finished even if its client has gone. So a write is never cut off, and
 its client may send it again: writing the same twice changes nothing.

@@ -16,7 +16,7 @@ from typing import Any
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from mycel import __version__
@@ -31,6 +31,7 @@ from mycel.errors import (
 from mycel.history.graph import Graph
 from mycel.history.open_branches import OpenBranches
 from mycel.http import openapi
+from mycel.http.explorer_routes import PAGE, ExplorerRoutes, is_public, wants_page
 from mycel.http.kip_endpoint import GONE_STATUS, METHODS, respond
 from mycel.http.policy import Policy
 from mycel.http.request_guard import HEALTH, Guard
@@ -60,14 +61,18 @@ def build_app(
     *,
     doors: Sequence[Door] = (),
     branches: OpenBranches | None = None,
+    workspace: str = "graph",
 ) -> Guard:
     """Everything that a server answers, as one ASGI application.
 
-    The caller closes the graph and its `branches`.
+    `workspace` is the one of paths without a scheme in the explorer. The caller closes the graph
+    and its `branches`.
     """
     policy = Policy() if policy is None else policy
     branches = OpenBranches(db) if branches is None else branches
-    pages = _Pages(db, policy, doors, branches)
+    workers = Workers()
+    pages = _Pages(db, policy, doors, branches, workers)
+    explorer = ExplorerRoutes(db, policy, branches, workers, workspace)
     app = Starlette(
         routes=[
             Route("/", pages.information, methods=["GET"]),
@@ -75,26 +80,32 @@ def build_app(
             Route(HEALTH, pages.health, methods=["GET"]),
             Route("/openapi.json", pages.description, methods=["GET"]),
             *(Route(door.path, door.app) for door in doors),
+            *explorer.routes(),
         ],
         exception_handlers={HTTPException: pages.refuse, Exception: pages.fail},
         lifespan=pages.lifespan,
     )
     # A path with one more slash is another path: a POST is not redirected.
     app.router.redirect_slashes = False
-    return Guard(app, policy, {door.path: door.body_bytes_max for door in doors})
+    return Guard(app, policy, {door.path: door.body_bytes_max for door in doors}, is_public)
 
 
 class _Pages:
     """The handlers of the routes."""
 
     def __init__(
-        self, db: Graph, policy: Policy, doors: Sequence[Door], branches: OpenBranches
+        self,
+        db: Graph,
+        policy: Policy,
+        doors: Sequence[Door],
+        branches: OpenBranches,
+        workers: Workers,
     ) -> None:
         self._db = db
         self._branches = branches
         self._policy = policy
         self._doors = doors
-        self._workers = Workers()
+        self._workers = workers
         self._description = openapi.document(
             version=__version__,
             body_bytes_max=policy.body_bytes_max,
@@ -111,7 +122,9 @@ class _Pages:
             yield
 
     async def information(self, request: Request) -> Response:
-        """`GET /`."""
+        """`GET /`; browsers are sent to the explorer."""
+        if wants_page(request.headers.get("accept", "")):
+            return RedirectResponse(PAGE, 307, {"vary": "accept"})
         branch = request.query_params.get("branch")
         try:
             snapshot = await self._look(branch)
@@ -121,6 +134,7 @@ class _Pages:
             return refusal(error, GONE_STATUS)
         base = f"{request.url.scheme}://{request.headers['host']}"
         endpoints = {"kip": "/kip", "health": HEALTH, "openapi": "/openapi.json"}
+        endpoints |= {"explorer": PAGE}
         endpoints |= {door.name: door.path for door in self._doors}
         told: dict[str, Any] = {
             "name": "mycel",

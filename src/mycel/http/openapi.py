@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from mycel.errors import REGISTRY
+from mycel.http import explorer_openapi
 from mycel.http.policy import LOG_PAGE, LOG_PAGE_MAX
 from mycel.model.limits import BATCH_COMMANDS_MAX
 
@@ -56,7 +57,8 @@ def document(
             "/healthz": {"get": _HEALTH},
             "/openapi.json": {"get": _DESCRIPTION},
         }
-        | {path: _door(name) for path, name in doors.items()},
+        | {path: _door(name) for path, name in doors.items()}
+        | explorer_openapi.paths(_refused, _BRANCH),
         "components": {"schemas": _SCHEMAS, "responses": _RESPONSES},
     }
     if wants_token:

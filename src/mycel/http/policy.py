@@ -12,12 +12,13 @@ import hmac
 import ipaddress
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Final
 from urllib.parse import urlsplit
 
 from mycel.errors import ConstraintViolation
+from mycel.http.sessions import Sessions
 
 BODY_BYTES_MAX: Final = 4 << 20
 """The body of one request."""
@@ -89,6 +90,8 @@ class Policy:
     origins: frozenset[str] = frozenset()
     """Origins beside its own whose pages may ask."""
     token: Token | None = None
+    sessions: Sessions = field(default_factory=Sessions)
+    """Sessions in browsers, whose tokens count like that of the server."""
     readonly: bool = False
     """True if nothing may be written."""
     body_bytes_max: int = BODY_BYTES_MAX
@@ -102,6 +105,12 @@ class Policy:
     @property
     def answer_timeout_s(self) -> float:
         return self.timeout_s + ANSWER_MARGIN_S
+
+    def admits(self, authorization: str | None) -> bool:
+        """True if the header of a request opens this server."""
+        if self.token is None or self.token.opens(authorization):
+            return True
+        return self.sessions.opens(authorization)
 
     def knows_host(self, header: str | None, reached: str | None) -> bool:
         """True if a request may name this host; `reached` is the address it was sent to.

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final
 
@@ -58,10 +58,18 @@ class Guard:
     """The application behind its policy."""
 
     def __init__(
-        self, app: ASGIApp, policy: Policy, body_limits: Mapping[str, int] | None = None
+        self,
+        app: ASGIApp,
+        policy: Policy,
+        body_limits: Mapping[str, int] | None = None,
+        is_public: Callable[[str, str, str], bool] = lambda _method, _path, _accept: False,
     ) -> None:
-        """Take the application; `body_limits` are those of paths that have limits of their own."""
+        """Take the application; `body_limits` are those of paths that have limits of their own.
+
+        `is_public` says of method, path and `Accept` whether a request needs no token.
+        """
         self.app = app
+        self._is_public = is_public
         self._policy = policy
         self._body_limits = body_limits or {}
         self._bodies = _Bodies()
@@ -133,10 +141,11 @@ class Guard:
             )
         if scope["method"] == "OPTIONS" and "access-control-request-method" in headers:
             raise Refused(Response(status_code=204, headers=_preflight(headers)))
-        token = self._policy.token
-        if token is None or scope["path"] == HEALTH:
+        if scope["path"] == HEALTH or self._is_public(
+            scope["method"], scope["path"], headers.get("accept", "")
+        ):
             return
-        if not token.opens(headers.get("authorization")):
+        if not self._policy.admits(headers.get("authorization")):
             raise _refused(
                 "This server needs a token, and the request has none or a wrong one.",
                 "Send the header `Authorization: Bearer TOKEN`.",

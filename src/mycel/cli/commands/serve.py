@@ -239,7 +239,8 @@ def _application(
         from mycel.http.app import build_app
 
         door = _door(session, db, branches, policy, root, context_size)
-        app = build_app(db, policy, doors=[door], branches=branches)
+        workspace = session.workspace(root)
+        app = build_app(db, policy, doors=[door], branches=branches, workspace=workspace)
         gc.freeze()
     return app
 

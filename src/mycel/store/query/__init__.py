@@ -8,6 +8,9 @@
 - `passages`    what search by meaning derives, as it is stored
 - `property_vectors`  vectors of properties, as they are stored
 - `weighted_links`  links with weights in whole units, for traversals
+- `outline`     all concepts and links in short, and what changed since a moment
+- `surroundings`  neighbours of elements, and the links among them
+- `missing`     placeholders of missing concepts
 - `statements`  running what `sql` has compiled
 - `bulk`        many elements at once: by prefix, by type, by predicate
 - `vocabulary`  types and predicates in force, for the planner
@@ -17,5 +20,6 @@
 - `commits`     transactions, their ids and tags, and the filters of the log
 - `parting`     the end of the history that two copies of a graph share
 - `history`     versions of an element, and moments of the past
+- `timeline`    positions of the journal by time
 - `diff`        differences between two states
 """

@@ -13,7 +13,7 @@ from mycel.model.names import kind_of, shorten
 from mycel.store.file.layout import OPEN_END
 from mycel.store.file.rows import Row
 from mycel.store.log import marks
-from mycel.store.log.journal import JournalNodes
+from mycel.store.log.journal import JournalNodes, Kind
 from mycel.store.query.paths import Path, names_under
 from mycel.store.query.reader import Reader
 
@@ -155,6 +155,23 @@ def transaction_of(reader: Reader, seq: int) -> LogEntry:
     """The transaction that an entry is part of."""
     row = reader.only(f"SELECT {_TX} FROM tx WHERE seq >= ? ORDER BY seq LIMIT 1", (seq,))
     return _entry(reader, row)
+
+
+def transactions_after(reader: Reader, seq: int, limit: int) -> list[LogEntry]:
+    """The transactions that ended after an entry, oldest first."""
+    query = f"SELECT {_TX} FROM tx WHERE seq > ? ORDER BY seq LIMIT ?"
+    return [_entry(reader, row) for row in reader.every(query, (seq, limit))]
+
+
+def changed_elements(reader: Reader, entry: LogEntry, limit: int) -> list[int]:
+    """Some of the elements that a transaction changed, each once, in the order of their entries."""
+    query = (
+        "SELECT element FROM journal WHERE seq >= ? AND seq < ? AND kind NOT IN (?, ?)"
+        " GROUP BY element ORDER BY min(seq) LIMIT ?"
+    )
+    marks = int(Kind.MARK), int(Kind.PURGE)
+    rows = reader.every(query, (entry.first_seq, entry.seq, *marks, limit))
+    return [number for (number,) in rows]
 
 
 def transactions_called(reader: Reader, word: str) -> list[LogEntry]:

@@ -113,6 +113,11 @@ def check_kept(reader: Reader, state: State) -> None:
         )
 
 
+def is_scrubbed(reader: Reader, seq: int) -> bool:
+    """True if the state at a position of the journal was scrubbed."""
+    return seq < past_begins_at(reader.connection)
+
+
 def entry_at(reader: Reader, moment: Moment) -> int:
     """The end of the last transaction at or before a moment; 0 before the first one.
 

@@ -36,9 +36,7 @@ def placeholders(
     return total, [(number, count) for number, count in rows]
 
 
-def sources(
-    reader: Reader, numbers: Collection[int], limit: int
-) -> list[tuple[int, int, int]]:
+def sources(reader: Reader, numbers: Collection[int], limit: int) -> list[tuple[int, int, int]]:
     """Some links at each of these elements: the element, the other end, the predicate."""
     tables = Sources.of(reader.state)
     found: list[tuple[int, int, int]] = []

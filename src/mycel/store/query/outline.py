@@ -14,7 +14,9 @@ from mycel.sql.state_tables import Sources
 from mycel.store.log.journal import Kind, newest
 from mycel.store.query.reader import Reader
 
-READABLE_NAME: Final = "CASE json_type({c}.attributes, '$.name') WHEN 'text' THEN {c}.attributes ->> '$.name' END"
+READABLE_NAME: Final = (
+    "CASE json_type({c}.attributes, '$.name') WHEN 'text' THEN {c}.attributes ->> '$.name' END"
+)
 """The readable name of a concept, where it has one."""
 
 
@@ -53,7 +55,9 @@ def position(reader: Reader) -> int:
 def concepts(reader: Reader) -> Iterator[ConceptLine]:
     """All concepts of a state."""
     source = Sources.of(reader.state).concepts("c")
-    rows = reader.execute(f"SELECT c.id, c.type, c.name, {READABLE_NAME.format(c='c')} FROM {source}")
+    rows = reader.execute(
+        f"SELECT c.id, c.type, c.name, {READABLE_NAME.format(c='c')} FROM {source}"
+    )
     return (ConceptLine(*row) for row in rows)
 
 

@@ -66,7 +66,11 @@ def neighbours(
     """The distinct elements that links join to an element, under the conditions."""
     sides = {"out": [("subject", "object")], "in": [("object", "subject")]}
     ends = sides.get(direction) or [*sides["out"], *sides["in"]]
-    kind = "" if predicates is None else " AND q.predicate IN (SELECT value FROM json_each(:predicates))"
+    kind = (
+        ""
+        if predicates is None
+        else " AND q.predicate IN (SELECT value FROM json_each(:predicates))"
+    )
     queries = [
         f"SELECT q.{far} AS other, q.weight AS weight FROM {table}"
         f" WHERE q.{near} = :number{kind}{in_force}"
@@ -80,7 +84,11 @@ def neighbours(
             f"SELECT n.* FROM ({found}) n CROSS JOIN {source} ON c.id = n.other"
             " AND c.type IN (SELECT value FROM json_each(:types))"
         )
-    bindings = {"number": number, "predicates": _listed(predicates or ()), "types": _listed(types or ())}
+    bindings = {
+        "number": number,
+        "predicates": _listed(predicates or ()),
+        "types": _listed(types or ()),
+    }
     return [Neighbour(*row) for row in reader.execute(found, bindings)]
 
 
@@ -108,14 +116,17 @@ def degrees(reader: Reader, numbers: Collection[int]) -> dict[int, int]:
         for near in ("subject", "object")
         for table, in_force in Sources.of(reader.state).link_halves("q")
     ]
-    rows = reader.execute(f"SELECT j.value, {' + '.join(counts)} FROM json_each(?) j", (_listed(numbers),))
+    rows = reader.execute(
+        f"SELECT j.value, {' + '.join(counts)} FROM json_each(?) j", (_listed(numbers),)
+    )
     return dict(rows)
 
 
 def counts_by_predicate(reader: Reader, number: int) -> list[tuple[int, str, int]]:
     """The links at an element, counted by predicate and direction ("out" or "in")."""
     queries = [
-        f"SELECT q.predicate AS predicate, '{way}' AS way FROM {table} WHERE q.{near} = ?1{in_force}"
+        f"SELECT q.predicate AS predicate, '{way}' AS way FROM {table}"
+        f" WHERE q.{near} = ?1{in_force}"
         for way, near in (("out", "subject"), ("in", "object"))
         for table, in_force in Sources.of(reader.state).link_halves("q")
     ]

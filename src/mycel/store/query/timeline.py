@@ -20,14 +20,13 @@ class End(NamedTuple):
 
 def end_at(reader: Reader, moment: Moment | None, *, last: bool) -> End:
     """The end of the last transaction at or before a moment; without one, of the last or first."""
-    if moment is not None:
-        query, bindings = "SELECT seq, time FROM tx WHERE seq >= ? ORDER BY seq LIMIT 1", (
-            entry_at(reader, moment),
-        )
+    if moment is None:
+        way = "DESC" if last else "ASC"
+        row = reader.only(f"SELECT seq, time FROM tx ORDER BY seq {way} LIMIT 1")
     else:
-        query, bindings = f"SELECT seq, time FROM tx ORDER BY seq {'DESC' if last else ''} LIMIT 1", ()
-    seq, time_us = reader.only(query, bindings)
-    return End(seq, time_us)
+        query = "SELECT seq, time FROM tx WHERE seq >= ? ORDER BY seq LIMIT 1"
+        row = reader.only(query, (entry_at(reader, moment),))
+    return End(*row)
 
 
 def positions_at(reader: Reader, times_us: Sequence[int]) -> list[int]:

@@ -1,0 +1,123 @@
+"""Commits as they happen: which elements each of them changed, without content.
+
+An event names elements by their ids at the time of its commit. Whoever shows one reads what it
+needs from the views.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+import orjson
+
+from mycel.engine.missing_concepts import keeps_place
+from mycel.explorer import limits
+from mycel.explorer.past import commit_of
+from mycel.history.graph import Graph
+from mycel.knowledge.uris import uri_of
+from mycel.model.state import LIVE, State
+from mycel.model.values import JsonObject
+from mycel.store.query import commits, history, outline
+from mycel.store.query.reader import Reader
+
+
+class Event(NamedTuple):
+    """One commit as an event of the stream."""
+
+    position: int
+    text: bytes
+
+
+def written(kind: str, data: JsonObject, position: int | None = None) -> bytes:
+    """An event in the form of server-sent events."""
+    number = b"" if position is None else f"id: {position}\n".encode()
+    return b"%sevent: %s\ndata: %s\n\n" % (number, kind.encode(), orjson.dumps(data))
+
+
+def position(db: Graph) -> int:
+    """The position of the journal at this moment."""
+    with db.reading() as reader:
+        return outline.position(reader)
+
+
+def events_after(db: Graph, after: int, most: int = limits.FEED_GAP_COMMITS) -> list[Event] | None:
+    """The commits after a position, in order; None if there are more than `most`, or none is known.
+
+    The history from there on may be scrubbed, or the position of another graph.
+    """
+    with db.reading() as reader:
+        if after > outline.position(reader):
+            return None
+        found = commits.transactions_after(reader, after, most + 1)
+        if len(found) > most or history.is_scrubbed(reader, after):
+            return None
+        return [Event(entry.seq, _event(reader, entry)) for entry in found]
+
+
+_ADDED: Final = "added"
+
+
+def _event(reader: Reader, entry: commits.LogEntry) -> bytes:
+    elements = commits.changed_elements(reader, entry, limits.EVENT_IDS_MAX + 1)
+    cut = max(0, entry.changes - limits.EVENT_IDS_MAX)
+    numbers = elements[: limits.EVENT_IDS_MAX]
+    newest = outline.position(reader) == entry.seq
+    before = reader.at(State(entry.first_seq - 1))
+    after = reader.at(LIVE if newest else State(entry.seq))
+    concepts = [number for number in numbers if not number & 1]
+    old, new = (_names(each, concepts) for each in (before, after))
+    told: dict[str, Any] = commit_of(entry) | {"position": entry.seq}
+    told["added"] = [new[n] for n in concepts if n in new and n not in old]
+    told["removed"] = [old[n] for n in concepts if n in old and n not in new]
+    told["moved"] = [
+        [old[n], new[n]] for n in concepts if n in old and n in new and old[n] != new[n]
+    ]
+    told["ids"] = [new[n] for n in concepts if n in new]
+    told["healed"] = _healed(before, concepts, old, new)
+    told["links"] = _links(before, after, [number for number in numbers if number & 1])
+    told["more"] = cut
+    return written("change", told, entry.seq)
+
+
+def _names(reader: Reader, numbers: list[int]) -> dict[int, str]:
+    found = outline.concepts_among(reader, numbers)
+    return {line.number: uri_of(reader.type_name(line.type), line.name) for line in found}
+
+
+def _healed(
+    before: Reader, concepts: list[int], old: dict[int, str], new: dict[int, str]
+) -> list[list[str]]:
+    """Placeholders that went because their concept was written: both ids."""
+    gone = [n for n in concepts if n in old and n not in new]
+    lines = outline.concepts_among(before, gone) if gone else []
+    came = set(new.values())
+    found = []
+    for line in lines:
+        if keeps_place(before.type_name(line.type), line.name):
+            id_ = old[line.number]
+            found += [[id_, id_]] if id_ in came else []
+    return found
+
+
+def _links(before: Reader, after: Reader, numbers: list[int]) -> list[JsonObject]:
+    old = {link.number: link for link in outline.links_among(before, numbers)}
+    new = {link.number: link for link in outline.links_among(after, numbers)}
+    shown = []
+    for number in numbers:
+        link = new.get(number) or old.get(number)
+        if link is None:
+            continue
+        reader = after if number in new else before
+        ends = _names(reader, [link.subject, link.object])
+        change = _ADDED if number not in old else "changed" if number in new else "removed"
+        relation = reader.predicate_name(link.predicate)
+        shown.append(
+            {
+                "id": f"P:{number}:{relation}",
+                "source": ends.get(link.subject, f"kip:{reader.outer_id(link.subject)}"),
+                "target": ends.get(link.object, f"kip:{reader.outer_id(link.object)}"),
+                "relation": relation,
+                "change": change,
+            }
+        )
+    return shown

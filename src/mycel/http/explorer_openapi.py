@@ -1,0 +1,144 @@
+"""The explorer's part of the OpenAPI description, made from its views."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from mycel.explorer.edits import OPERATIONS
+from mycel.explorer.explorer import VIEWS, View
+from mycel.explorer.parameters import Parameter
+
+Schema = dict[str, Any]
+Refused = Callable[..., dict[str, Any]]
+
+_KINDS: Final[dict[str, Schema]] = {
+    "text": {"type": "string"},
+    "whole": {"type": "integer"},
+    "texts": {"type": "array", "items": {"type": "string"}},
+    "flag": {"type": "boolean"},
+    "object": {"type": "object"},
+    "objects": {"type": "array", "items": {"type": "object"}},
+    "any": {},
+}
+_ANSWER: Final[Schema] = {
+    "type": "object",
+    "description": "The view; `position` is that of the journal at the state it shows.",
+    "properties": {"position": {"type": ["integer", "null"]}},
+    "required": ["position"],
+}
+_PAGE: Final = {"description": "A file of the page, or 404", "content": {"text/html": {}}}
+_OBJECT: Final[Schema] = {"type": "object"}
+
+
+def paths(refused: Refused, branch: Schema) -> dict[str, Any]:
+    """The paths of the explorer; `refused` makes the responses that are errors."""
+    errors = refused(400, 404, 409, 413, 429, 503, 504)
+    told = {f"/api/{name}": _view(name, view, errors, branch) for name, view in VIEWS.items()}
+    return told | {
+        "/ui": _page("ui", "Leads to the explorer"),
+        "/ui/": _page("explorer", "The explorer, for browsers"),
+        "/ui/{name}": _page("explorer_file", "A file of the explorer", "name"),
+        "/api/ticket": {
+            "post": _posted(
+                "ticket",
+                "Exchange a ticket of `mycel serve --open` for a session token",
+                {"ticket": _text()},
+                errors,
+            )
+            | {"security": []}
+        },
+        "/api/signout": {
+            "post": _posted("signout", "Revoke the session token that is sent", {}, errors)
+        },
+        "/api/changes": {
+            "get": {
+                "operationId": "explorer_changes",
+                "summary": "Commits as they happen, as server-sent events",
+                "parameters": [
+                    _query("after", Parameter("whole", "Begin after this position")),
+                    branch,
+                ],
+                "responses": {
+                    "200": {"description": "A stream", "content": {"text/event-stream": {}}}
+                }
+                | errors,
+            }
+        },
+        "/api/write": {"post": _write(errors, branch)},
+    }
+
+
+def _text() -> Schema:
+    return {"type": "string"}
+
+
+def _page(name: str, summary: str, *parts: str) -> dict[str, Any]:
+    return {
+        "get": {
+            "operationId": name,
+            "summary": summary,
+            "security": [],
+            "parameters": [
+                {"name": part, "in": "path", "required": True, "schema": _text()} for part in parts
+            ],
+            "responses": {"200": _PAGE, "307": {"description": "See /ui/"}},
+        }
+    }
+
+
+def _schema(parameter: Parameter) -> Schema:
+    told = dict(_KINDS[parameter.kind])
+    if parameter.words:
+        told["enum"] = list(parameter.words)
+    if parameter.kind == "whole":
+        told |= {"minimum": parameter.least} | (
+            {"maximum": parameter.most} if parameter.most else {}
+        )
+    if parameter.default not in (None, (), ""):
+        told["default"] = parameter.default
+    return told
+
+
+def _query(name: str, parameter: Parameter) -> dict[str, Any]:
+    return {
+        "name": name,
+        "in": "query",
+        "required": parameter.required,
+        "description": parameter.description,
+        "schema": _schema(parameter),
+    }
+
+
+def _shown(content: Schema) -> dict[str, Any]:
+    return {"description": "Done", "content": {"application/json": {"schema": content}}}
+
+
+def _view(name: str, view: View, errors: Schema, branch: Schema) -> dict[str, Any]:
+    described = {"summary": view.description, "responses": {"200": _shown(_ANSWER)} | errors}
+    queries = [_query(key, each) for key, each in view.parameters.items()]
+    told = {
+        "get": described | {"operationId": f"explorer_{name}", "parameters": [*queries, branch]}
+    }
+    if view.has_body:
+        fields = {key: _schema(each) for key, each in view.parameters.items()}
+        told["post"] = _posted(f"{name}_post", view.description, fields, errors)
+    return told
+
+
+def _posted(name: str, summary: str, fields: Schema, errors: Schema) -> dict[str, Any]:
+    body = {"type": "object", "properties": fields}
+    return {
+        "operationId": f"explorer_{name}",
+        "summary": summary,
+        "requestBody": {"required": True, "content": {"application/json": {"schema": body}}},
+        "responses": {"200": _shown(_OBJECT)} | errors,
+    }
+
+
+def _write(errors: Schema, branch: Schema) -> dict[str, Any]:
+    fields: Schema = {"op": {"enum": list(OPERATIONS)}, "message": _text()}
+    for parameters in OPERATIONS.values():
+        fields |= {key: _schema(each) for key, each in parameters.items()}
+    told = _posted("write", "Write, and get the commit", fields, errors)
+    return told | {"parameters": [branch]}

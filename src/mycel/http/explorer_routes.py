@@ -1,0 +1,284 @@
+"""The routes of the explorer: its page, its views, its writes, and the stream of commits."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from functools import partial
+from typing import Any, Final, TypeVar
+from weakref import WeakKeyDictionary
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from mycel.errors import (
+    AccessDenied,
+    InvalidSyntax,
+    MycelError,
+    ResourceExhausted,
+)
+from mycel.explorer import bundle, limits
+from mycel.explorer.explorer import VIEWS, Explorer
+from mycel.explorer.feed import written
+from mycel.explorer.parameters import checked, whole
+from mycel.history.graph import Graph
+from mycel.history.open_branches import OpenBranches
+from mycel.http.live_stream import Watcher
+from mycel.http.policy import Policy
+from mycel.http.responses import JSON, answer, encode, refusal
+from mycel.http.sessions import SESSION_S
+from mycel.http.worker_pool import Workers
+from mycel.knowledge.knowledge import Knowledge
+from mycel.model.json_text import read_json
+from mycel.model.names import json_kind
+
+PAGE: Final = "/ui/"
+API: Final = "/api"
+TICKET: Final = f"{API}/ticket"
+
+CONTENT_SECURITY_POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;"
+    " font-src 'self'; connect-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none';"
+    " frame-ancestors 'none'; require-trusted-types-for 'script';"
+    " trusted-types dompurify mycel"
+)
+_PAGE_HEADERS: Final = {
+    "content-security-policy": CONTENT_SECURITY_POLICY,
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+}
+_FOREVER: Final = "public, max-age=31536000, immutable"
+
+Result = TypeVar("Result")
+
+
+def is_public(method: str, path: str, accept: str) -> bool:
+    """True for a request that needs no token: the page itself, and the exchange of a ticket."""
+    if method == "POST":
+        return path == TICKET
+    return path in ("/ui", PAGE) or path.startswith(PAGE) or (path == "/" and wants_page(accept))
+
+
+def wants_page(accept: str) -> bool:
+    """True if a request is that of a browser which opens an address.
+
+    >>> wants_page("text/html,application/xhtml+xml,*/*;q=0.8"), wants_page("*/*")
+    (True, False)
+    """
+    return any(part.partition(";")[0].strip().lower() == "text/html" for part in accept.split(","))
+
+
+class ExplorerRoutes:
+    """The handlers of the explorer's routes."""
+
+    def __init__(
+        self,
+        db: Graph,
+        policy: Policy,
+        branches: OpenBranches,
+        workers: Workers,
+        workspace: str,
+    ) -> None:
+        self._db: Final = db
+        self._policy: Final = policy
+        self._branches: Final = branches
+        self._workers: Final = workers
+        self._workspace: Final = workspace
+        self._explorers: Final[WeakKeyDictionary[Graph, Explorer]] = WeakKeyDictionary()
+        self._making: Final = threading.Lock()
+        self._watchers: Final[dict[str, Watcher]] = {}
+        self._streams = 0
+        self._warming: set[asyncio.Task[None]] = set()
+
+    def routes(self) -> list[Route]:
+        """All routes."""
+        views = [
+            Route(
+                f"{API}/{name}",
+                partial(self._view, name),
+                methods=["GET", "POST"] if view.has_body else ["GET"],
+            )
+            for name, view in VIEWS.items()
+        ]
+        return [
+            Route("/ui", self._to_page, methods=["GET"]),
+            Route(PAGE, self._page, methods=["GET"]),
+            Route(f"{PAGE}{{name}}", self._page, methods=["GET"]),
+            Route(TICKET, self._ticket, methods=["POST"]),
+            Route(f"{API}/signout", self._sign_out, methods=["POST"]),
+            Route(f"{API}/changes", self._changes, methods=["GET"]),
+            Route(f"{API}/write", self._write, methods=["POST"]),
+            *views,
+        ]
+
+    # The page.
+
+    async def _to_page(self, _request: Request) -> Response:
+        return RedirectResponse(PAGE, 307)
+
+    async def _page(self, request: Request) -> Response:
+        """A file of the page; a look at the page makes the counts that it asks for next."""
+        name = request.path_params.get("name", bundle.INDEX)
+        try:
+            found = bundle.asset(name)
+        except MycelError as error:
+            return refusal(error)
+        headers = {"etag": f'"{found.tag}"', "vary": "accept-encoding"}
+        headers["cache-control"] = _FOREVER if found.is_hashed else "no-cache"
+        if found.is_page:
+            headers |= _PAGE_HEADERS
+            self._warm()
+        if request.headers.get("if-none-match") == headers["etag"]:
+            return Response(status_code=304, headers=headers)
+        accepted = request.headers.get("accept-encoding", "")
+        if found.gzipped is not None and "gzip" in accepted:
+            headers["content-encoding"] = "gzip"
+            return Response(found.gzipped, headers=headers, media_type=found.kind)
+        return Response(found.content, headers=headers, media_type=found.kind)
+
+    def _warm(self) -> None:
+        if self._warming:
+            return
+
+        async def warm() -> None:
+            try:
+                await self._run(None, lambda db: self._explorer(db).warm())
+            except MycelError:
+                return  # Whoever asks next is told.
+
+        task = asyncio.create_task(warm())
+        self._warming.add(task)
+        task.add_done_callback(self._warming.discard)
+
+    # Views and writes.
+
+    async def _view(self, name: str, request: Request) -> Response:
+        try:
+            branch, given = await _given(request)
+            return await self._answer(branch, lambda explorer: explorer.view(name, given))
+        except MycelError as error:
+            return refusal(error)
+
+    async def _write(self, request: Request) -> Response:
+        try:
+            branch, given = await _given(request)
+            return await self._answer(branch, lambda explorer: explorer.write(given))
+        except MycelError as error:
+            return refusal(error)
+
+    async def _answer(
+        self, branch: str | None, work: Callable[[Explorer], Mapping[str, Any]]
+    ) -> Response:
+        def run(db: Graph) -> bytes:
+            db.check_in_place()
+            return encode(work(self._explorer(db)))
+
+        return Response(await self._run(branch, run), media_type=JSON)
+
+    def _explorer(self, db: Graph) -> Explorer:
+        with self._making:
+            explorer = self._explorers.get(db)
+            if explorer is None:
+                knowledge = Knowledge(db, workspace=self._workspace)
+                explorer = self._explorers[db] = Explorer(
+                    db,
+                    knowledge,
+                    readonly=self._policy.readonly,
+                    timeout_s=self._policy.timeout_s,
+                )
+            return explorer
+
+    async def _run(self, branch: str | None, work: Callable[[Graph], Result]) -> Result:
+        def run() -> Result:
+            with self._branches.using(branch) as db:
+                return work(db)
+
+        return await self._workers.run(run, timeout_s=self._policy.answer_timeout_s)
+
+    # Sessions.
+
+    async def _ticket(self, request: Request) -> Response:
+        try:
+            _, given = await _given(request)
+        except MycelError as error:
+            return refusal(error)
+        ticket = given.get("ticket")
+        token = self._policy.sessions.exchange(ticket) if isinstance(ticket, str) else None
+        if token is None:
+            refused = AccessDenied(
+                "The ticket is wrong, too old, or was used before.",
+                hint="Open the address that `mycel serve --open` opens again, or give the token.",
+            )
+            return refusal(refused, 401)
+        return answer({"token": token, "expires_in": SESSION_S})
+
+    async def _sign_out(self, request: Request) -> Response:
+        revoked = self._policy.sessions.revoke(request.headers.get("authorization"))
+        return answer({"revoked": revoked})
+
+    # The stream of commits.
+
+    async def _changes(self, request: Request) -> Response:
+        try:
+            branch, given = await _given(request)
+            given.setdefault("after", request.headers.get("last-event-id"))
+            after = checked("changes", {"after": whole("A position", None, 1 << 62, 0)}, given)
+            if self._streams >= limits.STREAMS_MAX:
+                raise ResourceExhausted(
+                    f"{self._streams} streams are open, which is the limit.",
+                    hint="Close some of them, or retry in a moment.",
+                )
+            await self._run(branch, lambda db: db.check_in_place())
+        except ResourceExhausted as error:
+            return refusal(error, 503, {"retry-after": "5"})
+        except MycelError as error:
+            return refusal(error)
+        return StreamingResponse(
+            self._stream(branch, after["after"]),
+            media_type="text/event-stream",
+            headers={"cache-control": "no-store", "x-accel-buffering": "no"},
+        )
+
+    async def _stream(self, branch: str | None, after: int | None) -> AsyncIterator[bytes]:
+        name = branch or self._db.branch
+        watcher = self._watchers.get(name)
+        if watcher is None:
+            run: Callable[[Callable[[Graph], Any]], Awaitable[Any]] = partial(self._run, branch)
+            watcher = self._watchers[name] = Watcher(run)
+        self._streams += 1
+        try:
+            async for event in watcher.events(after):
+                yield event
+        except MycelError:
+            yield written("bye", {"reason": "gone"})
+        finally:
+            self._streams -= 1
+
+
+async def _given(request: Request) -> tuple[str | None, dict[str, Any]]:
+    """The branch of a request, and its parameters: of the URL, or of the body of a POST.
+
+    Raises:
+        InvalidSyntax: the body is no JSON object.
+    """
+    query = request.query_params
+    branch = query.get("branch")
+    if request.method != "POST":
+        return branch, {key: query.getlist(key) for key in query if key != "branch"}
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != JSON:
+        raise InvalidSyntax(
+            "The body must be JSON, with its content type.", hint=f"Send `Content-Type: {JSON}`."
+        )
+    try:
+        given = read_json(await request.body())
+    except ValueError as error:
+        raise InvalidSyntax(f"The body is not JSON: {error}.") from None
+    if not isinstance(given, dict):
+        raise InvalidSyntax(f"The body must be an object, not {json_kind(given)}.")
+    branch = given.pop("branch", branch)
+    if branch is not None and not isinstance(branch, str):
+        raise InvalidSyntax("`branch` must be a text.")
+    return branch, given

@@ -1,0 +1,113 @@
+"""Streams of commits for any number of readers: one watcher looks at the journal for all.
+
+The journal is looked at in intervals, because other processes write to the file too. The newest
+events are kept, so that a commit is read once for all streams; a stream that begins further back
+reads the commits before these from the journal.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
+from typing import Any, Final
+
+from mycel.errors import MycelError
+from mycel.explorer import feed, limits
+from mycel.explorer.feed import Event, written
+from mycel.history.graph import Graph
+
+INTERVAL_S: Final = 0.25
+"""The time between two looks at the journal."""
+KEEP_ALIVE_S: Final = 15.0
+"""The time after which a stream without events gets a comment."""
+
+Run = Callable[[Callable[[Graph], Any]], Awaitable[Any]]
+"""Runs a function on the graph in a worker thread."""
+
+
+class Watcher:
+    """The commits of one graph, for all streams of it."""
+
+    def __init__(self, run: Run) -> None:
+        self._run: Final = run
+        self._kept: Final[deque[Event]] = deque(maxlen=limits.FEED_KEPT)
+        self._position = 0
+        """The position up to which commits are known."""
+        self._since = 0
+        """The position after which all commits are kept."""
+        self._changed = asyncio.Event()
+        self._streams = 0
+        self._task: asyncio.Task[None] | None = None
+
+    async def events(self, after: int | None) -> AsyncIterator[bytes]:
+        """The events of one stream, from after a position or from now on, without an end."""
+        self._streams += 1
+        try:
+            await self._begin()
+            position = self._position if after is None else after
+            yield written("hello", {"position": position})
+            while True:
+                changed = self._changed
+                for event in await self._after(position):
+                    position = event.position
+                    yield event.text
+                if changed.is_set():
+                    continue
+                try:
+                    async with asyncio.timeout(KEEP_ALIVE_S):
+                        await changed.wait()
+                except TimeoutError:
+                    yield b": still here\n\n"
+        finally:
+            self._streams -= 1
+            if not self._streams and self._task is not None:
+                self._task.cancel()
+                self._task = None
+
+    async def _begin(self) -> None:
+        if self._task is None or self._task.done():
+            self._position = self._since = await self._run(feed.position)
+            self._kept.clear()
+            self._task = asyncio.create_task(self._watch())
+
+    async def _watch(self) -> None:
+        while True:
+            await asyncio.sleep(INTERVAL_S)
+            try:
+                if await self._run(feed.position) == self._position:
+                    continue
+                found = await self._run(partial(_newest, self._position))
+                if found is None:  # Too many at once, or another file: the streams read themselves.
+                    self._position = self._since = await self._run(feed.position)
+                    self._kept.clear()
+            except MycelError:
+                continue  # The graph is busy or gone: look again.
+            for event in found or ():
+                if len(self._kept) == limits.FEED_KEPT:
+                    self._since = self._kept[0].position
+                self._kept.append(event)
+                self._position = event.position
+            changed, self._changed = self._changed, asyncio.Event()
+            changed.set()
+
+    async def _after(self, position: int) -> list[Event]:
+        """The events after a position that a stream has reached."""
+        if position == self._position:
+            return []
+        if position >= self._since:
+            return [event for event in self._kept if event.position > position]
+        found: list[Event] | None
+        try:
+            found = await self._run(lambda db: feed.events_after(db, position))
+        except MycelError:
+            return []
+        if found is None:
+            here = await self._run(feed.position)
+            return [Event(here, written("gap", {"position": here}, here))]
+        return found
+
+
+def _newest(since: int, db: Graph) -> list[Event] | None:
+    return feed.events_after(db, since, limits.FEED_KEPT)
