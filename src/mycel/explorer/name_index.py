@@ -98,10 +98,11 @@ class NameIndex:
         if not sets:
             return []
         shared = set.intersection(*sets) if len(sets) == len(words) else set()
+        best = shared or min(sets, key=len)
         size, lengths = len(degrees), self._lengths
         return nsmallest(
             most,
-            shared or min(sets, key=set.__len__),
+            best,
             key=lambda number: merit(
                 degrees[number >> 1] if number >> 1 < size else 0, lengths[number]
             ),
