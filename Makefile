@@ -23,7 +23,8 @@ CHECKS := $(VENV)/.with-check
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install test run check lint types layers wheel smoke bench soak coverage format clean
+.PHONY: help install test run check lint types layers wheel smoke bench soak coverage format clean \
+	web webcheck
 
 help: ## Show this list
 	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | \
@@ -93,8 +94,18 @@ format: $(CHECKS) ## Format the code and fix what can be fixed safely
 	$(PY) -m ruff check --fix .
 	$(PY) -m ruff format .
 
+web/node_modules: web/package-lock.json
+	cd web && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@
+
+web: web/node_modules ## Build the explorer's bundle from web/ (needs Node 20; the bundle is committed)
+	cd web && node build.mjs
+
+webcheck: web/node_modules ## Check the types of web/, and that the committed bundle is what it gives
+	cd web && npx --no-install tsc --noEmit && node build.mjs --check
+
 clean: ## Remove .venv, caches and built files
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache \
+	rm -rf $(VENV) web/node_modules build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache \
 		.hypothesis .coverage .coverage.* htmlcov
 	find src tests tools benchmarks examples -name __pycache__ -type d -prune \
 		-exec rm -rf {} + 2>/dev/null || true

@@ -1,0 +1,40 @@
+/** The address bar: it follows the view, and the view follows it. */
+
+import { effect } from '@preact/signals'
+import type { Explorer } from './explorer'
+import { Scene } from './graph/scene'
+import { fromFragment, toFragment, type View } from './view'
+
+const PAUSE_MS = 60
+
+/** Changes of these parts are steps of the browser's history; others replace the address. */
+const place = ({ screen, group, by, selected, from, to }: View): string => JSON.stringify([screen, group, by, selected, from, to])
+
+export function startAddress(explorer: Explorer): void {
+  let written = location.hash
+  let before = place(explorer.view.peek())
+  let timer = 0
+  effect(() => {
+    const view = explorer.view.value
+    clearTimeout(timer)
+    timer = window.setTimeout(() => {
+      const next = '#' + toFragment(view)
+      if (next === written) return
+      written = next
+      const now = place(view)
+      if (now === before) history.replaceState(null, '', next)
+      else history.pushState(null, '', next)
+      before = now
+    }, PAUSE_MS)
+  })
+  window.addEventListener('popstate', () => {
+    if (location.hash === written) return
+    written = location.hash
+    const old = explorer.view.peek()
+    const view = fromFragment(location.hash)
+    before = place(view)
+    explorer.view.value = view
+    if (view.group !== old.group || view.by !== old.by) explorer.scene.value = new Scene()
+    void explorer.show()
+  })
+}

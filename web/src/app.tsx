@@ -1,0 +1,93 @@
+/** The frame of the page: header, the screen of the view, dialogs, messages. */
+
+import type { JSX } from 'preact'
+import { EditDialog } from './edit/dialog'
+import type { Explorer } from './explorer'
+import { live } from './live'
+import { announcement, dismiss, notices } from './notices'
+import { CloseIcon, Mark, MoonIcon, SunIcon } from './parts/icons'
+import { HelpDialog, helpOpen } from './screens/help'
+import { SearchBox } from './screens/search-box'
+import { moment, number, plain } from './text/format'
+import { chooseTheme, theme } from './theme'
+import type { Screen } from './view'
+
+/** The screens that a page has. One in a single file has fewer than the page of a server. */
+export type Screens = Partial<Record<Screen, (props: { explorer: Explorer }) => JSX.Element>> & { graph: (props: { explorer: Explorer }) => JSX.Element }
+
+export function App({ explorer, screens }: { explorer: Explorer; screens: Screens }): JSX.Element {
+  const Shown = screens[explorer.view.value.screen] ?? screens.graph
+  return (
+    <>
+      <a class="skip" href="#mirror" onClick={(event) => (event.preventDefault(), (document.getElementById('mirror') ?? document.getElementById('main'))?.focus())}>Skip to the graph</a>
+      <Header explorer={explorer} />
+      <Shown explorer={explorer} />
+      <EditDialog explorer={explorer} />
+      <HelpDialog />
+      <Notices />
+      <div class="announcement" aria-live="polite">{plain(announcement.value)}</div>
+    </>
+  )
+}
+
+function Header({ explorer }: { explorer: Explorer }): JSX.Element {
+  const about = explorer.about.value
+  const { abilities } = explorer.source
+  const entries: [Screen, string, number | null][] = [['graph', 'Graph', null]]
+  if (abilities.query) entries.push(['query', 'Query', null])
+  if (abilities.time) entries.push(['timeline', 'Timeline', null], ['compare', 'Compare', null])
+  entries.push(['missing', 'Missing', about?.counts.missing ?? null])
+  if (abilities.merges) entries.push(['conflicts', 'Conflicts', about?.conflicts || null])
+  if (abilities.time && about && (about.workspaces.length > 1 || about.branches.length > 1)) entries.push(['workspaces', 'Workspaces', null])
+  return (
+    <header class="top">
+      <button type="button" class="brand" aria-label="Mycel: overview" onClick={() => explorer.openGroup('')}><Mark /><span>mycel</span></button>
+      <SearchBox explorer={explorer} />
+      <nav class="screens" aria-label="Screens">
+        {entries.map(([screen, label, count]) => (
+          <button key={screen} type="button" aria-current={explorer.view.value.screen === screen ? 'page' : undefined} onClick={() => explorer.look({ screen })}>
+            {label}{count !== null && count > 0 && <span class={screen === 'missing' ? 'badge missing' : 'badge'}>{number(count)}</span>}
+          </button>
+        ))}
+      </nav>
+      <span class="gap" />
+      <Status explorer={explorer} />
+      <button type="button" class="button icon-only" aria-label={theme.value === 'dark' ? 'Light theme' : 'Dark theme'} title="Theme" onClick={() => chooseTheme(theme.value === 'dark' ? 'light' : 'dark')}>
+        {theme.value === 'dark' ? <SunIcon /> : <MoonIcon />}
+      </button>
+      <button type="button" class="button icon-only" aria-label="Help" title="Help (?)" onClick={() => (helpOpen.value = true)}>?</button>
+    </header>
+  )
+}
+
+const WORDS = { off: 'offline', connecting: 'connecting', live: 'live', paused: 'paused', away: 'server away' } as const
+
+function Status({ explorer }: { explorer: Explorer }): JSX.Element | null {
+  const about = explorer.about.value
+  const { at } = explorer.view.value
+  if (!about) return null
+  if (at !== null) return <span class="status past"><span class="dot" /> {about.time ? moment(about.time) : `position ${number(at)}`}</span>
+  if (!explorer.source.abilities.live) return <span class="status">{moment(about.time)}</span>
+  return (
+    <span class={`status ${live.value}`} title={`Position ${number(about.position)}, root ${about.root}`} data-testid="live">
+      <span class="dot" /> {WORDS[live.value]}{about.writable ? '' : ' · read-only'}
+    </span>
+  )
+}
+
+function Notices(): JSX.Element {
+  return (
+    <div class="notices" role="region" aria-label="Messages">
+      {notices.value.map((notice) => (
+        <div key={notice.id} class={`notice ${notice.tone}`} role={notice.tone === 'error' ? 'alert' : 'status'}>
+          <div>
+            {plain(notice.text)}
+            {notice.hint && <p class="note">{plain(notice.hint)}</p>}
+          </div>
+          {notice.action && <button type="button" class="link" onClick={() => (notice.action!.run(), dismiss(notice.id))}>{notice.action.label}</button>}
+          <button type="button" class="button icon-only small" aria-label="Dismiss" onClick={() => dismiss(notice.id)}><CloseIcon /></button>
+        </div>
+      ))}
+    </div>
+  )
+}

@@ -1,0 +1,114 @@
+/** The dialog in which a reader writes. A write that fails keeps what was typed. */
+
+import type { ComponentChildren, JSX } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import type { Explorer } from '../explorer'
+import { complain, say } from '../notices'
+import { Failure, Name } from '../parts/basics'
+import { SourceError } from '../source/errors'
+import type { NodeDetail, Write, Written } from '../source/types'
+import { CreateForm, EditForm } from './content-form'
+import { ForgetForm, MoveForm, RelateForm } from './relation-forms'
+import { editing, type Editing } from './state'
+
+export interface FormProps {
+  explorer: Explorer
+  /** Writes a change; the dialog closes when it is done. */
+  write(change: Write): Promise<void>
+  busy: boolean
+}
+
+const TITLES: Record<Editing['kind'], string> = {
+  create: 'New node', edit: 'Edit', relate: 'Relate', move: 'Move', forget: 'Forget',
+}
+
+export function EditDialog({ explorer }: { explorer: Explorer }): JSX.Element | null {
+  const open = editing.value
+  const box = useRef<HTMLDialogElement>(null)
+  useEffect(() => {
+    if (open) box.current?.showModal()
+  }, [open])
+  if (!open) return null
+  return (
+    <dialog ref={box} class={open.kind === 'edit' || open.kind === 'create' ? 'dialog wide' : 'dialog'} aria-labelledby="dialog-title" onClose={() => (editing.value = null)}>
+      <h1 id="dialog-title">{TITLES[open.kind]}{'node' in open ? <> <Name text={open.node.name} /></> : null}</h1>
+      <Body explorer={explorer} open={open} close={() => box.current?.close()} />
+    </dialog>
+  )
+}
+
+function Body({ explorer, open, close }: { explorer: Explorer; open: Editing; close: () => void }): JSX.Element {
+  const [message, setMessage] = useState('')
+  const [error, setError] = useState<unknown>(null)
+  const [busy, setBusy] = useState(false)
+  const write = async (change: Write) => {
+    setBusy(true)
+    setError(null)
+    try {
+      const written = await explorer.source.write(change, message)
+      close()
+      await shown(explorer, change, written)
+    } catch (failure) {
+      setError(failure)
+    } finally {
+      setBusy(false)
+    }
+  }
+  const form = { explorer, write, busy }
+  return (
+    <>
+      {open.kind === 'create' && <CreateForm {...form} id={open.id} />}
+      {open.kind === 'edit' && <EditForm {...form} node={open.node} />}
+      {open.kind === 'relate' && <RelateForm {...form} node={open.node} />}
+      {open.kind === 'move' && <MoveForm {...form} node={open.node} />}
+      {open.kind === 'forget' && <ForgetForm {...form} node={open.node} />}
+      <label class="field message-field">Message of the commit
+        <input name="message" value={message} maxLength={500} placeholder="Why? (optional)" onInput={(event) => setMessage(event.currentTarget.value)} />
+      </label>
+      {error ? <WriteFailure error={error} open={open} explorer={explorer} /> : null}
+    </>
+  )
+}
+
+/** A conflict of versions is said with both versions; what was typed stays. */
+function WriteFailure({ error, open, explorer }: { error: unknown; open: Editing; explorer: Explorer }): JSX.Element {
+  const conflict = error instanceof SourceError && error.name === 'VersionConflict'
+  const reread = () => {
+    if (!('node' in open)) return
+    explorer.source.node(open.node.id, null).then((node: NodeDetail) => (editing.value = { ...open, node }), complain)
+  }
+  return (
+    <>
+      <Failure error={error} />
+      {conflict && 'node' in open && <button type="button" class="button" onClick={reread}>Keep my text and write over the newer version</button>}
+    </>
+  )
+}
+
+/** Shows what was written, with its commit and a way back. */
+async function shown(explorer: Explorer, change: Write, written: Written): Promise<void> {
+  const undo = written.commit
+    ? { label: 'Undo', run: () => void explorer.source.write({ op: 'revert', commit: written.commit!.commit }, '').then(() => say('Undone.'), complain) }
+    : null
+  const position = written.position.toLocaleString('en')
+  say(written.changed ? `Written: commit ${written.commit?.commit ?? ''} at position ${position}.` : 'Nothing changed: it was so already.', { action: undo, hint: written.warnings[0] ?? null })
+  explorer.changed.value++
+  await explorer.readAbout()
+  if (change.op === 'add') await explorer.open(written.id ?? change.id)
+  else if (change.op === 'link') await explorer.bring([change.source, change.target])
+  else if (change.op === 'move') explorer.rename(change.id, written.id ?? change.to)
+  else await explorer.show()
+}
+
+export function FormButtons({ label, busy, danger }: { label: string; busy: boolean; danger?: boolean }): JSX.Element {
+  return (
+    <div class="form-buttons">
+      <button type="button" class="button" onClick={() => (editing.value = null)}>Cancel</button>
+      <button type="submit" class={danger ? 'button danger' : 'button strong'} disabled={busy}>{busy ? 'Writing…' : label}</button>
+    </div>
+  )
+}
+
+export function Field({ label, children, note }: { label: string; children: ComponentChildren; note?: string }): JSX.Element {
+  return <label class="field">{label}{children}{note && <span class="note">{note}</span>}</label>
+}

@@ -1,0 +1,416 @@
+/** The state of the page, and everything that a reader can do with the graph that is shown. */
+
+import { batch, computed, signal, type Signal } from '@preact/signals'
+import { arrange, startPlace, type Runner } from './graph/layout'
+import { Positions } from './graph/positions'
+import { TypeColours } from './graph/palette'
+import { GROUP_PREFIX, Scene, type SceneNode } from './graph/scene'
+import { announcement, complain, say } from './notices'
+import type { About, Card, Grouping, LiveChange, Link, Moment, Overview, Source } from './source/types'
+import { START, type View } from './view'
+import { UndoStack } from './undo'
+
+export const NODES_MAX = 2000
+export const EXPAND_BY = 25
+const PULSE_MS = 1600
+
+/** The part of a view that undo restores. */
+type Shown = Pick<View, 'by' | 'group' | 'ids' | 'less' | 'hide'>
+
+export class Explorer {
+  readonly view: Signal<View>
+  readonly about = signal<About | null>(null)
+  readonly scene = signal(new Scene())
+  /** Grows whenever the scene or a position in it changes. */
+  readonly drawn = signal(0)
+  readonly overview = signal<Overview | null>(null)
+  readonly busy = signal(0)
+  readonly failed = signal<unknown>(null)
+  /** Ids that were added by others and wait to be shown. */
+  readonly waiting = signal<ReadonlySet<string>>(new Set())
+  readonly pulses = signal<ReadonlyMap<string, number>>(new Map())
+  /** Grows when the canvas should show everything again. */
+  readonly fitted = signal(0)
+  /** Grows when what the panel shows has changed in the graph. */
+  readonly changed = signal(0)
+  readonly steps = signal(0)
+  readonly colours = new TypeColours()
+  readonly visible = computed(() => this.#filter())
+
+  readonly #undo = new UndoStack<Shown>()
+  #positions = new Positions('mycel:positions')
+  #loading = 0
+
+  constructor(
+    readonly source: Source,
+    private readonly runner: Runner,
+    view: View = START,
+    readonly nodesMax = NODES_MAX,
+  ) {
+    this.view = signal(view)
+  }
+
+  // Loading -----------------------------------------------------------------------------------
+
+  async start(): Promise<void> {
+    await this.readAbout()
+    const about = this.about.value
+    if (!about) return
+    this.#positions = new Positions(`mycel:positions:${about.name}:${about.workspace ?? ''}`)
+    await this.show()
+  }
+
+  async readAbout(): Promise<void> {
+    await this.#attempt(async () => {
+      const about = await this.source.about(this.view.value.at)
+      this.colours.learn(about.counts.types)
+      this.about.value = about
+    })
+  }
+
+  /** Brings the scene in line with the view: reads what is not there yet, drops what is too much. */
+  async show(): Promise<void> {
+    const turn = ++this.#loading
+    await this.#attempt(async () => {
+      const { group, by, at, ids, less } = this.view.value
+      const overview = group === null ? null : await this.source.overview(by, group || null, at)
+      const without = new Set(less)
+      const base = (overview?.nodes ?? []).filter((card) => !without.has(card.id))
+      const wanted = [...new Set([...base.map((card) => card.id), ...ids])].slice(0, this.nodesMax)
+      const part = ids.length || less.length
+        ? await this.source.subgraph(wanted, at)
+        : { nodes: base, links: overview?.edges ?? [], gone: [], moved: {}, links_cut: 0, position: 0 }
+      if (turn !== this.#loading) return
+      await this.#place(part.nodes, part.links, overview)
+      if (part.gone.length) say(`${count(part.gone.length, 'node')} of this view ${part.gone.length === 1 ? 'is' : 'are'} not in the graph${at === null ? ' any more' : ' at this moment'}.`)
+      if (part.links_cut) say(`${count(part.links_cut, 'link')} between the nodes shown are left out: too many to draw.`)
+    })
+  }
+
+  /** Puts nodes into the scene. Those that are there keep their places exactly. */
+  async #place(cards: Card[], links: Link[], overview: Overview | null): Promise<void> {
+    const scene = new Scene()
+    const before = this.scene.value
+    const fresh = before.nodes.size === 0
+    const placed = new Set<string>()
+    for (const card of cards) {
+      const node = scene.put(card, 0, 0)
+      const old = before.nodes.get(card.id)
+      if (old) Object.assign(node, { x: old.x, y: old.y, pinned: old.pinned })
+      if (old || (!fresh && this.#positions.restore(node) && crowd(before, node))) placed.add(card.id)
+    }
+    if (fresh && !overview?.groups.length) this.#restoreAll(scene, placed)
+    for (const group of overview?.groups ?? []) {
+      const node = scene.putGroup(group, 0, 0)
+      const old = before.nodes.get(node.id)
+      if (old) [node.x, node.y] = [old.x, old.y]
+      if (old) placed.add(node.id)
+    }
+    for (const link of links) scene.join(link)
+    for (const { source, target, count } of overview?.links ?? []) {
+      scene.join({ source: GROUP_PREFIX + source, target: GROUP_PREFIX + target, relation: '', weight: 1 }, Math.max(2, count))
+    }
+    scene.bendParallels()
+    for (const node of scene.nodes.values()) if (!placed.has(node.id)) start(scene, node, placed)
+    await arrange(scene, this.runner, placed)
+    batch(() => {
+      this.overview.value = overview
+      this.scene.value = scene
+      this.drawn.value++
+      if (placed.size === 0) this.fitted.value++
+    })
+    this.#positions.save(scene)
+  }
+
+  /** A view that is opened again has its old positions, if nearly all of them are known. */
+  #restoreAll(scene: Scene, placed: Set<string>): void {
+    const nodes = [...scene.nodes.values()]
+    const known = nodes.filter((node) => this.#positions.restore(node))
+    if (known.length < nodes.length * 0.8) return
+    for (const node of known) placed.add(node.id)
+    this.fitted.value++
+  }
+
+  // Navigation --------------------------------------------------------------------------------
+
+  /** Changes the view without a step of undo: selection, tabs, screens. */
+  look(change: Partial<View>): void {
+    this.view.value = { ...this.view.value, ...change }
+  }
+
+  select(id: string | null): void {
+    if (id?.startsWith(GROUP_PREFIX)) return
+    this.look({ selected: id })
+    const node = id ? this.scene.value.nodes.get(id) : null
+    if (node) announcement.value = describe(node, this.scene.value)
+  }
+
+  /** Shows a node: selects it if it is shown, else opens it with its neighbours. */
+  async open(id: string): Promise<void> {
+    if (this.scene.value.nodes.has(id) && this.view.value.screen === 'graph') {
+      this.select(id)
+      return
+    }
+    const { group, ids } = this.view.value
+    const keepsView = this.view.value.screen === 'graph' && group === null && ids.length > 0
+    this.#step({ group: null, ids: keepsView ? [...ids, id] : [id], less: [] }, { screen: 'graph', selected: id })
+    await this.#attempt(async () => {
+      const near = await this.source.near(id, this.#known(), EXPAND_BY, this.view.value.at)
+      this.look({ ids: [...this.view.value.ids, ...near.nodes.map((card) => card.id)] })
+    })
+    await this.show()
+  }
+
+  openGroup(id: string): void {
+    const group = id.startsWith(GROUP_PREFIX) ? id.slice(GROUP_PREFIX.length) : id
+    this.#step({ group, ids: [], less: [] }, { screen: 'graph', selected: null })
+    this.scene.value = new Scene()
+    void this.show()
+  }
+
+  groupBy(by: Grouping): void {
+    this.#step({ by, group: '', ids: [], less: [] }, { selected: null })
+    this.scene.value = new Scene()
+    void this.show()
+  }
+
+  /** Brings the next neighbours of a node, always ones that are not shown yet. */
+  async expand(id: string): Promise<void> {
+    if (id.startsWith(GROUP_PREFIX)) return this.openGroup(id)
+    const room = this.nodesMax - this.scene.value.nodes.size
+    if (room <= 0) return say(`The canvas shows at most ${this.nodesMax.toLocaleString('en')} nodes.`, { hint: 'Hide some with Backspace, or open a node alone.' })
+    await this.#attempt(async () => {
+      const near = await this.source.near(id, this.#known(), Math.min(room, EXPAND_BY), this.view.value.at)
+      if (!near.nodes.length) return say(near.total ? 'All neighbours of this node are shown.' : 'This node has no neighbours.')
+      this.#step({ ids: [...this.view.value.ids, ...near.nodes.map((card) => card.id)] })
+      await this.#add(near.nodes, near.links)
+      say(`${count(near.nodes.length, 'neighbour')} added, ${near.left ? `${near.left.toLocaleString('en')} more not shown` : 'all are shown'}.`)
+    })
+  }
+
+  /** Adds nodes to the scene. All others stay exactly where they are. */
+  async #add(cards: Card[], links: Link[]): Promise<void> {
+    const nodes = [...this.scene.value.nodes.values()].filter((node) => !node.group).map((node) => node.card)
+    const all = [...[...this.scene.value.links.values()].filter((line) => line.count === 1).map((line) => line.link), ...links]
+    await this.#place([...nodes, ...cards], all, this.overview.value)
+  }
+
+  /** Adds nodes to what is shown, and reads the links again. */
+  async bring(ids: string[]): Promise<void> {
+    this.#step({ ids: [...new Set([...this.view.value.ids, ...ids])] })
+    await this.show()
+  }
+
+  /** Follows a node that was moved to another URI. */
+  rename(id: string, to: string): void {
+    this.#follow([[id, to]])
+    void this.show()
+  }
+
+  hide(ids: Iterable<string>): void {
+    const gone = new Set([...ids].filter((id) => !id.startsWith(GROUP_PREFIX) && this.scene.value.nodes.has(id)))
+    if (!gone.size) return
+    const { ids: shown, less } = this.view.value
+    const own = new Set((this.overview.value?.nodes ?? []).map((card) => card.id))
+    this.#step(
+      { ids: shown.filter((id) => !gone.has(id)), less: [...less, ...[...gone].filter((id) => own.has(id))] },
+      { selected: null },
+    )
+    const scene = this.scene.value.filtered((node) => !gone.has(node.id), () => true)
+    this.scene.value = scene
+    this.drawn.value++
+    say(`${count(gone.size, 'node')} hidden from view.`, { action: { label: 'Undo', run: () => void this.undo() } })
+  }
+
+  /** Hides the neighbours of a node that have no other neighbour on the canvas. */
+  collapse(id: string): void {
+    const scene = this.scene.value
+    this.hide([...scene.neighbours(id)].filter((other) => other !== id && [...scene.neighbours(other)].every((third) => third === id || third === other)))
+  }
+
+  /** Shows nothing but a node and what is near it. */
+  async only(id: string): Promise<void> {
+    this.#step({ group: null, ids: [id, ...this.scene.value.neighbours(id)].filter((each) => !each.startsWith(GROUP_PREFIX)), less: [] }, { selected: id })
+    await this.show()
+    this.fitted.value++
+  }
+
+  toggleHidden(what: string): void {
+    const { hide } = this.view.value
+    this.#step({ hide: hide.includes(what) ? hide.filter((other) => other !== what) : [...hide, what] })
+  }
+
+  showMoment(at: Moment): void {
+    if (at === this.view.value.at) return
+    this.look({ at })
+    this.changed.value++
+    void this.readAbout()
+    void this.show()
+  }
+
+  async relayout(): Promise<void> {
+    const scene = this.scene.value
+    for (const node of scene.nodes.values()) {
+      if (!node.pinned) [node.x, node.y] = startPlace(node.id, null, 20 * Math.sqrt(scene.nodes.size))
+    }
+    await arrange(scene, this.runner, new Set())
+    this.#positions.save(scene)
+    this.drawn.value++
+    this.fitted.value++
+  }
+
+  pin(id: string, pinned: boolean): void {
+    const node = this.scene.value.nodes.get(id)
+    if (!node) return
+    node.pinned = pinned
+    this.moved()
+  }
+
+  /** Notes that nodes were dragged. */
+  moved(): void {
+    this.#positions.save(this.scene.value)
+    this.drawn.value++
+  }
+
+  // Undo --------------------------------------------------------------------------------------
+
+  #step(change: Partial<Shown>, more: Partial<View> = {}): void {
+    this.#undo.push(shownOf(this.view.value))
+    this.look({ ...change, ...more })
+    this.steps.value++
+  }
+
+  async undo(): Promise<void> {
+    await this.#back(this.#undo.undo(shownOf(this.view.value)), 'Nothing to undo.')
+  }
+
+  async redo(): Promise<void> {
+    await this.#back(this.#undo.redo(shownOf(this.view.value)), 'Nothing to redo.')
+  }
+
+  get canUndo(): boolean {
+    return this.#undo.canUndo
+  }
+
+  get canRedo(): boolean {
+    return this.#undo.canRedo
+  }
+
+  async #back(shown: Shown | null, otherwise: string): Promise<void> {
+    if (!shown) return say(otherwise)
+    const { group, by } = this.view.value
+    this.look(shown)
+    this.steps.value++
+    if (shown.group !== group || shown.by !== by) this.scene.value = new Scene()
+    await this.show()
+  }
+
+  // Live --------------------------------------------------------------------------------------
+
+  /** Takes in a transaction that somebody wrote. Nothing that is shown moves. */
+  async hear(changes: LiveChange[]): Promise<void> {
+    if (this.view.value.at !== null) return
+    const scene = this.scene.value
+    const touched = new Set(changes.flatMap((change) => [...change.ids, ...change.removed, ...change.healed.flat()]))
+    const seen = [...touched].filter((id) => scene.nodes.has(id))
+    const added = changes.flatMap((change) => change.added).filter((id) => !scene.nodes.has(id))
+    if (added.length) this.waiting.value = new Set([...this.waiting.value, ...added])
+    for (const change of changes) this.#follow(change.moved)
+    this.changed.value++
+    await this.readAbout()
+    if (seen.length || this.view.value.group !== null) await this.show()
+    this.#pulse(seen)
+  }
+
+  /** Nodes that were moved keep their place on the canvas and in the view under their new id. */
+  #follow(moves: [string, string][]): void {
+    if (!moves.length) return
+    const names = new Map(moves)
+    const { ids, selected } = this.view.value
+    for (const [old, now] of moves) {
+      const node = this.scene.value.nodes.get(old)
+      if (node) this.scene.value.put({ ...node.card, id: now }, node.x, node.y)
+    }
+    this.look({ ids: ids.map((id) => names.get(id) ?? id), selected: selected && (names.get(selected) ?? selected) })
+  }
+
+  async showWaiting(): Promise<void> {
+    const ids = [...this.waiting.value]
+    this.waiting.value = new Set()
+    this.#step({ ids: [...new Set([...this.view.value.ids, ...ids])] })
+    await this.show()
+    this.#pulse(ids)
+  }
+
+  #pulse(ids: readonly string[]): void {
+    if (!ids.length || matchMedia('(prefers-reduced-motion: reduce)').matches) return
+    const began = performance.now()
+    const beat = () => {
+      const age = (performance.now() - began) / PULSE_MS
+      this.pulses.value = age >= 1 ? new Map() : new Map(ids.map((id) => [id, age]))
+      if (age < 1) requestAnimationFrame(beat)
+    }
+    beat()
+  }
+
+  // Helpers -----------------------------------------------------------------------------------
+
+  #known(): string[] {
+    return [...this.scene.value.nodes.keys()].filter((id) => !id.startsWith(GROUP_PREFIX))
+  }
+
+  #filter(): Scene {
+    const scene = this.scene.value
+    const hide = new Set(this.view.value.hide)
+    if (!hide.size) return scene
+    return scene.filtered(
+      (node) => !!node.group || !hide.has(`type:${node.card.kind === 'missing' ? 'missing' : node.card.type}`),
+      (link) => !hide.has(`relation:${link.relation}`),
+    )
+  }
+
+  async #attempt(work: () => Promise<unknown>): Promise<void> {
+    this.busy.value++
+    try {
+      await work()
+      this.failed.value = null
+    } catch (error) {
+      this.failed.value = error
+      complain(error)
+    } finally {
+      this.busy.value--
+    }
+  }
+}
+
+const shownOf = ({ by, group, ids, less, hide }: View): Shown => ({ by, group, ids, less, hide })
+
+export const count = (number: number, noun: string): string => `${number.toLocaleString('en')} ${noun}${number === 1 ? '' : 's'}`
+
+/** A sentence about a node, for screen readers. */
+export function describe({ card, group, pinned }: SceneNode, scene: Scene): string {
+  if (group) return `Group ${group.name}, ${count(group.nodes, 'node')}${group.missing ? `, ${group.missing} missing` : ''}`
+  const hidden = scene.hidden({ card, group, pinned } as SceneNode)
+  const kind = card.kind === 'missing' ? 'missing concept, not written yet' : card.type
+  return `${card.name}, ${kind}, ${count(card.degree, 'link')}${hidden ? `, ${hidden} not shown` : ''}${pinned ? ', pinned' : ''}`
+}
+
+/** The place of a new node: beside the first of its neighbours that has one. */
+function start(scene: Scene, node: SceneNode, placed: ReadonlySet<string>): void {
+  let anchor: SceneNode | null = null
+  for (const other of scene.neighbours(node.id)) {
+    if (placed.has(other)) {
+      anchor = scene.nodes.get(other)!
+      break
+    }
+  }
+  ;[node.x, node.y] = startPlace(node.id, anchor, anchor ? 60 : 20 * Math.sqrt(scene.nodes.size))
+}
+
+/** True if a remembered place is among the nodes that are shown, not far away from them. */
+function crowd(scene: Scene, node: SceneNode): boolean {
+  for (const other of scene.nodes.values()) {
+    if (Math.hypot(other.x - node.x, other.y - node.y) < 400) return true
+  }
+  return false
+}

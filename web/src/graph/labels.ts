@@ -1,0 +1,70 @@
+/** Places for labels so that no label covers another one or a node. */
+
+export interface Box {
+  left: number
+  top: number
+  right: number
+  bottom: number
+}
+
+const CELL = 64
+
+/** The boxes that are taken, found by place. */
+export class Occupied {
+  readonly #cells = new Map<number, Box[]>()
+
+  free(box: Box): boolean {
+    for (const key of cellsOf(box)) {
+      for (const other of this.#cells.get(key) ?? []) {
+        if (box.left < other.right && other.left < box.right && box.top < other.bottom && other.top < box.bottom) return false
+      }
+    }
+    return true
+  }
+
+  take(box: Box): void {
+    for (const key of cellsOf(box)) {
+      const boxes = this.#cells.get(key)
+      if (boxes) boxes.push(box)
+      else this.#cells.set(key, [box])
+    }
+  }
+
+  /** Takes the box if it is free; returns true if it was. */
+  claim(box: Box): boolean {
+    if (!this.free(box)) return false
+    this.take(box)
+    return true
+  }
+}
+
+function* cellsOf({ left, right, top, bottom }: Box): Generator<number> {
+  for (let c = Math.floor(left / CELL); c <= Math.floor(right / CELL); c++) {
+    for (let r = Math.floor(top / CELL); r <= Math.floor(bottom / CELL); r++) yield c * 4096 + r
+  }
+}
+
+export type Align = 'left' | 'center' | 'right'
+
+export interface Place {
+  x: number
+  y: number
+  align: Align
+  box: Box
+}
+
+/** The places of a label around a node, the best first: right, below, left, above. */
+export function labelPlaces(x: number, y: number, radius: number, width: number, height: number): Place[] {
+  const gap = radius + 5
+  const half = height / 2
+  return [
+    { x: x + gap, y, align: 'left', box: { left: x + gap, right: x + gap + width, top: y - half, bottom: y + half } },
+    centred(x, y + gap + half - 2, width, half),
+    { x: x - gap, y, align: 'right', box: { left: x - gap - width, right: x - gap, top: y - half, bottom: y + half } },
+    centred(x, y - gap - half + 2, width, half),
+  ]
+}
+
+function centred(x: number, y: number, width: number, half: number): Place {
+  return { x, y, align: 'center', box: { left: x - width / 2, right: x + width / 2, top: y - half, bottom: y + half } }
+}

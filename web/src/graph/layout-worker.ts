@@ -1,0 +1,10 @@
+/** The worker in which layouts run, so that the page stays quick meanwhile. */
+
+import { settle, type Forces } from './forces'
+
+const noPause = () => null
+
+self.onmessage = async ({ data }: MessageEvent<{ ticket: number; forces: Forces }>) => {
+  const places = await settle(data.forces, noPause)
+  self.postMessage({ ticket: data.ticket, places }, { transfer: [places.buffer] })
+}

@@ -1,0 +1,16 @@
+/** Sizes of nodes, in pixels at the zoom at which a graph was fitted. */
+
+import type { SceneNode } from './scene'
+
+/** The radius of a node follows its degree, that of a group the number of its nodes. */
+export function radius(node: SceneNode): number {
+  if (node.group) return 16 + 3.4 * Math.sqrt(Math.min(node.group.nodes, 400)) * 0.9
+  if (node.card.kind === 'missing') return 6.5
+  return 5 + 1.15 * Math.sqrt(Math.min(node.card.degree, 100))
+}
+
+/** The width of a line: a low weight is a close relation and drawn thick. */
+export function lineWidth(weight: number, count: number): number {
+  if (count > 1) return Math.min(9, 1 + Math.log2(count))
+  return 0.9 + 2.1 * (1 - Math.min(1, Math.max(0, weight)))
+}

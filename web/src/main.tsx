@@ -1,0 +1,50 @@
+/** The page that `mycel serve` shows. */
+
+import { render } from 'preact'
+import { startAddress } from './address'
+import { App, type Screens } from './app'
+import { Explorer } from './explorer'
+import { WorkerRunner } from './graph/layout'
+import { Live } from './live'
+import { CompareScreen } from './screens/compare'
+import { ConflictsScreen } from './screens/conflicts'
+import { GraphScreen } from './screens/graph'
+import { MissingScreen } from './screens/missing'
+import { QueryScreen } from './screens/query'
+import { TimelineScreen } from './screens/timeline'
+import { WorkspacesScreen } from './screens/workspaces'
+import { startShortcuts } from './shortcuts'
+import { askForToken, SignIn, takeTicket, tokens } from './sign-in'
+import { HttpSource } from './source/http'
+import { startTheme } from './theme'
+import { fromFragment } from './view'
+
+/** The name of the file of the layout worker, from the build. */
+declare const LAYOUT_WORKER: string
+
+const SCREENS: Screens = {
+  graph: GraphScreen, query: QueryScreen, timeline: TimelineScreen, compare: CompareScreen,
+  missing: MissingScreen, conflicts: ConflictsScreen, workspaces: WorkspacesScreen,
+}
+
+function startWorker(): Worker {
+  const url = new URL(LAYOUT_WORKER, document.baseURI).href
+  const policy = window.trustedTypes?.createPolicy('mycel', { createScriptURL: (text: string) => text })
+  return new Worker((policy?.createScriptURL(url) as unknown as string | undefined) ?? url, { type: 'module' })
+}
+
+async function start(): Promise<void> {
+  startTheme()
+  await takeTicket()
+  const explorer = new Explorer(new HttpSource(tokens), new WorkerRunner(startWorker), fromFragment(location.hash))
+  const live = new Live(explorer)
+  const begin = () => void explorer.start().then(() => live.resume())
+  const Page = () => (askForToken.value === null ? <App explorer={explorer} screens={SCREENS} /> : <SignIn done={begin} />)
+  render(<Page />, document.getElementById('app')!)
+  startShortcuts(explorer)
+  startAddress(explorer)
+  live.start()
+  if (askForToken.value === null) begin()
+}
+
+void start()

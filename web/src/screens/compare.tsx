@@ -1,0 +1,163 @@
+/** The comparison of two moments or branches: added green +, removed grey −, changed amber Δ. */
+
+import type { JSX } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { computed } from '@preact/signals'
+import type { Explorer } from '../explorer'
+import { arrange, startPlace, SliceRunner } from '../graph/layout'
+import { Scene } from '../graph/scene'
+import { Stage } from '../graph/stage'
+import { listen } from '../graph/pointers'
+import { complain } from '../notices'
+import { Empty, Failure, Name, NodeButton, Waiting } from '../parts/basics'
+import { DiffText } from '../parts/diff-text'
+import { useLoad } from '../parts/load'
+import type { Change, ChangedLink, ChangedNode, ChangedValue, Difference } from '../source/types'
+import { moment, number, valueText } from '../text/format'
+
+const SIGNS: Record<Change, string> = { added: '+', removed: '−', changed: 'Δ', moved: '→' }
+
+export function CompareScreen({ explorer }: { explorer: Explorer }): JSX.Element {
+  const { from, to } = explorer.view.value
+  return (
+    <main class="page compare-screen" id="main">
+      <h1>Compare</h1>
+      <Ends explorer={explorer} key={`${from} ${to}`} />
+      {from ? <Changes explorer={explorer} from={from} to={to} /> : <Empty title="Choose what to compare.">A position, a tag, a time such as 2026-05-03, or the name of a branch; “to” may be empty for now.</Empty>}
+    </main>
+  )
+}
+
+function Ends({ explorer }: { explorer: Explorer }): JSX.Element {
+  const view = explorer.view.value
+  const [from, setFrom] = useState(view.from)
+  const [to, setTo] = useState(view.to)
+  const submit = (event: Event) => {
+    event.preventDefault()
+    explorer.look({ from: from.trim(), to: to.trim() })
+  }
+  return (
+    <form class="ends" onSubmit={submit}>
+      <label class="field">From<input name="from" value={from} list="moments" required placeholder="position, time, tag or branch" onInput={(event) => setFrom(event.currentTarget.value)} /></label>
+      <button type="button" class="button" aria-label="Swap" title="Swap" onClick={() => explorer.look({ from: to || String(explorer.about.value?.position ?? ''), to: from })}>⇄</button>
+      <label class="field">To<input name="to" value={to} list="moments" placeholder="now" onInput={(event) => setTo(event.currentTarget.value)} /></label>
+      <datalist id="moments">{explorer.about.value?.branches.map(({ name }) => <option key={name} value={name} />)}</datalist>
+      <button type="submit" class="button strong">Compare</button>
+    </form>
+  )
+}
+
+function Changes({ explorer, from, to }: { explorer: Explorer; from: string; to: string }): JSX.Element {
+  const first = useLoad(() => explorer.source.diff(from, to, null), [explorer, from, to, explorer.changed.value])
+  const [pages, setPages] = useState<Difference[]>([])
+  useEffect(() => setPages(first.value ? [first.value] : []), [first.value])
+  if (first.error) return <Failure error={first.error} />
+  if (!first.value) return <Waiting />
+  const nodes = pages.flatMap((page) => page.nodes)
+  const links = pages.flatMap((page) => page.links)
+  const next = pages[pages.length - 1]?.next_cursor
+  const more = () => void explorer.source.diff(from, to, next ?? null).then((page) => setPages([...pages, page]), complain)
+  const shown = nodes.length + links.length
+  return (
+    <>
+      <Summary difference={first.value} />
+      {!shown && <Empty title="Nothing differs." />}
+      {nodes.length > 0 && <Picture explorer={explorer} nodes={nodes} links={links} />}
+      <ul class="plain changes">
+        {nodes.map((node) => <li key={`${node.change} ${node.id}`}><NodeChange node={node} explorer={explorer} /></li>)}
+        {links.map((link, i) => <li key={`link ${i}`}><LinkChange link={link} /></li>)}
+      </ul>
+      {next && <p class="note">{number(shown)} of {number(first.value.total)} changes are shown. <button type="button" class="link" onClick={more}>Show more</button></p>}
+    </>
+  )
+}
+
+function Summary({ difference }: { difference: Difference }): JSX.Element {
+  const end = ({ seq, time, branch }: Difference['from']) => `${branch ? `${branch}, ` : ''}${time ? moment(time) : 'the beginning'} (position ${number(seq)})`
+  return (
+    <p class="lead">
+      From {end(difference.from)} to {end(difference.to)}:{' '}
+      {(Object.keys(SIGNS) as Change[]).filter((change) => difference.counts[change]).map((change) => (
+        <span key={change} class={`change-count ${change}`}>{SIGNS[change]} {number(difference.counts[change]!)} {change}</span>
+      ))}
+      {difference.purged ? ` ${number(difference.purged)} purged` : ''}
+    </p>
+  )
+}
+
+/** The changed nodes and links as a picture. */
+function Picture({ explorer, nodes, links }: { explorer: Explorer; nodes: ChangedNode[]; links: ChangedLink[] }): JSX.Element {
+  const canvas = useRef<HTMLCanvasElement>(null)
+  useEffect(() => {
+    const scene = sceneOf(nodes, links)
+    let stage: Stage | null = null
+    let end = () => {}
+    let gone = false
+    void arrange(scene, new SliceRunner(), new Set()).then(() => {
+      if (gone) return
+      stage = new Stage(canvas.current!, explorer, computed(() => scene))
+      end = listen(stage)
+    })
+    return () => {
+      gone = true
+      end()
+      stage?.destroy()
+    }
+  }, [nodes.length, links.length, nodes[0]?.id])
+  return <canvas ref={canvas} class="canvas compare-canvas" role="img" aria-label="Picture of the changes; they are listed below" />
+}
+
+const DRAWN_MAX = 300
+
+function sceneOf(nodes: ChangedNode[], links: ChangedLink[]): Scene {
+  const scene = new Scene()
+  for (const node of nodes.slice(0, DRAWN_MAX)) {
+    const [x, y] = startPlace(node.id, null, 20 * Math.sqrt(nodes.length))
+    scene.put(node, x, y).change = node.change
+  }
+  for (const { source, target, missing } of links.slice(0, DRAWN_MAX)) {
+    for (const id of [source, target]) {
+      if (scene.nodes.has(id)) continue
+      const kind = missing && id === target ? 'missing' : 'concept'
+      const [x, y] = startPlace(id, null, 20 * Math.sqrt(nodes.length))
+      scene.put({ id, name: id.split('/').pop() ?? id, type: 'Resource', kind, degree: 0 }, x, y)
+    }
+  }
+  for (const link of links) scene.join(link, 1, link.change)
+  scene.bendParallels()
+  return scene
+}
+
+function NodeChange({ node, explorer }: { node: ChangedNode; explorer: Explorer }): JSX.Element {
+  const values = node.values ?? []
+  return (
+    <details class="change" open={values.length > 0 && values.length < 4}>
+      <summary>
+        <span class={`change-sign ${node.change}`} aria-hidden="true">{SIGNS[node.change]}</span>
+        <span class="change-word">{node.change}</span>
+        <NodeButton card={node} explorer={explorer} path />
+        {node.was && <span class="note">was <Name text={node.was} /></span>}
+      </summary>
+      {values.map((value, i) => <ValueChange key={i} value={value} />)}
+    </details>
+  )
+}
+
+function ValueChange({ value }: { value: ChangedValue }): JSX.Element {
+  return (
+    <div class="value-change">
+      <h3><Name text={value.key ?? value.field} /></h3>
+      <DiffText before={valueText(value.old)} after={valueText(value.new)} />
+    </div>
+  )
+}
+
+const LinkChange = ({ link }: { link: ChangedLink }): JSX.Element => (
+  <div class="change link-change">
+    <span class={`change-sign ${link.change}`} aria-hidden="true">{SIGNS[link.change]}</span>
+    <span class="change-word">{link.change}</span>
+    <span class="uri"><Name text={link.source} /></span>
+    <strong><Name text={link.relation} /></strong> →
+    <span class={link.missing ? 'uri missing' : 'uri'}><Name text={link.target} />{link.missing ? ' (missing)' : ''}</span>
+  </div>
+)

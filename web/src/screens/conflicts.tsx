@@ -1,0 +1,120 @@
+/** Conflicts of open merges: base, mine and theirs side by side, an editable result, and the commit. */
+
+import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import type { Explorer } from '../explorer'
+import { complain, say } from '../notices'
+import { Empty, Failure, Name, Waiting } from '../parts/basics'
+import { DiffText } from '../parts/diff-text'
+import { useLoad } from '../parts/load'
+import type { Conflict, Merge, Resolution } from '../source/types'
+import { count, valueText } from '../text/format'
+
+export function ConflictsScreen({ explorer }: { explorer: Explorer }): JSX.Element {
+  const [turn, setTurn] = useState(0)
+  const { value, error } = useLoad(() => explorer.source.merges(), [explorer, turn, explorer.changed.value])
+  const again = () => setTurn((before) => before + 1)
+  return (
+    <main class="page" id="main">
+      <h1>Conflicts</h1>
+      {error ? <Failure error={error} /> : !value ? <Waiting /> : null}
+      {value && !value.length && <Empty title="No merge is open.">Merge a branch with <code>mycel merge</code>; what both sides changed differently appears here.</Empty>}
+      {value?.map((merge) => <MergeView key={merge.id} merge={merge} explorer={explorer} again={again} />)}
+    </main>
+  )
+}
+
+interface Props {
+  merge: Merge
+  explorer: Explorer
+  again: () => void
+}
+
+function MergeView({ merge, explorer, again }: Props): JSX.Element {
+  const [message, setMessage] = useState('')
+  const open = merge.conflicts.filter((conflict) => !conflict.resolution).length
+  const writable = explorer.about.value?.writable ?? false
+  const conclude = async () => {
+    try {
+      const written = await explorer.source.conclude(merge.id, message)
+      say(`Merged: commit ${written.commit?.commit ?? ''} at position ${written.position}.`)
+      await explorer.readAbout()
+      again()
+    } catch (error) {
+      complain(error)
+    }
+  }
+  const abandon = () => void explorer.source.abandon(merge.id).then(() => (say('The merge is abandoned; nothing was changed.'), again()), complain)
+  return (
+    <section class="merge">
+      <h2><Name text={merge.source} /> into <Name text={merge.into} /></h2>
+      <p class="lead">{open ? `${count(open, 'conflict')} of ${merge.conflicts.length} still open. Nothing is committed until all are resolved.` : 'All conflicts are resolved.'}</p>
+      {merge.conflicts.map((conflict) => <ConflictView key={conflict.id} conflict={conflict} merge={merge} explorer={explorer} again={again} />)}
+      {writable && (
+        <div class="tools">
+          <input aria-label="Message of the merge commit" placeholder="Message of the merge commit" value={message} onInput={(event) => setMessage(event.currentTarget.value)} />
+          <button type="button" class="button strong" disabled={open > 0} onClick={() => void conclude()}>Commit the merge</button>
+          <button type="button" class="button" onClick={abandon}>Abandon</button>
+        </div>
+      )}
+    </section>
+  )
+}
+
+function ConflictView({ conflict, merge, explorer, again }: Props & { conflict: Conflict }): JSX.Element {
+  const [text, setText] = useState(valueText(conflict.resolution?.value ?? conflict.theirs ?? conflict.ours))
+  const [editing, setEditing] = useState(false)
+  const resolve = (resolution: Resolution) =>
+    void explorer.source.resolve(merge.id, conflict.id, resolution).then(again, complain)
+  const writable = explorer.about.value?.writable ?? false
+  const label = [conflict.field, ...(conflict.path ?? [])].filter(Boolean).join('.')
+  return (
+    <article class={conflict.resolution ? 'conflict resolved' : 'conflict'}>
+      <h3>
+        <span class="change-sign changed" aria-hidden="true">{conflict.resolution ? '✓' : '!'}</span>{' '}
+        <Name text={conflict.label || conflict.card?.name || conflict.id} /> {label && <code>{label}</code>} <span class="note">{conflict.kind}</span>
+      </h3>
+      {conflict.reason && <p class="note"><Name text={conflict.reason} /></p>}
+      <div class="sides">
+        <Side title="Base" value={conflict.base} />
+        <Side title={`Mine (${merge.into})`} value={conflict.ours} base={conflict.base} best={conflict.suggestion === 'ours'} />
+        <Side title={`Theirs (${merge.source})`} value={conflict.theirs} base={conflict.base} best={conflict.suggestion === 'theirs'} />
+      </div>
+      {conflict.resolution && <p class="good">✓ Resolved: {conflict.resolution.choice}{conflict.resolution.choice === 'value' ? <> “<Name text={valueText(conflict.resolution.value)} />”</> : null}</p>}
+      {writable && (
+        <div class="actions">
+          <button type="button" class="button" onClick={() => resolve({ choice: 'ours' })}>Take mine</button>
+          <button type="button" class="button" onClick={() => resolve({ choice: 'theirs' })}>Take theirs</button>
+          <button type="button" class="button" onClick={() => resolve({ choice: 'base' })}>Take base</button>
+          {conflict.options.includes('value') && <button type="button" class="button" aria-expanded={editing} onClick={() => setEditing(!editing)}>Edit the result</button>}
+        </div>
+      )}
+      {editing && (
+        <div class="result">
+          <label class="field">Result<textarea rows={6} value={text} onInput={(event) => setText(event.currentTarget.value)} /></label>
+          <button type="button" class="button strong" onClick={() => resolve({ choice: 'value', value: typed(text, conflict) })}>Use this result</button>
+        </div>
+      )}
+    </article>
+  )
+}
+
+/** The text as the kind of value that both sides have: text as it is, all else as JSON. */
+function typed(text: string, { ours, theirs }: Conflict): unknown {
+  if (typeof ours === 'string' || typeof theirs === 'string') return text
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
+
+function Side({ title, value, base, best }: { title: string; value: unknown; base?: unknown; best?: boolean }): JSX.Element {
+  const text = valueText(value)
+  return (
+    <div class={best ? 'side best' : 'side'}>
+      <h4>{title}{best ? ' · suggested' : ''}</h4>
+      {value === undefined ? <p class="note">not there</p> : base !== undefined ? <DiffText before={valueText(base)} after={text} /> : <pre class="plain-text"><bdi>{text}</bdi></pre>}
+    </div>
+  )
+}

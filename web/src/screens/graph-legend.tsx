@@ -1,0 +1,83 @@
+/** The legend: shapes and colours with their names, which also filter. */
+
+import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import type { Explorer } from '../explorer'
+import { Name, Shape } from '../parts/basics'
+import { FilterIcon } from '../parts/icons'
+import type { Kind } from '../source/types'
+
+const ROWS_MAX = 12
+
+interface Row {
+  key: string
+  name: string
+  kind: Kind | 'relation'
+  count: number
+}
+
+export function Legend({ explorer }: { explorer: Explorer }): JSX.Element | null {
+  const [open, setOpen] = useState(!matchMedia('(max-width: 720px)').matches)
+  const [relations, setRelations] = useState(false)
+  const rows = relations ? relationRows(explorer) : typeRows(explorer)
+  if (!explorer.scene.value.nodes.size) return null
+  if (!open) {
+    return <button type="button" class="button legend-button" aria-expanded="false" onClick={() => setOpen(true)}><FilterIcon /> Legend</button>
+  }
+  return (
+    <section class="legend" aria-label="Legend and filters">
+      <header>
+        <span class="segments" role="group" aria-label="Legend of">
+          <button type="button" aria-pressed={!relations} onClick={() => setRelations(false)}>Types</button>
+          <button type="button" aria-pressed={relations} onClick={() => setRelations(true)}>Relations</button>
+        </span>
+        <button type="button" class="link" aria-label="Close the legend" onClick={() => setOpen(false)}>hide</button>
+      </header>
+      <ul>
+        {rows.slice(0, ROWS_MAX).map((row) => <LegendRow key={row.key} row={row} explorer={explorer} />)}
+      </ul>
+      {!rows.length && <p class="note">{relations ? 'No relations are shown.' : 'Open a group to see its types.'}</p>}
+      {rows.length > ROWS_MAX && <p class="note">and {rows.length - ROWS_MAX} more</p>}
+    </section>
+  )
+}
+
+function LegendRow({ row, explorer }: { row: Row; explorer: Explorer }): JSX.Element {
+  const hidden = explorer.view.value.hide.includes(row.key)
+  return (
+    <li>
+      <button type="button" class={hidden ? 'legend-row off' : 'legend-row'} aria-pressed={!hidden} title={hidden ? 'Show' : 'Hide'} onClick={() => explorer.toggleHidden(row.key)}>
+        {row.kind === 'relation' ? <span class="line-sample" aria-hidden="true" /> : <Shape kind={row.kind} type={row.name} explorer={explorer} />}
+        <span class={row.kind === 'missing' ? 'legend-name missing' : 'legend-name'}><Name text={row.name} /></span>
+        <span class="legend-count">{row.count}</span>
+      </button>
+    </li>
+  )
+}
+
+function typeRows(explorer: Explorer): Row[] {
+  const rows = new Map<string, Row>()
+  for (const { card, group } of explorer.scene.value.nodes.values()) {
+    if (group) continue
+    const name = card.kind === 'missing' ? 'missing' : card.type
+    const row = rows.get(name)
+    if (row) row.count++
+    else rows.set(name, { key: `type:${name}`, name, kind: card.kind, count: 1 })
+  }
+  return sorted(rows)
+}
+
+function relationRows(explorer: Explorer): Row[] {
+  const rows = new Map<string, Row>()
+  for (const { link } of explorer.scene.value.links.values()) {
+    if (!link.relation) continue
+    const row = rows.get(link.relation)
+    if (row) row.count++
+    else rows.set(link.relation, { key: `relation:${link.relation}`, name: link.relation, kind: 'relation', count: 1 })
+  }
+  return sorted(rows)
+}
+
+/* What is missing stands last, as in every legend of the explorer. */
+const sorted = (rows: Map<string, Row>): Row[] =>
+  [...rows.values()].sort((a, b) => Number(a.kind === 'missing') - Number(b.kind === 'missing') || b.count - a.count)

@@ -1,0 +1,152 @@
+/** The query screen: an editor of KIP, and its answer as a table, as JSON, or in the graph. */
+
+import type { JSX } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import type { Explorer } from '../explorer'
+import { conceptIds, tabulate } from '../kip/columns'
+import type { Editor, Problem } from '../kip/editor'
+import { EXAMPLES } from '../kip/words'
+import { Empty, Failure, Waiting } from '../parts/basics'
+import { Value } from '../parts/value'
+import { SourceError } from '../source/errors'
+import { count, plain } from '../text/format'
+
+const ROWS_MAX = 500
+
+interface Outcome {
+  command: string
+  result: unknown
+  warnings: string[]
+  dry: boolean
+  error: unknown
+}
+
+export function QueryScreen({ explorer }: { explorer: Explorer }): JSX.Element {
+  const [outcome, setOutcome] = useState<Outcome | null>(null)
+  const [busy, setBusy] = useState(false)
+  const editor = useRef<Editor | null>(null)
+  const text = useRef(explorer.view.value.query)
+  const write = (query: string) => {
+    text.current = query
+    explorer.look({ query })
+  }
+  const run = async (dry: boolean) => {
+    const command = text.current.trim()
+    if (!command) return
+    setBusy(true)
+    editor.current?.mark(null)
+    try {
+      const answer = (await explorer.source.kip(command, dry)) as { result: unknown; warnings?: string[] }
+      setOutcome({ command, result: answer.result, warnings: answer.warnings ?? [], dry, error: null })
+    } catch (error) {
+      editor.current?.mark(problemOf(error))
+      setOutcome({ command, result: null, warnings: [], dry, error })
+    }
+    setBusy(false)
+  }
+  const runs = useRef(run)
+  runs.current = run
+  return (
+    <main class="page query-screen" id="main">
+      <h1 class="hidden-title">Query</h1>
+      <div class="query-top">
+        <EditorBox explorer={explorer} text={text.current} changed={write} run={() => void runs.current(false)} ready={(made) => (editor.current = made)} />
+        <aside class="examples" aria-label="Examples">
+          <h2>Examples</h2>
+          <ul class="plain">
+            {EXAMPLES.map((example) => (
+              <li key={example.title}><button type="button" class="link" onClick={() => (editor.current?.setText(example.text), editor.current?.focus())}>{example.title}</button></li>
+            ))}
+          </ul>
+        </aside>
+      </div>
+      <div class="tools">
+        <button type="button" class="button strong" disabled={busy} onClick={() => void run(false)}>Run</button>
+        <button type="button" class="button" disabled={busy} title="Check and show what would be written, without writing" onClick={() => void run(true)}>Dry run</button>
+        <span class="note">Ctrl+Enter runs. {explorer.about.value?.writable ? 'Commands that write are written.' : 'This server is read-only.'}</span>
+      </div>
+      {busy ? <Waiting /> : outcome ? <OutcomeView outcome={outcome} explorer={explorer} /> : <Empty title="No command has run yet.">Type a command or take an example.</Empty>}
+    </main>
+  )
+}
+
+/** The place of an error in the command: from its line and column, and the carets of its excerpt. */
+function problemOf(error: unknown): Problem | null {
+  if (!(error instanceof SourceError)) return null
+  const { line, column, excerpt } = error.data
+  if (typeof line !== 'number' || typeof column !== 'number') return null
+  const carets = typeof excerpt === 'string' ? (/\^+/.exec(excerpt)?.[0].length ?? 1) : 1
+  return { line, column, length: carets, message: error.message.split('\n')[0]! }
+}
+
+interface BoxProps {
+  explorer: Explorer
+  text: string
+  changed: (text: string) => void
+  run: () => void
+  ready: (editor: Editor) => void
+}
+
+function EditorBox({ explorer, text, changed, run, ready }: BoxProps): JSX.Element {
+  const host = useRef<HTMLDivElement>(null)
+  useEffect(() => {
+    let editor: Editor | null = null
+    let gone = false
+    void import('../kip/editor').then(({ createEditor }) => {
+      if (gone) return
+      const counts = () => explorer.about.peek()?.counts
+      editor = createEditor(host.current!, {
+        text, changed, run,
+        types: () => Object.keys(counts()?.types ?? {}),
+        relations: () => Object.keys(counts()?.relations ?? {}),
+      })
+      ready(editor)
+      editor.focus()
+    })
+    return () => {
+      gone = true
+      editor?.destroy()
+    }
+  }, [])
+  return <div class="editor" ref={host} data-testid="editor" />
+}
+
+function OutcomeView({ outcome, explorer }: { outcome: Outcome; explorer: Explorer }): JSX.Element {
+  const [json, setJson] = useState(false)
+  if (outcome.error) return <><Failure error={outcome.error} /><Excerpt error={outcome.error} /></>
+  const { columns, rows } = tabulate(outcome.command, outcome.result)
+  const ids = [...conceptIds(outcome.result)]
+  const graph = () => {
+    explorer.look({ screen: 'graph', group: null, ids, less: [], selected: null, table: false })
+    void explorer.show()
+  }
+  return (
+    <section class="answer" aria-label="Answer">
+      <div class="tools">
+        <strong>{outcome.dry ? 'Dry run: nothing was written. ' : ''}{count(rows.length, 'row')}</strong>
+        <span class="gap" />
+        {ids.length > 0 && <button type="button" class="button" onClick={graph}>Show {count(ids.length, 'node')} in the graph</button>}
+        <button type="button" class="button" aria-pressed={json} onClick={() => setJson(!json)}>JSON</button>
+      </div>
+      {outcome.warnings.map((warning) => <p key={warning} class="warning">{plain(warning)}</p>)}
+      {json ? (
+        <pre class="plain-text" tabIndex={0}>{plain(JSON.stringify(outcome.result, null, 2))}</pre>
+      ) : !rows.length ? (
+        <Empty title="The command found nothing." />
+      ) : (
+        <div class="table-box" tabIndex={0} aria-label="Rows">
+          <table class="data">
+            <thead><tr>{columns.map((column) => <th key={column}>{plain(column)}</th>)}</tr></thead>
+            <tbody>{rows.slice(0, ROWS_MAX).map((row, i) => <tr key={i}>{row.map((value, j) => <td key={j}><Value value={value} depth={1} /></td>)}</tr>)}</tbody>
+          </table>
+          {rows.length > ROWS_MAX && <p class="note">{count(rows.length - ROWS_MAX, 'row')} more are in the answer but not shown here: see JSON.</p>}
+        </div>
+      )}
+    </section>
+  )
+}
+
+function Excerpt({ error }: { error: unknown }): JSX.Element | null {
+  const excerpt = error instanceof SourceError ? error.data['excerpt'] : null
+  return typeof excerpt === 'string' ? <pre class="excerpt" tabIndex={0}>{plain(excerpt)}</pre> : null
+}

@@ -1,0 +1,97 @@
+/** The strip below the graph: how much was written when, and a slider that shows the graph as of then. */
+
+import type { JSX } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import type { Explorer } from '../explorer'
+import { useLoad } from '../parts/load'
+import type { Timeline } from '../source/types'
+import { moment } from '../text/format'
+
+const BUCKETS = 80
+const SETTLED_MS = 180
+
+export function TimeStrip({ explorer }: { explorer: Explorer }): JSX.Element | null {
+  const { value } = useLoad(() => explorer.source.timeline(BUCKETS), [explorer, explorer.about.value?.position])
+  const { at } = explorer.view.value
+  const [dragged, setDragged] = useState<number | null>(null)
+  const timer = useRef(0)
+  useEffect(() => () => clearTimeout(timer.current), [])
+  const stops = value ? stopsOf(value) : []
+  if (!value || stops.length < 2) return null
+  const place = dragged ?? placeOf(stops, at)
+  const move = (next: number) => {
+    setDragged(next)
+    clearTimeout(timer.current)
+    timer.current = window.setTimeout(() => {
+      explorer.showMoment(next === stops.length - 1 ? null : stops[next]!.seq)
+      setDragged(null)
+    }, SETTLED_MS)
+  }
+  const now = place === stops.length - 1
+  const text = now ? 'now' : moment(stops[place]!.time)
+  return (
+    <footer class={now ? 'time-strip' : 'time-strip past'}>
+      <label for="moment">As of</label>
+      <div class="time-box">
+        <Bars timeline={value} stops={stops} place={place} />
+        <input
+          id="moment" type="range" min={0} max={stops.length - 1} step={1} value={place}
+          aria-valuetext={now ? 'now' : `${text}, position ${stops[place]!.seq}`}
+          onInput={(event) => move(Number(event.currentTarget.value))}
+        />
+      </div>
+      <output for="moment" data-testid="moment">{now ? 'now' : `${text} · position ${stops[place]!.seq}`}</output>
+      <button type="button" class="button" disabled={now} onClick={() => explorer.showMoment(null)}>Now</button>
+      <button type="button" class="button" onClick={() => explorer.look({ screen: 'compare', from: String(stops[place]!.seq), to: '' })} disabled={now}>Compare with now</button>
+    </footer>
+  )
+}
+
+interface Stop {
+  seq: number
+  time: string
+}
+
+/** The states that the slider stops at: each end of a bucket in which something was written. */
+export function stopsOf({ buckets, from }: Timeline): Stop[] {
+  const stops: Stop[] = []
+  if (from.seq > 0 && from.time && buckets[0] && buckets[0].to_seq !== from.seq) stops.push({ seq: from.seq, time: from.time })
+  for (const { to_seq: seq, time } of buckets) {
+    if (seq > 0 && stops[stops.length - 1]?.seq !== seq) stops.push({ seq, time })
+  }
+  return stops
+}
+
+/** The last stop that is not after a moment. */
+export function placeOf(stops: readonly Stop[], at: number | null): number {
+  if (at === null) return stops.length - 1
+  let place = 0
+  stops.forEach((stop, i) => {
+    if (stop.seq <= at) place = i
+  })
+  return place
+}
+
+function Bars({ timeline, stops, place }: { timeline: Timeline; stops: Stop[]; place: number }): JSX.Element {
+  const most = Math.max(1, ...timeline.buckets.map((bucket) => bucket.count))
+  const counts = new Map(timeline.buckets.map((bucket) => [bucket.to_seq, 0]))
+  for (const bucket of timeline.buckets) counts.set(bucket.to_seq, (counts.get(bucket.to_seq) ?? 0) + bucket.count)
+  const width = 100 / Math.max(1, stops.length)
+  return (
+    <svg class="bars" viewBox="0 0 100 24" preserveAspectRatio="none" aria-hidden="true">
+      {stops.map((stop, i) => {
+        const height = counts.get(stop.seq) ? 3 + 21 * Math.sqrt(counts.get(stop.seq)! / most) : 1
+        return <rect key={stop.seq} class={i <= place ? 'bar' : 'bar later'} x={i * width + width * 0.12} width={width * 0.76} y={24 - Math.min(24, height)} height={Math.min(24, height)} />
+      })}
+    </svg>
+  )
+}
+
+/** Moves one stop back or forward in time, for the keys [ and ]. */
+export async function stepInTime(explorer: Explorer, by: 1 | -1): Promise<void> {
+  const timeline = await explorer.source.timeline(BUCKETS)
+  const stops = stopsOf(timeline)
+  if (stops.length < 2) return
+  const next = Math.min(stops.length - 1, Math.max(0, placeOf(stops, explorer.view.value.at) + by))
+  explorer.showMoment(next === stops.length - 1 ? null : stops[next]!.seq)
+}

@@ -1,0 +1,48 @@
+/** The workspaces of the graph, and its branches. */
+
+import type { JSX } from 'preact'
+import type { Explorer } from '../explorer'
+import { Empty, Name } from '../parts/basics'
+import { count } from '../text/format'
+
+export function WorkspacesScreen({ explorer }: { explorer: Explorer }): JSX.Element {
+  const about = explorer.about.value
+  const open = (name: string) => {
+    explorer.look({ by: 'folder', screen: 'graph' })
+    explorer.openGroup(`concept://${name}`)
+  }
+  return (
+    <main class="page" id="main">
+      <h1>Workspaces</h1>
+      {about && !about.workspaces.length && <Empty title="No workspace has nodes yet." />}
+      <ul class="plain cards">
+        {about?.workspaces.map(({ name, nodes }) => (
+          <li key={name}>
+            <button type="button" class="card" onClick={() => open(name)}>
+              <strong><Name text={name} /></strong>
+              <span class="note">{count(nodes, 'node')}{name === about.workspace ? ' · served by default' : ''}</span>
+            </button>
+          </li>
+        ))}
+      </ul>
+      {about && about.branches.length > 1 && (
+        <section>
+          <h2>Branches</h2>
+          <ul class="plain cards">
+            {about.branches.map(({ name }) => (
+              <li key={name}>
+                {name === about.branch ? (
+                  <span class="card"><strong><Name text={name} /></strong><span class="note">shown here</span></span>
+                ) : (
+                  <button type="button" class="card" onClick={() => explorer.look({ screen: 'compare', from: about.branch ?? '', to: name })}>
+                    <strong><Name text={name} /></strong><span class="note">compare with {about.branch}</span>
+                  </button>
+                )}
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+    </main>
+  )
+}

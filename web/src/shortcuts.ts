@@ -1,0 +1,37 @@
+/** The keys that work everywhere on the page. */
+
+import { editing } from './edit/state'
+import type { Explorer } from './explorer'
+import { complain } from './notices'
+import { stage } from './screens/graph'
+import { helpOpen } from './screens/help'
+import { stepInTime } from './screens/time-strip'
+
+export function startShortcuts(explorer: Explorer): void {
+  document.addEventListener('keydown', (event) => {
+    if (event.defaultPrevented || event.isComposing || editing.value || helpOpen.value) return
+    const target = event.composedPath()[0]
+    if (target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))) return
+    if (press(event, explorer)) event.preventDefault()
+  })
+}
+
+/** Does what a key says; returns false if it says nothing. */
+function press(event: KeyboardEvent, explorer: Explorer): boolean {
+  const { screen, table } = explorer.view.value
+  const control = event.ctrlKey || event.metaKey
+  if (control && event.key.toLowerCase() === 'z') void (event.shiftKey ? explorer.redo() : explorer.undo())
+  else if (control && event.key.toLowerCase() === 'y') void explorer.redo()
+  else if (control || event.altKey) return false
+  else if (event.key === '/') document.getElementById('search')?.focus()
+  else if (event.key === '?') helpOpen.value = true
+  else if (screen !== 'graph') return false
+  else if (event.key === 'Escape') explorer.select(null)
+  else if (event.key === 'f') stage.value?.fit()
+  else if (event.key === 'l') void explorer.relayout()
+  else if (event.key === 't') explorer.look({ table: !table })
+  else if (event.key === '[' || event.key === ']') {
+    if (explorer.source.abilities.time) stepInTime(explorer, event.key === '[' ? -1 : 1).catch(complain)
+  } else return false
+  return true
+}

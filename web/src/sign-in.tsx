@@ -1,0 +1,67 @@
+/** The token of this tab, and the form that asks for it. The token never stands in a URL. */
+
+import { signal } from '@preact/signals'
+import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import { keep, kept } from './browser-storage'
+import { Mark } from './parts/icons'
+import { redeem, type TokenStore } from './source/http'
+import { SourceError } from './source/errors'
+
+const KEY = 'mycel:token'
+
+export const askForToken = signal<string | null>(null)
+
+/** Tokens live in sessionStorage: cookies of 127.0.0.1 would reach every port of the machine. */
+export const tokens: TokenStore = {
+  get: () => kept('session', KEY) ?? memory,
+  refused: () => {
+    const had = tokens.get() !== null
+    memory = null
+    keep('session', KEY, null)
+    askForToken.value = had ? 'The token was refused: it is wrong, expired or revoked.' : 'This server asks for a token.'
+  },
+}
+
+let memory: string | null = null
+
+function remember(token: string): void {
+  memory = token
+  keep('session', KEY, token)
+}
+
+/** Takes the ticket out of the address bar, before anything else reads it, and exchanges it. */
+export async function takeTicket(): Promise<void> {
+  const found = /(?:^#|&)ticket=([^&]+)/.exec(location.hash)
+  if (!found) return
+  history.replaceState(null, '', location.pathname + location.search)
+  try {
+    remember(await redeem(decodeURIComponent(found[1]!)))
+  } catch (error) {
+    askForToken.value = error instanceof SourceError ? `${error.message} ${error.hint ?? ''}` : 'The ticket did not work.'
+  }
+}
+
+export function SignIn({ done }: { done: () => void }): JSX.Element {
+  const [text, setText] = useState('')
+  const submit = (event: Event) => {
+    event.preventDefault()
+    remember(text.trim())
+    askForToken.value = null
+    done()
+  }
+  return (
+    <main class="sign-in" id="main">
+      <form onSubmit={submit}>
+        <div class="brand"><Mark /><span>mycel</span></div>
+        <h1>Token</h1>
+        <p role="alert">{askForToken.value}</p>
+        <label class="field">Token of the server
+          <input name="token" type="password" autocomplete="off" required value={text} onInput={(event) => setText(event.currentTarget.value)} />
+        </label>
+        <p class="note">It is kept in this tab only, until it is closed. <code>mycel serve --open</code> and <code>mycel explore</code> sign in by themselves.</p>
+        <button type="submit" class="button strong">Open the graph</button>
+      </form>
+    </main>
+  )
+}

@@ -1,0 +1,164 @@
+/** The graph over HTTP: the endpoints under `/api` and `/kip` of `mycel serve`. */
+
+import { away, errorFrom, SourceError } from './errors'
+import { readEvents } from './event-stream'
+import type * as T from './types'
+
+type Parameters = Record<string, string | number | null | undefined>
+
+/** Keeps the token of this tab. It never stands in a URL. */
+export interface TokenStore {
+  get(): string | null
+  /** Asks the reader for a token, because the server refused the last one. */
+  refused(): void
+}
+
+export class HttpSource implements T.Source {
+  readonly abilities: T.Abilities = { time: true, query: true, live: true, merges: true }
+
+  constructor(private readonly tokens: TokenStore, private readonly base = '') {}
+
+  about(at: T.Moment): Promise<T.About> {
+    return this.#get('about', { at })
+  }
+
+  async suggest(q: string, at: T.Moment, signal?: AbortSignal): Promise<T.Card[]> {
+    return (await this.#get<{ hits: T.Card[] }>('suggest', { q, at }, signal)).hits
+  }
+
+  async search(q: string): Promise<T.Hit[]> {
+    return (await this.#get<{ hits: T.Hit[] }>('search', { q })).hits
+  }
+
+  overview(by: T.Grouping, group: string | null, at: T.Moment): Promise<T.Overview> {
+    return this.#get('overview', { by, group, at })
+  }
+
+  near(id: string, known: string[], limit: number, at: T.Moment): Promise<T.Neighbours> {
+    return this.#post('near', { id, known, limit, ...moment(at) })
+  }
+
+  subgraph(ids: string[], at: T.Moment): Promise<T.Subgraph> {
+    return this.#post('links', { ids, ...moment(at) })
+  }
+
+  node(id: string, at: T.Moment): Promise<T.NodeDetail> {
+    return this.#get('node', { id, at })
+  }
+
+  relations(id: string, cursor: string | null, at: T.Moment): Promise<T.Relations> {
+    return this.#get('relations', { id, cursor, at })
+  }
+
+  history(id: string, cursor: string | null): Promise<T.Versions> {
+    return this.#get('history', { id, cursor })
+  }
+
+  proof(id: string, at: T.Moment): Promise<T.Proof> {
+    return this.#get('proof', { id, at })
+  }
+
+  missing(cursor: string | null, at: T.Moment): Promise<T.MissingPage> {
+    return this.#get('missing', { cursor, at })
+  }
+
+  diff(from: string, to: string, cursor: string | null): Promise<T.Difference> {
+    return this.#get('diff', { from, to: to || null, cursor })
+  }
+
+  timeline(buckets: number): Promise<T.Timeline> {
+    return this.#get('timeline', { buckets })
+  }
+
+  commits(before: number | null, limit: number): Promise<T.Commits> {
+    return this.#get('commits', { before, limit })
+  }
+
+  async kip(command: string, dryRun: boolean): Promise<unknown> {
+    const params = dryRun ? { command, dry_run: true } : { command }
+    return this.#send('/kip', { method: 'POST', body: JSON.stringify({ method: 'execute_kip', params }) })
+  }
+
+  write(change: T.Write, message: string): Promise<T.Written> {
+    return this.#post('write', message ? { ...change, message } : change)
+  }
+
+  async merges(): Promise<T.Merge[]> {
+    return (await this.#get<{ merges: T.Merge[] }>('conflicts', {})).merges
+  }
+
+  async resolve(merge: string, conflict: string, resolution: T.Resolution): Promise<void> {
+    await this.#post('conflicts/resolve', { merge, resolutions: [{ conflict, ...resolution }] })
+  }
+
+  conclude(merge: string, message: string): Promise<T.Written> {
+    return this.#post('conflicts/commit', message ? { merge, message } : { merge })
+  }
+
+  async abandon(merge: string): Promise<void> {
+    await this.#post('conflicts/abort', { merge })
+  }
+
+  async listen(after: number, hears: T.Listener, signal: AbortSignal): Promise<void> {
+    const answer = await this.#fetch(`/api/changes?after=${after}`, { signal, headers: { accept: 'text/event-stream' } })
+    hears.opened()
+    for await (const { event, data } of readEvents(answer.body!)) {
+      if (event === 'change') hears.change(JSON.parse(data) as T.LiveChange)
+      else if (event === 'gap') hears.gap((JSON.parse(data) as { position: number }).position)
+      else if (event === 'bye') return
+    }
+  }
+
+  #get<R>(path: string, parameters: Parameters, signal?: AbortSignal): Promise<R> {
+    const query = new URLSearchParams()
+    for (const [key, value] of Object.entries(parameters)) {
+      if (value !== null && value !== undefined) query.set(key, String(value))
+    }
+    const text = query.toString()
+    return this.#send(`/api/${path}${text ? '?' + text : ''}`, { signal })
+  }
+
+  #post<R>(path: string, body: unknown): Promise<R> {
+    return this.#send(`/api/${path}`, { method: 'POST', body: JSON.stringify(body) })
+  }
+
+  async #send<R>(path: string, request: RequestInit): Promise<R> {
+    const answer = await this.#fetch(path, request)
+    return (await answer.json()) as R
+  }
+
+  async #fetch(path: string, request: RequestInit): Promise<Response> {
+    const headers = new Headers(request.headers)
+    if (request.body) headers.set('content-type', 'application/json')
+    const token = this.tokens.get()
+    if (token) headers.set('authorization', `Bearer ${token}`)
+    let answer: Response
+    try {
+      answer = await fetch(this.base + path, { ...request, headers, credentials: 'omit', cache: 'no-store' })
+    } catch (error) {
+      if (error instanceof DOMException && error.name === 'AbortError') throw error
+      throw away()
+    }
+    if (answer.ok) return answer
+    if (answer.status === 401) this.tokens.refused()
+    throw errorFrom(await answer.json().catch(() => null), answer.status)
+  }
+}
+
+const moment = (at: T.Moment): { at?: number } => (at === null ? {} : { at })
+
+/** Exchanges the single-use ticket of the address bar for a token of this session. */
+export async function redeem(ticket: string): Promise<string> {
+  const answer = await fetch('/api/ticket', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ ticket }),
+    credentials: 'omit',
+  }).catch(() => {
+    throw away()
+  })
+  if (!answer.ok) throw errorFrom(await answer.json().catch(() => null), answer.status)
+  const { token } = (await answer.json()) as { token?: string }
+  if (!token) throw new SourceError('ticket', 'NoToken', 'The server gave no token for the ticket.')
+  return token
+}

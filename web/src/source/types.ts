@@ -1,0 +1,332 @@
+/** The shapes of what the explorer reads. Every source (HTTP, snapshot, MCP App) returns these. */
+
+export type Kind = 'concept' | 'resource' | 'missing' | 'link'
+
+/** A node as it stands in lists and on the canvas. Its id is its URI. */
+export interface Card {
+  id: string
+  name: string
+  type: string
+  kind: Kind
+  /** The number of links at it in the graph, shown or not. */
+  degree: number
+  version?: number
+  /** True if the node is in the active context. */
+  active?: boolean
+}
+
+export interface Link {
+  source: string
+  target: string
+  relation: string
+  weight: number
+  missing?: boolean
+}
+
+export interface Counts {
+  nodes: number
+  links: number
+  missing: number
+  types: Record<string, number>
+  relations: Record<string, number>
+}
+
+export interface About {
+  name: string
+  version: string
+  position: number
+  time: string | null
+  root: string
+  writable: boolean
+  branch: string | null
+  branches: { name: string; open?: boolean }[]
+  workspace: string | null
+  workspaces: { name: string; nodes: number }[]
+  counts: Counts
+  conflicts: number
+  actor?: string
+}
+
+export interface Hit extends Card {
+  snippet?: string
+  why?: string[]
+}
+
+export interface Group {
+  id: string
+  name: string
+  nodes: number
+  links: number
+  missing: number
+  rest?: boolean
+}
+
+export type Grouping = 'folder' | 'domain' | 'type'
+
+/** The graph as groups, or the inside of one group: its own groups, and its nodes. */
+export interface Overview {
+  by: Grouping
+  group: string | null
+  groups: Group[]
+  links: { source: string; target: string; count: number }[]
+  nodes: Card[]
+  edges: Link[]
+  total: number
+  shown: number
+  folded: number
+  position: number
+}
+
+export interface Subgraph {
+  nodes: Card[]
+  links: Link[]
+  gone: string[]
+  moved: Record<string, string>
+  links_cut?: number
+  position: number
+}
+
+export interface Neighbours {
+  center: Card
+  nodes: Card[]
+  links: Link[]
+  /** All neighbours of the node, and those that are still not shown after this answer. */
+  total: number
+  left: number
+  links_cut?: number
+  position: number
+}
+
+export interface Commit {
+  commit: string
+  seq: number
+  /** The position of the state before it. */
+  before: number
+  time: string
+  actor: string | null
+  message: string | null
+  changes: number
+}
+
+export interface NodeDetail extends Card {
+  content: string | null
+  attributes: Record<string, unknown>
+  metadata: Record<string, unknown>
+  created_at: string | null
+  updated_at: string | null
+  created_by?: string | null
+  commit: Commit | null
+  relations?: { out: number; in: number }
+  deleted?: boolean
+  deleted_at?: string
+  deleted_by?: string
+  reason?: string
+  position: number
+}
+
+export interface Relation extends Link {
+  direction: 'out' | 'in'
+  other: Card
+}
+
+export interface Relations {
+  relations: Relation[]
+  total: number
+  next_cursor?: string
+}
+
+export interface Version {
+  version: number
+  seq: number
+  time: string
+  actor: string | null
+  message: string | null
+  commit: string | null
+  kind: string
+  reason?: string | null
+  name: string | null
+  type: string | null
+  content: string | null
+  attributes: Record<string, unknown> | null
+}
+
+export interface Versions {
+  versions: Version[]
+  total: number
+  next_cursor?: string
+}
+
+export interface Proof {
+  root: string
+  entries: number
+  verified: boolean
+  present: boolean
+  proof: unknown
+  bytes: number
+  time: string | null
+  position: number
+}
+
+export interface MissingConcept {
+  id: string
+  name: string
+  links: number
+  from: Card[]
+  relations: string[]
+}
+
+export interface MissingPage {
+  missing: MissingConcept[]
+  total: number
+  next_cursor?: string
+}
+
+export type Change = 'added' | 'removed' | 'changed' | 'moved'
+
+export interface ChangedValue {
+  field: string
+  key?: string
+  old?: unknown
+  new?: unknown
+}
+
+export interface ChangedNode extends Card {
+  change: Change
+  values: ChangedValue[]
+  was?: string
+}
+
+export interface ChangedLink extends Link {
+  change: Change
+}
+
+export interface Difference {
+  from: { seq: number; time: string | null; branch?: string }
+  to: { seq: number; time: string | null; branch?: string }
+  counts: Partial<Record<Change, number>>
+  nodes: ChangedNode[]
+  links: ChangedLink[]
+  total: number
+  next_cursor?: string
+  purged?: number
+}
+
+export interface Bucket {
+  from_seq: number
+  to_seq: number
+  time: string
+  count: number
+}
+
+export interface Timeline {
+  from: { seq: number; time: string | null }
+  to: { seq: number; time: string | null }
+  buckets: Bucket[]
+  position: number
+}
+
+export interface Commits {
+  commits: Commit[]
+  next_before?: number
+}
+
+export interface Conflict {
+  id: string
+  kind: string
+  label: string
+  card?: Card
+  field: string | null
+  path: string[]
+  reason?: string
+  base?: unknown
+  ours?: unknown
+  theirs?: unknown
+  suggestion?: 'ours' | 'theirs' | null
+  resolution?: { choice: string; value?: unknown } | null
+  options: string[]
+}
+
+export interface Merge {
+  id: string
+  source: string
+  into: string
+  conflicts: Conflict[]
+}
+
+export type Resolution = { choice: 'ours' | 'theirs' | 'base' } | { choice: 'value'; value: unknown }
+
+/** A transaction that was written while the page is open. */
+export interface LiveChange {
+  position: number
+  time: string
+  actor: string | null
+  message: string | null
+  ids: string[]
+  added: string[]
+  removed: string[]
+  moved: [string, string][]
+  healed: [string, string][]
+  more?: number
+}
+
+/** A change to one node or relation. */
+export type Write =
+  | { op: 'add'; id: string; name?: string; type?: string; content?: string; attributes?: Record<string, unknown> }
+  | { op: 'update'; id: string; expect_version: number; name?: string; content?: string; attributes?: Record<string, unknown>; drop?: string[] }
+  | { op: 'link'; source: string; relation: string; target: string; weight?: number }
+  | { op: 'unlink'; source: string; relation: string; target: string }
+  | { op: 'move'; id: string; to: string; expect_version?: number }
+  | { op: 'delete'; id: string; expect_version?: number; reason?: string }
+  | { op: 'revert'; commit: string }
+
+export interface Written {
+  position: number
+  commit: Commit | null
+  changed: boolean
+  id?: string
+  warnings: string[]
+}
+
+/** A moment of the graph: a position of the journal, or null for now. */
+export type Moment = number | null
+
+/** What a source can do besides reading. */
+export interface Abilities {
+  time: boolean
+  query: boolean
+  live: boolean
+  merges: boolean
+}
+
+export interface Source {
+  readonly abilities: Abilities
+  about(at: Moment): Promise<About>
+  suggest(text: string, at: Moment, signal?: AbortSignal): Promise<Card[]>
+  search(text: string): Promise<Hit[]>
+  overview(by: Grouping, group: string | null, at: Moment): Promise<Overview>
+  near(id: string, known: string[], limit: number, at: Moment): Promise<Neighbours>
+  subgraph(ids: string[], at: Moment): Promise<Subgraph>
+  node(id: string, at: Moment): Promise<NodeDetail>
+  relations(id: string, cursor: string | null, at: Moment): Promise<Relations>
+  history(id: string, cursor: string | null): Promise<Versions>
+  proof(id: string, at: Moment): Promise<Proof>
+  missing(cursor: string | null, at: Moment): Promise<MissingPage>
+  diff(from: string, to: string, cursor: string | null): Promise<Difference>
+  timeline(buckets: number): Promise<Timeline>
+  commits(before: number | null, limit: number): Promise<Commits>
+  kip(command: string, dryRun: boolean): Promise<unknown>
+  write(change: Write, message: string): Promise<Written>
+  merges(): Promise<Merge[]>
+  resolve(merge: string, conflict: string, resolution: Resolution): Promise<void>
+  conclude(merge: string, message: string): Promise<Written>
+  abandon(merge: string): Promise<void>
+  /** Streams transactions after a position until the signal stops it or the server ends it. */
+  listen(after: number, hears: Listener, signal: AbortSignal): Promise<void>
+}
+
+export interface Listener {
+  opened(): void
+  change(change: LiveChange): void
+  /** The stream cannot continue from the position: what is shown has to be read again. */
+  gap(position: number): void
+}

@@ -1,0 +1,108 @@
+/** The view: everything that the address bar says. A link to it shows the same to somebody else. */
+
+import type { Grouping, Moment } from './source/types'
+
+export type Screen = 'graph' | 'query' | 'timeline' | 'compare' | 'missing' | 'conflicts' | 'workspaces'
+export type Tab = 'content' | 'attributes' | 'relations' | 'history' | 'proof'
+
+export const SCREENS: readonly Screen[] = ['graph', 'query', 'timeline', 'compare', 'missing', 'conflicts', 'workspaces']
+export const TABS: readonly Tab[] = ['content', 'attributes', 'relations', 'history', 'proof']
+const GROUPINGS: readonly Grouping[] = ['folder', 'domain', 'type']
+
+export interface View {
+  screen: Screen
+  by: Grouping
+  /** The group whose inside is shown; '' is the whole graph, null shows no groups. */
+  group: string | null
+  /** Nodes that are shown besides those of the group. */
+  ids: readonly string[]
+  /** Nodes of the group that the reader has hidden. */
+  less: readonly string[]
+  /** Types and relations that are filtered out: `type:Person`, `relation:knows`. */
+  hide: readonly string[]
+  selected: string | null
+  tab: Tab
+  at: Moment
+  table: boolean
+  /** The two moments or branches that the screen `compare` compares. */
+  from: string
+  to: string
+  query: string
+}
+
+export const START: View = {
+  screen: 'graph', by: 'folder', group: '', ids: [], less: [], hide: [], selected: null, tab: 'content', at: null,
+  table: false, from: '', to: '', query: '',
+}
+
+/* URIs stay readable in the address bar: these signs need no escape inside a fragment. */
+const escape = (text: string): string => encodeURIComponent(text).replace(/%(3A|2F|40|2C)/g, (sign) => decodeURIComponent(sign))
+const BETWEEN = '*'
+const escapeItem = (text: string): string => escape(text).replaceAll(BETWEEN, '%2A')
+
+/** The fragment of the address of a view, without `#`. What is as at the start is left out. */
+export function toFragment(view: View): string {
+  const parts: string[] = []
+  const say = (key: string, value: string | null) => {
+    if (value !== null) parts.push(`${key}=${value}`)
+  }
+  const list = (items: readonly string[]) => (items.length ? items.map(escapeItem).join(BETWEEN) : null)
+  if (view.by !== START.by) say('by', view.by)
+  if (view.group === null) say('g', '-')
+  else if (view.group !== '') say('g', escape(view.group))
+  say('n', list(view.ids))
+  say('less', list(view.less))
+  say('hide', list(view.hide))
+  say('s', view.selected && escape(view.selected))
+  if (view.tab !== START.tab) say('tab', view.tab)
+  if (view.at !== null) say('at', String(view.at))
+  if (view.table) say('table', '1')
+  say('from', view.from ? escape(view.from) : null)
+  say('to', view.to ? escape(view.to) : null)
+  say('q', view.query ? escape(view.query) : null)
+  return `/${view.screen}${parts.length ? '?' + parts.join('&') : ''}`
+}
+
+/** The view of a fragment. Parts that cannot be read are as at the start. */
+export function fromFragment(fragment: string): View {
+  const [path = '', query = ''] = splitOnce(fragment.replace(/^#/, ''), '?')
+  const said = new Map<string, string>()
+  for (const part of query.split('&')) {
+    const [key = '', value = ''] = splitOnce(part, '=')
+    said.set(key, value)
+  }
+  const text = (key: string) => (said.has(key) ? unescape(said.get(key)!) : null)
+  const list = (key: string) => (said.get(key) ? said.get(key)!.split(BETWEEN).map(unescape).filter(Boolean) : [])
+  const oneOf = <T extends string>(all: readonly T[], value: string | null, otherwise: T): T =>
+    all.includes(value as T) ? (value as T) : otherwise
+  const group = text('g')
+  const at = Number(said.get('at') ?? NaN)
+  return {
+    screen: oneOf(SCREENS, path.replace(/^\//, ''), START.screen),
+    by: oneOf(GROUPINGS, text('by'), START.by),
+    group: group === '-' ? null : (group ?? ''),
+    ids: list('n'),
+    less: list('less'),
+    hide: list('hide'),
+    selected: text('s'),
+    tab: oneOf(TABS, text('tab'), START.tab),
+    at: Number.isSafeInteger(at) && at >= 0 ? at : null,
+    table: said.get('table') === '1',
+    from: text('from') ?? '',
+    to: text('to') ?? '',
+    query: text('q') ?? '',
+  }
+}
+
+function splitOnce(text: string, sign: string): [string, string] {
+  const place = text.indexOf(sign)
+  return place < 0 ? [text, ''] : [text.slice(0, place), text.slice(place + 1)]
+}
+
+function unescape(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
