@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from mycel.graph.walk import FindResult, Follow, Memory
     from mycel.history.graph import Graph
     from mycel.history.graph import open_graph as open  # noqa: A004 - `mycel.open` opens a graph.
+    from mycel.history.merge.outcome import Choice, Conflict, Merge
     from mycel.history.rollback import Rollback
     from mycel.knowledge.active_context import ActiveContext, Contexts
     from mycel.knowledge.knowledge import Knowledge
@@ -45,8 +46,10 @@ if TYPE_CHECKING:
 __all__ = [
     "ActiveContext",
     "Change",
+    "Choice",
     "Concept",
     "ConceptRow",
+    "Conflict",
     "ConsistencyProof",
     "Contexts",
     "CutOff",
@@ -63,6 +66,7 @@ __all__ = [
     "Loaded",
     "LogEntry",
     "Memory",
+    "Merge",
     "NewNode",
     "NewRelation",
     "Nexus",
@@ -102,6 +106,7 @@ _HOMES = {
     "mycel.graph.traversal": ("CutOff", "Reached", "Step", "Traversal"),
     "mycel.graph.walk": ("FindResult", "Follow", "Memory"),
     "mycel.history.graph": ("Graph", "open_graph"),
+    "mycel.history.merge.outcome": ("Choice", "Conflict", "Merge"),
     "mycel.history.rollback": ("Rollback",),
     "mycel.knowledge.active_context": ("ActiveContext", "Contexts"),
     "mycel.knowledge.knowledge": ("Knowledge",),

@@ -21,6 +21,11 @@ from mycel.store.write.transaction import Transaction
 MISSING: Final = "Missing"
 """The type of placeholders."""
 
+MISSING_DEFINITION: Final = {
+    "description": "A placeholder for a concept that relations name and that does not exist"
+    " yet. Adding the concept under its URI replaces the placeholder, and the relations stay."
+}
+
 SCHEME: Final = "concept://"
 
 ENTITY: Final = "Entity"

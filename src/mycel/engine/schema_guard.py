@@ -26,7 +26,7 @@ from mycel.engine.declaration_guard import check_definition
 from mycel.engine.definition_cache import Definitions
 from mycel.engine.definition_guard import kind_at, wrong_ends
 from mycel.engine.protection_guard import ACTORS
-from mycel.engine.violation_list import LISTED_MAX, together
+from mycel.engine.violation_list import LISTED_MAX, UNLIMITED, together
 from mycel.errors import ConstraintViolation, MycelError
 from mycel.model import ids
 from mycel.model.elements import Concept, Proposition
@@ -54,6 +54,7 @@ KINDS_MAX: Final = 1 << 17
 AHEAD_MAX: Final = 1024
 """The most of them that are looked up at once."""
 CONFLICTS_MAX: Final = LISTED_MAX + 1
+ALL_CONFLICTS: Final = 1 << 30
 
 
 _Identity = tuple[str, str | tuple[str, str]]
@@ -196,9 +197,10 @@ class SchemaGuard:
         scope: _Scope | None = tx.memo.get(self)
         if scope is None or APPLYING in tx.memo:
             return
-        found = list(islice(self._violations(tx, scope), LISTED_MAX + 1))
+        most = None if UNLIMITED in tx.memo else LISTED_MAX
+        found = list(islice(self._violations(tx, scope), most and most + 1))
         if found:
-            raise together(found[:LISTED_MAX], has_more=len(found) > LISTED_MAX)
+            raise together(found[:most], has_more=most is not None and len(found) > most)
 
     def _violations(self, tx: Transaction, scope: _Scope) -> Iterator[MycelError]:
         yield from self._missing_properties(tx, scope)
@@ -337,7 +339,7 @@ class SchemaGuard:
     def _repeated_values(self, tx: Transaction, scope: _Scope) -> Iterator[MycelError]:
         """Violations: unique tuples that several elements hold."""
         reader = tx.reader
-        for conflict in tx.conflicts(CONFLICTS_MAX):
+        for conflict in tx.conflicts(ALL_CONFLICTS if UNLIMITED in tx.memo else CONFLICTS_MAX):
             slot = conflict.slot
             if slot.is_link:
                 typed = self._predicates.read(tx, reader.predicate_name(slot.owner))

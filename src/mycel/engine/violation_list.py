@@ -16,6 +16,8 @@ LISTED_MAX: Final = 20
 """The most violations that are gathered."""
 SHOWN_MAX: Final = 5
 """The most of them that a message names."""
+UNLIMITED: Final = "mycel.engine.violation_list.UNLIMITED"
+"""In the memo of a transaction: all violations are gathered."""
 
 _TOLD: Final[tuple[str, ...]] = (
     *("file", "line", "row", "other_file", "other_line", "other_row"),

@@ -64,7 +64,7 @@ class Branches:
 
     def __iter__(self) -> Iterator[Branch]:
         """All branches, main first, the others by name."""
-        with self._reading(MAIN) as main:
+        with self.reading(MAIN) as main:
             for name in self.names():
                 yield self._branch(name, main)
 
@@ -79,7 +79,7 @@ class Branches:
         Raises:
             InvalidIdentifier, NotFound: there is no such branch.
         """
-        with self._reading(MAIN) as main:
+        with self.reading(MAIN) as main:
             return self._branch(name, main)
 
     def create(self, name: str) -> Branch:
@@ -138,7 +138,7 @@ class Branches:
         Raises:
             InvalidIdentifier, NotFound: there is no such branch.
         """
-        with self._reading(name) as one, self._reading(other) as two:
+        with self.reading(name) as one, self.reading(other) as two:
             entries = parting(one, two).entries
             return prove_consistency(one, entries), prove_consistency(two, entries)
 
@@ -160,13 +160,20 @@ class Branches:
         branch_files.set_current(self._graph, name)
 
     def _branch(self, name: str, main: Reader) -> Branch:
-        with self._reading(name) as reader:
+        with self.reading(name) as reader:
             last = transaction_of(reader, reader.head().seq)
             path = branch_files.file_of(self._graph, name)
             return Branch(name, path, last.commit, last.time_us, parting(reader, main))
 
+    # Reading.
+
     @contextmanager
-    def _reading(self, name: str) -> Iterator[Reader]:
+    def reading(self, name: str) -> Iterator[Reader]:
+        """A reader of the last commit of a branch, which sees one moment.
+
+        Raises:
+            InvalidIdentifier, NotFound: there is no such branch.
+        """
         self._check_in_file()
         path = branch_files.existing(self._graph, name)
         if name == self.open:

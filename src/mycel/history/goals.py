@@ -1,4 +1,4 @@
-"""Making elements what they should be: the steps of a rollback, as one transaction.
+"""Making elements what they should be: the steps of a rollback or a merge, as one transaction.
 
 A goal is an element as it is, and as it should be. The order of the steps lets every name and every
 place be free when it is needed:
@@ -55,44 +55,66 @@ class Obstacle(NamedTuple):
     code: str
 
 
+class Reached(NamedTuple):
+    """The outcome of the steps towards some goals."""
+
+    obstacles: list[Obstacle]
+    numbers: Mapping[int, int]
+    """The present number of each element that had another one in its goal; 0 if it is gone."""
+
+
+def attempt(
+    tx: Transaction, goals: Sequence[Goal], twins: Mapping[int, int], *, reason: str
+) -> Reached:
+    """Make elements what they should be, as far as possible; nothing is raised.
+
+    `twins` has the present number of each element that has another one in its goal. Elements that
+    go do so for a `reason`.
+    """
+    steps = _Steps(tx, goals, twins, reason)
+    steps.run()
+    return Reached(steps.obstacles, steps.numbers)
+
+
 def reach(
     tx: Transaction,
     goals: Sequence[Goal],
     twins: Mapping[int, int],
     obstacles: Sequence[Obstacle] = (),
 ) -> None:
-    """Make elements what they should be.
-
-    `twins` has the present number of each element that had another one then.
+    """Make elements what they were, in a rollback.
 
     Raises:
         ConstraintViolation: something does not allow it, or obstacles are known already. Its data
             lists all obstacles.
     """
-    steps = _Steps(tx, goals, twins)
-    steps.obstacles += obstacles
-    steps.run()
-    if not steps.obstacles:
+    found = [*obstacles, *attempt(tx, goals, twins, reason="rollback").obstacles]
+    if not found:
         return
-    listed = [f"{each.element}: {each.message}" for each in steps.obstacles]
+    listed = [f"{each.element}: {each.message}" for each in found]
     more = f"\n  … and {len(listed) - LISTED_MAX} more" if len(listed) > LISTED_MAX else ""
     raise ConstraintViolation(
         "This would break, so nothing was changed:\n  " + "\n  ".join(listed[:LISTED_MAX]) + more,
         hint="Choose other paths, or change what stands in the way first.",
-        data={"obstacles": [each._asdict() for each in steps.obstacles]},
+        data={"obstacles": [each._asdict() for each in found]},
     )
 
 
 class _Steps:
     """The steps towards some goals."""
 
-    def __init__(self, tx: Transaction, goals: Sequence[Goal], twins: Mapping[int, int]) -> None:
-        self.obstacles: list[Obstacle] = []
+    def __init__(
+        self, tx: Transaction, goals: Sequence[Goal], twins: Mapping[int, int], reason: str
+    ) -> None:
+        self.obstacles: Final[list[Obstacle]] = []
         self._tx: Final = tx
-        self._numbers: Final = dict(twins) | {
+        self._reason: Final = reason
+        self.numbers: Final = dict(twins) | {
             each.then.number: GONE for each in goals if each.then is not None and each.now is None
         }
         """The present number of each element that had another one then."""
+        self._aside: Final[set[int]] = set()
+        """Concepts that have stepped aside."""
         self._definitions: Final = [each for each in goals if _is_definition(each.element)]
         concepts = [each for each in goals if isinstance(each.element, Concept)]
         self._concepts: Final = [each for each in concepts if not _is_definition(each.element)]
@@ -123,7 +145,7 @@ class _Steps:
         self.obstacles.append(Obstacle(goal.label, error.message, error.code))
 
     def _number(self, element: Element) -> int:
-        return self._numbers.get(element.number, element.number)
+        return self.numbers.get(element.number, element.number)
 
     def _live(self, element: Element) -> Element | None:
         number = self._number(element)
@@ -131,7 +153,7 @@ class _Steps:
 
     def _end(self, number: int) -> str:
         """The present id of an element that had a number then."""
-        number = self._numbers.get(number, number)
+        number = self.numbers.get(number, number)
         if number == GONE:
             raise NotFound("An end of it is not there.")
         return self._tx.reader.outer_id(number)
@@ -153,19 +175,22 @@ class _Steps:
     def _move_aside(self, goal: Goal) -> None:
         if goal.now is not None:
             self._tx.move(goal.now.id, name=f"{goal.now.id} aside")
+            self._aside.add(goal.now.number)
 
     def _bring_concept(self, goal: Goal) -> None:
         then, tx = goal.then, self._tx
         if not isinstance(then, Concept):
             return
-        if goal.now is not None:
-            if not _is_definition(then):
-                tx.move(goal.now.id, type_name=then.type, name=then.name)
+        now = goal.now
+        if isinstance(now, Concept):
+            aside = f"{now.id} aside" if now.number in self._aside else now.name
+            if not _is_definition(then) and (now.type, aside) != (then.type, then.name):
+                tx.move(now.id, type_name=then.type, name=then.name, attributes=then.attributes)
             return
         if tx.get_concept(then.type, then.name) is not None:
             raise DuplicateExists("There is another element with this type and name.")
         made = tx.put_concept(then.type, then.name, then.attributes, _free(then.metadata))
-        self._numbers[then.number] = tx.reader.number(made)
+        self.numbers[then.number] = tx.reader.number(made)
 
     # Links.
 
@@ -197,15 +222,17 @@ class _Steps:
             return
         subject, object_ = map(self._end, ends_of(then))
         live = self._live(then)
-        if live is not None:
-            tx.relink(live.id, subject=subject, object_=object_)
-            tx.move(tx.reader.outer_id(live.number), predicate=then.predicate)
+        if isinstance(live, Proposition):
+            if (live.subject, live.object) != (subject, object_):
+                tx.relink(live.id, subject=subject, object_=object_)
+            if live.predicate != then.predicate:
+                tx.move(tx.reader.outer_id(live.number), predicate=then.predicate)
             return
         if tx.get_edge(subject, then.predicate, object_) is not None:
             raise DuplicateExists("There is another link in its place.")
         content = then.attributes, _free(then.metadata)
         made = tx.put_proposition(subject, then.predicate, object_, *content, weight=then.weight)
-        self._numbers[then.number] = tx.reader.number(made)
+        self.numbers[then.number] = tx.reader.number(made)
 
     def _break_circle(self, waiting: list[Goal]) -> bool:
         """Take one link away that stands in the place of another one; it comes back as new.
@@ -220,7 +247,7 @@ class _Steps:
             about = [each for each in self._tx.links_about(live.id) if each.number not in known]
             waiting += [Goal(each.id, None, each) for each in about]
             self._tx.retire(live.id)
-            self._numbers.update({each.number: GONE for each in (goal.element, *about)})
+            self.numbers.update({each.number: GONE for each in (goal.element, *about)})
             return True
         return False
 
@@ -243,7 +270,7 @@ class _Steps:
                 f"It would take with it {', '.join(each.id for each in about[:3])}"
                 f"{', …' if len(about) > 3 else ''}, which should stay."
             )
-        self._tx.retire(live.id, reason="rollback")
+        self._tx.retire(live.id, reason=self._reason)
 
 
 def _is_definition(element: Element) -> bool:

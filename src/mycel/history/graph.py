@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from mycel.engine.guards import GraphGuards
 from mycel.errors import MycelError
@@ -23,8 +23,14 @@ from mycel.store.query import commits
 from mycel.store.query import diff as differences
 from mycel.store.query.diff import Diff
 from mycel.store.query.history import Moment, entry_at, state_at
-from mycel.store.write.tags import remove_tag, set_tag
+from mycel.store.query.reader import Reader
+from mycel.store.query.refs import Ref
+from mycel.store.write.marks import remove_tag, set_tag
 from mycel.store.write.transaction import Guard, Transaction
+
+if TYPE_CHECKING:
+    from mycel.history.merge.merging import Merging
+    from mycel.history.merge.outcome import Choice, Conflict, Merge
 
 
 class _DryRunError(Exception):
@@ -36,7 +42,7 @@ class _DryRunError(Exception):
 
 
 class Graph(Nexus):
-    """One open graph and its history: tags, differences between states, and ways back."""
+    """One open graph and its history: tags, branches, differences, merges, and ways back."""
 
     _options: Mapping[str, Any] = {}
     """The options of `open_graph` that `open_branch` uses again."""
@@ -75,15 +81,39 @@ class Graph(Nexus):
         """The elements that differ between two states, each with its values before and after.
 
         A state is that of a commit, a tag, a time or a position of the journal; without `b`, the
-        present. `paths` are URIs, whose elements and those below them count, or ids of elements; a
-        link belongs to its subject. The cost follows the number of changes in between.
+        present. It may be one of another branch: `"draft"` is its last commit, `"draft:v1"` an
+        earlier one. `paths` are URIs, whose elements and those below them count, or ids of
+        elements; a link belongs to its subject. The cost follows the number of changes in between.
 
         Raises:
             ConstraintViolation, NotFound: there is no such state, or it was scrubbed.
         """
-        with self._store.reading() as reader:
-            then = LIVE if b is None else state_at(reader, b)
-            return differences.diff(reader, state_at(reader, a), then, _listed(paths))
+        ours, theirs = (self._state_named(each) for each in (a, b))
+        with self._reading_branch(ours.branch) as old:
+            first = _state_in(old, ours)
+            if ours.branch == theirs.branch:
+                return differences.diff(old, first, _state_in(old, theirs), _listed(paths))
+            with self._reading_branch(theirs.branch) as new:
+                sides = old.at(first), new.at(_state_in(new, theirs))
+                return differences.diff_copies(*sides, _listed(paths))
+
+    def _reading_branch(self, name: str) -> AbstractContextManager[Reader]:
+        return self._store.reading() if name == self.branch else self.branches.reading(name)
+
+    def _state_named(self, moment: Moment | None) -> _Named:
+        """The branch of a moment, and the moment in it.
+
+        A text may be the name of a branch, or `branch:moment`. What the open graph knows as a tag
+        or a commit comes first.
+        """
+        here = _Named(self.branch, moment)
+        if not isinstance(moment, str) or self._store.is_in_memory:
+            return here
+        name, _, rest = moment.partition(":")
+        known = self.branches.names()
+        if name not in known or (name in self.tags() and not rest):
+            return here
+        return _Named(name, rest or None)
 
     def rollback(
         self,
@@ -153,6 +183,132 @@ class Graph(Nexus):
             return Rollback(None, changes)
         with self._store.reading() as reader:
             return Rollback(commits.commit_at(reader, position), changes)
+
+    # Merges.
+
+    @property
+    def _merging(self) -> Merging:
+        from mycel.history.merge.merging import Merging  # noqa: PLC0415 - not every use merges
+
+        return Merging(self._store, self.branch, self.branches.reading)
+
+    def merge(
+        self,
+        source: str,
+        *,
+        into: str | None = None,
+        policy: str | Mapping[str, str] | None = None,
+        trust: Sequence[str] | None = None,
+        granularity: Literal["key", "element"] = "key",
+        restore_purged: bool = False,
+        dry_run: bool = False,
+        by: str | None = None,
+        message: str = "",
+    ) -> Merge:
+        """Merge another branch into the one that is open, or `into` a third one.
+
+        The two are compared with their common ancestor, element by element and key by key. If
+        nothing is contested, the merge is one commit. Otherwise nothing is written, and the merge
+        stays open until every conflict is decided (`resolve`) and it is committed
+        (`commit_merge`), or until it is given up (`abort_merge`).
+
+        `source` is the name of a branch, or `branch:moment`. `policy` decides about contested
+        values: "ours", "theirs" or "newest" for all, or a mapping such as
+        `{"Person.age": "max", "*": "ask"}`. `trust` names actors, the most trusted first. With the
+        granularity "element", an element that both sides have changed is one conflict.
+
+        Raises:
+            InvalidIdentifier, NotFound: there is no such branch, or no such commit.
+            ConstraintViolation: an option is wrong, or the common ancestor was scrubbed.
+        """
+        if into is not None and into != self.branch:
+            with self.open_branch(into) as target:
+                return target.merge(
+                    source,
+                    policy=policy,
+                    trust=trust,
+                    granularity=granularity,
+                    restore_purged=restore_purged,
+                    dry_run=dry_run,
+                    by=self._who(by),
+                    message=self._why(message),
+                )
+        from mycel.history.merge.requests import request_of  # noqa: PLC0415 - as above
+
+        name, _, moment = str(source).partition(":")
+        with self.branches.reading(name) as reader:
+            seq = entry_at(reader, moment) if moment else reader.head().seq
+            commit = commits.commit_at(reader, seq)
+        request = request_of(
+            name,
+            commit,
+            policy=policy,
+            trust=trust,
+            granularity=granularity,
+            restore_purged=restore_purged,
+            message=self._why(message),
+            opened=self._store.now_us(),
+        )
+        return self._merging.merge(request, dry_run=dry_run, by=self._who(by))
+
+    @property
+    def merges(self) -> list[Merge]:
+        """The merges into this branch that are open, oldest first."""
+        return self._merging.open_merges()
+
+    def conflicts(self, element: Ref | None = None) -> list[Conflict]:
+        """The conflicts of all open merges, or of one element; those that are decided, too."""
+        found = [each for merge in self.merges for each in merge.conflicts]
+        if element is None:
+            return found
+        with self._store.reading() as reader:
+            id_ = reader.outer_id(reader.number(element))
+        return [each for each in found if each.element == id_]
+
+    def resolve(
+        self,
+        conflict: Conflict | Choice | str | Mapping[str, Any] | Sequence[Mapping[str, Any]],
+        choice: str | None = None,
+        value: Any = None,
+        *,
+        merge: str | None = None,
+        by: str | None = None,
+    ) -> Merge:
+        """Decide about a conflict of an open merge, or overrule an automatic choice.
+
+        `choice` is "ours", "theirs", "base", or "value" with a `value`. The conflict is one of
+        `conflicts()`, its id, or "*" for all that are left. Many are decided at once by a mapping
+        from ids to choices, or by a list of `{"conflict": id, "choice": …, "value": …}`.
+
+        Raises:
+            NotFound: there is no such conflict, or no open merge.
+            ConstraintViolation: the choice does not fit the conflict.
+        """
+        from mycel.history.merge.requests import decisions  # noqa: PLC0415 - as above
+
+        given = decisions(conflict, choice, value)
+        if merge is None:
+            merge = getattr(conflict, "merge", None) or None
+        return self._merging.resolve(given, merge, by=self._who(by))
+
+    def commit_merge(
+        self, merge: str | None = None, *, by: str | None = None, message: str = ""
+    ) -> Merge:
+        """Commit an open merge, as one commit.
+
+        Raises:
+            NotFound: there is none.
+            ConstraintViolation: conflicts are left; the data has them.
+        """
+        return self._merging.commit(merge, by=self._who(by), message=message)
+
+    def abort_merge(self, merge: str | None = None) -> Merge:
+        """Give an open merge up. It has written nothing.
+
+        Raises:
+            NotFound: there is none.
+        """
+        return self._merging.abort(merge)
 
     # Tags.
 
@@ -272,6 +428,17 @@ def open_graph(
         "embedder": embedder,
     }
     return graph
+
+
+class _Named(NamedTuple):
+    """A state of a branch, as a caller names it; without a moment, its last commit."""
+
+    branch: str
+    moment: Moment | None
+
+
+def _state_in(reader: Reader, named: _Named) -> State:
+    return LIVE if named.moment is None else state_at(reader, named.moment)
 
 
 def _listed(paths: Sequence[object]) -> Sequence[object]:

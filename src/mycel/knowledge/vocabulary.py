@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Any, Final
 
-from mycel.engine.missing_concepts import MISSING
+from mycel.engine.missing_concepts import MISSING, MISSING_DEFINITION
 from mycel.errors import ConstraintViolation, InvalidValueType
 from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, check_identifier, kind_of, shorten
 from mycel.store.file.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
@@ -97,10 +97,7 @@ DEFINITIONS: Final[dict[str, dict[str, Any]]] = {
             "last_modified": _TEXT | {"description": "Time of the last change (ISO 8601)."},
         },
     },
-    MISSING: {
-        "description": "A placeholder for a concept that relations name and that does not exist"
-        " yet. Adding the concept under its URI replaces the placeholder, and the relations stay."
-    },
+    MISSING: MISSING_DEFINITION,
 }
 
 SYMBOL_DEFINITION: Final = {

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from math import inf
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import apsw
 
@@ -31,6 +31,7 @@ from mycel.store.file.connections import (
 from mycel.store.index import passages, property_vectors, text
 from mycel.store.index.passages import PassageRow
 from mycel.store.index.property_vectors import Column, PropertyVector
+from mycel.store.log import merges
 from mycel.store.log.journal import Head
 from mycel.store.log.registry import Registry
 from mycel.store.log.trees import StateTrees
@@ -112,6 +113,8 @@ class Store:
     ) -> None:
         self.path: Final = os.fsdecode(path)
         self.registry: Final = Registry()
+        self.now_us: Final = clock_us
+        """The clock: microseconds since the epoch."""
         self._remove_private: weakref.finalize[..., Store] | None = None
         place = self.path
         if place == MEMORY:
@@ -323,6 +326,18 @@ class Store:
             stored = passages.write(connection, model, since, seq, made, gone)
 
         return self._writer.maintain(work, wait=False) and stored
+
+    def keep_merge(self, id_: str, body: dict[str, Any], conflicts: Sequence[merges.Row]) -> None:
+        """Store an open merge with its conflicts (`log.merges.keep`)."""
+        self._check_writable()
+        self._writer.maintain(
+            lambda connection, _: merges.keep(connection, id_, body, conflicts), wait=True
+        )
+
+    def drop_merge(self, id_: str) -> None:
+        """Remove an open merge."""
+        self._check_writable()
+        self._writer.maintain(lambda connection, _: merges.remove(connection, id_), wait=True)
 
     def keep_vectors(self, model: str, made: Sequence[tuple[int, int, bytes]]) -> None:
         """Store vectors of elements (`index.passages.keep_vectors`); not in a read-only graph."""

@@ -3,7 +3,8 @@
 - `registry`     names of types, predicates and actors, interned to integers
 - `journal`      entries, the Merkle log over them, and the head
 - `purge_entries`  records of purges, and where the past begins
-- `marks`        entries about commits: tags
+- `marks`        entries about commits: tags, and the parents of merges
+- `merges`       tables of merges that are open, and of their choices
 - `trees`        the two state trees on disk
 - `topological`  links about links in an order where each follows what it is about
 - `audit`        rows turned back into records

@@ -1,11 +1,15 @@
 """Marks in the journal: entries that say something about a commit and change no element.
 
 A tag is one: a name, and the commit that it names. The newest mark of a name is in force; one
-without a commit takes the name back. The index of marks is made with the first of them.
+without a commit takes the name back. A merge is another: the name of the branch that was merged,
+and its commit, which is a parent of the transaction that has the mark. It also has the parents that
+merges before have given to the branch, so that the marks of a log name all of its ancestors. The
+index of marks is made with the first of them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 import apsw
@@ -15,6 +19,7 @@ from mycel.store.file.rows import every, first
 
 INDEX: Final = "CREATE INDEX IF NOT EXISTS journal_mark ON journal (seq) WHERE kind = 9"
 TAG: Final = "tag"
+MERGE: Final = "merge"
 
 
 class Mark(NamedTuple):
@@ -38,14 +43,23 @@ def are_indexed(connection: apsw.Connection) -> bool:
 def tags(connection: apsw.Connection) -> dict[str, str]:
     """The commit of every tag in force, by name."""
     found: dict[str, str] = {}
-    if not are_indexed(connection):
-        return found
-    query = "SELECT after FROM journal INDEXED BY journal_mark WHERE kind = 9 ORDER BY seq"
-    for (record,) in every(connection, query):
-        mark = Mark(*cbor.decode(record))
-        if mark.kind != TAG:
-            continue
+    for _, mark in _marks(connection, TAG):
         found.pop(mark.name, None)
         if mark.commit is not None:
             found[mark.name] = mark.commit
     return found
+
+
+def merges(connection: apsw.Connection) -> list[tuple[int, Mark]]:
+    """Every mark of a merge, with its entry, oldest first."""
+    return list(_marks(connection, MERGE))
+
+
+def _marks(connection: apsw.Connection, kind: str) -> Iterator[tuple[int, Mark]]:
+    if not are_indexed(connection):
+        return
+    query = "SELECT seq, after FROM journal INDEXED BY journal_mark WHERE kind = 9 ORDER BY seq"
+    for seq, record in every(connection, query):
+        mark = Mark(*cbor.decode(record))
+        if mark.kind == kind:
+            yield seq, mark

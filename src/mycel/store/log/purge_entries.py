@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 import apsw
 
 from mycel.model import cbor
-from mycel.store.file.rows import first
+from mycel.store.file.rows import every, first
 
 NO_ELEMENT: Final = 0
 """The number in the entry that says where the past begins."""
@@ -57,6 +57,17 @@ class PurgeFields(NamedTuple):
             return self.key, self.key
         before = count - 1 if (seq in dict(self.keys)) else count
         return had[max(count - 1, 0)], had[max(before - 1, 0)]
+
+
+def purged_since(connection: apsw.Connection, seq: int) -> dict[int, PurgeFields]:
+    """The elements that were purged whole after an entry, with the records of that."""
+    query = (
+        f"SELECT element, after FROM journal WHERE kind = 6 AND seq > ? AND element != {NO_ELEMENT}"
+    )
+    found = {
+        element: PurgeFields.decode(record) for element, record in every(connection, query, (seq,))
+    }
+    return {element: fields for element, fields in found.items() if fields.until is None}
 
 
 def past_begins_at(connection: apsw.Connection) -> int:

@@ -19,7 +19,11 @@
 - `paths`       parts of the graph by URI
 - `commits`     transactions, their ids and tags, and the filters of the log
 - `parting`     the end of the history that two copies of a graph share
+- `lineage`     common ancestors of two copies that were merged before, or not
+- `alignment`   elements of two copies, matched with each other
+- `purges`      elements that were purged
+- `merges`      merges that are open, and choices of those that are done
 - `history`     versions of an element, and moments of the past
 - `timeline`    positions of the journal by time
-- `diff`        differences between two states
+- `diff`        differences between two states, of one copy or of two
 """

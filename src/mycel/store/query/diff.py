@@ -1,4 +1,4 @@
-"""Differences between two states of one graph, by element and by value.
+"""Differences between two states of a graph, or of two copies of it, by element and by value.
 
 The journal says which elements changed between two positions, so that the cost follows the change
 and not the graph. Each of them is read as it was in both states. An element is itself by its number
@@ -10,7 +10,7 @@ records: times and versions make no difference, and neither does what changed an
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from difflib import unified_diff
 from enum import Enum
@@ -22,7 +22,9 @@ from mycel.model import ids
 from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.names import META_TYPES
 from mycel.model.state import LIVE, State
-from mycel.store.log.journal import Kind, newest
+from mycel.store.log.journal import newest
+from mycel.store.query.alignment import NEW, Alignment, Touched, touched
+from mycel.store.query.lineage import lineage, position
 from mycel.store.query.paths import Selection
 from mycel.store.query.reader import Reader
 
@@ -142,29 +144,75 @@ class Diff(NamedTuple):
 
 
 def diff(reader: Reader, a: State, b: State, paths: Sequence[object] = ()) -> Diff:
-    """The elements under some paths, or all, that differ between two states."""
-    selection = Selection(paths)
+    """The elements under some paths, or all, that differ between two states of one graph."""
     (last,) = newest(reader.connection, "seq")
     first, second = (last if each.seq is None else each.seq for each in (a, b))
-    low, high = sorted((first, second))
-    numbers: set[int] = set()
-    ended: set[int] = set()
-    purged = 0
-    query = "SELECT kind, element FROM journal WHERE seq > ? AND seq <= ?"
-    for kind, element in reader.every(query, (low, high)):
-        if kind == Kind.PURGE:
-            purged += 1
-        elif kind != Kind.MARK:
-            numbers.add(element)
-            if kind in (Kind.RETIRE_CONCEPT, Kind.REMOVE_EDGE):
-                ended.add(element)
+    found = touched(reader, *sorted((first, second)))
+    last = max(last, first, second)  # A transaction has written beyond the newest commit.
     sides = [reader.at(LIVE if seq == last else State(seq)) for seq in (first, second)]
-    old, new = (side.elements(numbers) for side in sides)
-    known = [_with_ends(side, found) for side, found in zip(sides, (old, new), strict=True)]
-    twins = _twins(old, new, known, ended)
+    old, new = (side.elements(found.numbers) for side in sides)
+    known = [
+        with_ends(side.elements, stored) for side, stored in zip(sides, (old, new), strict=True)
+    ]
+    twins = _twins(old, new, known, found.ended)
+    changes = _selected(_pairs(old, new, twins, found.ended), known, paths)
+    return Diff(State(first), State(second), changes, len(found.purged), twins)
+
+
+def diff_copies(ours: Reader, theirs: Reader, paths: Sequence[object] = ()) -> Diff:
+    """The elements that differ between the states of two readers, of two copies of a graph.
+
+    Elements after the change are those of the other copy, with the numbers that they have there.
+    """
+    related = lineage(ours, theirs)
+    shared = related.shared
+    (a, mine), (b, others) = (_since(each, shared) for each in (ours, theirs))
+    if position(ours) == shared:
+        return diff(theirs, a, b, paths)
+    if position(theirs) == shared:
+        return diff(ours, a, b, paths)
+    alignment = Alignment(ours, theirs, others.made_from, related.merged)
+    numbers = {*map(alignment.number, others.numbers), *mine.numbers}
+    old = ours.elements(number for number in numbers if number < NEW)
+    new = alignment.elements(theirs, numbers)
+    known = [
+        with_ends(ours.elements, old),
+        with_ends(lambda wanted: alignment.elements(theirs, wanted), new),
+    ]
+    pairs = ((old.get(number), new.get(number)) for number in sorted(numbers))
+    changes = _selected(pairs, known, paths)
+    stored = alignment.stored(theirs, (each.after.number for each in changes if each.after))
+    return Diff(
+        a,
+        b,
+        tuple(
+            each if each.after is None else each._replace(after=stored[each.after.number])
+            for each in changes
+        ),
+        len(mine.purged) + len(others.purged),
+    )
+
+
+def _since(reader: Reader, seq: int) -> tuple[State, Touched]:
+    """The state of a reader, and the elements that changed after an entry up to it."""
+    end = position(reader)
+    return State(end), touched(reader, seq, end)
+
+
+def _selected(
+    pairs: Iterable[tuple[Element | None, Element | None]],
+    known: Sequence[Mapping[int, Element]],
+    paths: Sequence[object],
+) -> tuple[ElementChange, ...]:
+    """The changes of elements under some paths, or all, in order.
+
+    `known` has the elements that may be named in each of the two states.
+    """
+    selection = Selection(paths)
+    old_names, new_names = known
     changes = []
-    for before, after in _pairs(old, new, twins, ended):
-        change = _change(before, after, *known)
+    for before, after in pairs:
+        change = change_of(before, after, old_names, new_names)
         # A link follows its subject, which may have moved to a path, or away from it.
         if change is not None and any(
             element is not None and selection.covers(element, names)
@@ -172,8 +220,7 @@ def diff(reader: Reader, a: State, b: State, paths: Sequence[object] = ()) -> Di
             for names in known
         ):
             changes.append(change)
-    changes.sort(key=_place)
-    return Diff(State(first), State(second), tuple(changes), purged, twins)
+    return tuple(sorted(changes, key=place_of))
 
 
 def _twins(
@@ -222,11 +269,13 @@ def _key(identity: Mapping[str, Any]) -> tuple[Any, ...]:
     return tuple(_key(each) if isinstance(each, Mapping) else each for each in identity.values())
 
 
-def _with_ends(reader: Reader, found: Mapping[int, Element]) -> dict[int, Element]:
+def with_ends(
+    read: Callable[[Iterable[int]], Mapping[int, Element]], found: Mapping[int, Element]
+) -> dict[int, Element]:
     """Elements, with those that their links stand on."""
     known = dict(found)
     while missing := {end for each in known.values() for end in ends_of(each)} - known.keys():
-        more = reader.elements(missing)
+        more = read(missing)
         if not more:
             break
         known |= more
@@ -248,12 +297,13 @@ def ends_of(element: Element) -> tuple[int, ...]:
     return ids.parse_id(element.subject), ids.parse_id(element.object)
 
 
-def _change(
+def change_of(
     before: Element | None,
     after: Element | None,
     old_names: Mapping[int, Element],
     new_names: Mapping[int, Element],
 ) -> ElementChange | None:
+    """The difference between two versions of an element; None if they have the same content."""
     if before is None and after is None:
         return None
     old = {} if before is None else values_of(before, old_names)
@@ -329,7 +379,8 @@ def label_of(identity: Mapping[str, Any]) -> str:
     return name if "://" in name else f'{identity["type"]} "{name}"'
 
 
-def _place(change: ElementChange) -> tuple[int, str, int]:
+def place_of(change: ElementChange) -> tuple[int, str, int]:
+    """The place of a change in the order of a diff."""
     element = change.element
     if isinstance(element, Proposition):
         return 2, change.label, element.number

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
@@ -81,6 +82,28 @@ def versions(reader: Reader, ref: Ref) -> list[Version]:
     if not found:
         raise NotFound(f"There never was an element {shown_ref(ref)}.")
     return sorted(found, key=lambda version: version.seq)
+
+
+def value_since(reader: Reader, number: int, read: Callable[[Element], object]) -> LogEntry | None:
+    """The transaction since which an element has a value, as of the reader's state.
+
+    `read` takes the value from a version. None if the element is not there.
+    """
+    table = "concept" if ids.is_concept(number) else "proposition"
+    last = reader.head().seq if reader.state.seq is None else reader.state.seq
+    rows = every(
+        reader.connection,
+        f"SELECT from_seq, rowid FROM {table}_past WHERE id = ?1 AND from_seq <= ?2"
+        f" UNION ALL SELECT seq, NULL FROM {table} WHERE id = ?1 AND seq <= ?2 ORDER BY 1 DESC",
+        (number, last),
+    )
+    since, value = None, None
+    for seq, rowid in rows:
+        element = _row_element(reader.live, seq, number, rowid)
+        if since is not None and (element.tombstoned or read(element) != value):
+            break
+        since, value = seq, read(element)
+    return None if since is None else transaction_of(reader, since)
 
 
 def state_at(reader: Reader, moment: Moment) -> State:

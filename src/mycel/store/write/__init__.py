@@ -16,7 +16,8 @@
 - `rekey`              links whose natural keys change because an end has moved
 - `change_summary`     the message of a transaction that was given none
 - `ledger`             journal, past versions and keys: shared by the primitives
-- `tags`               names of commits
+- `marks`              names of commits, and parents of merges
+- `merges`             the end of an open merge, and its choices
 - `purge`              removing the content of an element for good
 - `scrub`              removing the past before a moment for good
 """

@@ -24,6 +24,7 @@ from mycel.model.limits import REASON_BYTES_MAX
 from mycel.model.names import check_text
 from mycel.store.file.rows import every, first, only
 from mycel.store.index import passages, property_vectors, text
+from mycel.store.log import merges
 from mycel.store.log.audit import Auditor
 from mycel.store.log.journal import Kind, hash_of
 from mycel.store.log.purge_entries import PurgeFields
@@ -87,6 +88,7 @@ def purge_elements(
         ledger.properties.note(element.number, ledger.state_of(element), None)
     ledger.flush_entries()
     entries = sum(_purge_one(ledger, each, *keys[each], reason) for each in reversed(doomed))
+    merges.forget(ledger.connection, doomed)
     tx.guards.forget()
     concepts = sum(map(ids.is_concept, doomed))
     return Purged(concepts, len(doomed) - concepts, entries)

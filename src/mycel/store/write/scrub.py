@@ -21,6 +21,7 @@ from mycel.model import ids
 from mycel.store.file.layout import CONCEPT_TYPE_NUMBER, OPEN_END, PROPOSITION_TYPE_NUMBER
 from mycel.store.file.rows import every
 from mycel.store.index import passages, property_vectors, text
+from mycel.store.log import merges
 from mycel.store.log.journal import Kind
 from mycel.store.log.purge_entries import NO_ELEMENT, PurgeFields
 from mycel.store.query import history
@@ -104,6 +105,7 @@ def scrub(tx: Transaction, seq: int, reason: str) -> Scrubbed:
         property_vectors.remove(connection, number)
         passages.remove(connection, number)  # It may be of a version that is to be forgotten.
     purged = purge_elements(tx, removed, keys, reason)
+    merges.forget(connection, (), until=seq)
     marker = PurgeFields(_NO_KEY, ledger.time_us, ledger.actor, reason, until=seq)
     ledger.append_apart(Kind.PURGE, NO_ELEMENT, marker.encode())
     ledger.flush_entries()

@@ -406,11 +406,14 @@ class Transaction(TransactionView):
         type_name: str | None = None,
         name: str | None = None,
         predicate: str | None = None,
+        attributes: Mapping[str, Any] | None = None,
     ) -> str:
         """Give a live concept another type or name, or a live link another predicate.
 
         It stays the element it is: its number, its history, the links on it. Its version goes up
-        by one, unless it is that already. Returns the id; that of a link names the new predicate.
+        by one, unless it is that already. With `attributes`, it gets these instead of its own in
+        the same step: those of its new type may be others. Returns the id; that of a link names
+        the new predicate.
 
         Raises:
             NotFound: there is no such element.
@@ -420,7 +423,7 @@ class Transaction(TransactionView):
             DuplicateExists: there is already a live element that is what it should become.
         """
         moves = Moves(self.ledger)
-        moved = self._move(moves, ref, type_name, name, predicate)
+        moved = self._move(moves, ref, type_name, name, predicate, attributes)
         moves.settle()
         return moved
 
@@ -442,12 +445,15 @@ class Transaction(TransactionView):
         type_name: str | None,
         name: str | None,
         predicate: str | None,
+        attributes: Mapping[str, Any] | None = None,
     ) -> str:
         element = self.get(ref)
         target = target_of(self.ledger, element, type_name, name, predicate)
         if target.is_identity_of(element):
             return element.id
         link, attributes_text = isinstance(element, Proposition), element.attributes_json
+        if attributes is not None:
+            attributes_text = object_text(attributes, "attributes")
         kinds = identity_of(element)[0], target.type_or_predicate
         if any(self.guards.concerned(self, kind, link=link) for kind in kinds):
             texts = attributes_text, element.metadata_json

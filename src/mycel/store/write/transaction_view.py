@@ -82,6 +82,10 @@ class TransactionView:
         """Reads the state with what this transaction has written so far."""
         return self.ledger.reader
 
+    def flush(self) -> None:
+        """Write the entries that are held back, so that a query of the journal sees them."""
+        self.ledger.flush_entries()
+
     def is_live(self, number: int) -> bool:
         """True if the element with this number is live."""
         return self.ledger.find_key(number) is not None

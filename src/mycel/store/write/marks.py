@@ -1,4 +1,4 @@
-"""Tags: names of commits, written to the journal as marks (`store.log.marks`)."""
+"""Marks of commits in the journal (`store.log.marks`): tags, and the parents of a merge."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def set_tag(tx: Transaction, name: str, state: State) -> str:
         raise ConstraintViolation("There is no commit before the first entry of the journal.")
     commit = commit_at(tx.reader, seq)
     if marks.tags(tx.ledger.connection).get(name) != commit:
-        _mark(tx, marks.Mark(marks.TAG, name, commit))
+        add_mark(tx, marks.Mark(marks.TAG, name, commit))
     return commit
 
 
@@ -48,9 +48,10 @@ def remove_tag(tx: Transaction, name: str) -> None:
     """
     if name not in marks.tags(tx.ledger.connection):
         raise NotFound(f"There is no tag {shorten(repr(name))}.")
-    _mark(tx, marks.Mark(marks.TAG, name, None))
+    add_mark(tx, marks.Mark(marks.TAG, name, None))
 
 
-def _mark(tx: Transaction, mark: marks.Mark) -> None:
+def add_mark(tx: Transaction, mark: marks.Mark) -> None:
+    """Append a mark to the journal."""
     tx.ledger.write(marks.INDEX)
     tx.ledger.append_apart(Kind.MARK, NO_ELEMENT, mark.encode())

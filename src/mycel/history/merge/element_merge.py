@@ -1,0 +1,362 @@
+"""The merge of one element: identity, attributes, metadata and weight, each by its own rules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple
+
+from mycel.history.merge.outcome import Choice, Conflict, ConflictKind, Resolution, conflict_id
+from mycel.history.merge.rules import Evidence, Origin, Rules, Side, Verdict, by_policy, newest
+from mycel.history.merge.sequences import Region
+from mycel.history.merge.values import UNKNOWN, Contest, combine, merge_sets, same
+from mycel.history.merge.versions import (
+    WEIGHT,
+    Place,
+    Values,
+    Versions,
+    content_of,
+    keys_of,
+    shown,
+    values_of,
+    with_values,
+)
+from mycel.model.elements import Concept, Element
+from mycel.store.query.diff import ABSENT, identity_of
+
+SOURCES: Final = ("source", "sources", "evidence")
+"""Keys of the metadata whose values are united."""
+
+_REASONS: Final[dict[str, str]] = {
+    "value": "Both sides gave it different values.",
+    "text": "Both sides changed the same lines.",
+    "array": "Both sides changed the same place of the list.",
+    "move_move": "Both sides gave it another place, and not the same one.",
+    "element": "Both sides changed it, and elements are merged as a whole.",
+}
+
+
+class Context(NamedTuple):
+    """Rules, decisions and look-ups that the merges of all elements share."""
+
+    rules: Rules
+    resolutions: Mapping[str, Resolution]
+    names: Mapping[int, Element]
+    """Elements by number, for the names of ends."""
+    declared: Callable[[str], Mapping[str, str]]
+    """The policies that the definition of a type or predicate has, by attribute."""
+    origin: Callable[[str, int, Place, Any], Origin]
+    """The origin of a value: of a side, an element, a place."""
+    commits: tuple[str, str]
+    """The commits that are merged: ours and theirs."""
+    by_element: bool
+    """True if elements are merged as a whole."""
+
+
+class ElementMerge:
+    """The merge of one element; conflicts and choices are noted on the way."""
+
+    def __init__(self, context: Context, versions: Versions) -> None:
+        self.conflicts: Final[list[Conflict]] = []
+        self.choices: Final[list[Choice]] = []
+        self._context: Final = context
+        self._versions: Final = versions
+        self._identity: Final = identity_of(versions.element, context.names)
+        element = versions.element
+        self._kind: Final = element.type if isinstance(element, Concept) else element.predicate
+        """The type of a concept, or the predicate of a link."""
+        self._decided: Final[set[Side]] = set()
+        """The sides whose values were chosen."""
+
+    def run(self) -> Element | None:
+        """The merged element; None if it should not be there."""
+        base, ours, theirs = self._versions[1:]
+        if ours is None or theirs is None:
+            return self._with_removal(base, ours, theirs)
+        if content_of(ours) == content_of(theirs) and not self._counts():
+            return ours
+        if base is None and self._context.by_element:
+            return self.whole("element", _REASONS["element"])
+        old = {} if base is None else base
+        mine, others = values_of(ours), values_of(theirs)
+        if base is not None:
+            if _equal(others, old):
+                return ours
+            if _equal(mine, old):
+                return theirs._replace(number=ours.number)
+            if self._context.by_element:
+                return self.whole("element", _REASONS["element"])
+        return with_values(ours, self._merged(old, mine, others), ours.number)
+
+    def _counts(self) -> bool:
+        """True if an attribute is a counter: two equal changes of it are two changes."""
+        return "counter" in self._context.declared(self._kind).values()
+
+    def whole(
+        self, kind: ConflictKind, reason: str, suggestion: str | None = None
+    ) -> Element | None:
+        """The element that somebody chooses as a whole; ours as long as nobody has."""
+        _, ours, theirs = self._versions[1:]
+        base = self.base_element()
+        names = self._context.names
+        told = [shown(each, names) for each in (base, ours, theirs)]
+        conflict = self._conflict(kind, "", (), *told, reason=reason)
+        self.conflicts.append(conflict._replace(suggestion=suggestion))
+        return chosen_element(conflict.resolution, base, ours, theirs, self._versions.number)
+
+    # An element that is gone on one side.
+
+    def _with_removal(
+        self, base: Values | None, ours: Element | None, theirs: Element | None
+    ) -> Element | None:
+        left = theirs if ours is None else ours
+        if base is None or left is None:
+            return left
+        now = values_of(left)
+        if _equal(now, base) or _equal(_without_metadata(now), _without_metadata(base)):
+            return None  # Deletions are kept; metadata alone does not outweigh them.
+        sides = ("ours", "theirs") if ours is None else ("theirs", "ours")
+        return self.whole(
+            "delete_modify", f"One side ({sides[0]}) removed it, the other ({sides[1]}) changed it."
+        )
+
+    def base_element(self) -> Element | None:
+        """The element in the base; of values that are unknown there, those of now."""
+        base = self._versions.base
+        if base is None:
+            return None
+        element = self._versions.element
+        known = values_of(element) if UNKNOWN in base.values() else {}
+        values = {
+            place: known.get(place, ABSENT) if value is UNKNOWN else value
+            for place, value in base.items()
+        }
+        return with_values(element, values, self._versions.number)
+
+    # An element that both sides have.
+
+    def _merged(self, base: Values, ours: Values, theirs: Values) -> Values:
+        merged: Values = {}
+        type_ = self._kind
+        declared = self._context.declared(type_)
+        for field in ("type", "name", "subject", "predicate", "object"):
+            place = (field, "")
+            if place in ours:
+                sides = base.get(place, ABSENT), ours[place], theirs[place]
+                merged[place] = self._moved(field, *sides)
+        for key in sorted(keys_of(base | ours | theirs, "attributes")):
+            place = ("attributes", key)
+            sides = tuple(each.get(place, ABSENT) for each in (base, ours, theirs))
+            word = self._context.rules.word(type_, key)
+            merged[place] = self._attribute(key, *sides, word or declared.get(key), word is None)
+        if WEIGHT in ours:
+            sides = base.get(WEIGHT, ABSENT), ours[WEIGHT], theirs[WEIGHT]
+            merged[WEIGHT] = self._weight(*sides)
+        for key in sorted(keys_of(base | ours | theirs, "metadata")):
+            place = ("metadata", key)
+            merged[place] = self._metadata(
+                key, *(each.get(place, ABSENT) for each in (base, ours, theirs))
+            )
+        return merged
+
+    def _moved(self, field: str, base: Any, ours: Any, theirs: Any) -> Any:
+        if same(ours, theirs) or same(base, theirs):
+            return ours
+        if same(base, ours):
+            return theirs
+        return self._ask("move_move", field, Contest("value", (), base, ours, theirs))
+
+    def _attribute(
+        self, key: str, base: Any, ours: Any, theirs: Any, word: str | None, is_declared: bool
+    ) -> Any:
+        contest = Contest("value", (key,), base, ours, theirs)
+        if same(base, theirs):
+            return ours
+        if same(base, ours):
+            return theirs
+        if word == "counter":  # Two equal changes are two changes.
+            verdict = by_policy(contest, word, _rule(word, is_declared), self._evidence(key))
+            if verdict is not None:
+                return self._choose("attributes", contest, verdict)
+        if same(ours, theirs):
+            return ours
+        if word == "ask":
+            return self._ask("value", "attributes", contest)
+        if word is not None:
+            verdict = by_policy(contest, word, _rule(word, is_declared), self._evidence(key))
+            if verdict is not None:
+                return self._choose("attributes", contest, verdict)
+        return combine((key,), base, ours, theirs, self._judge)
+
+    def _judge(self, contest: Contest) -> Any:
+        verdict = self._context.rules.verdict(contest, self._evidence(contest.path[0]))
+        if verdict is not None:
+            return self._choose("attributes", contest, verdict)
+        return self._ask(contest.kind, "attributes", contest)
+
+    def _weight(self, base: Any, ours: Any, theirs: Any) -> Any:
+        if same(ours, theirs) or same(base, theirs):
+            return ours
+        if same(base, ours):
+            return theirs
+        contest = Contest("value", (), base, ours, theirs)
+        return self._choose(
+            "weight", contest, newest(contest, "newest", self._evidence("", "weight"))
+        )
+
+    def _metadata(self, key: str, base: Any, ours: Any, theirs: Any) -> Any:
+        if same(ours, theirs) or same(base, theirs):
+            return ours
+        if same(base, ours):
+            return theirs
+        contest = Contest("value", (key,), base, ours, theirs)
+        if key in SOURCES and ABSENT not in (ours, theirs):
+            lists = [_listed(each) for each in (base, ours, theirs)]
+            return merge_sets(*lists)
+        if len(self._decided) == 1 and "both" not in self._decided:
+            (side,) = self._decided
+            value = ours if side == "ours" else theirs
+            verdict = Verdict(value, side, "follows", "It follows the value that was chosen.")
+        else:
+            verdict = newest(contest, "newest", self._evidence(key, "metadata"))
+            if any(each.resolution is None for each in self.conflicts):
+                return verdict.value  # It will follow the value that somebody chooses.
+        return self._choose("metadata", contest, verdict, decides=False)
+
+    # Decisions.
+
+    def _evidence(self, key: str, field: str = "attributes") -> tuple[Evidence, Evidence]:
+        number, base, ours, theirs = self._versions
+        place = field, key
+
+        def evidence(side: str, element: Element | None, commit: str) -> Evidence:
+            metadata = {} if element is None else element.metadata
+            before = {} if base is None else base
+            news = frozenset(
+                each
+                for each, value in metadata.items()
+                if not same(before.get(("metadata", each), ABSENT), value)
+            )
+            values = {} if element is None else values_of(element)
+            value = values.get(place, ABSENT)
+            origin = self._context.origin
+            return Evidence(metadata, news, commit, lambda: origin(side, number, place, value))
+
+        commits = self._context.commits
+        return evidence("ours", ours, commits[0]), evidence("theirs", theirs, commits[1])
+
+    def _choose(
+        self, field: str, contest: Contest, verdict: Verdict, *, decides: bool = True
+    ) -> Any:
+        """The value of a rule, unless somebody has decided otherwise."""
+        kind, path, base, ours, theirs, _ = contest
+        known = self._conflict(kind, field, path, base, ours, theirs)
+        if known.resolution is not None:
+            self.conflicts.append(known)
+            return self._chosen(known.resolution, contest)
+        if decides:
+            self._decided.add(verdict.side)
+        value, side, rule, reason = verdict
+        self.choices.append(
+            Choice(
+                *(known.id, kind, self._identity, field, path, base, ours, theirs),
+                *(value, side, rule, reason, known.element),
+            )
+        )
+        return value
+
+    def _ask(self, kind: ConflictKind, field: str, contest: Contest) -> Any:
+        """The value that somebody has chosen; ours as long as nobody has."""
+        sides = contest[2:5]
+        if field in ("subject", "object"):
+            sides = tuple(self._end(each) for each in sides)
+        conflict = self._conflict(kind, field, contest.path, *sides, regions=contest.regions)
+        self.conflicts.append(conflict)
+        if conflict.resolution is None:
+            return contest.ours
+        return self._chosen(conflict.resolution, contest)
+
+    def _end(self, number: Any) -> Any:
+        """The identity of an end of a link."""
+        names = self._context.names
+        return identity_of(names[number], names) if number in names else number
+
+    def _chosen(self, resolution: Resolution, contest: Contest) -> Any:
+        choice, value = resolution
+        if choice in ("ours", "theirs"):
+            self._decided.add("ours" if choice == "ours" else "theirs")
+        if choice == "value":
+            return value
+        return {"ours": contest.ours, "theirs": contest.theirs, "base": contest.base}[choice]
+
+    def _conflict(
+        self,
+        kind: ConflictKind,
+        field: str,
+        path: tuple[str, ...],
+        base: Any,
+        ours: Any,
+        theirs: Any,
+        *,
+        reason: str = "",
+        regions: tuple[Region, ...] = (),
+    ) -> Conflict:
+        id_ = conflict_id(kind, self._identity, field, path, base, ours, theirs)
+        there = self._versions.ours
+        return Conflict(
+            *(id_, kind, self._identity, field, path, base, ours, theirs),
+            reason or _REASONS[kind],
+            None if there is None else there.id,
+            regions,
+            resolution=self._context.resolutions.get(id_),
+        )
+
+
+def chosen_element(
+    resolution: Resolution | None,
+    base: Element | None,
+    ours: Element | None,
+    theirs: Element | None,
+    number: int,
+) -> Element | None:
+    """The version of an element that a resolution chooses; ours without one."""
+    if resolution is None:
+        return ours
+    if resolution.choice != "value":
+        chosen = {"ours": ours, "theirs": theirs, "base": base}[resolution.choice]
+        return None if chosen is None else chosen._replace(number=number)
+    if resolution.value is None:
+        return None
+    like = ours or theirs or base
+    return None if like is None else edited(like, resolution.value, number)
+
+
+def edited(element: Element, value: Mapping[str, Any], number: int) -> Element:
+    """An element with the parts that a value gives: attributes, metadata, weight, type, name."""
+    values = values_of(element)
+    for field in ("attributes", "metadata"):
+        if field in value:
+            values = {place: each for place, each in values.items() if place[0] != field}
+            values |= {(field, key): each for key, each in value[field].items()}
+    for field in ("type", "name", "predicate", "weight"):
+        if field in value and (field, "") in values:
+            values[field, ""] = value[field]
+    return with_values(element, values, number)
+
+
+def _equal(one: Mapping[Place, Any], other: Mapping[Place, Any]) -> bool:
+    places = {*one, *other}
+    return all(same(one.get(place, ABSENT), other.get(place, ABSENT)) for place in places)
+
+
+def _without_metadata(values: Mapping[Place, Any]) -> Values:
+    return {place: each for place, each in values.items() if place[0] != "metadata"}
+
+
+def _listed(value: Any) -> list[Any]:
+    if isinstance(value, list):
+        return value
+    return [] if value is ABSENT or value is UNKNOWN else [value]
+
+
+def _rule(word: str, is_declared: bool) -> str:
+    return f"@merge({word})" if is_declared else f"policy {word}"

@@ -1,0 +1,434 @@
+"""Merging: from a request to a commit, or to an open merge that waits for decisions.
+
+A merge is computed from three states and from what was decided so far, and nothing else. So an open
+merge keeps only these: the commit of the source, the options and the decisions. It is computed
+again whenever somebody looks at it; if the target has moved on meanwhile, decisions about values
+that are still the same stay in force.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, Final, NamedTuple
+
+from mycel.engine.violation_list import UNLIMITED, apart
+from mycel.errors import ConstraintViolation, DatabaseBusy, MycelError, NotFound
+from mycel.history.goals import GONE, Reached, attempt
+from mycel.history.merge.outcome import (
+    Choice,
+    Conflict,
+    Merge,
+    Resolution,
+    conflict_id,
+)
+from mycel.history.merge.planner import MergePlan, Planner
+from mycel.history.merge.requests import Request, check, full_id, overrides
+from mycel.history.merge.rules import Rules
+from mycel.history.merge.sides import BranchSides
+from mycel.model import ids
+from mycel.model.commits import short
+from mycel.model.elements import Element
+from mycel.model.state import LIVE, State
+from mycel.store.database import Store
+from mycel.store.log import marks, merges
+from mycel.store.query.alignment import NEW
+from mycel.store.query.commits import commit_at
+from mycel.store.query.diff import Diff, change_of, diff, identity_of, label_of, place_of
+from mycel.store.query.history import entry_at
+from mycel.store.query.lineage import has_content, parents, position
+from mycel.store.query.merges import opened
+from mycel.store.query.reader import Reader
+from mycel.store.write.marks import add_mark
+from mycel.store.write.merges import end_merge, keep_choices
+from mycel.store.write.purge import purge
+from mycel.store.write.transaction import Transaction
+
+ATTEMPTS_MAX: Final = 5
+"""The number of times that a merge is computed while others keep writing."""
+LISTED_MAX: Final = 5
+"""The number of conflicts in the message of an error."""
+
+Reading = Callable[[str], AbstractContextManager[Reader]]
+"""Opens a branch, by name."""
+
+
+class Draft(NamedTuple):
+    """A merge as it was computed, before it is tried."""
+
+    request: Request
+    plan: MergePlan
+    seq: int
+    """The position of the target that it was computed for."""
+    commits: tuple[str, str]
+    bases: tuple[str, ...]
+    lineage: tuple[marks.Mark, ...]
+    """The parents that the commit gets."""
+    is_news: bool
+    """False if the source has nothing that the target has not seen."""
+    diff: Diff
+    warnings: tuple[str, ...]
+
+    @property
+    def conflicts(self) -> tuple[Conflict, ...]:
+        return (*self.plan.conflicts, *self.request.constraints)
+
+    @property
+    def is_decided(self) -> bool:
+        """True if no conflict is left."""
+        return all(each.resolution is not None for each in self.conflicts)
+
+
+class _EndedError(Exception):
+    """Ends the transaction of a merge without writing anything."""
+
+
+class _DryRunError(_EndedError):
+    def __init__(self, changes: Diff) -> None:
+        super().__init__()
+        self.changes = changes
+
+
+class _MovedError(_EndedError):
+    """The target has moved on since the merge was computed."""
+
+
+class _BrokenError(_EndedError):
+    """Constraints do not allow the merge."""
+
+    def __init__(self, conflicts: tuple[Conflict, ...]) -> None:
+        super().__init__()
+        self.conflicts = conflicts
+
+
+class Merging:
+    """Merges into one open graph."""
+
+    def __init__(self, store: Store, into: str, reading: Reading) -> None:
+        self._store: Final = store
+        self._into: Final = into
+        self._reading: Final = reading
+
+    # Beginning.
+
+    def merge(self, request: Request, *, dry_run: bool, by: str) -> Merge:
+        """Merge, or open a merge if somebody has to decide about something."""
+        if not dry_run:
+            self._store.check_idle("Merge after the transaction.")
+        known = next((each for each in self._requests() if each.source == request.source), None)
+        if known is not None and not dry_run:
+            request = request._replace(
+                opened=known.opened, resolutions=known.resolutions, constraints=known.constraints
+            )
+        return self._run(request, dry_run=dry_run, by=by)
+
+    def _run(self, request: Request, *, dry_run: bool, by: str) -> Merge:
+        for _ in range(ATTEMPTS_MAX):
+            draft = self._draft(request)
+            if not draft.is_news and not draft.plan.goals and not draft.conflicts:
+                return self._merge(draft, "up_to_date")
+            if not draft.is_decided:
+                return self._left_open(draft, dry_run=dry_run)
+            try:
+                return self._try(draft, dry_run=dry_run, by=by)
+            except _MovedError:
+                continue
+            except _BrokenError as broken:
+                request = request._replace(constraints=broken.conflicts)
+                draft = draft._replace(request=request)
+                return self._left_open(draft, dry_run=dry_run)
+        raise DatabaseBusy(
+            "Others write to the target all the time, so the merge could not be finished.",
+            hint="Try again when fewer write.",
+        )
+
+    def _left_open(self, draft: Draft, *, dry_run: bool) -> Merge:
+        if dry_run:
+            return self._merge(draft, "conflicts")
+        self._keep(draft)
+        return self._merge(draft, "conflicts", id_=draft.request.id)
+
+    # Computing.
+
+    def _draft(self, request: Request) -> Draft:
+        with self._source(request) as theirs, self._store.reading() as ours:
+            sides = BranchSides(ours, theirs)
+            planner = Planner(
+                sides,
+                Rules(request.policy, request.trust),
+                request.resolutions,
+                by_element=request.by_element,
+                restore_purged=request.restore_purged,
+                overrides=overrides(request.constraints),
+            )
+            plan = planner.plan()
+            known = {mark.commit for _, mark in parents(ours)}
+            source = marks.Mark(marks.MERGE, request.source, sides.commits[1])
+            lineage = [source, *(mark for _, mark in parents(theirs))]
+            return Draft(
+                request,
+                plan,
+                position(ours),
+                sides.commits,
+                sides.bases,
+                tuple(each for each in lineage if each.commit not in known),
+                has_content(theirs, sides.lineage.seen),
+                _expected(plan, position(ours)),
+                (*plan.warnings, *_moved(request, sides.commits[0], plan)),
+            )
+
+    @contextmanager
+    def _source(self, request: Request) -> Iterator[Reader]:
+        with self._reading(request.source) as reader:
+            yield reader.at(State(entry_at(reader, request.theirs)))
+
+    # Trying.
+
+    def _try(self, draft: Draft, *, dry_run: bool, by: str) -> Merge:
+        """Make a draft a commit.
+
+        Raises:
+            _MovedError: the target has moved on since.
+            _BrokenError: constraints do not allow it.
+        """
+        request = draft.request
+
+        def work(tx: Transaction) -> int | None:
+            if tx.first_seq - 1 != draft.seq:
+                raise _MovedError
+            self._apply(tx, draft)
+            if dry_run:
+                tx.flush()
+                changes = diff(tx.reader, State(draft.seq), State(tx.position))
+                raise _DryRunError(changes)
+            end_merge(tx, request.id if request.opened else "")
+            if tx.is_empty:
+                return None
+            seq = tx.position + 1  # With the row that closes it.
+            keep_choices(tx, seq, [_row(each) for each in draft.plan.choices])
+            return seq
+
+        source = f"merge {request.source} ({short(draft.commits[1])})"
+        try:
+            seq = self._store.run(work, actor=by, message=request.message or source)
+        except _DryRunError as rehearsed:
+            return self._merge(draft, "clean")._replace(diff=rehearsed.changes)
+        if seq is None:
+            return self._merge(draft, "up_to_date")
+        if draft.plan.purges:
+            self._store.scrub()
+        with self._store.reading() as reader:
+            commit = commit_at(reader, seq)
+            changes = diff(reader, State(draft.seq), State(seq))
+        merged = self._merge(draft, "merged")
+        choices = tuple(each._replace(commit=commit) for each in draft.plan.choices)
+        return merged._replace(commit=commit, diff=changes, choices=choices)
+
+    def _apply(self, tx: Transaction, draft: Draft) -> None:
+        tx.memo[UNLIMITED] = True
+        reached = attempt(tx, draft.plan.goals, {}, reason=f"merge {draft.request.source}")
+        broken = [_broken(each.element, each.message, each.code) for each in reached.obstacles]
+        if not broken:
+            for number in draft.plan.purges:
+                if tx.reader.was_ever(number):
+                    purge(tx, tx.reader.outer_id(number), f"purged in {draft.request.source}")
+            for mark in draft.lineage:
+                add_mark(tx, mark)
+            try:
+                tx.check()
+            except MycelError as error:
+                broken = [_violation(tx, draft, reached, each) for each in apart(error)]
+        if broken:
+            raise _BrokenError(tuple({each.id: each for each in broken}.values()))
+
+    # Open merges.
+
+    def _requests(self) -> list[Request]:
+        with self._store.reading() as reader:
+            stored = opened(reader)
+        return [Request.from_dict(each) for each in stored if each["into"] == self._into]
+
+    def _keep(self, draft: Draft) -> None:
+        request = draft.request._replace(ours=draft.commits[0])
+        rows = [_row(each._replace(merge=request.id)) for each in draft.conflicts]
+        self._store.keep_merge(request.id, request.to_dict() | {"into": self._into}, rows)
+
+    def open_merges(self) -> list[Merge]:
+        """The merges that are open, oldest first."""
+        return [self._look(each) for each in self._requests()]
+
+    def _look(self, request: Request) -> Merge:
+        draft = self._draft(request)
+        return self._merge(draft, "conflicts", id_=request.id)
+
+    def _open(self, id_: str | None) -> Request:
+        """The open merge of an id; without one, the only one.
+
+        Raises:
+            NotFound: there is none.
+            ConstraintViolation: there are several, and no id is given.
+        """
+        found = self._requests()
+        if id_ is not None:
+            found = [each for each in found if id_ in (each.id, each.source)]
+        if not found:
+            named = "" if id_ is None else f" {id_!r}"
+            raise NotFound(
+                f"No merge{named} is open in {self._into}.", hint="db.merges lists them."
+            )
+        if len(found) > 1:
+            raise ConstraintViolation(
+                f"{len(found)} merges are open: {', '.join(each.id for each in found)}.",
+                hint="Say which one: merge=….",
+            )
+        return found[0]
+
+    def resolve(self, decisions: Mapping[str, Resolution], merge: str | None, *, by: str) -> Merge:
+        """Decide about conflicts, or overrule choices; all of the decisions, or none.
+
+        Raises:
+            NotFound: there is no such conflict.
+            ConstraintViolation: a choice does not fit its conflict.
+        """
+        request = self._open(merge)
+        draft = self._draft(request)
+        conflicts = {each.id: each for each in draft.conflicts}
+        choices = {each.id: each for each in draft.plan.choices}
+        resolutions = dict(request.resolutions)
+        constraints = {each.id: each for each in request.constraints}
+        for given, resolution in decisions.items():
+            wanted = [each.id for each in draft.conflicts if each.resolution is None]
+            if given != "*":
+                wanted = [full_id(given, [*conflicts, *choices])]
+            for id_ in wanted:
+                check(resolution, conflicts.get(id_) or choices[id_])
+                if id_ in constraints:
+                    constraints[id_] = constraints[id_]._replace(resolution=resolution)
+                else:
+                    resolutions[id_] = resolution
+        request = request._replace(resolutions=resolutions, constraints=tuple(constraints.values()))
+        draft = self._draft(request)
+        if draft.is_decided:
+            try:
+                self._try(draft, dry_run=True, by=by)
+            except _MovedError:
+                pass  # It is computed again with the commit.
+            except _BrokenError as broken:
+                draft = draft._replace(request=request._replace(constraints=broken.conflicts))
+        self._keep(draft)
+        return self._merge(draft, "conflicts", id_=request.id)
+
+    def commit(self, merge: str | None, *, by: str, message: str) -> Merge:
+        """Commit an open merge.
+
+        Raises:
+            ConstraintViolation: conflicts are left; the data has them.
+        """
+        request = self._open(merge)
+        request = request._replace(message=message or request.message)
+        done = self._run(request, dry_run=False, by=by)
+        if done.status == "conflicts":
+            left = done.unresolved
+            listed = [f"{each.label}: {each.reason}" for each in left[:LISTED_MAX]]
+            more = f"\n  … and {len(left) - LISTED_MAX} more" if len(left) > LISTED_MAX else ""
+            number = "One conflict" if len(left) == 1 else f"{len(left)} conflicts"
+            raise ConstraintViolation(
+                f"{number} of the merge of {request.source} must be decided first:\n  "
+                + "\n  ".join(listed)
+                + more,
+                hint="Decide with db.resolve(conflict, 'ours' | 'theirs' | 'base' | 'value'), or"
+                " give up with db.abort_merge().",
+                data={"merge": request.id, "conflicts": [each.to_dict() for each in left]},
+            )
+        if done.status == "up_to_date":
+            self._store.drop_merge(request.id)
+        return done
+
+    def abort(self, merge: str | None) -> Merge:
+        """Give an open merge up. Nothing was written by it, so nothing is undone."""
+        request = self._open(merge)
+        self._store.drop_merge(request.id)
+        nothing = Diff(LIVE, LIVE, ())
+        return Merge(
+            "aborted", request.source, self._into, request.ours, request.theirs, (), nothing
+        )
+
+    def _merge(self, draft: Draft, status: Any, *, id_: str = "") -> Merge:
+        return Merge(
+            status,
+            draft.request.source,
+            self._into,
+            *draft.commits,
+            draft.bases,
+            draft.diff,
+            tuple(each._replace(merge=id_) for each in draft.conflicts),
+            draft.plan.choices,
+            draft.warnings,
+            id=id_,
+        )
+
+
+# Conflicts.
+
+
+def _broken(label: str, message: str, code: str) -> Conflict:
+    """The conflict of an element that cannot be what it should be."""
+    identity = {"id": label}
+    row = {"element": None, "label": label, "message": message, "code": code}
+    id_ = conflict_id("constraint", identity, "", (), message)
+    return Conflict(id_, "constraint", identity, reason=message, rows=(row,))
+
+
+def _violation(tx: Transaction, draft: Draft, reached: Reached, error: MycelError) -> Conflict:
+    """The conflict of a constraint that the merged elements break, with all of these."""
+    here = {made: number for number, made in reached.numbers.items() if made != GONE}
+    data = error.data
+    outer = [*data.get("elements", ()), *([data["id"]] if "id" in data else ())]
+    numbers = [ids.parse_id(each) for each in dict.fromkeys(outer)]
+    rows = []
+    for number in numbers:
+        element = tx.reader.element(number)
+        names = dict(draft.plan.names)
+        told = None if element is None else element._replace(number=here.get(number, number))
+        identity = {"id": number} if told is None else identity_of(told, names)
+        rows.append(
+            {
+                "element": None if number in here else tx.reader.outer_id(number),
+                "label": label_of(identity),
+                "message": error.message,
+                "code": error.code,
+            }
+        )
+    identity = {"id": rows[0]["label"] if rows else error.message}
+    id_ = conflict_id("constraint", identity, "", (), error.message)
+    return Conflict(id_, "constraint", identity, reason=error.message, rows=tuple(rows))
+
+
+def _row(each: Conflict | Choice) -> merges.Row:
+    number = None if each.element is None else ids.parse_id(each.element)
+    return merges.Row(each.id, number, each.to_dict())
+
+
+def _moved(request: Request, ours: str, plan: MergePlan) -> Iterator[str]:
+    """A warning if the target has moved on since somebody has looked at an open merge."""
+    if not request.ours or request.ours == ours:
+        return
+    known = {each.id for each in plan.conflicts} | {each.id for each in plan.choices}
+    lost = sum(each not in known for each in request.resolutions)
+    said = f" {lost} decision{'s'[: lost != 1]} no longer apply." if lost else ""
+    yield f"The target has moved on to {short(ours)}, and the merge was computed again.{said}"
+
+
+def _expected(plan: MergePlan, seq: int) -> Diff:
+    """The changes of the target that a plan leads to; new elements have ids of the source."""
+    names: dict[int, Element] = dict(plan.names)
+    now = {each.now.number: each.now for each in plan.goals if each.now is not None}
+    changes = []
+    for goal in plan.goals:
+        change = change_of(goal.now, goal.then, names | now, names)
+        if change is not None:
+            after = change.after
+            if after is not None and after.number >= NEW:
+                change = change._replace(after=after._replace(number=after.number - NEW))
+            changes.append(change)
+    return Diff(State(seq), State(seq), tuple(sorted(changes, key=place_of)))

@@ -1,0 +1,214 @@
+"""Results of a merge: `Merge`, and in it conflicts and automatic choices."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from typing import Any, Final, Literal, NamedTuple
+
+import orjson
+
+from mycel.history.merge.sequences import Region
+from mycel.history.merge.values import UNKNOWN
+from mycel.store.query.diff import ABSENT, Diff, label_of
+
+ConflictKind = Literal[
+    "value",
+    "text",
+    "array",
+    "delete_modify",
+    "orphan_link",
+    "move_move",
+    "key_clash",
+    "definition",
+    "constraint",
+    "element",
+]
+MergeStatus = Literal["merged", "up_to_date", "clean", "conflicts", "aborted"]
+
+ID_DIGITS: Final = 8
+CHOICES: Final = ("ours", "theirs", "base", "value")
+
+
+class Resolution(NamedTuple):
+    """The decision about a conflict, or about a choice that it overrules."""
+
+    choice: str
+    value: Any = None
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"choice": self.choice} | ({"value": self.value} if self.choice == "value" else {})
+
+
+class Conflict(NamedTuple):
+    """Something that both sides have changed, and that somebody has to decide about."""
+
+    id: str
+    kind: ConflictKind
+    identity: Mapping[str, Any]
+    """Type and name, or predicate and ends, of the element."""
+    field: str = ""
+    """`attributes`, `name`, …; empty for the element as a whole."""
+    path: tuple[str, ...] = ()
+    """The key of an attribute, then keys of the objects inside."""
+    base: Any = ABSENT
+    ours: Any = ABSENT
+    theirs: Any = ABSENT
+    reason: str = ""
+    element: str | None = None
+    """The id of the element in the target, if it is there."""
+    regions: tuple[Region, ...] = ()
+    """Of a text: its lines."""
+    rows: tuple[Mapping[str, Any], ...] = ()
+    """Of a constraint or a definition: the elements that it is about."""
+    suggestion: str | None = None
+    resolution: Resolution | None = None
+    merge: str = ""
+    """The id of the open merge."""
+
+    @property
+    def label(self) -> str:
+        return label_of(self.identity)
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The choices that there are."""
+        return tuple(each for each in CHOICES if each != "base" or self.base is not UNKNOWN)
+
+    @property
+    def hunks(self) -> list[dict[str, list[str]]]:
+        """The lines of a text: what all share, what is merged, and what is contested."""
+        return [_hunk(each) for each in self.regions]
+
+    def to_dict(self) -> dict[str, Any]:
+        told: dict[str, Any] = {"id": self.id, "kind": self.kind, "label": self.label}
+        told["identity"] = dict(self.identity)
+        told |= {"merge": self.merge} if self.merge else {}
+        told |= {"element": self.element} if self.element else {}
+        told |= {"field": self.field} if self.field else {}
+        told |= {"path": list(self.path)} if self.path else {}
+        told |= _values(self)
+        told |= {"hunks": self.hunks} if self.regions else {}
+        told |= {"rows": [dict(each) for each in self.rows]} if self.rows else {}
+        told |= {"reason": self.reason, "options": list(self.options)}
+        told |= {"suggestion": self.suggestion} if self.suggestion else {}
+        told["resolution"] = None if self.resolution is None else self.resolution.to_dict()
+        return told
+
+    @classmethod
+    def from_dict(cls, told: Mapping[str, Any]) -> Conflict:
+        """A conflict as `to_dict` tells it, without the lines of a text."""
+        plain = {key: told[key] for key in cls._fields if key in told}
+        plain |= {"path": tuple(told.get("path", ())), "rows": tuple(told.get("rows", ()))}
+        said = told.get("resolution")
+        decided = None if said is None else Resolution(said["choice"], said.get("value"))
+        return cls(**plain | {"resolution": decided})
+
+
+class Choice(NamedTuple):
+    """A contested value that a rule has decided about."""
+
+    id: str
+    kind: str
+    identity: Mapping[str, Any]
+    field: str
+    path: tuple[str, ...]
+    base: Any
+    ours: Any
+    theirs: Any
+    value: Any
+    side: str
+    """`ours`, `theirs`, or `both`."""
+    rule: str
+    reason: str
+    element: str | None = None
+    """The id of the element in the target, if it is there."""
+    commit: str | None = None
+    """The commit of the merge; None as long as it is open."""
+
+    @property
+    def label(self) -> str:
+        return label_of(self.identity)
+
+    def to_dict(self) -> dict[str, Any]:
+        told: dict[str, Any] = {"id": self.id, "kind": self.kind, "label": self.label}
+        told["identity"] = dict(self.identity)
+        told |= {"element": self.element} if self.element else {}
+        told |= {"field": self.field, "path": list(self.path)}
+        told |= _values(self)
+        told |= {} if self.value is ABSENT else {"value": self.value}
+        told |= {"side": self.side, "rule": self.rule, "reason": self.reason}
+        return told | ({"commit": self.commit} if self.commit else {})
+
+
+class Merge(NamedTuple):
+    """One merge: what it made of the target, or what has to be decided before it can."""
+
+    status: MergeStatus
+    source: str
+    into: str
+    ours: str
+    """The commit of the target that it was made from."""
+    theirs: str
+    """The commit of the source."""
+    base: tuple[str, ...]
+    """The newest common ancestors; values of several are combined."""
+    diff: Diff
+    """The changes of the target; without contested values as long as it is open."""
+    conflicts: tuple[Conflict, ...] = ()
+    choices: tuple[Choice, ...] = ()
+    warnings: tuple[str, ...] = ()
+    commit: str | None = None
+    id: str = ""
+    """The name of an open merge."""
+
+    @property
+    def is_open(self) -> bool:
+        """True if it waits for decisions."""
+        return bool(self.id)
+
+    @property
+    def unresolved(self) -> tuple[Conflict, ...]:
+        """The conflicts that are still to be decided."""
+        return tuple(each for each in self.conflicts if each.resolution is None)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "status": self.status,
+            "id": self.id,
+            "source": self.source,
+            "into": self.into,
+            "base": list(self.base),
+            "ours": self.ours,
+            "theirs": self.theirs,
+            "commit": self.commit,
+            "diff": self.diff.to_dict(),
+            "conflicts": [each.to_dict() for each in self.conflicts],
+            "choices": [each.to_dict() for each in self.choices],
+            "warnings": list(self.warnings),
+        }
+
+
+def conflict_id(
+    kind: str, identity: Mapping[str, Any], field: str, path: Sequence[str], *values: Any
+) -> str:
+    """The id of a conflict: the same as long as it is about the same values."""
+    said = [kind, identity, field, list(path), [_told(each) for each in values]]
+    return sha256(orjson.dumps(said, option=orjson.OPT_SORT_KEYS)).hexdigest()[:ID_DIGITS]
+
+
+def _told(value: Any) -> Any:
+    return [] if value is ABSENT or value is UNKNOWN else [value]
+
+
+def _values(about: Conflict | Choice) -> dict[str, Any]:
+    values = {"base": about.base, "ours": about.ours, "theirs": about.theirs}
+    return {key: each for key, each in values.items() if each is not ABSENT and each is not UNKNOWN}
+
+
+def _hunk(region: Region) -> dict[str, list[str]]:
+    if region.is_same:
+        return {"same": list(region.base)}
+    if region.merged is not None:
+        return {"merged": list(region.merged)}
+    return {"base": list(region.base), "ours": list(region.ours), "theirs": list(region.theirs)}

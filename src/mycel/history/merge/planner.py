@@ -1,0 +1,386 @@
+"""The plan of a merge: what every element should become, and what has to be decided first.
+
+1. Elements that the source has changed since the base are merged, one by one (`element_merge`).
+   Links that went with an element stay if it does.
+2. Two elements that would have one key: links fall together, concepts are a conflict.
+3. Links that would lead nowhere become missing links, or are a conflict.
+4. Choices about rows that break a constraint replace what was merged.
+5. What differs from the target is a goal (`history.goals`).
+
+Everything is told in numbers of the target; what it does not have yet has a number from `NEW` on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, NamedTuple, Protocol
+
+from mycel.engine.missing_concepts import MISSING, MISSING_DEFINITION, SCHEME
+from mycel.history.goals import Goal
+from mycel.history.merge.element_merge import Context, ElementMerge, chosen_element
+from mycel.history.merge.outcome import Choice, Conflict, Resolution
+from mycel.history.merge.rules import Origin, Rules
+from mycel.history.merge.versions import NAME, TYPE, Place, Values, Versions, content_of
+from mycel.model.elements import Concept, Element, Proposition
+from mycel.model.names import CONCEPT_TYPE
+from mycel.model.values import object_text
+from mycel.store.query.alignment import NEW
+from mycel.store.query.diff import ends_of, identity_of, label_of, with_ends
+
+PLACEHOLDERS_FROM: Final = NEW + (1 << 59)
+"""The first number of placeholders that a merge makes."""
+
+
+class Sides(Protocol):
+    """The states of a merge, and what has changed between them."""
+
+    @property
+    def touched(self) -> Iterable[int]:
+        """The elements that the source may have changed since the base."""
+
+    @property
+    def commits(self) -> tuple[str, str]:
+        """The commits that are merged: ours and theirs."""
+
+    def base(self, numbers: Iterable[int]) -> Mapping[int, Values]:
+        """The values of elements in the base."""
+
+    def ours(self, numbers: Iterable[int]) -> Mapping[int, Element]:
+        """Elements in the target."""
+
+    def theirs(self, numbers: Iterable[int]) -> Mapping[int, Element]:
+        """Elements in the source."""
+
+    def on(self, number: int) -> Iterable[int]:
+        """The links of the target that stand on an element."""
+
+    def on_theirs(self, number: int) -> Iterable[int]:
+        """The links of the source that stand on an element."""
+
+    def holder(self, concept: Concept) -> int | None:
+        """The concept of the target with a type and name."""
+
+    def link_at(self, link: Proposition) -> int | None:
+        """The link of the target with a predicate and ends."""
+
+    def declared(self, type_or_predicate: str) -> Mapping[str, str]:
+        """The policies of a definition, by attribute."""
+
+    def origin(self, side: str, number: int, place: Place, value: Any) -> Origin:
+        """The origin of a value."""
+
+    def purged_here(self, numbers: Iterable[int]) -> frozenset[int]:
+        """Those elements of the source that the target has purged."""
+
+    @property
+    def purged_there(self) -> Iterable[int]:
+        """The elements of the target that the source has purged."""
+
+
+class MergePlan(NamedTuple):
+    """The goals of a merge, and the conflicts to be decided first."""
+
+    goals: tuple[Goal, ...]
+    conflicts: tuple[Conflict, ...]
+    choices: tuple[Choice, ...]
+    warnings: tuple[str, ...]
+    purges: tuple[int, ...]
+    """Elements that the source has purged."""
+    names: Mapping[int, Element]
+    """Elements by number, for labels."""
+
+
+class Planner:
+    """Makes the plan of one merge."""
+
+    def __init__(
+        self,
+        sides: Sides,
+        rules: Rules,
+        resolutions: Mapping[str, Resolution],
+        *,
+        by_element: bool,
+        restore_purged: bool,
+        overrides: Mapping[str, Any],
+    ) -> None:
+        self._sides: Final = sides
+        self._restores: Final = restore_purged
+        self._overrides: Final = overrides
+        """By label: the side, or the value, that somebody chose for a row of a constraint."""
+        self._names: Final[dict[int, Element]] = {}
+        self._context: Final = Context(
+            *(rules, resolutions, self._names, sides.declared, sides.origin, sides.commits),
+            by_element=by_element,
+        )
+        self._conflicts: Final[list[Conflict]] = []
+        self._choices: Final[list[Choice]] = []
+        self._warnings: Final[list[str]] = []
+        self._results: Final[dict[int, Element | None]] = {}
+        self._contested: Final[set[int]] = set()
+        """Elements with a conflict as a whole that nobody has decided about."""
+        self._base: Final[dict[int, Values]] = {}
+        self._ours: Final[dict[int, Element]] = {}
+        self._theirs: Final[dict[int, Element]] = {}
+        self._read: Final[set[int]] = set()
+        self._placeholders: Final[dict[str, int]] = {}
+
+    def plan(self) -> MergePlan:
+        """The plan; goals are complete once every conflict is resolved."""
+        touched = set(self._sides.touched)
+        self._load(touched)
+        purged = self._sides.purged_here(touched & self._theirs.keys() - self._ours.keys())
+        if purged and not self._restores:
+            touched -= purged
+            self._forget(purged)
+        purges = tuple(self._sides.purged_there)
+        touched -= {*purges}
+        for number in sorted(touched):
+            self._merge(number)
+        self._keep_links()
+        self._settle_keys()
+        self._settle_links()
+        self._apply_overrides()
+        goals = [
+            Goal(self._label(number), self._ours.get(number), then)
+            for number, then in self._results.items()
+            if content_of(self._ours.get(number)) != content_of(then)
+        ]
+        return MergePlan(
+            tuple(goals),
+            tuple(self._conflicts),
+            tuple(self._choices),
+            tuple(self._warnings),
+            purges,
+            self._names,
+        )
+
+    # Reading.
+
+    def _load(self, numbers: Iterable[int]) -> None:
+        """Read elements in all states, and what their links stand on."""
+        wanted = {*numbers} - self._read
+        if not wanted:
+            return
+        self._read.update(wanted)
+        self._base.update(self._sides.base(wanted))
+        for read, found in ((self._sides.theirs, self._theirs), (self._sides.ours, self._ours)):
+            fresh = read(wanted)
+            found.update(fresh)
+            self._names.update(with_ends(read, fresh))
+
+    def _versions(self, number: int) -> Versions:
+        self._load((number,))
+        sides = self._base.get(number), self._ours.get(number), self._theirs.get(number)
+        return Versions(number, *sides)
+
+    def _result(self, number: int) -> Element | None:
+        """The element as the merge leaves it."""
+        if number in self._results:
+            return self._results[number]
+        if number >= NEW:
+            return None
+        return self._versions(number).ours
+
+    def _label(self, number: int) -> str:
+        element = self._results.get(number) or self._names.get(number)
+        return "" if element is None else label_of(identity_of(element, self._names))
+
+    # 1. Elements.
+
+    def _merge(self, number: int) -> None:
+        versions = self._versions(number)
+        if versions.ours is None and versions.theirs is None:
+            return
+        merging = ElementMerge(self._context, versions)
+        self._results[number] = result = merging.run()
+        if result is not None:
+            self._names[number] = result
+        self._note(number, merging)
+
+    def _note(self, number: int, merging: ElementMerge) -> None:
+        self._conflicts.extend(merging.conflicts)
+        self._choices.extend(merging.choices)
+        if any(not each.field and each.resolution is None for each in merging.conflicts):
+            self._contested.add(number)
+
+    def _forget(self, purged: Iterable[int]) -> None:
+        for number in purged:
+            self._warnings.append(
+                f"{self._label(number)} was purged here, and stays so."
+                " With restore_purged it would be added again."
+            )
+            self._results[number] = None
+
+    def _keep_links(self) -> None:
+        """Let links stay that one side removed only with an element, which stays."""
+        for number, result in list(self._results.items()):
+            versions = self._versions(number)
+            if result is None or versions.base is None:
+                continue
+            if versions.theirs is None:
+                found, kept = self._sides.on(number), self._ours
+            elif versions.ours is None:
+                found, kept = self._sides.on_theirs(number), self._theirs
+            else:
+                continue
+            for link in found:
+                if self._versions(link).base is not None and self._results.get(link) is None:
+                    self._results[link] = kept.get(link)
+
+    # 2. Keys.
+
+    def _settle_keys(self) -> None:
+        for number, result in list(self._results.items()):
+            if isinstance(result, Concept):
+                self._settle_name(number, result)
+        placed: dict[tuple[Any, ...], int] = {}
+        for number, result in list(self._results.items()):
+            if not isinstance(result, Proposition):
+                continue
+            place = *ends_of(result), result.predicate
+            there = self._sides.link_at(result)
+            if there is None or there == number:
+                there = placed.setdefault(place, number)
+            other = None if there == number else self._result(there)
+            if isinstance(other, Proposition) and (*ends_of(other), other.predicate) == place:
+                self._results[number] = None  # The same link on both sides is one.
+
+    def _settle_name(self, number: int, result: Concept) -> None:
+        """Refuse a type and name that another concept has."""
+        before = self._ours.get(number)
+        if isinstance(before, Concept) and (before.type, before.name) == (result.type, result.name):
+            return
+        there = self._sides.holder(result)
+        other = None if there is None or there == number else self._result(there)
+        if not isinstance(other, Concept) or there is None:
+            return
+        if (other.type, other.name) != (result.type, result.name):
+            return
+        clash = ElementMerge(self._context, Versions(number, None, other, result))
+        kept = clash.whole(
+            "key_clash",
+            f"Two elements would have this type and name: {other.id} of the target, and one that"
+            " the source has moved or made. Choose one of them, or give the second one another"
+            ' name: value {"name": …}.',
+        )
+        self._note(number, clash)
+        (conflict,) = clash.conflicts
+        if conflict.resolution is None or conflict.resolution.choice in ("ours", "base"):
+            self._results[number] = before
+        elif conflict.resolution.choice == "theirs":
+            self._results[there] = self._moved_back(there, other)
+        else:
+            self._results[number] = kept
+
+    def _moved_back(self, number: int, concept: Concept) -> Concept | None:
+        """A concept with the type and name of the base; None if it was not there."""
+        base = self._base.get(number)
+        if base is None or (base[TYPE], base[NAME]) == (concept.type, concept.name):
+            return None
+        return concept._replace(type=base[TYPE], name=base[NAME])
+
+    # 3. Links that lead nowhere.
+
+    def _settle_links(self) -> None:
+        waiting = [
+            number for number, each in self._results.items() if isinstance(each, Proposition)
+        ]
+        gone = [number for number, each in self._results.items() if each is None]
+        while waiting or gone:
+            for number in gone:
+                if number < NEW:
+                    waiting += [each for each in self._sides.on(number) if each not in waiting]
+            gone = []
+            for number in waiting:
+                link = self._result(number)
+                if isinstance(link, Proposition) and self._is_settled(number, link) is False:
+                    gone.append(number)
+            waiting = []
+
+    def _is_settled(self, number: int, link: Proposition) -> bool:
+        """True if a link can stay. Otherwise it goes, or waits for a decision."""
+        missing = [end for end in ends_of(link) if self._result(end) is None]
+        if not missing or self._contested & {number, *missing}:
+            return True
+        _, object_ = ends_of(link)
+        end = self._names.get(object_)
+        if missing == [object_] and isinstance(end, Concept) and end.name.startswith(SCHEME):
+            self._results[number] = link._replace(object=f"C:{self._placeholder(end)}")
+            self._warnings.append(
+                f"{self._label(number)}: its end was removed on the other side. The link is kept,"
+                " and heals when the concept is added."
+            )
+            return True
+        return self._orphan(number, missing)
+
+    def _placeholder(self, concept: Concept) -> int:
+        """The number of the placeholder for a concept that is gone."""
+        known = self._placeholders.get(concept.name)
+        if known is not None:
+            return known
+        keeper = concept._replace(
+            number=PLACEHOLDERS_FROM + 2 * len(self._placeholders),
+            type=MISSING,
+            attributes_json="{}",
+            metadata_json="{}",
+        )
+        there = self._sides.holder(keeper)
+        if there is not None:
+            keeper = keeper._replace(number=there)
+        else:
+            self._results[keeper.number] = keeper
+            self._require_type(keeper)
+        self._names[keeper.number] = keeper
+        self._placeholders[concept.name] = keeper.number
+        return keeper.number
+
+    def _require_type(self, keeper: Concept) -> None:
+        definition = keeper._replace(
+            number=PLACEHOLDERS_FROM - 2,
+            type=CONCEPT_TYPE,
+            name=MISSING,
+            attributes_json=object_text(MISSING_DEFINITION, "attributes"),
+        )
+        if self._sides.holder(definition) is None:
+            self._names[definition.number] = self._results[definition.number] = definition
+
+    def _orphan(self, number: int, missing: list[int]) -> bool:
+        """Ask about a link whose end is gone. True if it stays, with its ends."""
+        versions = self._versions(number)._replace(base=None)
+        orphan = ElementMerge(self._context, versions)
+        ends = " and ".join(self._label(end) for end in missing)
+        orphan.whole(
+            "orphan_link",
+            f"It leads to what the other side has removed: {ends}. Keep the link, and its ends come"
+            " back; or let it go with them.",
+        )
+        self._note(number, orphan)
+        (conflict,) = orphan.conflicts
+        side = None if conflict.resolution is None else conflict.resolution.choice
+        kept = {"ours": versions.ours, "theirs": versions.theirs}.get(side or "")
+        if kept is None:
+            self._results[number] = None
+            return conflict.resolution is None  # What hangs on it is asked about afterwards.
+        self._results[number] = kept
+        for end in missing:
+            was = self._versions(end)
+            self._results[end] = (was.ours if side == "ours" else was.theirs) or was.element
+        return True
+
+    # 4. Rows that break a constraint.
+
+    def _apply_overrides(self) -> None:
+        if not self._overrides:
+            return
+        labels = {self._label(number): number for number in {*self._results, *self._names}}
+        for label, choice in self._overrides.items():
+            number = labels.get(label)
+            if number is None:
+                continue
+            base, ours, theirs = self._versions(number)[1:]
+            resolution = (
+                Resolution(choice) if isinstance(choice, str) else Resolution("value", choice)
+            )
+            like = ElementMerge(self._context, self._versions(number))
+            old = None if base is None else like.base_element()
+            self._results[number] = chosen_element(resolution, old, ours, theirs, number)

@@ -1,0 +1,169 @@
+"""Requests: what is to be merged and how, and what was decided about it so far."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from typing import Any, NamedTuple
+
+from mycel.errors import ConstraintViolation, NotFound
+from mycel.history.merge.outcome import CHOICES, ID_DIGITS, Choice, Conflict, Resolution
+from mycel.history.merge.rules import check_policy
+from mycel.history.merge.values import UNKNOWN
+
+
+class Request(NamedTuple):
+    """A merge that somebody asks for."""
+
+    source: str
+    """The name of the branch."""
+    theirs: str
+    """The commit that is merged."""
+    policy: Mapping[str, str]
+    trust: Sequence[str] = ()
+    by_element: bool = False
+    restore_purged: bool = False
+    message: str = ""
+    opened: int = 0
+    """The time at which it was opened."""
+    ours: str = ""
+    """The commit of the target that somebody has looked at last."""
+    resolutions: Mapping[str, Resolution] = {}
+    constraints: tuple[Conflict, ...] = ()
+    """Constraints that a clean merge has broken, with decisions."""
+
+    @property
+    def id(self) -> str:
+        said = f"{self.source} {self.opened}"
+        return sha256(said.encode()).hexdigest()[:ID_DIGITS]
+
+    def to_dict(self) -> dict[str, Any]:
+        told = self._asdict()
+        told["resolutions"] = {key: each.to_dict() for key, each in self.resolutions.items()}
+        told["constraints"] = [each.to_dict() for each in self.constraints]
+        return told | {"policy": dict(self.policy), "trust": list(self.trust)}
+
+    @classmethod
+    def from_dict(cls, told: Mapping[str, Any]) -> Request:
+        request = cls(**{key: told[key] for key in cls._fields if key in told})
+        return request._replace(
+            resolutions={
+                key: Resolution(each["choice"], each.get("value"))
+                for key, each in told["resolutions"].items()
+            },
+            constraints=tuple(Conflict.from_dict(each) for each in told.get("constraints", ())),
+        )
+
+
+def request_of(
+    source: str,
+    theirs: str,
+    *,
+    policy: object,
+    trust: Sequence[str] | None,
+    granularity: str,
+    restore_purged: bool,
+    message: str,
+    opened: int,
+) -> Request:
+    """A request, with its options checked.
+
+    Raises:
+        ConstraintViolation: an option has a wrong value.
+    """
+    if granularity not in ("key", "element"):
+        raise ConstraintViolation(
+            f"{granularity!r} is no granularity of a merge.", hint="Use key or element."
+        )
+    by_element = granularity == "element"
+    words = check_policy(policy)
+    ranks = tuple(trust or ())
+    options = words, ranks, by_element, restore_purged, message, opened
+    return Request(source, theirs, *options)
+
+
+# Decisions.
+
+
+def decisions(
+    conflict: Conflict | Choice | str | Mapping[str, Any] | Sequence[Mapping[str, Any]],
+    choice: str | None,
+    value: Any,
+) -> dict[str, Resolution]:
+    """The decisions that a caller gives in one of several forms, by the id of the conflict.
+
+    Raises:
+        ConstraintViolation: they have none of these forms.
+    """
+    if isinstance(conflict, Conflict | Choice):
+        return {conflict.id: Resolution(choice or "", value)}
+    if isinstance(conflict, str):
+        return {conflict: Resolution(choice or "", value)}
+    if isinstance(conflict, Mapping):
+        return {str(id_): Resolution(str(each)) for id_, each in conflict.items()}
+    try:
+        return {
+            str(each["conflict"]): Resolution(each["choice"], each.get("value"))
+            for each in conflict
+        }
+    except (KeyError, TypeError, AttributeError):
+        raise ConstraintViolation(
+            "Decisions are a list of objects with a conflict and a choice.",
+            hint='For example [{"conflict": "9f3ac1d2", "choice": "theirs"}].',
+        ) from None
+
+
+def full_id(given: str, known: Sequence[str]) -> str:
+    """The id that begins with some characters.
+
+    Raises:
+        NotFound: there is none, or there are several.
+    """
+    found = [each for each in known if each.startswith(given)] if len(given) >= 4 else []
+    if len(found) != 1:
+        raise NotFound(
+            f"There is no conflict {given!r} in this merge.",
+            hint="db.conflicts() lists them; four characters of an id or more are enough.",
+        )
+    return found[0]
+
+
+def check(resolution: Resolution, about: Conflict | Choice) -> None:
+    """Refuse a decision that does not fit a conflict.
+
+    Raises:
+        ConstraintViolation: it does not.
+    """
+    choice, value = resolution
+    if choice not in CHOICES or (choice == "base" and about.base is UNKNOWN):
+        raise ConstraintViolation(
+            f"{choice!r} is no choice for {about.label}.",
+            hint="Choose ours, theirs, base, or value with a value. There is no base if the common"
+            " ancestors disagree.",
+        )
+    if choice != "value":
+        return
+    is_whole = isinstance(about, Conflict) and not about.field
+    if about.field in ("subject", "object") or (
+        is_whole and value is not None and not isinstance(value, Mapping)
+    ):
+        raise ConstraintViolation(
+            f"This value does not fit the conflict about {about.label}.",
+            hint="For an element as a whole, give an object with attributes, metadata, weight or"
+            " name; or None to remove it. The ends of a link are ours or theirs.",
+        )
+
+
+def overrides(constraints: Sequence[Conflict]) -> dict[str, Any]:
+    """The choices for rows that break constraints, by label."""
+    found: dict[str, Any] = {}
+    for each in constraints:
+        if each.resolution is None:
+            continue
+        choice, value = each.resolution
+        for row in each.rows:
+            given = value if isinstance(value, Mapping) else {}
+            found[row["label"]] = (
+                choice if choice != "value" else given.get(row["label"], given.get(row["element"]))
+            )
+    return {label: choice for label, choice in found.items() if choice is not None}

@@ -1,0 +1,210 @@
+"""Automatic choices between two values of one attribute, in their order, each with its reason.
+
+    the policy that the caller gives for the attribute, or `@merge` of the schema
+    an explicit `supersedes` in the metadata of one side
+    the trust rank of the actors who wrote the values
+    a difference of confidence of 0.2 or more
+    the newer `observed_at`
+    the policy that the caller gives for everything else
+
+Otherwise somebody has to be asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, Literal, NamedTuple
+
+from mycel.errors import ConstraintViolation, InvalidSyntax
+from mycel.history.merge.values import UNKNOWN, Contest, merge_sets
+from mycel.model import times
+from mycel.store.query.diff import ABSENT
+
+Side = Literal["ours", "theirs", "both"]
+
+POLICIES: Final = ("set", "max", "min", "counter", "newest", "ask")
+"""The words of `@merge` in a schema."""
+WORDS: Final = (*POLICIES, "ours", "theirs")
+"""The words of a policy that a caller gives."""
+CONFIDENCE_GAP: Final = 0.2
+ALL: Final = "*"
+
+
+class Origin(NamedTuple):
+    """The time and actor of the commit that gave an attribute its value."""
+
+    time_us: int
+    actor: str
+
+
+class Verdict(NamedTuple):
+    """An automatic choice."""
+
+    value: Any
+    side: Side
+    rule: str
+    reason: str
+
+
+class Evidence(NamedTuple):
+    """The circumstances of a value on one side."""
+
+    metadata: Mapping[str, Any]
+    news: frozenset[str]
+    """The keys of the metadata that have changed since the base."""
+    commit: str
+    origin: Callable[[], Origin]
+
+
+class Rules(NamedTuple):
+    """The rules of one merge."""
+
+    policy: Mapping[str, str] = {}
+    """By `Type.attribute`, by `Type`, or `*` for everything that no other rule decides."""
+    trust: Sequence[str] = ()
+    """Actors, the most trusted first."""
+
+    def word(self, type_or_predicate: str, attribute: str) -> str | None:
+        """The policy that the caller gives for an attribute."""
+        named = self.policy.get(f"{type_or_predicate}.{attribute}")
+        return named or self.policy.get(type_or_predicate)
+
+    def verdict(self, contest: Contest, evidence: tuple[Evidence, Evidence]) -> Verdict | None:
+        """The choice for a value that no policy has decided about; None to ask somebody."""
+        if contest.kind == "value" and ABSENT not in (contest.ours, contest.theirs):
+            for decide in (_superseding, self._trusted, _confident, _observed):
+                found = decide(contest, evidence)
+                if found is not None:
+                    return found
+        last = self.policy.get(ALL)
+        return None if last is None else by_policy(contest, last, f"policy {last}", evidence)
+
+    def _trusted(self, contest: Contest, evidence: tuple[Evidence, Evidence]) -> Verdict | None:
+        if not self.trust:
+            return None
+        actors = [each.origin().actor for each in evidence]
+        ranks = [
+            self.trust.index(each) if each in self.trust else len(self.trust) for each in actors
+        ]
+        if ranks[0] == ranks[1]:
+            return None
+        better = int(ranks[1] < ranks[0])
+        reason = f"{actors[better]} is trusted more than {actors[1 - better]}."
+        return _of_side(contest, better, "trust", reason)
+
+
+def check_policy(policy: object) -> Mapping[str, str]:
+    """A policy of a caller as a mapping, checked.
+
+    Raises:
+        ConstraintViolation: it has an unknown word.
+    """
+    given = {} if policy is None else {ALL: policy} if isinstance(policy, str) else policy
+    words = dict(given.items()) if isinstance(given, Mapping) else None
+    for key, word in ({"": given} if words is None else words).items():
+        if not isinstance(key, str) or word not in WORDS:
+            raise ConstraintViolation(
+                f"{word!r} is no policy of a merge.",
+                hint=f"Use one of {', '.join(WORDS)}, for everything or in a mapping such as"
+                ' {"Person.age": "max", "*": "ask"}.',
+            )
+    return words or {}
+
+
+def by_policy(
+    contest: Contest, word: str, rule: str, evidence: tuple[Evidence, Evidence]
+) -> Verdict | None:
+    """The choice of a policy; None if it does not fit the values."""
+    base, ours, theirs = contest.base, contest.ours, contest.theirs
+    match word:
+        case "ours" | "theirs":
+            at = ("ours", "theirs").index(word)
+            return _of_side(contest, at, rule, f"The caller wants the value of {word}.")
+        case "newest":
+            return newest(contest, rule, evidence)
+        case "set" if isinstance(ours, list) and isinstance(theirs, list):
+            items = base if isinstance(base, list) else []
+            return Verdict(merge_sets(items, ours, theirs), "both", rule, "The sets are united.")
+        case "max" | "min" if _comparable(ours, theirs):
+            at = int((theirs > ours) == (word == "max"))
+            size = "larger" if word == "max" else "smaller"
+            return _of_side(contest, at, rule, f"It is the {size} one.")
+        case "counter" if _are_numbers(ours, theirs) and base is not UNKNOWN:
+            before = base if _are_numbers(base) else 0
+            value = ours + theirs - before
+            return Verdict(value, "both", rule, "The changes of both sides are added up.")
+    return None
+
+
+def newest(contest: Contest, rule: str, evidence: tuple[Evidence, Evidence]) -> Verdict:
+    """The value that was written last; of two at one time, the one that sorts last."""
+    origins = [each.origin() for each in evidence]
+    order = [
+        (origin.time_us, repr(value))
+        for origin, value in zip(origins, (contest.ours, contest.theirs), strict=True)
+    ]
+    at = int(order[1] > order[0])
+    reason = f"It was written last, at {times.to_text(origins[at].time_us)}."
+    return _of_side(contest, at, rule, reason)
+
+
+def _superseding(contest: Contest, evidence: tuple[Evidence, Evidence]) -> Verdict | None:
+    """The side whose metadata says, since the base, that it supersedes the other's value."""
+    values = contest.ours, contest.theirs
+    found = [
+        _names(evidence[at], values[1 - at], evidence[1 - at].commit) for at in range(len(values))
+    ]
+    if found[0] == found[1]:
+        return None
+    at = found.index(True)
+    return _of_side(contest, at, "supersedes", "Its metadata says that it supersedes the other.")
+
+
+def _names(evidence: Evidence, other: Any, commit: str) -> bool:
+    if "supersedes" not in evidence.news:
+        return False
+    said = evidence.metadata["supersedes"]
+    listed = said if isinstance(said, list) else [said]
+    return other in listed or (
+        bool(commit)
+        and any(
+            isinstance(each, str) and len(each) > 8 and commit.startswith(each) for each in listed
+        )
+    )
+
+
+def _confident(contest: Contest, evidence: tuple[Evidence, Evidence]) -> Verdict | None:
+    ours, theirs = (each.metadata.get("confidence", "") for each in evidence)
+    if not _are_numbers(ours, theirs) or abs(ours - theirs) < CONFIDENCE_GAP - 1e-9:
+        return None
+    reason = f"Its confidence is {max(ours, theirs)}, that of the other {min(ours, theirs)}."
+    return _of_side(contest, int(theirs > ours), "confidence", reason)
+
+
+def _observed(contest: Contest, evidence: tuple[Evidence, Evidence]) -> Verdict | None:
+    seen = [_time(each.metadata.get("observed_at")) for each in evidence]
+    if None in seen or seen[0] == seen[1]:
+        return None
+    at = int((seen[1] or 0) > (seen[0] or 0))
+    text = evidence[at].metadata["observed_at"]
+    return _of_side(contest, at, "observed_at", f"It was observed later, at {text}.")
+
+
+def _time(said: object) -> int | None:
+    try:
+        return times.from_text(said) if isinstance(said, str) else None
+    except InvalidSyntax:
+        return None
+
+
+def _of_side(contest: Contest, at: int, rule: str, reason: str) -> Verdict:
+    side: Side = "theirs" if at else "ours"
+    return Verdict(contest.theirs if at else contest.ours, side, rule, reason)
+
+
+def _are_numbers(*values: Any) -> bool:
+    return all(isinstance(each, int | float) and not isinstance(each, bool) for each in values)
+
+
+def _comparable(ours: Any, theirs: Any) -> bool:
+    return _are_numbers(ours, theirs) or (isinstance(ours, str) and isinstance(theirs, str))

@@ -1,0 +1,212 @@
+"""The states of a merge: the target, the source and their common ancestors, in one numbering."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
+
+from mycel.history.merge.rules import POLICIES, Origin
+from mycel.history.merge.values import same
+from mycel.history.merge.versions import Place, Values, values_of, virtual_base
+from mycel.model.elements import Concept, Element, Proposition
+from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE
+from mycel.model.records import concept_key
+from mycel.model.state import State
+from mycel.store.query.alignment import NEW, Alignment, touched
+from mycel.store.query.commits import commit_at
+from mycel.store.query.diff import ABSENT, ends_of
+from mycel.store.query.history import check_kept, value_since
+from mycel.store.query.lineage import lineage, position
+from mycel.store.query.purges import Purges, purges_since
+from mycel.store.query.reader import Reader
+
+Reading = Callable[[Iterable[int]], Mapping[int, Element]]
+
+
+class Target:
+    """The target of a merge, as far as it is the same for every source."""
+
+    def __init__(self, reader: Reader) -> None:
+        self.reader: Final = reader
+        self._policies: Final[dict[str, Mapping[str, str]]] = {}
+
+    def ours(self, numbers: Iterable[int]) -> Mapping[int, Element]:
+        return self.reader.elements(number for number in numbers if number < NEW)
+
+    def on(self, number: int) -> Iterable[int]:
+        return self.reader.touching(number) if number < NEW else ()
+
+    def holder(self, concept: Concept) -> int | None:
+        type_number = self.reader.find_type(concept.type)
+        if type_number is None:
+            return None
+        found = self.reader.concept_named(type_number, concept.name)
+        return None if found is None else found.number
+
+    def link_at(self, link: Proposition) -> int | None:
+        predicate = self.reader.find_predicate(link.predicate)
+        subject, object_ = ends_of(link)
+        if predicate is None or max(subject, object_) >= NEW:
+            return None
+        found = self.reader.link(subject, predicate, object_)
+        return None if found is None else found.number
+
+    def declared(self, type_or_predicate: str) -> Mapping[str, str]:
+        known = self._policies.get(type_or_predicate)
+        if known is None:
+            known = self._policies[type_or_predicate] = _policies(self.reader, type_or_predicate)
+        return known
+
+    def _own_origin(self, number: int, place: Place) -> Origin:
+        return origin_of(self.reader, number, place)
+
+
+class BranchSides(Target):
+    """The states of a merge with another copy of the graph."""
+
+    def __init__(self, ours: Reader, theirs: Reader) -> None:
+        super().__init__(ours)
+        self.lineage: Final = lineage(ours, theirs)
+        self._theirs: Final = theirs
+        shared = self.lineage.shared
+        for each in (("ours", shared), *self.lineage.bases):
+            check_kept(ours if each[0] == "ours" else theirs, State(each[1]))
+        since = touched(theirs, shared, position(theirs))
+        self._alignment: Final = Alignment(ours, theirs, since.made_from, self.lineage.merged)
+        number = self._alignment.number
+        changed = since.numbers
+        if [each.side for each in self.lineage.bases] == ["theirs"]:
+            changed = touched(theirs, self.lineage.seen, position(theirs)).numbers
+        # All of them, so that each is matched before anybody asks for what it is matched with.
+        matched = {each: number(each) for each in sorted(since.numbers)}
+        self.touched: Final = frozenset(matched[each] for each in changed)
+        self.commits: Final = (
+            commit_at(ours, position(ours)),
+            commit_at(theirs, position(theirs)),
+        )
+        self._here: Final = purges_since(ours, shared)
+        self._there: Final = purges_since(theirs, shared)
+
+    @property
+    def bases(self) -> tuple[str, ...]:
+        """The commits of the common ancestors."""
+        readers = {"ours": self.reader, "theirs": self._theirs}
+        return tuple(
+            commit_at(readers[each.side], each.seq) for each in self.lineage.bases if each.seq
+        )
+
+    def theirs(self, numbers: Iterable[int]) -> Mapping[int, Element]:
+        return self._alignment.elements(self._theirs, numbers)
+
+    def on_theirs(self, number: int) -> Iterable[int]:
+        found = self._alignment.there((number,)).get(number, ())
+        links = {link for each in found for link in self._theirs.touching(each)}
+        return map(self._alignment.number, sorted(links))
+
+    def base(self, numbers: Iterable[int]) -> Mapping[int, Values]:
+        wanted = list(numbers)
+        states = [self._at(each.side, each.seq)(wanted) for each in self.lineage.bases]
+        shared = {} if len(states) == 1 else self._at("ours", self.lineage.shared)(wanted)
+        found: dict[int, Values] = {}
+        for number in wanted:
+            values = virtual_base(
+                [_values(state.get(number)) for state in states], _values(shared.get(number))
+            )
+            if values is not None:
+                found[number] = values
+        return found
+
+    def _at(self, side: str, seq: int) -> Reading:
+        """Reads elements in a common ancestor."""
+        state = State(seq)
+        if side == "ours":
+            reader = self.reader.at(state)
+            return lambda numbers: reader.elements(each for each in numbers if each < NEW)
+        other = self._theirs.at(state)
+        return lambda numbers: self._alignment.elements(other, numbers)
+
+    def origin(self, side: str, number: int, place: Place, value: Any) -> Origin:
+        if side == "ours":
+            return self._own_origin(number, place)
+        there = self._alignment.there((number,)).get(number, [])
+        return next(
+            (
+                origin_of(self._theirs, each, place)
+                for each in there
+                if self._theirs.element(each) is not None
+            ),
+            Origin(0, ""),
+        )
+
+    def purged_here(self, numbers: Iterable[int]) -> frozenset[int]:
+        return _purged(self._here, self.theirs(numbers))
+
+    @property
+    def purged_there(self) -> Iterable[int]:
+        if not self._there.numbers:
+            return ()
+        old = [each for each in self._there.numbers if each < self._alignment.made_from[each & 1]]
+        mine = touched(self.reader, self.lineage.shared, position(self.reader)).numbers
+        young = _purged(self._there._replace(numbers=frozenset(old)), self.ours(mine))
+        return [each for each in sorted({*old, *young}) if self.reader.was_ever(each)]
+
+
+def _purged(purges: Purges, elements: Mapping[int, Element]) -> frozenset[int]:
+    """Those elements whose number or key was purged; and links that stand on them."""
+    if not purges.keys:
+        return frozenset()
+    found = {
+        number
+        for number, each in elements.items()
+        if number in purges.numbers
+        or (isinstance(each, Concept) and concept_key(each.type, each.name) in purges.keys)
+    }
+    links = {
+        number
+        for number, each in elements.items()
+        if any(end in found or end in purges.numbers for end in ends_of(each))
+    }
+    return frozenset(found | links)
+
+
+def _values(element: Element | None) -> Values | None:
+    return None if element is None else values_of(element)
+
+
+def _policies(reader: Reader, name: str) -> Mapping[str, str]:
+    """The policies in the definition of a type or predicate, by attribute."""
+    for meta_type in (CONCEPT_TYPE, PROPOSITION_TYPE):
+        definition = reader.concept_named(reader.type_number(meta_type), name)
+        if definition is None:
+            continue
+        schema = definition.attributes.get("instance_schema")
+        if isinstance(schema, dict):
+            words = {
+                key: entry.get("merge") for key, entry in schema.items() if isinstance(entry, dict)
+            }
+            return {key: word for key, word in words.items() if word in POLICIES}
+    return {}
+
+
+def origin_of(reader: Reader, number: int, place: Place) -> Origin:
+    """The commit since which an element has the value that it has at a place."""
+    entry = value_since(reader, number, lambda element: _comparable(values_of(element), place))
+    return Origin(0, "") if entry is None else Origin(entry.time_us, entry.actor)
+
+
+class _Compared:
+    """A value that compares as JSON does: 1, 1.0 and true are three."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Compared) and same(self.value, other.value)
+
+    __hash__ = None  # type: ignore[assignment] # It is only compared.
+
+
+def _comparable(values: Values, place: Place) -> _Compared:
+    return _Compared(values.get(place, ABSENT))

@@ -1,0 +1,160 @@
+"""Three-way merge of one value: objects by key, lists by item, texts by line.
+
+A value that only one side has changed is that side's. What both have changed in different ways is
+*contested*, and a judge decides about it (`rules`, or a person). This module knows nothing of
+graphs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum
+from typing import Any, Final, Literal, NamedTuple
+
+import orjson
+
+from mycel.history.merge.sequences import Region, regions
+from mycel.store.query.diff import ABSENT, LINES_MAX, same_value
+
+Path = tuple[str, ...]
+"""The key of an attribute, then keys of the objects inside."""
+
+ContestKind = Literal["value", "text", "array"]
+
+
+class Unknown(Enum):
+    """The value of a base whose parts disagree; it equals nothing."""
+
+    UNKNOWN = "unknown"
+
+
+UNKNOWN: Final = Unknown.UNKNOWN
+
+
+class Contest(NamedTuple):
+    """A value that both sides have changed in different ways."""
+
+    kind: ContestKind
+    path: Path
+    base: Any
+    ours: Any
+    theirs: Any
+    regions: tuple[Region, ...] = ()
+    """Of a text: its lines, in regions; those without a merged value are contested."""
+
+
+Judge = Callable[[Contest], Any]
+"""Decides about a contested value: returns the value to use."""
+
+
+def same(one: Any, other: Any) -> bool:
+    """True for equal values; an unknown one equals nothing."""
+    return one is not UNKNOWN and other is not UNKNOWN and same_value(one, other)
+
+
+def merge_value(path: Path, base: Any, ours: Any, theirs: Any, judge: Judge) -> Any:
+    """The merged value; ABSENT if there is none."""
+    if same(ours, theirs) or same(base, theirs):
+        return ours
+    if same(base, ours):
+        return theirs
+    return combine(path, base, ours, theirs, judge)
+
+
+def combine(path: Path, base: Any, ours: Any, theirs: Any, judge: Judge) -> Any:
+    """The merged value of two that differ from the base and from each other."""
+    if isinstance(ours, dict) and isinstance(theirs, dict):
+        return _objects(path, base, ours, theirs, judge)
+    if isinstance(ours, list) and isinstance(theirs, list):
+        items = base if isinstance(base, list) else []
+        merged = None if base is UNKNOWN else merge_lists(items, ours, theirs)
+        if merged is not None:
+            return merged
+        return judge(Contest("array", path, base, ours, theirs))
+    if isinstance(ours, str) and isinstance(theirs, str) and "\n" in ours + theirs:
+        return _texts(path, base, ours, theirs, judge)
+    return judge(Contest("value", path, base, ours, theirs))
+
+
+def _objects(path: Path, base: Any, ours: Any, theirs: Any, judge: Judge) -> dict[str, Any]:
+    before = base if isinstance(base, dict) else {}
+    nothing = UNKNOWN if base is UNKNOWN else ABSENT
+    merged = {
+        key: merge_value(
+            (*path, key),
+            before.get(key, nothing),
+            ours.get(key, ABSENT),
+            theirs.get(key, ABSENT),
+            judge,
+        )
+        for key in sorted({*before, *ours, *theirs})
+    }
+    return {key: value for key, value in merged.items() if value is not ABSENT}
+
+
+# Lists.
+
+
+def merge_lists(base: list[Any], ours: list[Any], theirs: list[Any]) -> list[Any] | None:
+    """The merged list; None if both sides have changed the same place of a list that is no set.
+
+    A list of different scalars counts as a set: what either side added is there, what either side
+    removed is gone, whatever the place.
+    """
+    texts = [list(map(_text, items)) for items in (base, ours, theirs)]
+    values = {
+        text: item
+        for items, known in zip((base, ours, theirs), texts, strict=True)
+        for item, text in zip(items, known, strict=True)
+    }
+    is_set = all(len(set(each)) == len(each) for each in texts) and not any(
+        isinstance(item, dict | list) for item in values.values()
+    )
+    merged: list[str] = []
+    for region in regions(*texts):
+        part = region.merged
+        if part is None and not is_set:
+            return None
+        merged += _united(region) if part is None else part
+    if is_set:
+        gone = {*texts[0]} - ({*texts[1]} & {*texts[2]})
+        merged = [each for each in dict.fromkeys(merged) if each not in gone]
+    return [values[each] for each in merged]
+
+
+def merge_sets(base: list[Any], ours: list[Any], theirs: list[Any]) -> list[Any]:
+    """The union of two lists, each item once, without what either side has removed."""
+    values = {_text(item): item for items in (base, ours, theirs) for item in items}
+    texts = (tuple(map(_text, items)) for items in (base, ours, theirs))
+    united = _united(Region(*texts))
+    return [values[each] for each in dict.fromkeys(united)]
+
+
+def _united(region: Region) -> list[str]:
+    """Items of the base that both sides kept, in order; then additions, sorted if both added."""
+    base, ours, theirs = map(set, region)
+    kept = [each for each in region.base if each in ours and each in theirs]
+    added = [ours - base, theirs - base]
+    if not all(added):  # One side alone has added something: its order counts.
+        side = region.ours if added[0] else region.theirs
+        return [*kept, *(each for each in side if each not in base)]
+    return [*kept, *sorted(added[0] | added[1])]
+
+
+def _text(item: Any) -> str:
+    return orjson.dumps(item, option=orjson.OPT_SORT_KEYS).decode()
+
+
+# Texts.
+
+
+def _texts(path: Path, base: Any, ours: str, theirs: str, judge: Judge) -> Any:
+    before = base if isinstance(base, str) else ""
+    texts = [text.splitlines(keepends=True) for text in (before, ours, theirs)]
+    if base is UNKNOWN or max(map(len, texts)) > LINES_MAX:
+        return judge(Contest("text", path, base, ours, theirs))
+    found = regions(*texts)
+    parts = [region.merged for region in found]
+    if None in parts:
+        return judge(Contest("text", path, base, ours, theirs, tuple(found)))
+    return "".join(line for part in parts if part is not None for line in part)

@@ -1,0 +1,136 @@
+"""Versions of one element in the three states of a merge, and the values in them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, cast
+
+from mycel.history.merge.values import UNKNOWN, same
+from mycel.model import ids
+from mycel.model.elements import Concept, Element, Proposition
+from mycel.model.values import object_text
+from mycel.store.query.diff import ABSENT, ends_of, identity_of
+
+Place = tuple[str, str]
+"""The field of a value, and its key in attributes or metadata."""
+Values = dict[Place, Any]
+"""All values of a version; ends of links are numbers."""
+
+TYPE, NAME, PREDICATE = ("type", ""), ("name", ""), ("predicate", "")
+SUBJECT, OBJECT, WEIGHT = ("subject", ""), ("object", ""), ("weight", "")
+
+
+class Versions(NamedTuple):
+    """One element in the three states; None where it is not there."""
+
+    number: int
+    base: Values | None
+    ours: Element | None
+    theirs: Element | None
+
+    @property
+    def element(self) -> Element:
+        """The element in one of the two states."""
+        return cast("Element", self.theirs if self.ours is None else self.ours)
+
+
+def content_of(element: Element | None) -> tuple[Any, ...] | None:
+    """The content of a version, to be compared; numbers and times are left out."""
+    if element is None:
+        return None
+    texts = element.attributes_json, element.metadata_json
+    if isinstance(element, Concept):
+        return element.type, element.name, *texts
+    return *ends_of(element), element.predicate, element.weight, *texts
+
+
+def values_of(element: Element) -> Values:
+    """All values of a version."""
+    found: Values
+    if isinstance(element, Concept):
+        found = {TYPE: element.type, NAME: element.name}
+    else:
+        subject, object_ = ends_of(element)
+        found = {SUBJECT: subject, PREDICATE: element.predicate, OBJECT: object_}
+        found[WEIGHT] = element.weight
+    found |= {("attributes", key): each for key, each in element.attributes.items()}
+    return found | {("metadata", key): each for key, each in element.metadata.items()}
+
+
+def keys_of(values: Mapping[Place, Any], field: str) -> set[str]:
+    """The keys of a field in some values."""
+    return {key for each, key in values if each == field}
+
+
+def with_values(element: Element, values: Mapping[Place, Any], number: int) -> Element:
+    """An element with other values; those that are absent are left out."""
+    texts = {
+        field: object_text(
+            {
+                key: value
+                for (each, key), value in values.items()
+                if each == field and value is not ABSENT
+            },
+            field,
+        )
+        for field in ("attributes", "metadata")
+    }
+    if isinstance(element, Concept):
+        return element._replace(
+            number=number,
+            type=values[TYPE],
+            name=values[NAME],
+            attributes_json=texts["attributes"],
+            metadata_json=texts["metadata"],
+        )
+    subject, object_ = (
+        _end(values[place], old)
+        for place, old in ((SUBJECT, element.subject), (OBJECT, element.object))
+    )
+    return element._replace(
+        number=number,
+        subject=subject,
+        predicate=values[PREDICATE],
+        object=object_,
+        weight=values[WEIGHT],
+        attributes_json=texts["attributes"],
+        metadata_json=texts["metadata"],
+    )
+
+
+def _end(number: int, old: str) -> str:
+    """The id of an end. Of a link only the number counts; the predicate in its id does not."""
+    if ids.parse_id(old) == number:
+        return old
+    return ids.concept_id(number) if ids.is_concept(number) else ids.proposition_id(number, "link")
+
+
+def shown(element: Element | None, names: Mapping[int, Element]) -> Any:
+    """A whole version as JSON; ABSENT if there is none."""
+    if element is None:
+        return ABSENT
+    told = identity_of(element, names)
+    if isinstance(element, Proposition):
+        told["weight"] = element.weight
+    return {**told, "attributes": element.attributes, "metadata": element.metadata}
+
+
+def virtual_base(bases: Sequence[Values | None], shared: Values | None) -> Values | None:
+    """The base of several: what they make of the state that they share, unknown if they differ."""
+    if len(bases) == 1:
+        return bases[0]
+    present = [each for each in bases if each is not None]
+    if not present or (shared is not None and len(present) < len(bases)):
+        return None  # Whoever removed it has done so after the state that they share.
+    before = {} if shared is None else shared
+    return {
+        place: _agreed([each.get(place, ABSENT) for each in present], before.get(place, ABSENT))
+        for place in {place for each in present for place in each}
+    }
+
+
+def _agreed(values: Sequence[Any], before: Any) -> Any:
+    changed = [each for each in values if not same(each, before)]
+    if not changed:
+        return before
+    return changed[0] if all(same(each, changed[0]) for each in changed) else UNKNOWN

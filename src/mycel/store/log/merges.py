@@ -1,0 +1,135 @@
+"""Tables of merges: those that are open, their conflicts, and the choices of those that are done.
+
+    merge_open      an open merge: what is merged, how, and what was decided so far
+    merge_conflict  its conflicts, with the element of this graph that each is about
+    merge_choice    the automatic choices of a merge that was committed, by its last entry
+
+They are no part of the knowledge: no record, root or history depends on them, `verify` leaves them
+out, and they are made with the first row. A purge removes what it finds in them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, NamedTuple
+
+import apsw
+import orjson
+
+from mycel.store.file.rows import every, first
+
+PREFIX: Final = "merge_"
+"""The names of all tables of this module begin so."""
+
+_TABLES: Final = """
+CREATE TABLE IF NOT EXISTS merge_open (id TEXT PRIMARY KEY, body TEXT NOT NULL) STRICT;
+CREATE TABLE IF NOT EXISTS merge_conflict (
+    merge TEXT NOT NULL,
+    id TEXT NOT NULL,
+    element INTEGER,
+    body TEXT NOT NULL,
+    PRIMARY KEY (merge, id)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS merge_choice (
+    seq INTEGER NOT NULL, id TEXT NOT NULL, element INTEGER, body TEXT NOT NULL,
+    PRIMARY KEY (seq, id)
+) STRICT, WITHOUT ROWID;
+"""
+
+
+class Row(NamedTuple):
+    """A conflict or a choice: its id, the element that it is about, and all of it as JSON."""
+
+    id: str
+    element: int | None
+    body: dict[str, Any]
+
+
+def are_there(connection: apsw.Connection) -> bool:
+    """True if there ever was a merge in this file that needed the tables."""
+    return first(connection, "SELECT 1 FROM sqlite_schema WHERE name = 'merge_open'") is not None
+
+
+def keep(
+    connection: apsw.Connection, id_: str, body: dict[str, Any], conflicts: Iterable[Row]
+) -> None:
+    """Store an open merge with its conflicts, instead of what was stored of it."""
+    connection.execute(_TABLES)
+    remove(connection, id_)
+    connection.execute("INSERT INTO merge_open VALUES (?, ?)", (id_, _text(body)))
+    connection.executemany(
+        "INSERT INTO merge_conflict VALUES (?, ?, ?, ?)",
+        [(id_, each.id, each.element, _text(each.body)) for each in conflicts],
+    )
+
+
+def remove(connection: apsw.Connection, id_: str) -> None:
+    """Remove an open merge."""
+    if are_there(connection):
+        connection.execute("DELETE FROM merge_open WHERE id = ?", (id_,))
+        connection.execute("DELETE FROM merge_conflict WHERE merge = ?", (id_,))
+
+
+def opened(connection: apsw.Connection) -> list[dict[str, Any]]:
+    """The open merges, oldest first."""
+    if not are_there(connection):
+        return []
+    rows = every(
+        connection, "SELECT body FROM merge_open ORDER BY json_extract(body, '$.opened'), id"
+    )
+    return [orjson.loads(body) for (body,) in rows]
+
+
+def conflicts_of(connection: apsw.Connection, numbers: Sequence[int]) -> dict[int, list[Any]]:
+    """The open conflicts of elements, by number."""
+    found: dict[int, list[Any]] = {}
+    if not numbers or not are_there(connection):
+        return found
+    query = (
+        "SELECT element, body FROM merge_conflict"
+        " WHERE element IN (SELECT value FROM json_each(?)) ORDER BY merge, id"
+    )
+    for element, body in every(connection, query, (_text(list(numbers)),)):
+        found.setdefault(element, []).append(orjson.loads(body))
+    return found
+
+
+def keep_choices(connection: apsw.Connection, seq: int, choices: Sequence[Row]) -> None:
+    """Store the choices of a merge whose last entry is `seq`."""
+    if choices:
+        connection.execute(_TABLES)
+        connection.executemany(
+            "INSERT OR REPLACE INTO merge_choice VALUES (?, ?, ?, ?)",
+            [(seq, each.id, each.element, _text(each.body)) for each in choices],
+        )
+
+
+def choices(connection: apsw.Connection, seq: int | None) -> list[tuple[int, dict[str, Any]]]:
+    """The choices of one merge, or of all, newest merge first, each with the merge's last entry."""
+    if not are_there(connection):
+        return []
+    rows = every(
+        connection,
+        "SELECT seq, body FROM merge_choice WHERE ?1 IS NULL OR seq = ?1 ORDER BY seq DESC, id",
+        (seq,),
+    )
+    return [(at, orjson.loads(body)) for at, body in rows]
+
+
+def forget(connection: apsw.Connection, numbers: Iterable[int], until: int = 0) -> None:
+    """Forget elements that are purged: choices about them, and every open merge.
+
+    An open merge may have such an element in parts that nobody can tell. Choices of merges up to
+    the entry `until` go too.
+    """
+    if are_there(connection):
+        connection.execute("DELETE FROM merge_open")
+        connection.execute("DELETE FROM merge_conflict")
+        connection.executemany(
+            "DELETE FROM merge_choice WHERE element = ?", [(each,) for each in numbers]
+        )
+        connection.execute("DELETE FROM merge_choice WHERE seq <= ?", (until,))
+
+
+def _text(value: Any) -> str:
+    return orjson.dumps(value).decode()

@@ -1,0 +1,24 @@
+"""Merges of a graph: those that are open, their conflicts, and choices of those that are done."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from mycel.store.log import merges
+from mycel.store.query.reader import Reader
+
+
+def opened(reader: Reader) -> list[dict[str, Any]]:
+    """The open merges, oldest first, as they are stored."""
+    return merges.opened(reader.connection)
+
+
+def open_conflicts(reader: Reader, numbers: Iterable[int]) -> dict[int, list[dict[str, Any]]]:
+    """The conflicts of open merges that are about elements, by number; those decided, too."""
+    return merges.conflicts_of(reader.connection, list(numbers))
+
+
+def choices(reader: Reader, seq: int | None = None) -> list[tuple[int, dict[str, Any]]]:
+    """Automatic choices of one merge, or of all, newest first, each with the merge's last entry."""
+    return merges.choices(reader.connection, seq)
