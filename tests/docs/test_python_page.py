@@ -170,6 +170,12 @@ ATTEMPTS: dict[str, tuple[int, Callable[[mycel.Nexus, int], object]]] = {
             'FIND(?p.name) WHERE { ?p {type: "Person"} FILTER(REGEX(?p.name, :p)) }', p="x" * n
         ),
     ),
+    "variables of a command": (
+        limits.VARIABLES_MAX,
+        lambda db, n: db.execute(
+            "FIND(?v0.name) WHERE {" + "".join(f' ?v{at} {{name: "-"}}' for at in range(n)) + "}"
+        ),
+    ),
     "nesting of a command": (limits.NESTING_DEPTH_MAX, nest),
     "commands in a request": (limits.BATCH_COMMANDS_MAX, send),
     "bound on hops": (limits.HOP_BOUND_MAX, walk),

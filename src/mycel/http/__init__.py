@@ -3,19 +3,21 @@
 Modules, in the order in which a request passes through them:
 
 - `server`               sockets, the server around the application, and stopping it
-- `connection_protocol`  limits on slow clients, connections, and bytes that are not HTTP
+- `connection_protocol`  the bytes of HTTP, limits on slow clients and on connections
+- `exchange`             one request and its response, as an application sees them
 - `policy`               hosts, origins, token and limits
 - `request_guard`        checks a request against the policy, and reads its body
+- `jobs`                 the limits of one request while it runs: deadline, turns, bytes
 - `app`                  the routes, and applications of other layers
 - `kip_endpoint`         from the body of a request to the response
 - `explorer_routes`      the page of the explorer, its views and writes
 - `live_stream`          commits as server-sent events
 - `sessions`             tickets and tokens of people in a browser
-- `worker_pool`          threads that run the synchronous engine
+- `worker_pool`          threads that run the synchronous engine, cheap requests first
 - `responses`            JSON, and errors in their wire form
 - `openapi`              the description of the server
 - `explorer_openapi`     the explorer's part of it
 
-A command that has begun is finished even if its client has gone. So a write is never cut off, and
-its client may send it again: writing the same twice changes nothing.
+A write that has begun is finished even if its client has gone, unless it is above its limits. Its
+client may send it again: writing the same twice changes nothing. Reads are dropped.
 """

@@ -32,10 +32,11 @@ from mycel.history.graph import Graph
 from mycel.history.open_branches import OpenBranches
 from mycel.http import openapi
 from mycel.http.explorer_routes import PAGE, ExplorerRoutes, is_public, wants_page
+from mycel.http.jobs import job_of
 from mycel.http.kip_endpoint import GONE_STATUS, METHODS, respond
 from mycel.http.policy import Policy
 from mycel.http.request_guard import HEALTH, Guard
-from mycel.http.responses import JSON, answer, refusal
+from mycel.http.responses import JSON, answer, refusal, stopping
 from mycel.http.worker_pool import Workers
 from mycel.merkle.proofs import Snapshot
 from mycel.model.limits import BATCH_COMMANDS_MAX
@@ -62,15 +63,16 @@ def build_app(
     doors: Sequence[Door] = (),
     branches: OpenBranches | None = None,
     workspace: str = "graph",
+    workers: Workers | None = None,
 ) -> Guard:
     """Everything that a server answers, as one ASGI application.
 
-    `workspace` is the one of paths without a scheme in the explorer. The caller closes the graph
-    and its `branches`.
+    `workspace` is the one of paths without a scheme in the explorer. `workers` run the work of all
+    routes; the doors have to use the same. The caller closes the graph and its `branches`.
     """
     policy = Policy() if policy is None else policy
     branches = OpenBranches(db) if branches is None else branches
-    workers = Workers()
+    workers = Workers() if workers is None else workers
     pages = _Pages(db, policy, doors, branches, workers)
     explorer = ExplorerRoutes(db, policy, branches, workers, workspace)
     app = Starlette(
@@ -87,7 +89,8 @@ def build_app(
     )
     # A path with one more slash is another path: a POST is not redirected.
     app.router.redirect_slashes = False
-    return Guard(app, policy, {door.path: door.body_bytes_max for door in doors}, is_public)
+    limits = {door.path: door.body_bytes_max for door in doors}
+    return Guard(app, policy, workers, limits, is_public)
 
 
 class _Pages:
@@ -106,6 +109,7 @@ class _Pages:
         self._policy = policy
         self._doors = doors
         self._workers = workers
+        self._looking: dict[str | None, asyncio.Future[Snapshot]] = {}
         self._description = openapi.document(
             version=__version__,
             body_bytes_max=policy.body_bytes_max,
@@ -172,9 +176,12 @@ class _Pages:
         body = await request.body()
         try:
             status, told = await self._workers.run(
-                partial(self._respond, request.query_params.get("branch"), body),
-                timeout_s=self._policy.answer_timeout_s,
+                request.scope, partial(self._respond, request.query_params.get("branch"), body)
             )
+            job = job_of(request.scope)
+            if job.is_aborted and status != 200:
+                return stopping()
+            job.settle(len(told))
         except MycelError as error:
             return refusal(error)
         return Response(told, status, media_type=JSON)
@@ -222,16 +229,23 @@ class _Pages:
         return refusal(InternalError("The request failed for a reason inside the server."))
 
     async def _look(self, branch: str | None = None) -> Snapshot:
-        """The roots of a branch, read outside of the worker pool, which may be busy."""
+        """The roots of a branch, read outside of the worker pool, which may be busy.
+
+        All who ask about a branch at the same time share one look: they may have no token.
+        """
         self._db.check_in_place()
+        looking = self._looking.get(branch)
+        if looking is None:
 
-        def look() -> Snapshot:
-            with self._branches.using(branch) as db:
-                return db.snapshot()
+            def look() -> Snapshot:
+                with self._branches.using(branch) as db:
+                    return db.snapshot()
 
+            looking = self._looking[branch] = asyncio.ensure_future(asyncio.to_thread(look))
+            looking.add_done_callback(lambda _: self._looking.pop(branch))
         try:
             async with asyncio.timeout(_HEALTH_TIMEOUT_S):
-                return await asyncio.to_thread(look)
+                return await asyncio.shield(looking)
         except TimeoutError:
             raise DatabaseError(
                 "The graph cannot be read at the moment.", hint="Retry later."

@@ -1,117 +1,386 @@
-"""Connections: limits on slow clients, on their number, and on bytes that are not HTTP.
+"""Connections: the bytes of HTTP/1.1, and limits on slow, greedy and misbehaving clients.
 
-uvicorn parses requests. Three things are added: a deadline for the headers, a limit on connections,
-and an error in our form for bytes that are not a request.
+h11 parses, `exchange` is one request with its response, uvicorn's server accepts connections and
+stops them. A connection does no work that nobody asked for:
+
+- The body of a request is parsed when the application asks for it, a few events at a time. A body
+  in very many small pieces is refused.
+- After a refusal nothing is parsed: bytes that still arrive are dropped for a moment, since closing
+  while bytes are unread would discard the refusal.
+- What follows a request on the same connection waits, unparsed, until that is answered.
 """
 
 from __future__ import annotations
 
 import asyncio
-import sys
-from typing import Any
+from typing import Any, Final
+from urllib.parse import unquote
 
 import h11
-from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
+from uvicorn.config import Config
+from uvicorn.protocols.utils import get_local_addr, get_remote_addr
+from uvicorn.server import ServerState
 
-from mycel.errors import ExecutionTimeout, InvalidSyntax, ResourceExhausted
-from mycel.http.policy import CONNECTIONS_MAX, HEAD_BYTES_MAX, LINGERING_S, Policy
+from mycel.errors import ExecutionTimeout, InvalidSyntax, MycelError, ResourceExhausted
+from mycel.http.exchange import Exchange
+from mycel.http.jobs import find_job
+from mycel.http.policy import (
+    DISCARDED_BYTES_MAX,
+    HEAD_BYTES_MAX,
+    KEEP_ALIVE_S,
+    LINGERING_S,
+    PIECE_BYTES_MIN,
+    PIECES_MAX,
+    TARGET_BYTES_MAX,
+    Policy,
+)
 from mycel.http.responses import raw_refusal
+
+_BUFFER_BYTES_MAX: Final = 64 << 10
+"""Unparsed bytes from which on nothing is read."""
+_EVENTS_AT_ONCE: Final = 64
+"""Events that are parsed before other connections have a turn."""
+_IDLE, _HEAD, _BUSY = range(3)
 
 
 def protocol_for(policy: Policy) -> type[asyncio.Protocol]:
     """The class of all connections of one server."""
 
     class Connection(_Connection):
-        head_timeout_s = policy.head_timeout_s
+        rules = policy
 
     return Connection
 
 
-class _Connection(H11Protocol):
-    head_timeout_s: float
+class _Connection(asyncio.Protocol):
+    rules: Policy
 
-    def __init__(self, *args: Any, **more: Any) -> None:
-        super().__init__(*args, **more)
-        self._waiting: asyncio.TimerHandle | None = None
-        self._lingering: asyncio.TimerHandle | None = None
+    def __init__(
+        self,
+        config: Config,
+        server_state: ServerState,
+        app_state: dict[str, Any],
+        _loop: asyncio.AbstractEventLoop | None = None,
+    ) -> None:
+        if not config.loaded:
+            config.load()
+        self._app = config.loaded_app
+        self._app_state = app_state
+        self._server_state = server_state
+        self._loop = _loop or asyncio.get_running_loop()
+        self._parser = h11.Connection(h11.SERVER, HEAD_BYTES_MAX)
+        self._transport: asyncio.Transport
+        self._ends: tuple[Any, Any] = (None, None)
+        self._exchange: Exchange | None = None
+        self._phase = _HEAD
+        self._alarm: asyncio.TimerHandle | None = None
+        self._alarm_at = 0.0
         self._left = False
+        self._dropped = 0
+        self._pieces = 0
+        self._is_paused = False
+        self._wants_body = False
+
+    # The transport calls these.
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
-        if len(self.connections) > CONNECTIONS_MAX:
+        self._transport = transport
+        self._ends = get_local_addr(transport), get_remote_addr(transport)
+        connections = self._server_state.connections
+        connections.add(self)  # type: ignore[arg-type] # It has what uvicorn's server calls.
+        over = len(connections) - self.rules.connections_max
+        if over > self.rules.connections_max // 4 + 16:
+            self._left = True
+            transport.abort()  # Even saying no to so many would take too much.
+        elif over > 0:
             full = ResourceExhausted("The server has too many connections.", hint="Retry later.")
-            self._leave(raw_refusal(full, 503))
-            return
-        self._await_head()
+            self._refuse(full, 503, retry_after_s=1)
+        else:
+            self._expect(_HEAD, self.rules.head_timeout_s)
 
     def data_received(self, data: bytes) -> None:
         if self._left:
+            self._dropped += len(data)
+            if self._dropped > DISCARDED_BYTES_MAX:
+                self._transport.abort()
             return
-        super().data_received(data)
-        if self.conn.their_state is not h11.IDLE:
-            self._stop_waiting()
-        elif self._waiting is None:
-            self._await_head()
+        self._parser.receive_data(data)
+        if self._phase == _IDLE:
+            self._expect(_HEAD, self.rules.head_timeout_s)
+        if self._phase == _HEAD or self._wants_body:
+            self._parse()
+        elif not self._is_paused and len(self._parser.trailing_data[0]) > _BUFFER_BYTES_MAX:
+            self._is_paused = True
+            self._transport.pause_reading()
+
+    def eof_received(self) -> None:
+        """The client is gone; asyncio closes the connection."""
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._stop_waiting()
-        if self._lingering is not None:
-            self._lingering.cancel()
-        super().connection_lost(exc)
+        self._left = True
+        self._server_state.connections.discard(self)
+        if self._alarm is not None:
+            self._alarm.cancel()
+        if self._exchange is not None:
+            self._exchange.lose_client()
+            job = find_job(self._exchange.scope)
+            if job is not None:
+                job.drop()
 
-    def send_400_response(self, msg: str) -> None:
-        # Called while the parser's error, which has the status, is handled.
-        status = getattr(sys.exception(), "error_status_hint", 400)
-        if status == 431:
-            error: ResourceExhausted | InvalidSyntax = ResourceExhausted(
-                f"The headers are larger than {HEAD_BYTES_MAX} bytes.", hint="Send smaller ones."
-            )
+    def pause_writing(self) -> None:
+        if self._exchange is not None:
+            self._exchange.pause()
+
+    def resume_writing(self) -> None:
+        if self._exchange is not None:
+            self._exchange.resume()
+
+    def shutdown(self) -> None:
+        """Close when what is in progress is answered. The server calls this when it stops."""
+        if self._exchange is None:
+            self._transport.close()
         else:
-            status = 400
-            error = InvalidSyntax("This is not a valid HTTP/1.1 request.", hint=msg)
-        self._leave(raw_refusal(error, status))
+            self._exchange.keep_alive = False
 
-    def _await_head(self) -> None:
-        if not (self._left or self.transport.is_closing()):
-            self._waiting = self.loop.call_later(self.head_timeout_s, self._too_slow)
+    # Parsing.
 
-    def _stop_waiting(self) -> None:
-        if self._waiting is not None:
-            self._waiting.cancel()
-            self._waiting = None
+    def _parse(self) -> None:
+        for _ in range(_EVENTS_AT_ONCE):
+            try:
+                event = self._parser.next_event()
+            except h11.RemoteProtocolError as error:
+                self._refuse_bytes(error)
+                return
+            if event is h11.NEED_DATA or event is h11.PAUSED:
+                return
+            match event:
+                case h11.Request():
+                    self._begin(event)
+                    return
+                case h11.Data():
+                    self._take(event.data)
+                    if self._left or not self._wants_body:
+                        return
+                case h11.EndOfMessage():
+                    self._wants_body = False
+                    if self._exchange is not None:
+                        self._exchange.end_body()
+                    return
+                case _:  # The client has closed its side.
+                    self._transport.close()
+                    return
+        self._loop.call_soon(self._parse_more)
 
-    def _too_slow(self) -> None:
-        slow = ExecutionTimeout(
-            f"No complete request arrived within {self.head_timeout_s:g} s.",
-            hint="Send the headers at once.",
+    def _parse_more(self) -> None:
+        if self._wants_body and not self._left:
+            self._parse()
+
+    def _begin(self, request: h11.Request) -> None:
+        self._phase, self._pieces = _BUSY, 0
+        server, client = self._ends
+        headers = list(request.headers)
+        mistake = _mistake_in(request)
+        if mistake is not None:
+            self._refuse(*mistake)
+            return
+        raw_path, _, query = _relative(request.target).partition(b"?")
+        scope = {
+            "type": "http",
+            "asgi": {"version": "3.0", "spec_version": "2.3"},
+            "http_version": request.http_version.decode("ascii"),
+            "server": server,
+            "client": client,
+            "scheme": "http",
+            "method": request.method.decode("ascii"),
+            "root_path": "",
+            "path": unquote(raw_path.decode("ascii")),
+            "raw_path": raw_path,
+            "query_string": query,
+            "headers": headers,
+            "state": self._app_state.copy(),
+        }
+        self._exchange = exchange = Exchange(
+            self, self._transport, self._parser, scope, self._server_state.default_headers
         )
-        self._leave(raw_refusal(slow, 408))
+        if not _has_body(headers):
+            self._parser.next_event()  # The end of the message.
+            exchange.end_body()
+        task = self._loop.create_task(exchange.run(self._app))
+        task.add_done_callback(self._server_state.tasks.discard)
+        self._server_state.tasks.add(task)
 
-    def _leave(self, response: bytes) -> None:
-        """Send a response and close.
+    def _take(self, data: bytes) -> None:
+        exchange = self._exchange
+        if exchange is None:
+            return
+        self._pieces += 1
+        exchange.add(data)
+        if self._pieces > PIECES_MAX and exchange.received < self._pieces * PIECE_BYTES_MIN:
+            small = ResourceExhausted(
+                f"The body comes in pieces of less than {PIECE_BYTES_MIN} bytes.",
+                hint="Send it at once, with its Content-Length.",
+            )
+            self._refuse(small, 413)
+        elif exchange.is_full:
+            self._wants_body = False
+
+    # An exchange calls these.
+
+    def want_body(self) -> None:
+        """Parse more of the body."""
+        if self._left:
+            return
+        self._wants_body = True
+        self._parse()
+        if self._is_paused and not self._left:
+            self._is_paused = False
+            self._transport.resume_reading()
+
+    def finish(self, *, keep_alive: bool) -> None:
+        """Go on after a response: with the next request, or with closing."""
+        self._server_state.total_requests += 1
+        if self._left:
+            return
+        self._exchange = None
+        parser = self._parser
+        if not keep_alive or parser.our_state is not h11.DONE or parser.their_state is not h11.DONE:
+            self.leave()
+            return
+        parser.start_next_cycle()
+        if self._is_paused:
+            self._is_paused = False
+            self._transport.resume_reading()
+        if parser.trailing_data[0]:
+            self._expect(_HEAD, self.rules.head_timeout_s)
+            self._loop.call_soon(self._parse_next)
+        else:
+            self._expect(_IDLE, KEEP_ALIVE_S)
+
+    def _parse_next(self) -> None:
+        if self._phase == _HEAD and not self._left:
+            self._parse()
+
+    def leave(self, response: bytes = b"") -> None:
+        """Close, after a response if there is one. Nothing is parsed any more.
 
         Bytes that still arrive are dropped for a moment: closing while bytes are unread would
         discard the response.
         """
-        if self._left or self.transport.is_closing():
+        if self._left or self._transport.is_closing():
             return
         self._left = True
-        self._stop_waiting()
-        cycle = self._open_cycle()
-        if cycle is not None:
-            # The handler of the request sees that its client has gone.
-            cycle.disconnected = True
-            cycle.message_event.set()
-            if cycle.response_started:
-                self.transport.close()
-                return
-        self.transport.write(response)
-        if self.transport.can_write_eof():
-            self.transport.write_eof()
-        self.flow.resume_reading()
-        self._lingering = self.loop.call_later(LINGERING_S, self.transport.abort)
+        if response:
+            self._transport.write(response)
+        if self._parser.their_state in (h11.DONE, h11.MUST_CLOSE, h11.CLOSED):
+            self._transport.close()
+            return
+        if self._transport.can_write_eof():
+            self._transport.write_eof()
+        self._transport.resume_reading()
+        self._set_alarm(LINGERING_S)
 
-    def _open_cycle(self) -> RequestResponseCycle | None:
-        """The request that is being answered, if there is one."""
-        cycle: RequestResponseCycle | None = self.cycle
-        return None if cycle is None or cycle.response_complete else cycle
+    # Refusals before there is a request.
+
+    def _refuse(self, error: MycelError, status: int, *, retry_after_s: int | None = None) -> None:
+        exchange = self._exchange
+        if exchange is not None:
+            exchange.lose_client()
+            if exchange.has_begun_response:
+                self._left = True
+                self._transport.close()
+                return
+        self.leave(raw_refusal(error, status, retry_after_s))
+
+    def _refuse_bytes(self, error: h11.RemoteProtocolError) -> None:
+        if error.error_status_hint == 431:
+            large = ResourceExhausted(
+                f"The headers are larger than {HEAD_BYTES_MAX} bytes.", hint="Send smaller ones."
+            )
+            self._refuse(large, 431)
+            return
+        self._refuse(
+            InvalidSyntax("This is not a valid HTTP/1.1 request.", hint=f"h11 says: {error}."), 400
+        )
+
+    # Time.
+
+    def _expect(self, phase: int, within_s: float) -> None:
+        """Wait for the next request, or the rest of its head, for a limited time."""
+        self._phase = phase
+        self._set_alarm(within_s)
+
+    def _set_alarm(self, within_s: float) -> None:
+        # One timer serves many requests: it is moved when it rings.
+        self._alarm_at = self._loop.time() + within_s
+        if self._alarm is not None:
+            if self._alarm.when() <= self._alarm_at:
+                return
+            self._alarm.cancel()
+        self._alarm = self._loop.call_at(self._alarm_at, self._ring)
+
+    def _ring(self) -> None:
+        self._alarm = None
+        if self._loop.time() < self._alarm_at:
+            self._alarm = self._loop.call_at(self._alarm_at, self._ring)
+        elif self._left:
+            self._transport.abort()
+        elif self._phase == _IDLE:
+            self._transport.close()
+        elif self._phase == _HEAD:
+            slow = ExecutionTimeout(
+                f"No complete request arrived within {self.rules.head_timeout_s:g} s.",
+                hint="Send the headers at once.",
+            )
+            self._refuse(slow, 408)
+
+
+def _has_body(headers: list[tuple[bytes, bytes]]) -> bool:
+    for name, value in headers:
+        if name == b"transfer-encoding" or (name == b"content-length" and value != b"0"):
+            return True
+    return False
+
+
+def _mistake_in(request: h11.Request) -> tuple[MycelError, int] | None:
+    """The error and its status for a request that must not be answered otherwise."""
+    if len(request.target) > TARGET_BYTES_MAX:
+        long = ResourceExhausted(
+            f"The target of the request is longer than {TARGET_BYTES_MAX} bytes.",
+            hint="Send what is long in the body.",
+        )
+        return long, 414
+    if not request.target.startswith(b"/") and not _is_own_url(request):
+        foreign = InvalidSyntax(
+            "The target of the request is neither a path nor a URL of the host that it names.",
+            hint="Send the path alone, such as POST /kip.",
+        )
+        return foreign, 400
+    names = {name for name, _ in request.headers}
+    if b"transfer-encoding" in names and b"content-length" in names:
+        both = InvalidSyntax(
+            "The request has both Content-Length and Transfer-Encoding.", hint="Send one of them."
+        )
+        return both, 400
+    if sum(len(name) + len(value) for name, value in request.headers) > HEAD_BYTES_MAX:
+        large = ResourceExhausted(
+            f"The headers are larger than {HEAD_BYTES_MAX} bytes.", hint="Send smaller ones."
+        )
+        return large, 431
+    return None
+
+
+def _is_own_url(request: h11.Request) -> bool:
+    """True for a target in absolute form (RFC 9112 3.2.2) that agrees with the `Host` header."""
+    scheme, separator, rest = request.target.partition(b"://")
+    host = rest.partition(b"/")[0].partition(b"?")[0]
+    named = [value for name, value in request.headers if name == b"host"]
+    return bool(separator) and scheme.lower() in (b"http", b"https") and [host] == named
+
+
+def _relative(target: bytes) -> bytes:
+    """A target without the scheme and host of its absolute form."""
+    if target.startswith(b"/"):
+        return target
+    rest = target.partition(b"://")[2]
+    slash = rest.find(b"/")
+    return b"/" if slash < 0 else rest[slash:]

@@ -17,9 +17,8 @@ from mycel.errors import (
     AccessDenied,
     InvalidSyntax,
     MycelError,
-    ResourceExhausted,
 )
-from mycel.explorer import bundle, limits
+from mycel.explorer import bundle
 from mycel.explorer.explorer import VIEWS, Explorer
 from mycel.explorer.feed import written
 from mycel.explorer.parameters import checked, whole
@@ -89,7 +88,6 @@ class ExplorerRoutes:
         self._explorers: Final[WeakKeyDictionary[Graph, Explorer]] = WeakKeyDictionary()
         self._making: Final = threading.Lock()
         self._watchers: Final[dict[str, Watcher]] = {}
-        self._streams = 0
         self._warming: set[asyncio.Task[None]] = set()
 
     def routes(self) -> list[Route]:
@@ -157,25 +155,28 @@ class ExplorerRoutes:
     async def _view(self, name: str, request: Request) -> Response:
         try:
             branch, given = await _given(request)
-            return await self._answer(branch, lambda explorer: explorer.view(name, given))
+            return await self._answer(request, branch, lambda explorer: explorer.view(name, given))
         except MycelError as error:
             return refusal(error)
 
     async def _write(self, request: Request) -> Response:
         try:
             branch, given = await _given(request)
-            return await self._answer(branch, lambda explorer: explorer.write(given))
+            return await self._answer(request, branch, lambda explorer: explorer.write(given))
         except MycelError as error:
             return refusal(error)
 
     async def _answer(
-        self, branch: str | None, work: Callable[[Explorer], Mapping[str, Any]]
+        self,
+        request: Request,
+        branch: str | None,
+        work: Callable[[Explorer], Mapping[str, Any]],
     ) -> Response:
         def run(db: Graph) -> bytes:
             db.check_in_place()
             return encode(work(self._explorer(db)))
 
-        return Response(await self._run(branch, run), media_type=JSON)
+        return Response(await self._run(branch, run, request), media_type=JSON)
 
     def _explorer(self, db: Graph) -> Explorer:
         with self._making:
@@ -190,12 +191,18 @@ class ExplorerRoutes:
                 )
             return explorer
 
-    async def _run(self, branch: str | None, work: Callable[[Graph], Result]) -> Result:
+    async def _run(
+        self, branch: str | None, work: Callable[[Graph], Result], request: Request | None = None
+    ) -> Result:
+        """Run work in a thread, for a request or for all streams."""
+
         def run() -> Result:
             with self._branches.using(branch) as db:
                 return work(db)
 
-        return await self._workers.run(run, timeout_s=self._policy.answer_timeout_s)
+        if request is None:
+            return await self._workers.run_apart(run, timeout_s=self._policy.timeout_s)
+        return await self._workers.run(request.scope, run)
 
     # Sessions.
 
@@ -225,14 +232,7 @@ class ExplorerRoutes:
             branch, given = await _given(request)
             given.setdefault("after", request.headers.get("last-event-id"))
             after = checked("changes", {"after": whole("A position", None, 1 << 62, 0)}, given)
-            if self._streams >= limits.STREAMS_MAX:
-                raise ResourceExhausted(
-                    f"{self._streams} streams are open, which is the limit.",
-                    hint="Close some of them, or retry in a moment.",
-                )
-            await self._run(branch, lambda db: db.check_in_place())
-        except ResourceExhausted as error:
-            return refusal(error, 503, {"retry-after": "5"})
+            await self._run(branch, lambda db: db.check_in_place(), request)
         except MycelError as error:
             return refusal(error)
         return StreamingResponse(
@@ -247,14 +247,11 @@ class ExplorerRoutes:
         if watcher is None:
             run: Callable[[Callable[[Graph], Any]], Awaitable[Any]] = partial(self._run, branch)
             watcher = self._watchers[name] = Watcher(run)
-        self._streams += 1
         try:
             async for event in watcher.events(after):
                 yield event
         except MycelError:
             yield written("bye", {"reason": "gone"})
-        finally:
-            self._streams -= 1
 
 
 async def _given(request: Request) -> tuple[str | None, dict[str, Any]]:

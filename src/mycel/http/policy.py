@@ -24,13 +24,18 @@ BODY_BYTES_MAX: Final = 4 << 20
 """The body of one request."""
 BODIES_BYTES_MAX: Final = 128 << 20
 """The bodies of all requests that are in progress."""
+PIECES_MAX: Final = 1024
+"""Pieces of a body, as chunks or packets, from which on their average size counts."""
+PIECE_BYTES_MIN: Final = 64
+"""The least average size of the pieces of a body that has many."""
 HEAD_BYTES_MAX: Final = 16 << 10
 """The first line of a request with all its headers."""
+TARGET_BYTES_MAX: Final = 8 << 10
+"""The path of a request with its query."""
 HEAD_TIMEOUT_S: Final = 10.0
-"""The time for these to arrive."""
+"""The time for the head to arrive."""
 DISCARDED_BYTES_MAX: Final = 64 << 20
-"""The part of a refused body that is read, so that its sender reads the refusal."""
-DISCARDING_TIMEOUT_S: Final = 5.0
+"""The bytes that are dropped after a refusal, so that its sender reads it."""
 LINGERING_S: Final = 2.0
 """The time that a refused connection stays open for the refusal to arrive."""
 CONNECTIONS_MAX: Final = 512
@@ -38,13 +43,31 @@ KEEP_ALIVE_S: Final = 30
 REQUESTS_MAX: Final = 64
 """The default number of requests in progress."""
 TIMEOUT_S: Final = 30.0
-"""The default time for a command to run, and for a body to arrive."""
+"""The default time for a request: for its body to arrive, and for its commands to run."""
+WRITE_S: Final = 10.0
+"""The time for which one transaction keeps others from writing; then it is rolled back."""
 ANSWER_MARGIN_S: Final = 1.0
 """The time by which the server waits longer: the engine's own error says more."""
+ANSWER_BYTES_MAX: Final = 64 << 20
+"""One answer."""
+ANSWERS_BYTES_MAX: Final = 256 << 20
+"""All answers that are being made or sent."""
+STALLED_S: Final = 10.0
+"""The time in which a client has to read some of its answer."""
+READING_S: Final = 30.0
+"""The time in which a client has to read all of its answer, with the next limit."""
+READING_BYTES_PER_S: Final = 1 << 20
+"""The bytes of a large answer for each further second."""
+STREAMS_MAX: Final = 64
+"""Streams of events that are open."""
+STREAMS_PER_CLIENT_MAX: Final = 16
+"""The same for one client address."""
+STREAM_S: Final = 900.0
+"""The lifetime of a stream. Its client opens another one."""
 GRACE_S: Final = 10.0
 """The time for requests in progress to end when the server stops."""
-WORKERS: Final = 8
-"""Threads that run commands. Writers share commits, so they gain from being several."""
+QUICK_WORKERS: Final = 8
+"""Threads that run short requests. Writers share commits, so they gain from being several."""
 LOG_PAGE: Final = 100
 LOG_PAGE_MAX: Final = 1000
 TOKEN_CHARACTERS_MIN: Final = 16
@@ -97,6 +120,7 @@ class Policy:
     body_bytes_max: int = BODY_BYTES_MAX
     requests_max: int = REQUESTS_MAX
     timeout_s: float = TIMEOUT_S
+    connections_max: int = CONNECTIONS_MAX
 
     @property
     def head_timeout_s(self) -> float:

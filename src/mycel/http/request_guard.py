@@ -1,8 +1,10 @@
 """Checks every request against the policy, and reads its body.
 
 The body is read here as a whole, within limits of size and time, and passed to the application. A
-refusal is sent only after the body was read or enough of it was dropped: a client that is still
-sending would see a broken connection instead.
+request that is refused is not read on: it is answered, and its connection closed.
+
+Every request gets a `Job`: its deadline counts from here. Requests in progress are limited, and so
+are streams of events, in number and lifetime; `/healthz` is neither.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final
@@ -27,20 +30,23 @@ from mycel.errors import (
     MycelError,
     ResourceExhausted,
 )
+from mycel.http.jobs import Answers, Job, attach
 from mycel.http.policy import (
     BODIES_BYTES_MAX,
-    DISCARDED_BYTES_MAX,
-    DISCARDING_TIMEOUT_S,
-    HEAD_BYTES_MAX,
+    STREAM_S,
+    STREAMS_MAX,
+    STREAMS_PER_CLIENT_MAX,
     Policy,
 )
-from mycel.http.responses import refusal
+from mycel.http.responses import refusal, stopping
+from mycel.http.worker_pool import Workers
 
 HEALTH: Final = "/healthz"
 
 _WITHOUT_BODY: Final = frozenset(("GET", "HEAD", "OPTIONS"))
 _METHODS: Final = "GET, HEAD, POST, DELETE"
 _CORS_MAX_AGE_S: Final = 600
+_CLOSE: Final = {"connection": "close"}
 
 _log = logging.getLogger("mycel.http.requests")
 _failures = logging.getLogger(__name__)
@@ -61,6 +67,7 @@ class Guard:
         self,
         app: ASGIApp,
         policy: Policy,
+        workers: Workers,
         body_limits: Mapping[str, int] | None = None,
         is_public: Callable[[str, str, str], bool] = lambda _method, _path, _accept: False,
     ) -> None:
@@ -69,11 +76,14 @@ class Guard:
         `is_public` says of method, path and `Accept` whether a request needs no token.
         """
         self.app = app
+        self.workers = workers
         self._is_public = is_public
         self._policy = policy
         self._body_limits = body_limits or {}
         self._bodies = _Bodies()
+        self._answers = Answers()
         self._in_progress = 0
+        self._streams: Counter[str] = Counter()
         self._stopping = False
         self._interruptible: set[anyio.CancelScope] = set()
 
@@ -92,26 +102,27 @@ class Guard:
         if scope["type"] == "lifespan":
             await self.app(scope, receive, send)
         elif scope["type"] == "http":
-            await self._answer(scope, receive, _Reply(send, scope, self._policy))
+            job = Job(time.monotonic() + self._policy.timeout_s, self._answers)
+            attach(scope, job)
+            try:
+                await self._answer(scope, receive, _Reply(send, scope, self._policy, job, self))
+            finally:
+                job.close()
 
     async def _answer(self, scope: Scope, receive: Receive, send: _Reply) -> None:
         limit = self._body_limits.get(scope["path"], self._policy.body_bytes_max)
-        offered = "expect" in send.headers
-        body = _Body(receive, self._bodies, limit, self._policy.timeout_s, is_offered=offered)
+        body = _Body(receive, self._bodies, limit, self._policy.timeout_s)
         try:
-            _check_head(send.headers)
             self._check(scope, send.headers)
-            with self._counted(scope):
+            with self._counted(scope, send):
                 await self._read(scope, send.headers, body)
                 await self._pass_on(scope, body.replay, send)
         except Refused as refused:
-            if self._stopping or not await body.discard(send.headers):
-                refused.response.headers["connection"] = "close"
             await refused.response(scope, receive, send)
         except asyncio.CancelledError:
             # The server has waited long enough. The task ends with this answer.
             if not send.started:
-                await _stopped_response()(scope, receive, send)
+                await stopping()(scope, receive, send)
         except Exception:  # noqa: BLE001 - The edge: whatever it is, the caller gets an answer.
             _failures.exception("A request failed with an unexpected error.")
             if not send.started:
@@ -141,9 +152,11 @@ class Guard:
             )
         if scope["method"] == "OPTIONS" and "access-control-request-method" in headers:
             raise Refused(Response(status_code=204, headers=_preflight(headers)))
-        if scope["path"] == HEALTH or self._is_public(
-            scope["method"], scope["path"], headers.get("accept", "")
-        ):
+        if scope["path"] == HEALTH:
+            if scope["method"] not in ("GET", "HEAD"):
+                raise _misused(scope)
+            return
+        if self._is_public(scope["method"], scope["path"], headers.get("accept", "")):
             return
         if not self._policy.admits(headers.get("authorization")):
             raise _refused(
@@ -156,42 +169,71 @@ class Guard:
     # How much.
 
     @contextmanager
-    def _counted(self, scope: Scope) -> Iterator[None]:
-        """Count a request with a body as in progress."""
-        if scope["method"] in _WITHOUT_BODY:
+    def _counted(self, scope: Scope, send: _Reply) -> Iterator[None]:
+        """Count a request as in progress, unless it is about the health of the server."""
+        if scope["path"] == HEALTH:
             yield
             return
         if self._stopping:
-            raise Refused(_stopped_response())
+            raise Refused(stopping())
         if self._in_progress >= self._policy.requests_max:
             error = ResourceExhausted(
                 f"{self._in_progress} requests are in progress, which is the limit.",
                 hint="Retry in a moment; send several commands in one request.",
             )
-            raise Refused(refusal(error, 503, {"retry-after": "1"}))
+            raise Refused(refusal(error, 503, {"retry-after": "1"} | _CLOSE))
         self._in_progress += 1
+        send.is_counted = True
         try:
             yield
         finally:
-            self._in_progress -= 1
+            if send.is_counted:
+                self._in_progress -= 1
+
+    def open_stream(self, client: str) -> Response | None:
+        """Count a request as a stream instead; the refusal, if there are too many."""
+        if self._streams.total() >= STREAMS_MAX or self._streams[client] >= STREAMS_PER_CLIENT_MAX:
+            error = ResourceExhausted(
+                f"Too many streams are open: a client may have {STREAMS_PER_CLIENT_MAX}, and all"
+                f" together {STREAMS_MAX}.",
+                hint="Close those that nobody reads.",
+            )
+            return refusal(error, 503, {"retry-after": "5"} | _CLOSE)
+        self._streams[client] += 1
+        self._in_progress -= 1
+        return None
+
+    def close_stream(self, client: str) -> None:
+        self._streams[client] -= 1
+        if not self._streams[client]:
+            del self._streams[client]
 
     async def _read(self, scope: Scope, headers: Headers, body: _Body) -> None:
-        if scope["method"] in _WITHOUT_BODY and not _announces_body(headers):
+        if not _announces_body(headers):
             return
+        if scope["method"] in _WITHOUT_BODY:
+            error = InvalidSyntax(
+                f"A {scope['method']} request has no body here.", hint="Send it without one."
+            )
+            raise Refused(refusal(error, 400, _CLOSE))
         with anyio.CancelScope() as reading, self._ending(reading):
             await body.read(headers)
         if reading.cancelled_caught:
-            raise Refused(_stopped_response())
+            raise Refused(stopping())
 
     async def _pass_on(self, scope: Scope, receive: Receive, send: _Reply) -> None:
         if scope["method"] != "GET":
             await self.app(scope, receive, send)
             return
-        # It may be a stream, which lasts as long as its reader likes.
+        # It may be a stream, which lasts as long as its reader likes, up to its lifetime.
         with anyio.CancelScope() as streaming, self._ending(streaming):
-            await self.app(scope, receive, send)
+            send.lifetime = streaming
+            try:
+                await self.app(scope, receive, send)
+            finally:
+                send.close_stream()
         if streaming.cancelled_caught and not send.started:
-            raise Refused(_stopped_response())
+            raise Refused(stopping())
 
     @contextmanager
     def _ending(self, scope: anyio.CancelScope) -> Iterator[None]:
@@ -213,22 +255,14 @@ class _Body:
     """The body of one request: read once, then handed on."""
 
     def __init__(
-        self,
-        receive: Receive,
-        all_of_them: _Bodies,
-        limit: int,
-        timeout_s: float,
-        *,
-        is_offered: bool,
+        self, receive: Receive, all_of_them: _Bodies, limit: int, timeout_s: float
     ) -> None:
         self._receive = receive
         self._all = all_of_them
         self._limit = limit
         self._timeout_s = timeout_s
-        self._is_offered = is_offered
         self._parts: list[bytes] | None = None
         self._size = 0
-        self._ended = False
 
     async def read(self, headers: Headers) -> None:
         announced = headers.get("content-length", "")
@@ -237,16 +271,18 @@ class _Body:
         parts: list[bytes] = []
         try:
             async with asyncio.timeout(self._timeout_s):
-                while not self._ended:
-                    parts.append(await self._next())
-                    self._count(len(parts[-1]))
+                more = True
+                while more:
+                    part, more = await self._next()
+                    parts.append(part)
+                    self._count(len(part))
         except TimeoutError:
             error = ExecutionTimeout(
                 f"The body of the request did not arrive within {self._timeout_s:g} s;"
                 " nothing was done.",
                 hint="Send it at once, or in smaller requests.",
             )
-            raise Refused(refusal(error, 408)) from None
+            raise Refused(refusal(error, 408, _CLOSE)) from None
         self._parts = parts
 
     def _count(self, size: int) -> None:
@@ -259,7 +295,7 @@ class _Body:
                 "The bodies of all requests have reached the server's limit; nothing was done.",
                 hint="Retry in a moment, or send less at once.",
             )
-            raise Refused(refusal(error, 503, {"retry-after": "1"}))
+            raise Refused(refusal(error, 503, {"retry-after": "1"} | _CLOSE))
 
     def release(self) -> None:
         """Subtract it from the size of all bodies."""
@@ -273,69 +309,82 @@ class _Body:
         whole, self._parts = b"".join(self._parts), None
         return {"type": "http.request", "body": whole, "more_body": False}
 
-    async def discard(self, headers: Headers) -> bool:
-        """Read and drop the rest of the body; False if it is too large or too slow.
-
-        A client that waits for `100 Continue` has not sent it.
-        """
-        if not _announces_body(headers):
-            return True
-        if self._is_offered:
-            return False
-        left = DISCARDED_BYTES_MAX
-        try:
-            async with asyncio.timeout(min(DISCARDING_TIMEOUT_S, self._timeout_s)):
-                while not self._ended and left > 0:
-                    left -= len(await self._next())
-        except (TimeoutError, Refused):
-            return False
-        return left > 0
-
-    async def _next(self) -> bytes:
-        self._is_offered = False
+    async def _next(self) -> tuple[bytes, bool]:
         message = await self._receive()
         if message["type"] == "http.disconnect":
-            self._ended = True
             # A partial body must not pass for a whole one.
-            raise Refused(
-                refusal(InvalidSyntax("The connection closed before the whole body arrived."), 400)
-            )
-        self._ended = not message.get("more_body", False)
-        part: bytes = message.get("body", b"")
-        return part
+            error = InvalidSyntax("The connection closed before the whole body arrived.")
+            raise Refused(refusal(error, 400, _CLOSE))
+        return message.get("body", b""), message.get("more_body", False)
 
     def _too_large(self) -> Refused:
         error = ResourceExhausted(
             f"The body is larger than {self._limit} bytes; nothing was done.",
             hint="Send it in several requests; large files are loaded with `mycel load`.",
         )
-        return Refused(refusal(error, 413))
+        return Refused(refusal(error, 413, _CLOSE))
 
 
 class _Reply:
-    """The response: adds common headers, and records the status for the log."""
+    """The response: adds common headers, counts its bytes, and records the status for the log."""
 
-    def __init__(self, send: Send, scope: Scope, policy: Policy) -> None:
+    def __init__(self, send: Send, scope: Scope, policy: Policy, job: Job, guard: Guard) -> None:
         self.headers = Headers(scope=scope)
         self.started = False
+        self.is_counted = False
+        self.lifetime: anyio.CancelScope | None = None
+        """The scope of a request that may become a stream."""
         self._send = send
         self._scope = scope
         self._policy = policy
+        self._job = job
+        self._guard = guard
         self._ended = False
+        self._is_stream = False
         self._status = 0
         self._begun_at = time.perf_counter()
 
     async def __call__(self, message: Message) -> None:
+        if self._ended:
+            return
         if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            if self.lifetime is not None and _is_event_stream(headers):
+                refused = self._become_stream(self.lifetime)
+                if refused is not None:
+                    await refused(self._scope, _nothing, self)
+                    return
             self.started = True
             self._status = message["status"]
-            headers = MutableHeaders(scope=message)
             headers.setdefault("cache-control", "no-store")
             headers["x-content-type-options"] = "nosniff"
             self._allow_origin(headers)
         elif message["type"] == "http.response.body":
             self._ended = not message.get("more_body", False)
         await self._send(message)
+
+    def _become_stream(self, lifetime: anyio.CancelScope) -> Response | None:
+        """Count the request as a stream; the response instead of it, if there are too many."""
+        refused = self._guard.open_stream(self.client)
+        if refused is not None:
+            lifetime.cancel()
+            return refused
+        self.is_counted = False
+        self._is_stream = True
+        self._job.become_stream(self._policy.timeout_s)
+        lifetime.deadline = anyio.current_time() + STREAM_S
+        return None
+
+    def close_stream(self) -> None:
+        if self._is_stream:
+            self._is_stream = False
+            self._guard.close_stream(self.client)
+
+    @property
+    def client(self) -> str:
+        """The address of the client."""
+        address = self._scope.get("client")
+        return str(address[0]) if address else "-"
 
     def _allow_origin(self, headers: MutableHeaders) -> None:
         origin = self.headers.get("origin")
@@ -356,16 +405,23 @@ class _Reply:
         took_ms = (time.perf_counter() - self._begun_at) * 1000
         # The path as it was sent: percent signs keep control characters out of the log.
         path = self._scope.get("raw_path", b"").decode("ascii", "replace")
-        _log.info("%s %s %d %.1f ms", self._scope["method"], path, self._status, took_ms)
+        method, status = self._scope["method"], self._status
+        _log.info("%s %s %s %d %.1f ms", self.client, method, path, status, took_ms)
 
 
-def _check_head(headers: Headers) -> None:
-    """Check the size of the headers; the parser does so only for incomplete ones."""
-    if sum(len(name) + len(value) for name, value in headers.raw) > HEAD_BYTES_MAX:
-        error = ResourceExhausted(
-            f"The headers are larger than {HEAD_BYTES_MAX} bytes.", hint="Send smaller ones."
-        )
-        raise Refused(refusal(error, 431))
+async def _nothing() -> Message:
+    return {"type": "http.disconnect"}
+
+
+def _is_event_stream(headers: MutableHeaders) -> bool:
+    return headers.get("content-type", "").startswith("text/event-stream")
+
+
+def _misused(scope: Scope) -> Refused:
+    error = InvalidSyntax(
+        f"{scope['path']} does not take {scope['method']}.", hint="Use GET or HEAD."
+    )
+    return Refused(refusal(error, 405, {"allow": "GET, HEAD"} | _CLOSE))
 
 
 def _announces_body(headers: Headers) -> bool:
@@ -390,12 +446,4 @@ def _refused(
     message: str, hint: str, *, status: int = 403, headers: dict[str, str] | None = None
 ) -> Refused:
     error: MycelError = AccessDenied(message, hint=hint)
-    return Refused(refusal(error, status, headers))
-
-
-def _stopped_response() -> Response:
-    error = ResourceExhausted(
-        "The server is stopping.",
-        hint="Retry when it is back. Repeating an identical write changes nothing.",
-    )
-    return refusal(error, 503, {"retry-after": "5", "connection": "close"})
+    return Refused(refusal(error, status, (headers or {}) | _CLOSE))

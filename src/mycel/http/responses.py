@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 from starlette.responses import Response
 
-from mycel.errors import REGISTRY, ExecutionTimeout, InternalError, MycelError
+from mycel.errors import REGISTRY, ExecutionTimeout, InternalError, MycelError, ResourceExhausted
 
 JSON = "application/json"
 
@@ -42,6 +42,15 @@ def refusal(
     return Response(encode({"error": error.to_dict()}), status, headers, media_type=JSON)
 
 
+def stopping() -> Response:
+    """The response of a server that stops."""
+    error = ResourceExhausted(
+        "The server is stopping.",
+        hint="Retry when it is back. Repeating an identical write changes nothing.",
+    )
+    return refusal(error, 503, {"retry-after": "5", "connection": "close"})
+
+
 def status_of(error: Mapping[str, Any]) -> int:
     """The HTTP status of an error in its wire form."""
     if error["name"] == ExecutionTimeout.name:
@@ -49,13 +58,14 @@ def status_of(error: Mapping[str, Any]) -> int:
     return REGISTRY.get(error["name"], InternalError).category.http_status
 
 
-def raw_refusal(error: MycelError, status: int) -> bytes:
+def raw_refusal(error: MycelError, status: int, retry_after_s: int | None = None) -> bytes:
     """A whole response as bytes, for a connection without a valid request."""
     body = encode({"error": error.to_dict()})
+    retry = "" if retry_after_s is None else f"retry-after: {retry_after_s}\r\n"
     head = (
         f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\n"
         f"content-type: {JSON}\r\n"
         f"content-length: {len(body)}\r\n"
-        "connection: close\r\n\r\n"
+        f"{retry}connection: close\r\n\r\n"
     )
     return head.encode() + body

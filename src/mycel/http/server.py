@@ -1,8 +1,15 @@
 """Sockets, the server around the application, and stopping it.
 
-Stopping: accept no connections; end streams and bodies that are still arriving; answer requests in
-progress within the grace period; then wait for the threads to finish. So what was acknowledged is
-durable, and a command is either done or never happened.
+Stopping, within the grace period whatever runs:
+
+1. At once: accept no connections; end streams and bodies that are still arriving.
+2. At four fifths of the period: stop the commands that still run. Reads end; writes that are not
+   being committed are rolled back. Their requests are answered.
+3. At nine tenths: answer requests that are still in progress with 503.
+4. At its end: leave the process, if a thread still runs in code that cannot be stopped. SQLite
+   rolls back what it had begun, as after a crash.
+
+So what was acknowledged is durable, and a command is either done or never happened.
 """
 
 from __future__ import annotations
@@ -10,6 +17,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import ipaddress
+import logging
 import os
 import signal
 import socket
@@ -17,7 +25,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import uvicorn
 
@@ -29,14 +37,20 @@ from mycel.errors import (
     ResourceExhausted,
 )
 from mycel.http.connection_protocol import protocol_for
-from mycel.http.policy import GRACE_S, HEAD_BYTES_MAX, KEEP_ALIVE_S, Policy, host_name
+from mycel.http.policy import GRACE_S, Policy, host_name
 from mycel.http.request_guard import Guard
 
 _BACKLOG: Final = 128
+_ABORTING: Final = 0.8
+"""The part of the grace period after which commands are stopped."""
+_CANCELLING: Final = 0.9
+"""The part of it after which requests are."""
 _ADDRESS_HINT: Final = "Give an address of this machine, or 0.0.0.0 for all of them."
 _SIGNALS: Final = tuple(
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGBREAK") if hasattr(signal, name)
 )
+
+_log = logging.getLogger(__name__)
 
 Address = tuple[int, tuple[Any, ...]]
 """A family of addresses, and one of them as the operating system writes it: host, port, more."""
@@ -153,12 +167,13 @@ def run(
     *,
     on_ready: Callable[[], object],
     on_stop: Callable[[int], object],
+    on_cut: Callable[[], object] = lambda: None,
     grace_s: float = GRACE_S,
 ) -> None:
     """Serve until the process is told to stop, by SIGINT or SIGTERM.
 
     `on_ready` is called when requests are answered, `on_stop` with the number of those in progress
-    when it begins to stop.
+    when it begins to stop, `on_cut` if the process ends here because something cannot be stopped.
     """
     config = uvicorn.Config(
         app,
@@ -171,36 +186,39 @@ def run(
         server_header=False,
         proxy_headers=False,
         backlog=_BACKLOG,
-        timeout_keep_alive=KEEP_ALIVE_S,
-        h11_max_incomplete_event_size=HEAD_BYTES_MAX,
-        # It counts whole seconds.
-        timeout_graceful_shutdown=max(1, round(grace_s)),
     )
-    _Server(config, app, on_ready, on_stop).run(sockets=list(sockets))
+    # uvicorn's type says whole seconds, but any number will do.
+    config.timeout_graceful_shutdown = _CANCELLING * grace_s  # type: ignore[assignment]
+    calls = _Calls(on_ready, on_stop, on_cut)
+    _Server(config, app, calls, grace_s).run(sockets=list(sockets))
+
+
+class _Calls(NamedTuple):
+    """The callbacks of a server."""
+
+    on_ready: Callable[[], object]
+    on_stop: Callable[[int], object]
+    on_cut: Callable[[], object]
 
 
 class _Server(uvicorn.Server):
     """uvicorn's server with callbacks, which ends without raising the signal again."""
 
-    def __init__(
-        self,
-        config: uvicorn.Config,
-        app: Guard,
-        on_ready: Callable[[], object],
-        on_stop: Callable[[int], object],
-    ) -> None:
+    def __init__(self, config: uvicorn.Config, app: Guard, calls: _Calls, grace_s: float) -> None:
         super().__init__(config)
         self._guard = app
-        self._on_ready = on_ready
-        self._on_stop = on_stop
+        self._calls = calls
+        self._grace_s = grace_s
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
-        self._on_ready()
+        self._calls.on_ready()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        self._on_stop(self._guard.in_progress)
+        self._calls.on_stop(self._guard.in_progress)
         self._guard.stop()
+        workers = self._guard.workers
+        asyncio.get_running_loop().call_later(_ABORTING * self._grace_s, workers.abort)
         # Streams get a turn to send their end before their connections are closed.
         await asyncio.sleep(0)
         await super().shutdown(sockets)
@@ -225,4 +243,15 @@ class _Server(uvicorn.Server):
     def handle_exit(self, sig: int, _frame: FrameType | None) -> None:
         if self.should_exit and sig == signal.SIGINT:
             self.force_exit = True  # A second Ctrl-C: do not wait for answers, but for writes.
+        if not self.should_exit:
+            # A thread, because the event loop itself may be what does not stop.
+            end = threading.Timer(self._grace_s, self._cut)
+            end.daemon = True
+            end.start()
         self.should_exit = True
+
+    def _cut(self) -> None:
+        """End the process."""
+        _log.warning("Something could not be stopped within the grace period, and was cut off.")
+        self._calls.on_cut()
+        os._exit(0)

@@ -1,53 +1,196 @@
-"""Threads that run the synchronous engine, with deadlines for callers.
+"""Threads that run the synchronous engine, with fair turns.
 
-Work that has begun is finished even if its caller has gone; work that has not begun at its deadline
-is dropped.
+A job starts in one of a few quick places. When it has run for `QUICK_S`, its place goes to the next
+request, and the job becomes a heavy one, which takes turns with the others (`jobs`). So a cheap
+request waits for cheap ones only, and few threads compete for the processor.
+
+Work that has not begun at its deadline is dropped. Work that has begun is stopped by its job: reads
+at the deadline, or when their client has gone; a write at its deadline, unless it is being
+committed.
+
+All fields belong to the event loop; the threads only take work from a queue.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+import os
+import threading
+from collections import deque
+from collections.abc import Callable, MutableMapping
+from queue import SimpleQueue
+from time import monotonic
+from typing import Any, Final, Generic, TypeVar
 
 from mycel.errors import ExecutionTimeout
-from mycel.http.policy import WORKERS
+from mycel.http.jobs import Answers, Job, Turns, job_of
+from mycel.http.policy import ANSWER_MARGIN_S, QUICK_WORKERS
+from mycel.model.allowance import using
 from mycel.service.malloc_trim import MemoryTrim
+
+QUICK_S: Final = 0.05
+"""The time after which a job is heavy."""
+HEAVY_PLACES: Final = max(2, (os.cpu_count() or 1) - 1)
+"""Heavy jobs that run at the same time."""
 
 Result = TypeVar("Result")
 
 
 class Workers:
-    """A pool of threads."""
+    """A pool of threads, which grows with the number of jobs. One serves all routes."""
 
-    def __init__(self, threads: int = WORKERS) -> None:
-        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="mycel-http")
+    def __init__(self, quick: int = QUICK_WORKERS, heavy: int = HEAVY_PLACES) -> None:
+        self._free = quick
+        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._turns = Turns(heavy)
+        self._queue: SimpleQueue[_Run[Any] | None] = SimpleQueue()
+        self._threads: list[threading.Thread] = []
+        self._idle = 0
+        self._running: set[_Run[Any]] = set()
         self._leftovers = MemoryTrim()
 
-    async def run(self, work: Callable[[], Result], *, timeout_s: float) -> Result:
-        """Run a function in a thread and return its result.
+    async def run(self, scope: MutableMapping[str, Any], work: Callable[[], Result]) -> Result:
+        """Run a function in a thread, for the request of a scope, and return its result.
+
+        A caller that is cancelled does not take the work with it.
 
         Raises:
-            ExecutionTimeout: it took longer.
+            ExecutionTimeout: it was not done at the deadline of the request.
         """
-        future = self._pool.submit(self._leftovers.after, work)
+        return await self._run(job_of(scope), work)
+
+    async def run_apart(self, work: Callable[[], Result], *, timeout_s: float) -> Result:
+        """The same for work that belongs to no request."""
+        job = Job(monotonic() + timeout_s, Answers())
         try:
-            async with asyncio.timeout(timeout_s):
-                # Shielded: a caller that is cancelled does not take the work with it.
-                return await asyncio.shield(asyncio.wrap_future(future))
-        except TimeoutError:
-            if future.cancel():
+            return await self._run(job, work)
+        finally:
+            job.close()
+
+    async def _run(self, job: Job, work: Callable[[], Result]) -> Result:
+        job.begin()
+        await self._take_place(job)
+        run = _Run(self, job, work)
+        self._running.add(run)
+        if self._idle:
+            self._idle -= 1
+        else:
+            self._start_thread()
+        self._queue.put(run)
+        return await run.result
+
+    async def _take_place(self, job: Job) -> None:
+        if self._free:
+            self._free -= 1
+            return
+        mine: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(mine)
+        try:
+            async with asyncio.timeout(job.wait_s()):
+                await mine
+        except BaseException as error:
+            if mine.done() and not mine.cancelled():
+                self.give_place()
+            if isinstance(error, TimeoutError):
                 raise ExecutionTimeout(
                     "The server was too busy to begin within its time limit; nothing was done.",
                     hint="Retry later.",
                 ) from None
-            raise ExecutionTimeout(
-                f"There is no answer after {timeout_s:g} s. The command continues and may succeed.",
-                hint="Check whether it has happened, or send it again: an identical write changes"
-                " nothing. If it reads, ask for less.",
-            ) from None
+            raise
+
+    def give_place(self) -> None:
+        """Pass a quick place on."""
+        while self._waiting:
+            following = self._waiting.popleft()
+            if not following.done():
+                following.set_result(None)
+                return
+        self._free += 1
+
+    def _start_thread(self) -> None:
+        thread = threading.Thread(
+            target=self._work, name=f"mycel-http-{len(self._threads)}", daemon=True
+        )
+        self._threads.append(thread)
+        thread.start()
+
+    def _work(self) -> None:
+        while (run := self._queue.get()) is not None:
+            run.work(self._leftovers)
+            del run
+
+    def promote(self, job: Job) -> None:
+        """Let a job that has run for long take turns with the others of its kind."""
+        job.become_heavy(self._turns)
+        self.give_place()
+
+    def end(self, run: _Run[Any]) -> None:
+        self._running.discard(run)
+        self._idle += 1
+
+    def abort(self) -> None:
+        """Stop all jobs that can be stopped: all but those that are being committed."""
+        for run in self._running:
+            run.job.abort()
 
     async def close(self) -> None:
         """Wait for all work to end."""
-        await asyncio.to_thread(self._pool.shutdown, wait=True)
+        for _ in self._threads:
+            self._queue.put(None)
+        for thread in self._threads:
+            await asyncio.to_thread(thread.join)
+
+
+class _Run(Generic[Result]):
+    """Work that was begun."""
+
+    def __init__(self, workers: Workers, job: Job, work: Callable[[], Result]) -> None:
+        self.job = job
+        self._workers = workers
+        self._work = work
+        self._loop = asyncio.get_running_loop()
+        self.result: asyncio.Future[Result] = self._loop.create_future()
+        self._is_quick = True
+        self._timer = self._loop.call_later(QUICK_S, self._grow_heavy)
+
+    def work(self, leftovers: MemoryTrim) -> None:
+        """Do the work, in a thread."""
+        try:
+            with using(self.job):
+                result = leftovers.after(self._work)
+        except BaseException as error:  # noqa: BLE001 - It is the caller's, in the other thread.
+            self._tell(self._end, None, error)
+        else:
+            self._tell(self._end, result, None)
+
+    def _tell(self, function: Callable[..., None], *arguments: object) -> None:
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(function, *arguments)
+
+    def _end(self, result: Result, error: BaseException | None) -> None:
+        self._timer.cancel()
+        self.job.leave_turns()
+        self._workers.end(self)
+        if self._is_quick:
+            self._workers.give_place()
+        if self.result.done():
+            return
+        if error is None:
+            self.result.set_result(result)
+        else:
+            self.result.set_exception(error)
+
+    def _grow_heavy(self) -> None:
+        self._is_quick = False
+        self._workers.promote(self.job)
+        self._timer = self._loop.call_later(self.job.wait_s() + ANSWER_MARGIN_S, self._be_late)
+
+    def _be_late(self) -> None:
+        if not self.result.done():
+            self.result.set_exception(
+                ExecutionTimeout(
+                    "There is no answer at the deadline. The command continues and may succeed.",
+                    hint="Check whether it has happened, or send it again: an identical write"
+                    " changes nothing. If it reads, ask for less.",
+                )
+            )

@@ -17,7 +17,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from time import monotonic
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 import anyio
 import anyio.from_thread
@@ -60,6 +60,12 @@ Result = TypeVar("Result")
 _log = logging.getLogger(__name__)
 
 
+class Runner(Protocol):
+    """Runs a function in a thread, for the request of an ASGI scope."""
+
+    async def __call__(self, scope: Any, work: Callable[[], Result], /) -> Result: ...
+
+
 def build_server(
     db: Graph,
     knowledge: Knowledge,
@@ -67,15 +73,17 @@ def build_server(
     contexts: Contexts | None = None,
     readonly: bool = False,
     branches: OpenBranches | None = None,
+    runner: Runner | None = None,
 ) -> Server[Any]:
     """A server with tools, resources and prompts over an open graph.
 
     With `contexts`, active contexts have handles, for calls that are independent; without, there is
-    one for each branch, on the one of the graph that of `knowledge`. The caller closes the graph,
-    and its `branches`.
+    one for each branch, on the one of the graph that of `knowledge`. `runner` runs calls that come
+    over HTTP; others run in threads of the server's own. The caller closes the graph, and its
+    `branches`.
     """
     branches = OpenBranches(db) if branches is None else branches
-    return _Service(ServerState(db, knowledge, branches, contexts, readonly)).server()
+    return _Service(ServerState(db, knowledge, branches, contexts, readonly), runner).server()
 
 
 class _StoppedError(Exception):
@@ -85,8 +93,9 @@ class _StoppedError(Exception):
 class _Service:
     """The handlers of one server."""
 
-    def __init__(self, state: ServerState) -> None:
+    def __init__(self, state: ServerState, runner: Runner | None) -> None:
         self._state: Final = state
+        self._runner: Final = runner
         self._by_handle: Final = state.contexts is not None
         self._tools: Final = {tool.name: tool for tool in offered(readonly=state.readonly)}
         self._schemas: Final = {
@@ -140,10 +149,10 @@ class _Service:
             raise self._unknown(params.name)
         given, branch = params.arguments or {}, self._chosen_branch(context)
         if not tool.is_long:
-            answer = await self._in_thread(lambda: self._run(tool, given, branch))
+            answer = await self._in_thread(context, lambda: self._run(tool, given, branch))
         else:
             async with _watched(context) as report:
-                answer = await self._in_thread(lambda: self._run(tool, given, branch, report))
+                answer = await self._in_own_thread(lambda: self._run(tool, given, branch, report))
         return COMPLETE | answer.to_wire()
 
     def _run(
@@ -228,7 +237,13 @@ class _Service:
 
     # Threads.
 
-    async def _in_thread(self, work: Callable[[], Result]) -> Result:
+    async def _in_thread(self, context: Context, work: Callable[[], Result]) -> Result:
+        if self._runner is not None and context.request is not None:
+            return await self._runner(context.request.scope, work)
+        return await self._in_own_thread(work)
+
+    async def _in_own_thread(self, work: Callable[[], Result]) -> Result:
+        """Run in a thread of the server's own, without the deadline of a request."""
         # A cancelled call waits for its thread, so that its writes finish.
         return await anyio.to_thread.run_sync(self._leftovers.after, work, limiter=self._limiter)
 
@@ -241,7 +256,7 @@ class _Service:
                 return work(state)
 
         try:
-            return await self._in_thread(run)
+            return await self._in_thread(context, run)
         except MycelError as error:
             told = hints.in_tools(error, readonly=self._state.readonly)
             raise _protocol_error(told) from None

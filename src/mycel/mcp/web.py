@@ -17,7 +17,7 @@ from mycel.history.open_branches import OpenBranches
 from mycel.knowledge.active_context import Contexts
 from mycel.knowledge.knowledge import Knowledge
 from mycel.mcp.messages import NoMessage, read, written
-from mycel.mcp.server import build_server
+from mycel.mcp.server import Runner, build_server
 from mycel.model.limits import TOOL_ARGUMENT_BYTES_MAX
 
 if TYPE_CHECKING:
@@ -42,14 +42,19 @@ def http_app(
     path: str = PATH,
     readonly: bool = False,
     branches: OpenBranches | None = None,
+    runner: Runner | None = None,
 ) -> Starlette:
-    """An application that speaks MCP at `path`. Its lifespan has to run."""
+    """An application that speaks MCP at `path`. Its lifespan has to run.
+
+    `runner` runs what uses the graph in threads of the larger application.
+    """
     server = build_server(
         db,
         Knowledge(db, workspace=workspace, root=root),
         contexts=contexts,
         readonly=readonly,
         branches=branches,
+        runner=runner,
     )
     app = server.streamable_http_app(
         streamable_http_path=path,

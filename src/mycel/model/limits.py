@@ -61,6 +61,9 @@ LINE_BYTES_MAX = 16 << 20
 NESTING_DEPTH_MAX = 64
 """Levels of blocks, patterns and conditions in a command. A JSON value counts from 1 again."""
 
+VARIABLES_MAX = 1_000
+"""Variables of one command; planning takes time quadratic in their number."""
+
 PATTERN_BYTES_MAX = 8 << 10
 """A regular expression, in UTF-8."""
 

@@ -27,7 +27,8 @@ from mycel.errors import (
 from mycel.ir import query as ir
 from mycel.kip import ast
 from mycel.kip.fragments import path_text
-from mycel.model import ids
+from mycel.model import allowance, ids
+from mycel.model.limits import VARIABLES_MAX
 from mycel.plan.catalog import Catalog, PredicateFacts, Values
 from mycel.plan.time_literals import spell_moments
 from mycel.syntax.diagnostics import located
@@ -211,6 +212,7 @@ class _Binder:
         attempts = []
         for clause in clauses:
             if isinstance(clause, ast.Optional):
+                allowance.check()
                 branches = self.block(clause.block, sees | bound, independent=False)
                 attempts.append(ir.Attempt(branches))
                 bound |= {name for branch in branches for name in branch.binds}
@@ -238,6 +240,11 @@ class _Binder:
     def _element(self, variable: ast.Variable, patterns: _Patterns) -> str:
         self.element_variables.setdefault(variable.name, variable)
         self.order.setdefault(variable.name)
+        if len(self.order) > VARIABLES_MAX:
+            raise ResourceExhausted(
+                f"The command has more than {VARIABLES_MAX:,} variables.",
+                hint="Ask for less at once, in several commands.",
+            )
         patterns.variables.setdefault(variable.name)
         return variable.name
 

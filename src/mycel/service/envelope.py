@@ -35,6 +35,7 @@ from mycel.errors import (
     ResourceExhausted,
 )
 from mycel.kip import is_write, parse
+from mycel.model import allowance
 from mycel.model.json_text import read_json
 from mycel.model.limits import BATCH_COMMANDS_MAX
 from mycel.model.names import kind_of, shorten
@@ -275,6 +276,8 @@ def _run(
     if isinstance(command, MycelError):
         return _failed(command)
     try:
+        if not _is_manipulation(command):
+            allowance.check()  # A batch has one deadline. Writes look at it themselves.
         outcome = executor.run(
             command.text,
             command.parameters,

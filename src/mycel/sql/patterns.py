@@ -14,6 +14,7 @@ from typing import Final, assert_never
 from mycel.errors import InternalError
 from mycel.ir import query as ir
 from mycel.ir.facts import atom_variables, condition_variables
+from mycel.model import allowance
 from mycel.sql import conditions, negation, sqlite, walks
 from mycel.sql.fields import Access, Fields
 from mycel.sql.scope import Bindings, Cell, CellKind, Names, Scope
@@ -377,6 +378,7 @@ class Patterns:
         )
         if not fresh:
             return  # It binds nothing, and takes nothing away.
+        allowance.check()
         select.make_room(self._tables_max)
         single = None if self.sources.is_past else _single_atom(attempt)
         if single is not None:

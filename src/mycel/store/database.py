@@ -11,7 +11,6 @@ import time
 import weakref
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from math import inf
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -170,6 +169,7 @@ class Store:
             self.location.check_unchanged()
             with translated():
                 reader = self._reader(self.location.connect())
+        reader.limit()
         if state is LIVE:
             return reader
         try:
@@ -188,7 +188,7 @@ class Store:
     def give(self, reader: Reader) -> None:
         """Return a reader that has no statement open."""
         reader = reader.live
-        reader.deadline = inf
+        reader.free()
         if reader.process != self._process:
             abandon(reader.connection)
         elif self._closed or len(self._idle) >= IDLE_READERS_MAX:

@@ -1,27 +1,62 @@
-"""Threads: what has begun is carried out, what has not begun in time never is."""
+"""Threads: what has begun is carried out, what has not begun in time never is, turns are fair."""
 
 import asyncio
 import threading
+import time
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
-from mycel.errors import ExecutionTimeout
+from mycel.errors import ExecutionTimeout, ResourceExhausted
+from mycel.http.jobs import Answers, Job, Turns, attach
+from mycel.http.policy import ANSWER_BYTES_MAX
 from mycel.http.worker_pool import Workers
+from mycel.model import allowance
+
+
+def asked(timeout_s: float = 60, **how: Any) -> dict[str, Any]:
+    """The scope of a request."""
+    scope: dict[str, Any] = {}
+    attach(scope, Job(time.monotonic() + timeout_s, Answers(), **how))
+    return scope
+
+
+def job(scope: dict[str, Any]) -> Job:
+    found: Job = scope["mycel.job"]
+    return found
+
+
+def until_stopped(begun: threading.Event) -> Callable[[], str]:
+    """Work that goes on until it is told to stop."""
+
+    def work() -> str:
+        begun.set()
+        try:
+            while True:
+                allowance.check()
+        except ExecutionTimeout:
+            return "stopped"
+
+    return work
 
 
 def test_the_result_comes_back_and_errors_do() -> None:
     async def story() -> None:
         workers = Workers(1)
-        assert await workers.run(lambda: 5, timeout_s=60) == 5
+        assert await workers.run(asked(), lambda: 5) == 5
         with pytest.raises(ZeroDivisionError):
-            await workers.run(lambda: 1 // 0, timeout_s=60)
+            await workers.run(asked(), lambda: 1 // 0)
         await workers.close()
 
     asyncio.run(story())
 
 
-def test_what_was_begun_is_carried_out_after_its_deadline() -> None:
+def test_what_was_begun_and_cannot_be_stopped_is_carried_out_after_its_deadline(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     done, go = threading.Event(), threading.Event()
+    monkeypatch.setattr("mycel.http.worker_pool.ANSWER_MARGIN_S", 0)
 
     def work() -> None:
         go.wait(60)
@@ -30,7 +65,7 @@ def test_what_was_begun_is_carried_out_after_its_deadline() -> None:
     async def story() -> None:
         workers = Workers(1)
         with pytest.raises(ExecutionTimeout, match="may succeed"):
-            await workers.run(work, timeout_s=0.01)
+            await workers.run(asked(0.01), work)
         go.set()
         await workers.close()
         assert done.is_set()
@@ -39,16 +74,12 @@ def test_what_was_begun_is_carried_out_after_its_deadline() -> None:
 
 
 def test_what_was_not_begun_in_time_never_is() -> None:
-    go, ran = threading.Event(), threading.Event()
+    ran = threading.Event()
 
     async def story() -> None:
-        workers = Workers(1)
-        first = asyncio.create_task(workers.run(lambda: go.wait(60), timeout_s=60))
-        await asyncio.sleep(0)
+        workers = Workers(0)
         with pytest.raises(ExecutionTimeout, match="nothing was done"):
-            await workers.run(ran.set, timeout_s=0.01)
-        go.set()
-        await first
+            await workers.run(asked(0.01), ran.set)
         await workers.close()
         assert not ran.is_set()
 
@@ -65,7 +96,7 @@ def test_a_caller_that_is_cancelled_does_not_take_the_work_with_it() -> None:
 
     async def story() -> None:
         workers = Workers(1)
-        caller = asyncio.create_task(workers.run(work, timeout_s=60))
+        caller = asyncio.create_task(workers.run(asked(), work))
         await asyncio.to_thread(begun.wait, 60)
         caller.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -75,3 +106,80 @@ def test_a_caller_that_is_cancelled_does_not_take_the_work_with_it() -> None:
         assert done.is_set()
 
     asyncio.run(story())
+
+
+def test_work_is_stopped_at_its_deadline_or_when_its_client_has_gone_or_the_server_stops() -> None:
+    async def story() -> None:
+        workers = Workers(1)
+        assert await workers.run(asked(0.01), until_stopped(threading.Event())) == "stopped"
+        for stop in (lambda scope: job(scope).drop(), lambda _: workers.abort()):
+            begun, scope = threading.Event(), asked()
+            running = asyncio.create_task(workers.run(scope, until_stopped(begun)))
+            await asyncio.to_thread(begun.wait, 60)
+            stop(scope)
+            assert await running == "stopped"
+        await workers.close()
+
+    asyncio.run(story())
+
+
+def test_work_that_holds_the_turn_of_the_writer_goes_on_without_its_client_for_a_limited_time() -> (
+    None
+):
+    for limit_s, is_over in ((60, False), (-1, True)):
+        writing = job(asked(write_s=limit_s))
+        writing.holds_turn = True
+        writing.drop()
+        assert writing.is_over() is is_over
+
+
+def test_heavy_work_leaves_its_quick_place_to_cheap_work() -> None:
+    async def story() -> None:
+        workers = Workers(quick=2, heavy=1)
+        scopes = [asked() for _ in range(6)]
+        begun = threading.Event()
+        heavy = [asyncio.create_task(workers.run(each, until_stopped(begun))) for each in scopes]
+        # All six have begun, one at a time, and none has ended: the cheap one waits for none.
+        assert await workers.run(asked(), lambda: "cheap") == "cheap"
+        workers.abort()
+        for each in scopes:
+            job(each).abort()
+        assert await asyncio.gather(*heavy) == ["stopped"] * 6
+        await workers.close()
+
+    asyncio.run(story())
+
+
+def test_a_place_goes_to_the_job_that_has_used_least() -> None:
+    turns = Turns(1)
+    first, idle, busy = (job(asked()) for _ in range(3))
+    busy.used_s = 5.0
+    turns.take(first)
+    waiting = [threading.Thread(target=turns.take, args=(each,)) for each in (busy, idle)]
+    for each in waiting:
+        each.start()
+    while len(turns._waiting) < 2:
+        pass
+    turns.give(first)
+    waiting[1].join(60)
+    assert (first.has_place, idle.has_place, busy.has_place) == (False, True, False)
+    busy.abort()
+    waiting[0].join(60)
+    assert not busy.has_place
+    assert not turns.is_wanted
+
+
+def test_the_bytes_of_an_answer_and_of_all_answers_are_limited_and_given_back() -> None:
+    answers = Answers(bytes_max=100)
+    first, second = (Job(time.monotonic() + 60, answers) for _ in range(2))
+    first.charge(60)
+    with pytest.raises(ResourceExhausted, match="All answers"):
+        second.charge(60)
+    first.settle(30)
+    second.charge(60)
+    first.close()
+    second.settle(100)
+    second.close()
+    assert answers.size == 0
+    with pytest.raises(ResourceExhausted, match="The answer is larger"):
+        Job(time.monotonic() + 60, Answers(1 << 40)).charge(ANSWER_BYTES_MAX + 1)

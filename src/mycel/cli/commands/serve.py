@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from mycel.http.app import Door
     from mycel.http.policy import Policy, Token
     from mycel.http.request_guard import Guard
+    from mycel.http.worker_pool import Workers
 
 HOST = "127.0.0.1"
 PORT = 6923
@@ -167,12 +168,13 @@ def serve(
                 policy,
                 on_ready=lambda: _say_ready(session, db, url, folder, policy),
                 on_stop=lambda running: _say_stopping(session, running, grace_s),
+                on_cut=lambda: _say_stopped(session),
                 grace_s=grace_s,
             )
     finally:
         for each in sockets:
             each.close()
-    session.out.say("Stopped.", {"event": "stopped"})
+    _say_stopped(session)
 
 
 def _token(out: Output, path: Path | None) -> Token | None:
@@ -237,10 +239,14 @@ def _application(
     with collector_paused(True):
         # Later still: these take longest to load.
         from mycel.http.app import build_app
+        from mycel.http.worker_pool import Workers
 
-        door = _door(session, db, branches, policy, root, context_size)
+        workers = Workers()
+        door = _door(session, db, branches, policy, root, context_size, workers=workers)
         workspace = session.workspace(root)
-        app = build_app(db, policy, doors=[door], branches=branches, workspace=workspace)
+        app = build_app(
+            db, policy, doors=[door], branches=branches, workspace=workspace, workers=workers
+        )
         gc.freeze()
     return app
 
@@ -252,6 +258,8 @@ def _door(
     policy: Policy,
     root: Path,
     context_size: int | None,
+    *,
+    workers: Workers,
 ) -> Door:
     # Late: see the package's docstring.
     from mycel.http.app import Door
@@ -267,6 +275,7 @@ def _door(
         readonly=policy.readonly,
         contexts=contexts,
         branches=branches,
+        runner=workers.run,
     )
     return Door(PATH, "mcp", app, BODY_BYTES_MAX)
 
@@ -311,4 +320,9 @@ def _say_stopping(session: Session, running: int, grace_s: float) -> None:
     session.out.say(
         f"Stopping: no new requests{waits}.", {"event": "stopping", "in_progress": running}
     )
+    sys.stdout.flush()
+
+
+def _say_stopped(session: Session) -> None:
+    session.out.say("Stopped.", {"event": "stopped"})
     sys.stdout.flush()

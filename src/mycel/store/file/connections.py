@@ -28,6 +28,7 @@ from mycel.errors import (
     NotADatabase,
     ResourceExhausted,
 )
+from mycel.model.allowance import current
 from mycel.store.file import functions
 
 Durability = Literal["full", "normal", "off"]
@@ -138,7 +139,8 @@ def _patience(timeout_s: float) -> Callable[[int], bool]:
         now = time.monotonic()
         if attempt == 0:
             started = now
-        if now - started >= timeout_s:
+        allowance = current()
+        if now - started >= timeout_s or (allowance is not None and allowance.is_over()):
             return False
         time.sleep(jitter.uniform(0.0002, min(0.0005 * (attempt + 1), 0.01)))
         return True

@@ -17,8 +17,9 @@ from typing import Any, Final, Literal
 
 import apsw
 
-from mycel.errors import ExecutionTimeout, InvalidId
+from mycel.errors import InvalidId
 from mycel.model import ids
+from mycel.model.allowance import Allowance, current, over
 from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.names import check_name, shorten
 from mycel.model.state import LIVE, State
@@ -57,6 +58,22 @@ _ENDS: Final[dict[Direction, tuple[str, str]]] = {
 _NEWEST: Final = "seq, definitions + (SELECT count(*) FROM link_end)"
 
 
+class _Limits:
+    """The deadline and the allowance of what runs on one connection."""
+
+    __slots__ = ("allowance", "deadline")
+
+    def __init__(self) -> None:
+        self.deadline = inf
+        self.allowance: Allowance | None = None
+
+    def are_over(self) -> bool:
+        """True if what runs has to stop. May wait here until it is its turn again."""
+        if monotonic() > self.deadline:
+            return True
+        return self.allowance is not None and self.allowance.is_over()
+
+
 def _nothing() -> None:
     """Readers have nothing to settle."""
 
@@ -80,7 +97,7 @@ class Reader:
         self.process: Final = os.getpid()
         self.settle: Callable[[], None] = _nothing
         """A function that completes the writer's indexes before a planned statement reads them."""
-        self._deadline: Final[list[float]] = [inf] if live is None else live._deadline
+        self._limits: Final[_Limits] = _Limits() if live is None else live._limits
         """Shared by the readers of all states on one connection."""
         self.version = -1
         """SQLite's count of changes when `definitions` was read."""
@@ -132,16 +149,23 @@ class Reader:
     @property
     def deadline(self) -> float:
         """The time (`time.monotonic`) at which what runs on this connection is stopped."""
-        return self._deadline[0]
+        return self._limits.deadline
 
     @deadline.setter
     def deadline(self, time: float) -> None:
-        self._deadline[0] = time
+        self._limits.deadline = time
+
+    def limit(self) -> None:
+        """Let the allowance of this thread, if there is one, stop what runs on this connection."""
+        self._limits.allowance = current()
+
+    def free(self) -> None:
+        """End the deadline and the allowance."""
+        self._limits.deadline, self._limits.allowance = inf, None
 
     def watch(self) -> None:
         """Let the deadline stop statements on this connection from now on."""
-        deadline = self._deadline
-        self.connection.set_progress_handler(lambda: monotonic() > deadline[0], STEPS_UNWATCHED)
+        self.connection.set_progress_handler(self._limits.are_over, STEPS_UNWATCHED)
 
     @contextmanager
     def watched(self) -> Iterator[None]:
@@ -164,8 +188,8 @@ class Reader:
         Raises:
             ExecutionTimeout: it has.
         """
-        if monotonic() > self.deadline:
-            raise ExecutionTimeout("The command was stopped at its deadline; nothing was written.")
+        if self._limits.are_over():
+            raise over()
 
     def refresh(self) -> int:
         """The number of the definitions that the last statement saw.

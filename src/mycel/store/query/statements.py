@@ -10,6 +10,7 @@ from typing import Any, Final
 import apsw
 
 from mycel.errors import InternalError, ResourceExhausted
+from mycel.model.allowance import charge
 from mycel.model.limits import RESULT_BYTES_MAX, RESULT_ROWS_MAX
 from mycel.sql.compiler import Statement
 from mycel.store.file.connections import FAILURES, translate
@@ -21,6 +22,10 @@ CELLS: Final = 100
 """The number of cells that are fetched at once, of some megabytes each at most."""
 SMALL_CELLS: Final = 10_000
 """The same for cells that are at most as large as a name."""
+
+
+_CELL_BYTES: Final = 8
+"""Memory of a cell beside its text, at least."""
 
 
 class SumOverflowError(InternalError):
@@ -61,18 +66,20 @@ def _with_more(
 ) -> list[Any]:
     """The first batch, and all that come after it."""
     found: list[Any] = []
-    size = len(batch)
+    most, width = len(batch), len(statement.json_columns)
     rows_max = RESULT_ROWS_MAX + (limit is not None)  # One more tells that there is a next page.
     length = 0
     while batch:
         found += batch
-        length += _length_of(batch, statement)
+        size = _length_of(batch, statement)
+        length += size
+        charge(size + len(batch) * width * _CELL_BYTES)
         if length > RESULT_BYTES_MAX or len(found) > rows_max:
             raise ResourceExhausted(
                 f"The result has more than {RESULT_ROWS_MAX} rows or {RESULT_BYTES_MAX} bytes.",
                 hint="Page through it with LIMIT and CURSOR, or ask for less of each element.",
             )
-        batch = list(islice(coming, size))
+        batch = list(islice(coming, most))
     return found
 
 

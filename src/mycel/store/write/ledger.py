@@ -16,7 +16,7 @@ import apsw
 from mycel.errors import VersionConflict
 from mycel.merkle import log
 from mycel.merkle.proofs import Namespace
-from mycel.model import ids
+from mycel.model import allowance, ids
 from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.limits import MESSAGE_BYTES_MAX, TRANSACTION_SAVED_ELEMENTS_MAX
 from mycel.model.names import check_actor, check_text
@@ -136,6 +136,7 @@ class Ledger:
         if reader is None:
             reader = self._reader = Reader(self.connection, self.registry)
             reader.is_writer = True
+            reader.limit()
             reader.settle = self.properties.flush
         return reader
 
@@ -344,6 +345,7 @@ class Ledger:
         if len(self.fresh) > TRANSACTION_SAVED_ELEMENTS_MAX:
             self.fresh.clear()
         self.memory.bound()
+        allowance.check()  # A long write ends here at its deadline, and is rolled back.
 
     def record_at(self, seq: int) -> bytes | None:
         """The record that the entry `seq` left behind."""

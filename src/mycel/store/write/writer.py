@@ -38,6 +38,7 @@ from mycel.errors import (
     DatabaseError,
     MycelError,
 )
+from mycel.model.allowance import Allowance, current
 from mycel.store.file.checkpoints import Checkpointer
 from mycel.store.file.connections import FAILURES, Location, abandon, translate, translated
 from mycel.store.file.format import check_format
@@ -67,6 +68,27 @@ class Member:
         self.unsettled.acquire()
         self.error: MycelError | None = None
         """The failure of the common commit, once it is settled."""
+
+
+class _TimedTurn:
+    """The turn of the writer, with a limit on the wait for it.
+
+    Only for threads of a server: an interrupt between its two steps would leave the lock taken.
+    """
+
+    def __init__(self, lock: threading.Lock, allowance: Allowance) -> None:
+        self._lock = lock
+        self._wait_s = allowance.wait_s()
+
+    def __enter__(self) -> None:
+        if not self._lock.acquire(timeout=min(self._wait_s, threading.TIMEOUT_MAX)):
+            raise DatabaseBusy(
+                "Other writers took all the time of this request; nothing was written.",
+                hint="Retry later.",
+            )
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
 
 
 class _Tools(NamedTuple):
@@ -128,7 +150,7 @@ class Writer:
             with self._counting:
                 self._short_waiting += 1
                 waiting = True
-            with self._turn:
+            with self._turn_in_time():
                 with self._counting:
                     self._short_waiting -= 1
                     waiting = False
@@ -188,7 +210,7 @@ class Writer:
         """
         self._refuse_nesting()
         forks = self._forks
-        with self._turn:
+        with self._turn_in_time():
             try:
                 self._begin_turn()
                 if self._group:
@@ -222,7 +244,7 @@ class Writer:
                     self._end_turn()
                     raise
                 finally:
-                    self._owner = None
+                    self._let_go()
 
     def _undo(self, tools: _Tools, forks: int) -> None:
         """Roll back, unless this is a child of the process that began."""
@@ -326,16 +348,30 @@ class Writer:
                 self._end_turn()  # It was interrupted; no other code ends it.
                 raise
             finally:
-                self._owner = None
+                self._let_go()
 
     def _begin_turn(self) -> None:
         if self._closed:
             raise DatabaseClosed("This database has been closed.")
         self._owner = threading.get_ident()
+        allowance = current()
+        if allowance is not None:
+            allowance.holds_turn = True
         if self._is_half_done:
             self._undo_half_done()
         if self._group:
             self._settle_the_forgotten()
+
+    def _let_go(self) -> None:
+        self._owner = None
+        allowance = current()
+        if allowance is not None:
+            allowance.holds_turn = False
+
+    def _turn_in_time(self) -> AbstractContextManager[object]:
+        """The turn, waited for no longer than the allowance of this thread lasts."""
+        allowance = current()
+        return self._turn if allowance is None else _TimedTurn(self._turn, allowance)
 
     def _forked(self) -> ConstraintViolation:
         return ConstraintViolation(

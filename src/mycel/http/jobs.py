@@ -1,0 +1,243 @@
+"""The limits of one request, while it runs: its deadline, its turns, its bytes.
+
+A `Job` is the allowance (`mycel.model.allowance`) of the threads that work for a request. It is
+over at its deadline, when its client has gone, or when the server stops.
+
+Heavy jobs take turns. A job that has run for `QUICK_S` is heavy (`worker_pool`); from then on it
+runs only while it has one of a few places, for a slice of time, and the next place goes to the job
+that has used least. A job that waits keeps its thread and its snapshot, but no processor. It waits
+at most `PATIENCE_S` at a time: it may hold a lock that the jobs with places need.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import MutableMapping
+from time import monotonic
+from typing import Any, Final
+
+from mycel.errors import ResourceExhausted
+from mycel.http.policy import ANSWER_BYTES_MAX, ANSWERS_BYTES_MAX, WRITE_S
+
+SLICE_S: Final = 0.05
+"""The time for which a heavy job keeps its place while others wait."""
+PATIENCE_S: Final = 1.0
+"""The longest wait for a place. Then the job runs for a slice without one."""
+_KEY: Final = "mycel.job"
+
+
+class Answers:
+    """The bytes of all answers that are being made or sent."""
+
+    def __init__(self, bytes_max: int = ANSWERS_BYTES_MAX) -> None:
+        self.bytes_max: Final = bytes_max
+        self.size = 0
+        self._lock = threading.Lock()
+
+    def add(self, size: int) -> bool:
+        """Count bytes; False, and nothing counted, if all together would be too large."""
+        with self._lock:
+            if size > 0 and self.size + size > self.bytes_max:
+                return False
+            self.size += size
+            return True
+
+
+class Turns:
+    """The places of heavy jobs."""
+
+    def __init__(self, places: int) -> None:
+        self._lock = threading.Lock()
+        self._free = places
+        self._waiting: list[Job] = []
+
+    def take(self, job: Job) -> None:
+        """Wait for a place, until the job is over or its patience is."""
+        with self._lock:
+            if self._free > 0:
+                self._free -= 1
+                job.has_place = True
+                return
+            job.wake.clear()
+            self._waiting.append(job)
+        job.wake.wait(min(PATIENCE_S, max(job.deadline - monotonic(), 0)))
+        with self._lock:
+            if not job.has_place:
+                self._waiting.remove(job)
+
+    def give(self, job: Job) -> None:
+        """Give a place up: to the waiting job that has used least."""
+        with self._lock:
+            if not job.has_place:
+                return
+            job.has_place = False
+            if not self._waiting:
+                self._free += 1
+                return
+            following = min(self._waiting, key=lambda each: each.used_s)
+            self._waiting.remove(following)
+            following.has_place = True
+            following.wake.set()
+
+    @property
+    def is_wanted(self) -> bool:
+        """True if a job waits for a place."""
+        return bool(self._waiting)
+
+
+class Job:
+    """One request in progress."""
+
+    __slots__ = (
+        "_answers",
+        "_bytes",
+        "_slice_ends",
+        "_stopped",
+        "_timeout_s",
+        "_turn_began",
+        "_turns",
+        "_write_s",
+        "deadline",
+        "has_place",
+        "used_s",
+        "wake",
+    )
+
+    def __init__(self, deadline: float, answers: Answers, *, write_s: float = WRITE_S) -> None:
+        self.deadline = deadline
+        """The time (`time.monotonic`) at which it is over."""
+        self.used_s = 0.0
+        """The time that it has run as a heavy one."""
+        self.has_place = False
+        self.wake = threading.Event()
+        self._answers = answers
+        self._bytes = 0
+        self._slice_ends = 0.0
+        self._stopped = 0
+        self._timeout_s: float | None = None
+        self._turns: Turns | None = None
+        self._turn_began: float | None = None
+        self._write_s = write_s
+
+    # Asked by the work, in its thread.
+
+    @property
+    def holds_turn(self) -> bool:
+        return self._turn_began is not None
+
+    @holds_turn.setter
+    def holds_turn(self, holds: bool) -> None:
+        self._turn_began = monotonic() if holds else None
+
+    def is_over(self) -> bool:
+        now = monotonic()
+        if now > self.deadline or self._stopped == _ABORTED:
+            return True
+        if self._turn_began is not None:
+            return now - self._turn_began > self._write_s
+        if self._stopped:
+            return True
+        if self._turns is not None and now > self._slice_ends:
+            self._wait_for_turn(self._turns)
+            return self._stopped > 0 or monotonic() > self.deadline
+        return False
+
+    def _wait_for_turn(self, turns: Turns) -> None:
+        if not self.has_place:
+            turns.take(self)
+        else:
+            self.used_s += SLICE_S
+            if turns.is_wanted:
+                turns.give(self)
+                turns.take(self)
+        self._slice_ends = monotonic() + SLICE_S
+
+    def wait_s(self) -> float:
+        return max(self.deadline - monotonic(), 0.0)
+
+    def charge(self, size: int) -> None:
+        if self._bytes + size > ANSWER_BYTES_MAX:
+            raise ResourceExhausted(
+                f"The answer is larger than {ANSWER_BYTES_MAX} bytes.",
+                hint="Page through it with LIMIT and CURSOR, or send fewer commands in a request.",
+            )
+        if not self._answers.add(size):
+            raise ResourceExhausted(
+                f"All answers of the server together are larger than {self._answers.bytes_max}"
+                " bytes.",
+                hint="Retry in a moment, or ask for less: LIMIT and CURSOR page through a result.",
+            )
+        self._bytes += size
+
+    # Told by the server.
+
+    def become_stream(self, timeout_s: float) -> None:
+        """Give each part of its work a deadline of its own: the whole lasts for long."""
+        self._timeout_s = timeout_s
+
+    def begin(self) -> None:
+        """Begin with work in a thread."""
+        if self._timeout_s is not None:
+            self.deadline = monotonic() + self._timeout_s
+
+    def become_heavy(self, turns: Turns) -> None:
+        """Let it take turns from its next check on."""
+        self._turns = turns
+
+    def leave_turns(self) -> None:
+        """End its part among the heavy ones: its work is done."""
+        turns, self._turns = self._turns, None
+        if turns is not None:
+            turns.give(self)
+            self._slice_ends = 0.0
+
+    def drop(self) -> None:
+        """Stop what it reads: nobody waits for the answer. What it writes goes on."""
+        self._stopped = max(self._stopped, _DROPPED)
+        self.wake.set()
+
+    def abort(self) -> None:
+        """Stop it: what it reads, and what it writes unless it is being committed."""
+        self._stopped = _ABORTED
+        self.wake.set()
+
+    @property
+    def is_aborted(self) -> bool:
+        return self._stopped == _ABORTED
+
+    def settle(self, size: int) -> None:
+        """Count the bytes of the finished answer instead of those that were counted before.
+
+        Raises:
+            ResourceExhausted: the answer, or all answers together, are too large.
+        """
+        if size <= self._bytes:
+            self._answers.add(size - self._bytes)
+            self._bytes = size
+        else:
+            self.charge(size - self._bytes)
+
+    def close(self) -> None:
+        """Give the bytes back: the answer has been sent, or never will be."""
+        self._answers.add(-self._bytes)
+        self._bytes = 0
+
+
+_DROPPED: Final = 1
+_ABORTED: Final = 2
+
+
+def job_of(scope: MutableMapping[str, Any]) -> Job:
+    """The job of a request."""
+    job: Job = scope[_KEY]
+    return job
+
+
+def attach(scope: MutableMapping[str, Any], job: Job) -> None:
+    """Make a job that of a request."""
+    scope[_KEY] = job
+
+
+def find_job(scope: MutableMapping[str, Any] | None) -> Job | None:
+    """The job of a request, if it has one already."""
+    return None if scope is None else scope.get(_KEY)

@@ -1,0 +1,136 @@
+"""Servers to be attacked: short deadlines, little memory, and a graph with heavy questions."""
+
+import json
+import re
+import resource
+import shutil
+import socket
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import mycel
+from tests.adapters.http.conftest import GARDEN, Server, Start
+
+SECRET = "c2VjcmV0LXNlY3JldC1zZWNyZXQ"
+BEARER = f"Authorization: Bearer {SECRET}"
+MEMORY_BYTES_MAX = 1 << 30
+"""The most data that an attacked server may have; the kernel refuses more."""
+RESIDENT_KIB_MAX = 450_000
+LEAVES = 400
+
+HEAVY = (
+    "FIND(COUNT(?a.name), COUNT(?b.name), COUNT(?c.name), COUNT(?d.name)) WHERE {"
+    ' ?a {type: "Leaf"} ?b {type: "Leaf"} ?c {type: "Leaf"} ?d {type: "Leaf"}'
+    " FILTER(?a.name != ?b.attributes.x) FILTER(?c.name != ?d.attributes.x) }"
+)
+"""A read that takes hours: 400 leaves, four times over."""
+LARGE = 'FIND(?t.attributes.text) WHERE { ?t {type: "Page"} }'
+"""An answer of four megabytes."""
+
+
+@pytest.fixture(scope="session")
+def _forest(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("forest") / "forest.db"
+    with mycel.open(path) as db:
+        db.execute(GARDEN)
+
+        def work(tx: Any) -> None:
+            for name in ("Leaf", "Page"):
+                tx.define_type(name)
+            tx.put_concepts(mycel.ConceptRow("Leaf", f"Leaf {at}") for at in range(LEAVES))
+            for at in range(8):
+                tx.put_concept("Page", f"Page {at}", {"text": "lorem ipsum " * 43_000})
+
+        db.write(work)
+    return path
+
+
+@pytest.fixture
+def forest(_forest: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copy(_forest, tmp_path / "forest.db"))
+
+
+def limited(server: Server) -> Server:
+    if sys.platform == "linux":
+        limit = (MEMORY_BYTES_MAX, MEMORY_BYTES_MAX)
+        resource.prlimit(server.ready["pid"], resource.RLIMIT_DATA, limit)
+    return server
+
+
+def resident_kib(server: Server) -> int:
+    """The most memory that a server has had so far."""
+    if sys.platform != "linux":
+        return 0
+    told = Path(f"/proc/{server.ready['pid']}/status").read_text(encoding="ascii")
+    found = re.search(r"VmHWM:\s+(\d+)", told)
+    assert found is not None
+    return int(found[1])
+
+
+@pytest.fixture
+def attacked(forest: Path) -> Iterator[Start]:
+    """Start a server on the forest, with a memory limit."""
+    started: list[Server] = []
+
+    def call(*options: str | Path, **environment: str) -> Server:
+        words = ("mycel", "serve", "--json", "--db", forest, "--port", "0", *options)
+        server = Server(*words, **environment)
+        started.append(server)
+        server.wait_until_ready()
+        return limited(server)
+
+    yield call
+    for server in started:
+        server.end()
+
+
+@pytest.fixture(scope="session")
+def target(_forest: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server with a token that many attacks share: each leaves it well."""
+    path = shutil.copy(_forest, tmp_path_factory.mktemp("target") / "forest.db")
+    options = ("--timeout", "2", "--concurrency", "32")
+    server = Server(
+        "mycel", "serve", "--json", "--db", path, "--port", "0", *options, MYCEL_TOKEN=SECRET
+    )
+    try:
+        server.wait_until_ready()
+        yield limited(server)
+        assert resident_kib(server) < RESIDENT_KIB_MAX
+    finally:
+        server.end()
+
+
+def asking(command: Any, *headers: str, **parameters: Any) -> bytes:
+    """A request with the token, as bytes; a list of commands is a batch."""
+    key = "commands" if isinstance(command, list) else "command"
+    body = json.dumps({key: command, "parameters": parameters}).encode()
+    head = ["POST /kip HTTP/1.1", "Host: localhost", "Content-Type: application/json", BEARER]
+    return "\r\n".join([*head, f"Content-Length: {len(body)}", *headers, "", ""]).encode() + body
+
+
+def answer_in(made: socket.socket) -> tuple[int, Any]:
+    """Status and value of one answer."""
+    got = b""
+    while b"\r\n\r\n" not in got:
+        part = made.recv(65536)
+        assert part, f"it closed: {got!r}"
+        got += part
+    head, _, body = got.partition(b"\r\n\r\n")
+    length = re.search(rb"content-length: (\d+)", head.lower())
+    assert length is not None
+    while len(body) < int(length[1]):
+        part = made.recv(65536)
+        assert part
+        body += part
+    return int(head[9:12]), json.loads(body)
+
+
+def ask(server: Server, command: Any, **parameters: Any) -> tuple[int, Any]:
+    """Status and value of the answer to a request of its own."""
+    with server.connection() as made:
+        made.sendall(asking(command, **parameters))
+        return answer_in(made)

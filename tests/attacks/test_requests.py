@@ -1,0 +1,102 @@
+"""Requests made to be refused, to never end, or to be parsed for ever."""
+
+from contextlib import ExitStack
+
+from tests.adapters.http.conftest import NAMES, Server, read_all
+from tests.attacks.conftest import BEARER, ask, asking
+
+UNENDING = b"Host: localhost\r\nContent-Length: 4000000\r\n\r\n{"
+
+
+def test_slow_bodies_for_the_health_of_the_server_are_refused_at_once(target: Server) -> None:
+    with ExitStack() as stack:
+        slow = [stack.enter_context(target.connection()) for _ in range(70)]
+        for made in slow:
+            made.sendall(b"POST /healthz HTTP/1.1\r\n" + UNENDING)
+        for made in slow:
+            assert made.recv(12) == b"HTTP/1.1 405"
+        assert ask(target, NAMES) == (200, {"result": ["Fern", "Oak"]})
+    with target.connection() as made:
+        made.sendall(b"GET /healthz HTTP/1.1\r\n" + UNENDING)
+        assert read_all(made).startswith(b"HTTP/1.1 400")
+    with target.connection() as made:
+        made.sendall(b"HEAD /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        assert read_all(made).startswith(b"HTTP/1.1 200")
+
+
+def test_a_refused_request_is_answered_before_its_body_and_nothing_after_it_is_read(
+    target: Server,
+) -> None:
+    head = b"POST /kip HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
+    with target.connection() as made:
+        # The body never ends, and the whole of it would be 20,000 chunks and another request.
+        made.sendall(head + b"1\r\nx\r\n" * 20_000 + b"0\r\n\r\n" + asking(NAMES))
+        reply = read_all(made)
+    assert reply.startswith(b"HTTP/1.1 401")
+    assert reply.count(b"HTTP/1.1 ") == 1
+    with target.connection() as made:
+        made.sendall(head + b"1\r\n")
+        assert read_all(made).startswith(b"HTTP/1.1 401")
+
+
+def test_a_body_in_countless_pieces_is_refused_from_those_with_a_token_too(target: Server) -> None:
+    head = asking("").partition(b"Content-Length")[0] + b"Transfer-Encoding: chunked\r\n\r\n"
+    with target.connection() as made:
+        made.sendall(head + b"1\r\n \r\n" * 20_000)
+        assert read_all(made).startswith(b"HTTP/1.1 413")
+
+
+def test_two_lengths_of_one_body_close_the_connection(target: Server) -> None:
+    both = asking(NAMES, "Transfer-Encoding: chunked")
+    with target.connection() as made:
+        made.sendall(both + asking(NAMES))
+        reply = read_all(made)
+    assert reply.startswith(b"HTTP/1.1 400")
+    assert reply.count(b"HTTP/1.1 ") == 1
+
+
+def test_targets_are_of_limited_length_and_may_be_urls_of_the_server(target: Server) -> None:
+    def status(first: str) -> bytes:
+        lines = [f"GET {first} HTTP/1.1", "Host: localhost", BEARER, "Connection: close", "", ""]
+        return target.say("\r\n".join(lines).encode())[9:12]
+
+    assert status("/" + "x" * 9000) == b"414"
+    assert status("/?" + "x" * 9000) == b"414"
+    assert status("http://localhost/openapi.json") == b"200"
+    assert status("http://localhost/openapi.json?x=1") == b"200"
+    assert status("http://localhost") == b"200"
+    assert status("http://evil.example/openapi.json") == b"400"
+    assert status("localhost:80") == b"400"
+    assert status("*") == b"400"
+
+
+def test_one_pattern_does_not_exhaust_the_memory(target: Server) -> None:
+    matching = 'FIND(?p.name) WHERE { ?p {type: "Page"} FILTER(REGEX(?p.attributes.text, :p)) }'
+    for pattern in ("(a?)" * 50_000, "(a?)" * 2_000, "(?:.?){999}x(?:.?){999}y", "((a*)*)*b" * 800):
+        status, told = ask(target, matching, p=pattern)
+        assert status in (200, 429, 504), told
+    assert ask(target, NAMES)[0] == 200
+
+
+def test_a_plan_made_to_take_long_is_refused_or_cut_off(target: Server) -> None:
+    tries = " ".join(f'OPTIONAL {{(?a,"shades",?b{at})}}' for at in range(6_000))
+    status, told = ask(target, f'FIND(?a) WHERE {{ ?a {{type: "Plant"}} {tries} }}')
+    assert (status, told["error"]["name"]) == (429, "ResourceExhausted")
+
+
+def test_nonsense_in_numbers_and_keys_is_refused_alike_by_both_doors(target: Server) -> None:
+    for text in ('{"command": NaN}', '{"command": "x", "command": "y"}'):
+        for path in ("/kip", "/mcp"):
+            body = text.encode()
+            lines = [
+                f"POST {path} HTTP/1.1",
+                "Host: localhost",
+                BEARER,
+                "Content-Type: application/json",
+                "Accept: application/json, text/event-stream",
+                f"Content-Length: {len(body)}",
+                "Connection: close",
+            ]
+            reply = target.say("\r\n".join([*lines, "", ""]).encode() + body)
+            assert reply.startswith(b"HTTP/1.1 400"), (path, text)
+            assert b'"error"' in reply
