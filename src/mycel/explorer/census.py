@@ -1,5 +1,9 @@
 """Counts of the whole graph: groups of nodes, links between groups, degrees.
 
+Nodes are grouped by type, by domain, and by shelf. A shelf is a folder with all below it, or the
+nodes directly in a folder whose inner folders are shelves of their own (`folders`): there may be as
+many folders as nodes, and some dozens of shelves.
+
 A census of the live state is made once, by reading all concepts and links, and then follows the
 journal: only elements that changed are read again. A link is counted out of the groups that its
 ends had and into those that they have now; a node that changes its group takes its links with it.
@@ -12,11 +16,13 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from operator import itemgetter
 from typing import Final, Literal
 
 from mycel.engine.missing_concepts import keeps_place
-from mycel.explorer.folders import folder_of
+from mycel.explorer import limits
+from mycel.explorer.folders import FolderTree, folder_of, parent_of
 from mycel.knowledge.uris import uri_of
 from mycel.model.names import ACTORS, CORE_DOMAINS, META_TYPES
 from mycel.model.state import State
@@ -31,6 +37,8 @@ MEMBERSHIP: Final = "belongs_to_domain"
 _FURNITURE: Final = CORE_DOMAINS | ACTORS
 _NONE: Final = 0
 """The number of no folder, no type: the concept is not there, or no node."""
+GROWTH_NODES: Final = 100
+"""A graph may grow by so many nodes before the shelves are chosen anew."""
 CHANGES_SHARE_MAX: Final = 5
 """When more than one in so many elements has changed, the census is made again."""
 
@@ -39,7 +47,7 @@ class Grouping:
     """One way to put nodes into groups: the nodes in each, and the links between them."""
 
     def __init__(self) -> None:
-        self.of: Final = array("q")
+        self.of: Final = array("i")
         """The group of each concept, at half its number."""
         self.nodes: Final[Counter[int]] = Counter()
         self.missing: Final[Counter[int]] = Counter()
@@ -52,17 +60,31 @@ class Census:
     def __init__(self, reader: Reader) -> None:
         """Read all concepts and links of the state of a reader."""
         self.position = outline.position(reader)
-        self.groupings: Final[dict[By, Grouping]] = {by: Grouping() for by in BYS}
+        self.types: Final = Grouping()
+        self.domains: Final = Grouping()
+        """Groups are the concepts of domains, by half their number."""
+        self.shelves: Final = Grouping()
+        self._groupings: Final = (self.types, self.domains, self.shelves)
         self.degrees: Final = array("i")
         """The number of links at each concept, at half its number."""
         self.missing: Final[set[int]] = set()
         """The placeholders."""
         self.relations: Final[Counter[int]] = Counter()
         """Links by predicate, except those among definitions and the like."""
+        self.folder_of: Final = array("i")
+        """The folder of each concept, at half its number."""
         self.folders: Final[list[str]] = [""]
         """The names of folders; a folder's number is its place here."""
         self._numbers: Final[dict[str, int]] = {"": _NONE}
+        self.shelf_names: Final[list[tuple[str, bool]]] = [("", False)]
+        """The folder of each shelf, and True if it is the folder with all below it."""
+        self._shelf_numbers: Final[dict[str, int]] = {}
+        self._shelf_of: Final = array("i", (_NONE,))
+        """The shelf of each folder, by their numbers."""
         self._membership: Final = reader.find_predicate(MEMBERSHIP) or -1
+        self._is_divided = False
+        self._size = 0
+        """The number of nodes when the shelves were chosen."""
         self.lines: list[ConceptLine] | None = []
         """All nodes as they were read, until `take_lines` hands them on."""
         self._read_all(reader)
@@ -79,69 +101,100 @@ class Census:
         self._reserve(max((line.number for line in lines), default=0))
         for line in lines:
             self._enter(reader, line)
+        self._divide()
         ends = list(outline.links(reader))
         self._enter_domains(ends)
-        for number in self._nodes():
-            self._count_node(number, 1)
-        degrees, folders = self.degrees, self.groupings["folder"].of
-        for subject, predicate, object_ in ends:
-            shown = False
-            for end in (subject, object_):
-                if not end & 1:
-                    degrees[end >> 1] += 1
-                    shown = shown or folders[end >> 1] != _NONE
-            if shown or subject & object_ & 1:
-                self.relations[predicate] += 1
-        for grouping in self.groupings.values():
-            of = grouping.of
-            grouping.links.update(
-                (of[subject >> 1], of[object_ >> 1])
-                for subject, _, object_ in ends
-                if not (subject | object_) & 1
-                and folders[subject >> 1] != _NONE
-                and folders[object_ >> 1] != _NONE
-            )
+        # Millions of times: what can be done by functions of C is.
+        slots = [slot for slot, folder in enumerate(self.folder_of) if folder != _NONE]
+        for slot in slots:
+            self.shelves.of[slot] = self._shelf_of[self.folder_of[slot]]
+        for grouping in self._groupings:
+            grouping.nodes.update(map(grouping.of.__getitem__, slots))
+            grouping.missing.update(grouping.of[number >> 1] for number in self.missing)
+        self._size = len(slots)
+        hidden = {line.number for line in lines} - {slot << 1 for slot in slots}
+        self.relations.update(predicate for _, predicate, _ in ends)
+        self.relations.subtract(p for s, p, o in ends if s in hidden and o in hidden)
+        for end in (0, 2):
+            for number, count in Counter(map(itemgetter(end), ends)).items():
+                if not number & 1:
+                    self.degrees[number >> 1] += count
+        between = [
+            (s >> 1, o >> 1)
+            for s, _, o in ends
+            if not (s | o) & 1 and s not in hidden and o not in hidden
+        ]
+        for grouping in self._groupings:
+            of = grouping.of.__getitem__
+            sides = (map(of, map(itemgetter(end), between)) for end in (0, 1))
+            grouping.links.update(zip(*sides, strict=True))
+
+    def _divide(self) -> None:
+        """Choose the shelves, and put every folder on one."""
+        inside = Counter(folder for folder in self.folder_of if folder != _NONE)
+        tree = FolderTree({self.folders[number]: count for number, count in inside.items()})
+        for folder, whole in tree.groups(limits.GROUPS_WANTED, limits.GROUPS_MAX).items():
+            self._add_shelf(folder, whole=whole)
+        for folder in self.folders[1:]:
+            self._shelf_of.append(self._shelf(folder))
+        self._is_divided = True
+
+    def _add_shelf(self, folder: str, *, whole: bool) -> int:
+        number = self._shelf_numbers[folder] = len(self.shelf_names)
+        self.shelf_names.append((folder, whole))
+        return number
+
+    def _shelf(self, folder: str) -> int:
+        """The shelf of a folder; one of a part of the graph that is new gets a new shelf."""
+        around: str | None = folder
+        outermost = folder
+        while around is not None:
+            number = self._shelf_numbers.get(around)
+            if number is not None and (around == folder or self.shelf_names[number][1]):
+                return number
+            outermost = around
+            around = parent_of(around)
+        taken = outermost in self._shelf_numbers
+        return self._add_shelf(folder if taken else outermost, whole=not taken)
 
     def _reserve(self, number: int) -> None:
         more = (number >> 1) + 1 - len(self.degrees)
         if more > 0:
-            self.degrees.extend([0] * more)
-            for grouping in self.groupings.values():
-                grouping.of.extend([_NONE] * more)
+            for each in (self.degrees, self.folder_of, *(group.of for group in self._groupings)):
+                each.extend([_NONE] * more)
 
     def _enter(self, reader: Reader, line: ConceptLine) -> None:
         """Set folder and type of a concept; none if it is no node."""
         type_name, slot = reader.type_name(line.type), line.number >> 1
-        hidden = type_name in META_TYPES or (type_name, line.name) in _FURNITURE
-        folder = "" if hidden else folder_of(uri_of(type_name, line.name))
+        if type_name in META_TYPES or (type_name, line.name) in _FURNITURE:
+            return
+        folder = folder_of(uri_of(type_name, line.name))
         number = self._numbers.get(folder)
         if number is None:
             number = self._numbers[folder] = len(self.folders)
             self.folders.append(folder)
-        self.groupings["folder"].of[slot] = number
-        self.groupings["type"].of[slot] = _NONE if hidden else line.type
-        if not hidden and keeps_place(type_name, line.name):
+            if self._is_divided:  # Otherwise all folders get their shelves together.
+                self._shelf_of.append(self._shelf(folder))
+        self.folder_of[slot] = number
+        self.types.of[slot] = line.type
+        if self._is_divided:
+            self.shelves.of[slot] = self._shelf_of[number]
+        if keeps_place(type_name, line.name):
             self.missing.add(line.number)
 
     def _enter_domains(self, ends: Iterable[tuple[int, int, int]]) -> None:
         """Set the domain of nodes from links; of several, the one that was written first."""
-        domains = self.groupings["domain"].of
         members = ((s, o) for s, p, o in ends if p == self._membership)
         for subject, domain in sorted(members, reverse=True):
             if not subject & 1 and self._is_node(subject):
-                domains[subject >> 1] = domain
+                self.domains.of[subject >> 1] = domain >> 1
 
     def _is_node(self, number: int) -> bool:
-        folders = self.groupings["folder"].of
-        return number >> 1 < len(folders) and folders[number >> 1] != _NONE
-
-    def _nodes(self) -> Iterator[int]:
-        """The numbers of all nodes."""
-        folders = self.groupings["folder"].of
-        return (slot << 1 for slot, folder in enumerate(folders) if folder != _NONE)
+        slot = number >> 1
+        return slot < len(self.folder_of) and self.folder_of[slot] != _NONE
 
     def _count_node(self, number: int, by: int) -> None:
-        for grouping in self.groupings.values():
+        for grouping in self._groupings:
             group = grouping.of[number >> 1]
             grouping.nodes[group] += by
             if number in self.missing:
@@ -153,10 +206,10 @@ class Census:
         for end in ends:
             if not end & 1 and end >> 1 < len(self.degrees):
                 self.degrees[end >> 1] += by
-        if any(shown) or link.subject & link.object & 1:
+        if any(shown) or (link.subject | link.object) & 1:
             self.relations[link.predicate] += by
         if all(shown):
-            for grouping in self.groupings.values():
+            for grouping in self._groupings:
                 grouping.links[grouping.of[ends[0] >> 1], grouping.of[ends[1] >> 1]] += by
 
     # Following the journal.
@@ -165,8 +218,11 @@ class Census:
         """Count what changed since, up to the state of a reader of the live state.
 
         Returns the nodes that are new or changed. None if the census has to be made again: after a
-        purge, or where most of the graph has changed; nothing is counted then.
+        purge, or where most of the graph has changed; nothing is counted then. When a graph has
+        grown to twice its size, its shelves are chosen anew.
         """
+        if self.types.nodes.total() > 2 * self._size + GROWTH_NODES:
+            return None
         changes = outline.changes_since(reader, self.position)
         if changes is None:
             return None
@@ -207,9 +263,9 @@ class Census:
         if line is None or not self._is_node(number):
             return True
         type_name, slot = reader.type_name(line.type), number >> 1
-        folder = self.folders[self.groupings["folder"].of[slot]]
+        folder = self.folders[self.folder_of[slot]]
         return (
-            self.groupings["type"].of[slot] != line.type
+            self.types.of[slot] != line.type
             or folder != folder_of(uri_of(type_name, line.name))
             or (number in self.missing) != keeps_place(type_name, line.name)
         )
@@ -219,5 +275,6 @@ class Census:
         if self._is_node(number):
             self._count_node(number, -1)
         self.missing.discard(number)
-        for grouping in self.groupings.values():
+        self.folder_of[number >> 1] = _NONE
+        for grouping in self._groupings:
             grouping.of[number >> 1] = _NONE

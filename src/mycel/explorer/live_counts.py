@@ -12,6 +12,7 @@ from mycel.knowledge.uris import uri_of
 from mycel.store.query import outline
 from mycel.store.query.outline import ConceptLine
 from mycel.store.query.reader import Reader
+from mycel.syntax.gc_pause import collector_paused
 
 
 class LiveCounts:
@@ -36,9 +37,9 @@ class LiveCounts:
         with self._lock:
             census = self._current(reader)
             if self._index is None:
-                self._index = NameIndex(
-                    _named_lines(reader, census.take_lines() or outline.concepts(reader))
-                )
+                lines = census.take_lines() or outline.concepts(reader)
+                with collector_paused(True):
+                    self._index = NameIndex(_named_lines(reader, lines), census.degrees)
             return self._index, census
 
     def index_if_ready(self, reader: Reader) -> tuple[NameIndex, Census] | None:
@@ -55,10 +56,12 @@ class LiveCounts:
             if changed is not None:
                 if self._index is not None:
                     for number, uri, label in _named_lines(reader, changed):
-                        self._index.add(number, uri, label)
+                        self._index.add(number, uri, label, census.degrees)
                 return census
         self._index = None
-        self._census = Census(reader)
+        # Hundreds of thousands of objects are made, and none of them is garbage.
+        with collector_paused(True):
+            self._census = Census(reader)
         return self._census
 
 

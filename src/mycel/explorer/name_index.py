@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import re
 from array import array
-from bisect import bisect_left, insort
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
 from heapq import nsmallest
 from typing import Final
 
@@ -45,76 +44,93 @@ def asked_words(question: str) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-class NameIndex:
-    """Words of names, each with the concepts that have it."""
+class Words:
+    """Words, each with the numbers that have it, found by their beginnings."""
 
-    def __init__(self, names: Iterable[tuple[int, str, str | None]]) -> None:
-        """Index the number, URI and readable name of nodes."""
-        self._concepts: dict[str, int | array[int]] = {}
+    def __init__(self) -> None:
+        self._numbers: Final[dict[str, int | array[int]]] = {}
         """One number, or several."""
-        self._words: list[str] = []
-        """All words in order."""
-        self._lengths: dict[int, int] = {}
-        """The length of the last segment of each concept."""
-        for number, uri, label in names:
-            self._lengths[number] = len(last_segment(uri))
-            for word in _own_words(uri, label):
-                self._put(word, number)
-        self._words = sorted(self._concepts)
+        self._sorted: list[str] = []
+        """All words in order, but for those that were put since the last look."""
+        self._new: Final[list[str]] = []
 
-    def add(self, number: int, uri: str, label: str | None) -> None:
-        """Index a node that is new or has other names."""
-        self._lengths[number] = len(last_segment(uri))
-        for word in _own_words(uri, label):
-            if word not in self._concepts:
-                insort(self._words, word)
-            self._put(word, number)
-
-    def _put(self, word: str, number: int) -> None:
-        there = self._concepts.get(word)
+    def put(self, word: str, number: int) -> None:
+        """Give a word one more number."""
+        there = self._numbers.get(word)
         if there is None:
-            self._concepts[word] = number
+            self._numbers[word] = number
+            self._new.append(word)
         elif isinstance(there, int):
             if there != number:
-                self._concepts[word] = array("q", (there, number))
+                self._numbers[word] = array("i", (there, number))
         elif there[-1] != number:
             there.append(number)
 
     def beginning(self, word: str) -> set[int]:
-        """The concepts with a word that begins so."""
+        """The numbers of all words that begin so."""
+        if self._new:
+            self._sorted += self._new
+            self._sorted.sort()  # Two sorted runs: quick.
+            self._new.clear()
         found: set[int] = set()
-        low, high = bisect_left(self._words, word), bisect_left(self._words, word + _LAST)
-        for each in self._words[low:high]:
-            there = self._concepts[each]
+        low, high = bisect_left(self._sorted, word), bisect_left(self._sorted, word + _LAST)
+        for each in self._sorted[low:high]:
+            there = self._numbers[each]
             if isinstance(there, int):
                 found.add(there)
             else:
                 found.update(there)
         return found
 
-    def candidates(self, words: Sequence[str], degrees: Sequence[int], most: int) -> list[int]:
-        """Concepts that may fit all words: those of the rarest word, the best first."""
-        sets: list[set[int]] = [found for word in words if (found := self.beginning(word))]
+
+class NameIndex:
+    """Nodes by words of their own names, and folders by words of their paths."""
+
+    def __init__(
+        self, names: Iterable[tuple[int, str, str | None]], degrees: Sequence[int]
+    ) -> None:
+        """Index the number, URI and readable name of nodes; degrees stand at half their number."""
+        self._nodes: Final = Words()
+        self._folders: Final = Words()
+        self._folders_known = 0
+        self._merits: Final = array("i")
+        """The merit of each node when it was indexed, at half its number."""
+        for number, uri, label in names:
+            self.add(number, uri, label, degrees)
+
+    def add(self, number: int, uri: str, label: str | None, degrees: Sequence[int]) -> None:
+        """Index a node that is new or has other names."""
+        slot = number >> 1
+        if slot >= len(self._merits):
+            self._merits.extend([0] * (slot + 1 - len(self._merits)))
+        self._merits[slot] = merit(degrees[slot], len(last_segment(uri)))
+        for word in _own_words(uri, label):
+            self._nodes.put(word, slot)
+
+    def folders(self, folders: Sequence[str], word: str) -> set[int]:
+        """The numbers of those folders in whose path a word begins so; a number is a place."""
+        for number in range(self._folders_known, len(folders)):
+            for each in folder_words(folders[number]):
+                self._folders.put(each, number)
+        self._folders_known = len(folders)
+        return self._folders.beginning(word)
+
+    def candidates(self, words: Sequence[str], most: int) -> list[int]:
+        """Nodes that may fit all words: those of the rarest word, the best first."""
+        sets = [found for word in words if (found := self._nodes.beginning(word))]
         if not sets:
             return []
         shared = set.intersection(*sets) if len(sets) == len(words) else set()
         best = shared or min(sets, key=len)
-        size, lengths = len(degrees), self._lengths
-        return nsmallest(
-            most,
-            best,
-            key=lambda number: merit(
-                degrees[number >> 1] if number >> 1 < size else 0, lengths[number]
-            ),
-        )
+        return [slot << 1 for slot in nsmallest(most, best, key=self._merits.__getitem__)]
 
 
-def merit(degree: int, length: int) -> float:
+def merit(degree: int, length: int) -> int:
     """The place of a node among those that fit equally well: the least comes first.
 
     Twice as many links weigh as much as a name that is shorter by two characters.
     """
-    return length / 2 - (degree + 1).bit_length()
+    return length - 2 * (degree + 1).bit_length()
 
 
 def _own_words(uri: str, label: str | None) -> Iterator[str]:
@@ -123,7 +139,6 @@ def _own_words(uri: str, label: str | None) -> Iterator[str]:
         yield from words_of(label[:200])
 
 
-@lru_cache(maxsize=20_000)
 def folder_words(folder: str) -> frozenset[str]:
     """The words of a folder's path, without its scheme."""
     return frozenset(words_of(folder.partition(":")[2]))

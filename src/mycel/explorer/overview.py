@@ -7,7 +7,7 @@ large folders are divided and small groups folded together, and every answer say
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from heapq import nlargest
 from typing import Any, Final, NamedTuple
 
@@ -18,7 +18,7 @@ from mycel.explorer.folders import FolderTree, last_segment, parent_of
 from mycel.explorer.moments import Scene
 from mycel.model.names import shorten
 from mycel.model.values import JsonObject
-from mycel.store.query import surroundings
+from mycel.store.query import outline, surroundings
 from mycel.store.query.reader import Reader
 
 REST: Final = "…"
@@ -36,7 +36,7 @@ class _Group(NamedTuple):
 
 def counts(reader: Reader, census: Census) -> JsonObject:
     """The size of a graph: nodes, links, missing concepts, and both by kind."""
-    types = {n: c for n, c in census.groupings["type"].nodes.most_common() if c}
+    types = {n: c for n, c in census.types.nodes.most_common() if c}
     relations = {n: c for n, c in census.relations.most_common() if c}
     missing = len(census.missing)
     return {
@@ -51,32 +51,31 @@ def counts(reader: Reader, census: Census) -> JsonObject:
 def workspaces(census: Census) -> list[JsonObject]:
     """The workspaces of concept and file URIs in a graph, the largest first."""
     found: Counter[str] = Counter()
-    nodes = census.groupings["folder"].nodes
-    for number, folder in enumerate(census.folders):
+    for number, (folder, _) in enumerate(census.shelf_names):
         scheme, _, rest = folder.partition("://")
-        if scheme in ("concept", "file") and nodes[number]:
-            found[rest.partition("/")[0]] += nodes[number]
+        if scheme in ("concept", "file") and census.shelves.nodes[number]:
+            found[rest.partition("/")[0]] += census.shelves.nodes[number]
     listed = found.most_common(limits.WORKSPACES_MAX)
     return [{"name": name, "nodes": count} for name, count in listed]
 
 
 def overview(scene: Scene, census: Census, by: By, group: str | None, limit: int) -> JsonObject:
     """The groups of a graph, or of one group; with few nodes, the nodes too."""
-    told = _by_folder(census, group) if by == "folder" else _by_kind(scene, census, by, group)
-    groups, of, members, total = told
     start = _start(group)
-    if start:
-        groups = groups[start:]
-        total = sum(each.nodes for each in groups)
+    if by == "folder":
+        parts = _shelves(census) if group is None or start else _inside(scene, census, group)
+    else:
+        parts = _kinds(scene, census, by, None if start else group)
+    groups = sorted(parts.groups, key=lambda each: (-each.nodes, each.id))[start:]
     most = len(groups) if len(groups) <= limits.GROUPS_MAX else limits.GROUPS_MAX - 1
     shown, rest = groups[:most], groups[most:]
-    place: dict[str | None, str] = {each.id: each.id for each in shown}
-    rest_id = f"{REST}{start + len(shown)}"
-    place |= {each.id: rest_id for each in rest}
-    links, inner = _linked(census.groupings[by], lambda number: place.get(of(number)))
-    is_small = group is None and total <= limits.SMALL_GRAPH_NODES
-    numbers = _members(census, by, None if is_small else members, is_all=is_small)
-    best = nlargest(limit, numbers, key=lambda number: (census.degrees[number >> 1], -number))
+    rest_id = f"{REST}{start + most}"
+    place = {each.id: each.id for each in shown} | {each.id: rest_id for each in rest}
+    links, inner = _linked(parts.links, place)
+    members = parts.members
+    if group is None and census.types.nodes.total() <= limits.SMALL_GRAPH_NODES:
+        members = [slot << 1 for slot, folder in enumerate(census.folder_of) if folder]
+    best = nlargest(limit, members, key=lambda number: (census.degrees[number >> 1], -number))
     answer: dict[str, Any] = {
         "by": by,
         "group": group,
@@ -85,7 +84,7 @@ def overview(scene: Scene, census: Census, by: By, group: str | None, limit: int
         "folded": len(rest),
         "counts": counts(scene.reader, census),
         "nodes": scene.cards.all(best),
-        "total": total,
+        "total": sum(each.nodes for each in groups) + len(parts.members),
         "shown": len(best),
     }
     if rest:
@@ -103,62 +102,90 @@ def _start(group: str | None) -> int:
     return int(group[1:]) if group[1:].isdecimal() and len(group) < 8 else 0
 
 
-_Parts = tuple[Sequence[_Group], "Callable[[int], str | None]", "set[int] | None", int]
-"""Groups by size, the group of a number, numbers whose nodes are shown themselves, all nodes."""
+class _Parts(NamedTuple):
+    """Groups, the links between them by their ids, and nodes that are shown themselves."""
+
+    groups: list[_Group]
+    links: Mapping[tuple[str, str], int]
+    members: list[int]
 
 
-def _by_folder(census: Census, group: str | None) -> _Parts:
-    grouping = census.groupings["folder"]
-    nodes = {census.folders[n]: count for n, count in grouping.nodes.items() if count}
-    lacking = {census.folders[n]: count for n, count in grouping.missing.items() if count}
-    tree, gaps = FolderTree(nodes), FolderTree(lacking)
-    if group is None or group.startswith(REST):
-        chosen, members = tree.groups(limits.GROUPS_WANTED, limits.GROUPS_MAX), None
-        total = sum(nodes.values())
-    else:
-        if group not in tree.below:
-            raise _no_group(group)
-        chosen = dict.fromkeys(tree.parts(group), True)
-        members = {n for n, name in enumerate(census.folders) if name == group}
-        total = tree.below[group]
+def _shelves(census: Census) -> _Parts:
+    """The groups of the whole graph by folder."""
+    names = [folder for folder, _ in census.shelf_names]
+    grouping = census.shelves
     groups = [
-        _Group(
-            each,
-            last_segment(each) if parent_of(each) else each.removeprefix("kip:"),
-            tree.below[each] if whole else tree.own[each],
-            gaps.below[each] if whole else gaps.own[each],
-        )
-        for each, whole in chosen.items()
+        _Group(folder, _folder_name(folder), grouping.nodes[number], grouping.missing[number])
+        for number, folder in enumerate(names)
+        if grouping.nodes[number]
     ]
-    known: dict[int, str | None] = {}
-
-    def of(number: int) -> str | None:
-        if number not in known:
-            folder: str | None = census.folders[number]
-            is_own = True
-            while folder is not None and not (folder in chosen and (chosen[folder] or is_own)):
-                folder, is_own = parent_of(folder), False
-            known[number] = folder
-        return known[number]
-
-    return sorted(groups, key=lambda each: (-each.nodes, each.id)), of, members, total
+    return _Parts(groups, _named(grouping, dict(enumerate(names))), [])
 
 
-def _by_kind(scene: Scene, census: Census, by: By, group: str | None) -> _Parts:
-    grouping = census.groupings[by]
+def _inside(scene: Scene, census: Census, group: str) -> _Parts:
+    """The folders in a folder, and the nodes directly in it."""
+    inner = f"{group}/"
+    numbers = {
+        number
+        for number, folder in enumerate(census.folders)
+        if folder == group or folder.startswith(inner)
+    }
+    slots = [slot for slot, folder in enumerate(census.folder_of) if folder in numbers]
+    if not slots:
+        raise _no_group(group)
+    count = Counter(census.folder_of[slot] for slot in slots)
+    tree = FolderTree({census.folders[number]: nodes for number, nodes in count.items()})
+    chosen = set(tree.parts(group))
+    place = {number: _part_of(census.folders[number], chosen) for number in numbers}
+    of = census.folder_of
+    missing = Counter(place[of[n >> 1]] for n in census.missing if of[n >> 1] in numbers)
+    groups = [_Group(each, _folder_name(each), tree.below[each], missing[each]) for each in chosen]
+    found: Counter[tuple[str, str]] = Counter()
+    for subject, _, object_ in outline.links(scene.reader):
+        if (subject | object_) & 1 or max(subject, object_) >> 1 >= len(of):
+            continue
+        one, other = place.get(of[subject >> 1]), place.get(of[object_ >> 1])
+        if one and other:
+            found[one, other] += 1
+    return _Parts(groups, found, [slot << 1 for slot in slots if not place[of[slot]]])
+
+
+def _part_of(folder: str | None, chosen: set[str]) -> str:
+    """The chosen folder that a folder is in; empty if it is in none."""
+    while folder is not None and folder not in chosen:
+        folder = parent_of(folder)
+    return folder or ""
+
+
+def _folder_name(folder: str) -> str:
+    return last_segment(folder) if parent_of(folder) else folder.removeprefix("kip:")
+
+
+def _kinds(scene: Scene, census: Census, by: By, group: str | None) -> _Parts:
+    """The groups of the whole graph by type or domain, or the nodes of one."""
+    grouping = census.types if by == "type" else census.domains
     numbers = [number for number, count in grouping.nodes.items() if count]
     names = _type_names(scene, numbers) if by == "type" else _domain_names(scene, numbers)
-    groups = [
-        _Group(*names[number], grouping.nodes[number], grouping.missing[number])
-        for number in numbers
-    ]
-    groups.sort(key=lambda each: (-each.nodes, each.id))
-    if group is None or group.startswith(REST):
-        return groups, lambda n: names[n][0] if n in names else None, None, grouping.nodes.total()
+    if group is None:
+        groups = [
+            _Group(*names[number], grouping.nodes[number], grouping.missing[number])
+            for number in numbers
+        ]
+        return _Parts(groups, _named(grouping, {n: id_ for n, (id_, _) in names.items()}), [])
     chosen = {number for number, (id_, _) in names.items() if id_ == group}
     if not chosen:
         raise _no_group(group)
-    return [], lambda _: None, chosen, sum(grouping.nodes[number] for number in chosen)
+    of, there = grouping.of, census.folder_of
+    return _Parts([], {}, [slot << 1 for slot, n in enumerate(of) if n in chosen and there[slot]])
+
+
+def _named(grouping: Grouping, names: Mapping[int, str]) -> dict[tuple[str, str], int]:
+    """The links between groups, by their ids."""
+    return {
+        (names[one], names[other]): count
+        for (one, other), count in grouping.links.items()
+        if count and one in names and other in names
+    }
 
 
 def _type_names(scene: Scene, numbers: Sequence[int]) -> dict[int, tuple[str, str]]:
@@ -167,10 +194,10 @@ def _type_names(scene: Scene, numbers: Sequence[int]) -> dict[int, tuple[str, st
 
 
 def _domain_names(scene: Scene, numbers: Sequence[int]) -> dict[int, tuple[str, str]]:
-    scene.cards.read(number for number in numbers if number)
+    scene.cards.read(number << 1 for number in numbers if number)
     found = {}
     for number in numbers:
-        card = scene.cards.get(number) if number else None
+        card = scene.cards.get(number << 1) if number else None
         found[number] = ("", "no domain") if card is None else (card["id"], card["name"])
     return found
 
@@ -182,33 +209,25 @@ def _no_group(group: str) -> NotFound:
     )
 
 
-def _members(census: Census, by: By, groups: set[int] | None, *, is_all: bool) -> list[int]:
-    """The numbers of the nodes in some groups, or of all."""
-    if is_all:
-        of: Any = census.groupings["type"].of
-        return [slot << 1 for slot, number in enumerate(of) if number]
-    if not groups:
-        return []
-    of, there = census.groupings[by].of, census.groupings["type"].of
-    return [slot << 1 for slot, n in enumerate(of) if n in groups and there[slot]]
-
-
 def _linked(
-    grouping: Grouping, of: Callable[[int], str | None]
-) -> tuple[list[JsonObject], Mapping[Hashable, int]]:
-    """Links between groups, the most frequent first, and the number inside each group."""
-    found: Counter[tuple[str | None, str | None]] = Counter()
-    for (one, other), count in grouping.links.items():
-        if count:
-            found[of(one), of(other)] += count
-    inner: Counter[Hashable] = Counter()
-    between = []
-    for (source, target), count in found.most_common():
+    links: Mapping[tuple[str, str], int], place: Mapping[str, str]
+) -> tuple[list[JsonObject], Mapping[str, int]]:
+    """Links between shown groups, the most frequent first, and the number inside each group."""
+    found: Counter[tuple[str, str]] = Counter()
+    inner: Counter[str] = Counter()
+    for (one, other), count in links.items():
+        source, target = place.get(one), place.get(other)
+        if source is None or target is None:
+            continue
         if source == target:
             inner[source] += count
-        elif source is not None and target is not None:
-            between.append({"source": source, "target": target, "count": count})
-    return between[: limits.LINKS_MAX], inner
+        else:
+            found[source, target] += count
+    between = [
+        {"source": source, "target": target, "count": count}
+        for (source, target), count in found.most_common(limits.LINKS_MAX)
+    ]
+    return between, inner
 
 
 def _shown(group: _Group, links: int) -> JsonObject:

@@ -9,7 +9,7 @@ from typing import Final
 from mycel.explorer.census import Census
 from mycel.explorer.folders import last_segment
 from mycel.explorer.moments import Scene
-from mycel.explorer.name_index import NameIndex, asked_words, fit, folder_words, merit
+from mycel.explorer.name_index import NameIndex, asked_words, fit, merit
 from mycel.model.values import JsonObject
 from mycel.store.query import lookup, surroundings
 
@@ -35,11 +35,10 @@ def suggest(
     elif ready is None:
         found += lookup.named_from(scene.reader, question, None, limit)
     else:
-        index, census = ready
-        found += index.candidates(words, census.degrees, CANDIDATES_MAX)
+        found += ready[0].candidates(words, CANDIDATES_MAX)
     best = _ranked(scene, words, question, found)
     if len(best) < limit and ready is not None and not scene.is_past:
-        more = _in_folders(ready[1], words, CANDIDATES_MAX)
+        more = _in_folders(*ready, words, CANDIDATES_MAX)
         best = _ranked(scene, words, question, [*found, *more])
     first = [] if exact is None else [exact]
     return _shown(scene, list(dict.fromkeys([*first, *best]))[:limit])
@@ -61,17 +60,13 @@ def _ranked(scene: Scene, words: list[str], question: str, numbers: Iterable[int
     return [number for *_, number in sorted(ranked)]
 
 
-def _in_folders(census: Census, words: list[str], most: int) -> list[int]:
+def _in_folders(index: NameIndex, census: Census, words: list[str], most: int) -> list[int]:
     """Nodes in folders whose path has a word that begins so, the most linked first."""
-    folders = {
-        number
-        for number, name in enumerate(census.folders)
-        if name and any(each.startswith(words[-1]) for each in folder_words(name))
-    }
+    folders = index.folders(census.folders, words[-1])
     if not folders:
         return []
-    of, degrees = census.groupings["folder"].of, census.degrees
-    inside = [slot for slot, folder in enumerate(of) if folder in folders]
+    degrees = census.degrees
+    inside = [slot for slot, folder in enumerate(census.folder_of) if folder in folders]
     return [slot << 1 for slot in nlargest(most, inside, key=degrees.__getitem__)]
 
 
