@@ -19,6 +19,7 @@ Modules, in the order of control flow:
 - `details`        one node: content, relations, history, proof; missing concepts
 - `past`           commits, timeline, differences between moments
 - `edits`          writes, each answered with its commit
+- `conflicts`      open merges, and what is done about them
 - `feed`           commits as they happen
 - `snapshot`       a page in one file, with its data
 - `bundle`         the files of the page, which `web/` builds into `assets/`

@@ -51,7 +51,8 @@ class Grouping:
         """The group of each concept, at half its number."""
         self.nodes: Final[Counter[int]] = Counter()
         self.missing: Final[Counter[int]] = Counter()
-        self.links: Final[Counter[tuple[int, int]]] = Counter()
+        self.links: Counter[tuple[int, int]] | None = None
+        """Links between groups, counted when they are first asked for."""
 
 
 class Census:
@@ -119,15 +120,17 @@ class Census:
             for number, count in Counter(map(itemgetter(end), ends)).items():
                 if not number & 1:
                     self.degrees[number >> 1] += count
-        between = [
-            (s >> 1, o >> 1)
-            for s, _, o in ends
-            if not (s | o) & 1 and s not in hidden and o not in hidden
-        ]
-        for grouping in self._groupings:
-            of = grouping.of.__getitem__
-            sides = (map(of, map(itemgetter(end), between)) for end in (0, 1))
-            grouping.links.update(zip(*sides, strict=True))
+
+    def links_between(self, grouping: Grouping, reader: Reader) -> Counter[tuple[int, int]]:
+        """The links between groups; the reader shows the state of this census."""
+        if grouping.links is None:
+            of, there = grouping.of, self.folder_of
+            grouping.links = Counter(
+                (of[s >> 1], of[o >> 1])
+                for s, _, o in outline.links(reader)
+                if not (s | o) & 1 and there[s >> 1] and there[o >> 1]
+            )
+        return grouping.links
 
     def _divide(self) -> None:
         """Choose the shelves, and put every folder on one."""
@@ -210,12 +213,15 @@ class Census:
             self.relations[link.predicate] += by
         if all(shown):
             for grouping in self._groupings:
-                grouping.links[grouping.of[ends[0] >> 1], grouping.of[ends[1] >> 1]] += by
+                if grouping.links is not None:
+                    grouping.links[grouping.of[ends[0] >> 1], grouping.of[ends[1] >> 1]] += by
 
     # Following the journal.
 
     def follow(self, reader: Reader) -> list[ConceptLine] | None:
         """Count what changed since, up to the state of a reader of the live state.
+
+        A reader that shows an older state changes nothing.
 
         Returns the nodes that are new or changed. None if the census has to be made again: after a
         purge, or where most of the graph has changed; nothing is counted then. When a graph has
@@ -223,6 +229,8 @@ class Census:
         """
         if self.types.nodes.total() > 2 * self._size + GROWTH_NODES:
             return None
+        if outline.position(reader) <= self.position:
+            return []
         changes = outline.changes_since(reader, self.position)
         if changes is None:
             return None

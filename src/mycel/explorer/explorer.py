@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
 from mycel import __version__
 from mycel.errors import NotFound
-from mycel.explorer import details, edits, limits, neighbours, past
+from mycel.explorer import conflicts, details, edits, limits, neighbours, past
 from mycel.explorer import overview as overviews
 from mycel.explorer.census import BYS, By, Census
 from mycel.explorer.live_counts import LiveCounts
-from mycel.explorer.moments import Scene, scene
+from mycel.explorer.moments import Scene, scene, scene_of
 from mycel.explorer.parameters import AT, CURSOR, ID, Parameter, Parameters, checked, whole
 from mycel.explorer.suggestions import suggest
 from mycel.history.graph import Graph
@@ -154,6 +154,7 @@ VIEWS: Final[dict[str, View]] = {
             "to": Parameter("text", "The moment at which they end"),
         },
     ),
+    "conflicts": View("Open merges with their conflicts", {}),
     "diff": View(
         "The elements that differ between two moments or branches",
         {
@@ -183,7 +184,7 @@ class Explorer:
         self.readonly: Final = readonly
         self._knowledge: Final = knowledge
         self._timeout_s: Final = timeout_s
-        self._live: Final = LiveCounts()
+        self._live: Final = LiveCounts(db)
         self._past: Final[OrderedDict[int, Census]] = OrderedDict()
         self._lock: Final = threading.Lock()
         self._overviews: Final[dict[tuple[Any, ...], JsonObject]] = {}
@@ -224,19 +225,41 @@ class Explorer:
         values = checked(op, {**edits.OPERATIONS[op], **edits.COMMON}, rest)
         return edits.write(self._knowledge, self.db, op, values)
 
+    def act(self, action: str, given: Mapping[str, Any]) -> JsonObject:
+        """Decide about conflicts of an open merge, commit it, or give it up.
+
+        Raises:
+            AccessDenied: nothing may be written.
+            MycelError: it cannot be done; nothing was written.
+        """
+        if self.readonly:
+            raise edits.refuse_write()
+        values = checked(action, conflicts.ACTIONS[action], given)
+        commit = conflicts.act(self.db, action, values)
+        with self._scene(None) as seen:
+            told = conflicts.shown(seen, self.db)
+            return told | {"commit": conflicts.committed(seen, commit)}
+
     def warm(self) -> None:
         """Make the counts and the index of names, unless they are there."""
-        with self._scene(None) as seen:
-            self._live.index(seen.reader)
+        self._live.index()
 
     def _scene(self, at: str | None) -> AbstractContextManager[Scene]:
         return scene(
             self._knowledge, at, timeout_s=self._timeout_s, census=self._live.census_if_ready()
         )
 
-    def _census(self, seen: Scene) -> Census:
-        if not seen.is_past:
-            return self._live.census(seen.reader)
+    @contextmanager
+    def _counted(self, at: str | None) -> Iterator[tuple[Scene, Census]]:
+        """The state of a moment with its census, which shows the same state."""
+        if at is None:
+            with self._live.counted() as (census, reader):
+                yield scene_of(self._knowledge, reader, census, self._timeout_s), census
+            return
+        with self._scene(at) as seen:
+            yield seen, self._past_census(seen)
+
+    def _past_census(self, seen: Scene) -> Census:
         with self._lock:
             if seen.position in self._past:
                 self._past.move_to_end(seen.position)
@@ -252,8 +275,7 @@ class Explorer:
     # The views.
 
     def _about(self) -> JsonObject:
-        with self._scene(None) as seen:
-            census = self._census(seen)
+        with self._counted(None) as (seen, census):
             snapshot = snapshot_of(seen.reader)
             return seen.told(
                 name="mycel",
@@ -266,7 +288,7 @@ class Explorer:
                 workspace=self._knowledge.workspace,
                 workspaces=overviews.workspaces(census),
                 counts=overviews.counts(seen.reader, census),
-                conflicts=self._conflicts(),
+                conflicts=conflicts.count_open(self.db),
                 streams_max=limits.STREAMS_MAX,
                 actor=self.db.actor,
             )
@@ -275,12 +297,13 @@ class Explorer:
         names = [] if self.db.path == ":memory:" else self.db.branches.names()
         return [{"name": name, "open": name == self.db.branch} for name in names]
 
-    def _conflicts(self) -> int:
-        return 0
+    def _conflicts(self) -> JsonObject:
+        with self._scene(None) as seen:
+            return conflicts.shown(seen, self.db)
 
     def _suggest(self, *, q: str, limit: int, at: str | None) -> JsonObject:
         with self._scene(at) as seen:
-            ready = None if seen.is_past else self._live.index_if_ready(seen.reader)
+            ready = None if seen.is_past else self._live.index_if_ready()
             hits = suggest(seen, ready, q, limit)
             return seen.told(hits=hits, complete=seen.is_past or ready is not None)
 
@@ -298,8 +321,7 @@ class Explorer:
             return seen.told(hits=hits, warnings=warnings)
 
     def _overview(self, *, by: By, group: str | None, limit: int, at: str | None) -> JsonObject:
-        with self._scene(at) as seen:
-            census = self._census(seen)
+        with self._counted(at) as (seen, census):
             key = census.position, seen.is_past, by, group, limit
             made = self._overviews.get(key)
             if made is None:

@@ -79,12 +79,19 @@ def scene(
     `census` may give the degrees of the present.
     """
     with knowledge.db.reading() as live:
-        live.deadline = monotonic() + timeout_s
         reader = live if at is None else live.at(state_at(live, moment_of(at)))
-        position = outline.position(reader)
-        is_past = not reader.state.is_live
-        counted = None if census is None or is_past else _degrees_of(census, reader)
-        yield Scene(reader, Cards(reader, counted), position, is_past, knowledge)
+        yield scene_of(knowledge, reader, census, timeout_s)
+
+
+def scene_of(
+    knowledge: Knowledge, reader: Reader, census: Census | None, timeout_s: float
+) -> Scene:
+    """The state that a reader shows."""
+    reader.deadline = monotonic() + timeout_s
+    is_past = not reader.state.is_live
+    counted = None if census is None or is_past else _degrees_of(census, reader)
+    cards = Cards(reader, counted)
+    return Scene(reader, cards, outline.position(reader), is_past, knowledge)
 
 
 def _degrees_of(census: Census, reader: Reader) -> Degrees:

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from mycel.errors import NotFound
 from mycel.explorer import limits
-from mycel.explorer.census import By, Census, Grouping
+from mycel.explorer.census import By, Census
 from mycel.explorer.folders import FolderTree, last_segment, parent_of
 from mycel.explorer.moments import Scene
 from mycel.model.names import shorten
@@ -63,7 +63,7 @@ def overview(scene: Scene, census: Census, by: By, group: str | None, limit: int
     """The groups of a graph, or of one group; with few nodes, the nodes too."""
     start = _start(group)
     if by == "folder":
-        parts = _shelves(census) if group is None or start else _inside(scene, census, group)
+        parts = _shelves(scene, census) if group is None or start else _inside(scene, census, group)
     else:
         parts = _kinds(scene, census, by, None if start else group)
     groups = sorted(parts.groups, key=lambda each: (-each.nodes, each.id))[start:]
@@ -110,7 +110,7 @@ class _Parts(NamedTuple):
     members: list[int]
 
 
-def _shelves(census: Census) -> _Parts:
+def _shelves(scene: Scene, census: Census) -> _Parts:
     """The groups of the whole graph by folder."""
     names = [folder for folder, _ in census.shelf_names]
     grouping = census.shelves
@@ -119,7 +119,8 @@ def _shelves(census: Census) -> _Parts:
         for number, folder in enumerate(names)
         if grouping.nodes[number]
     ]
-    return _Parts(groups, _named(grouping, dict(enumerate(names))), [])
+    links = census.links_between(grouping, scene.reader)
+    return _Parts(groups, _named(links, dict(enumerate(names))), [])
 
 
 def _inside(scene: Scene, census: Census, group: str) -> _Parts:
@@ -171,7 +172,8 @@ def _kinds(scene: Scene, census: Census, by: By, group: str | None) -> _Parts:
             _Group(*names[number], grouping.nodes[number], grouping.missing[number])
             for number in numbers
         ]
-        return _Parts(groups, _named(grouping, {n: id_ for n, (id_, _) in names.items()}), [])
+        links = census.links_between(grouping, scene.reader)
+        return _Parts(groups, _named(links, {n: id_ for n, (id_, _) in names.items()}), [])
     chosen = {number for number, (id_, _) in names.items() if id_ == group}
     if not chosen:
         raise _no_group(group)
@@ -179,11 +181,13 @@ def _kinds(scene: Scene, census: Census, by: By, group: str | None) -> _Parts:
     return _Parts([], {}, [slot << 1 for slot, n in enumerate(of) if n in chosen and there[slot]])
 
 
-def _named(grouping: Grouping, names: Mapping[int, str]) -> dict[tuple[str, str], int]:
+def _named(
+    links: Mapping[tuple[int, int], int], names: Mapping[int, str]
+) -> dict[tuple[str, str], int]:
     """The links between groups, by their ids."""
     return {
         (names[one], names[other]): count
-        for (one, other), count in grouping.links.items()
+        for (one, other), count in links.items()
         if count and one in names and other in names
     }
 

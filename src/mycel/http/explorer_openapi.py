@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+from mycel.explorer.conflicts import ACTIONS
 from mycel.explorer.edits import OPERATIONS
 from mycel.explorer.explorer import VIEWS, View
 from mycel.explorer.parameters import Parameter
@@ -64,6 +65,17 @@ def paths(refused: Refused, branch: Schema) -> dict[str, Any]:
                 }
                 | errors,
             }
+        },
+        **{
+            f"/api/conflicts/{action}": {
+                "post": _posted(
+                    f"conflicts_{action}",
+                    f"{action.capitalize()} an open merge, or its conflicts",
+                    {key: _schema(each) for key, each in parameters.items()},
+                    errors,
+                )
+            }
+            for action, parameters in ACTIONS.items()
         },
         "/api/write": {"post": _write(errors, branch)},
     }

@@ -19,6 +19,7 @@ from mycel.errors import (
     MycelError,
 )
 from mycel.explorer import bundle
+from mycel.explorer.conflicts import ACTIONS
 from mycel.explorer.explorer import VIEWS, Explorer
 from mycel.explorer.feed import written
 from mycel.explorer.parameters import checked, whole
@@ -108,6 +109,10 @@ class ExplorerRoutes:
             Route(f"{API}/signout", self._sign_out, methods=["POST"]),
             Route(f"{API}/changes", self._changes, methods=["GET"]),
             Route(f"{API}/write", self._write, methods=["POST"]),
+            *(
+                Route(f"{API}/conflicts/{action}", partial(self._act, action), methods=["POST"])
+                for action in ACTIONS
+            ),
             *views,
         ]
 
@@ -163,6 +168,13 @@ class ExplorerRoutes:
         try:
             branch, given = await _given(request)
             return await self._answer(request, branch, lambda explorer: explorer.write(given))
+        except MycelError as error:
+            return refusal(error)
+
+    async def _act(self, action: str, request: Request) -> Response:
+        try:
+            branch, given = await _given(request)
+            return await self._answer(request, branch, lambda explorer: explorer.act(action, given))
         except MycelError as error:
             return refusal(error)
 

@@ -1,0 +1,82 @@
+"""Open merges and their conflicts: shown, decided, committed or given up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from mycel.explorer.moments import Scene
+from mycel.explorer.parameters import Parameter, Parameters
+from mycel.explorer.past import commit_of
+from mycel.history.graph import Graph
+from mycel.model.values import JsonObject
+from mycel.store.query.commits import transaction_of
+from mycel.store.query.history import entry_at
+
+if TYPE_CHECKING:
+    from mycel.history.merge.outcome import Merge
+
+RESOLUTIONS_MAX: Final = 5_000
+
+_MERGE: Final = Parameter("text", "The id of an open merge; may be left out while only one is open")
+ACTIONS: Final[dict[str, Parameters]] = {
+    "resolve": {
+        "merge": _MERGE,
+        "resolutions": Parameter(
+            "objects",
+            'Objects {"conflict", "choice", "value"}',
+            most=RESOLUTIONS_MAX,
+            required=True,
+        ),
+    },
+    "commit": {"merge": _MERGE, "message": Parameter("text", "Why, for the log", default="")},
+    "abort": {"merge": _MERGE},
+}
+"""The writes about merges, by name."""
+
+
+def count_open(db: Graph) -> int:
+    """The number of conflicts that nobody has decided about."""
+    return sum(each.resolution is None for merge in db.merges for each in merge.conflicts)
+
+
+def shown(scene: Scene, db: Graph) -> JsonObject:
+    """All open merges with their conflicts and automatic choices."""
+    return scene.told(merges=[_merge(scene, each) for each in db.merges])
+
+
+def _merge(scene: Scene, merge: Merge) -> JsonObject:
+    told = merge.to_dict()
+    told["counts"] = merge.diff.counts
+    del told["diff"]
+    told["total"] = len(merge.conflicts)
+    told["open"] = sum(each.resolution is None for each in merge.conflicts)
+    for conflict in told["conflicts"]:
+        element = conflict.get("element")
+        number = scene.find(element) if element else None
+        conflict["card"] = None if number is None else scene.cards.get(number)
+    return told
+
+
+def act(db: Graph, action: str, given: Mapping[str, Any]) -> str | None:
+    """Decide, commit or give up. Returns the commit that was made, if any.
+
+    Raises:
+        NotFound: there is no such merge or conflict.
+        ConstraintViolation: a choice does not fit, or conflicts are left.
+    """
+    match action:
+        case "resolve":
+            db.resolve(given["resolutions"], merge=given["merge"])
+        case "commit":
+            return db.commit_merge(given["merge"], message=given["message"]).commit
+        case _:
+            db.abort_merge(given["merge"])
+    return None
+
+
+def committed(scene: Scene, commit: str | None) -> JsonObject | None:
+    """A commit by its id."""
+    if commit is None:
+        return None
+    return commit_of(transaction_of(scene.reader, entry_at(scene.reader, commit)))
