@@ -114,19 +114,17 @@ def asking(command: Any, *headers: str, **parameters: Any) -> bytes:
 
 def answer_in(made: socket.socket) -> tuple[int, Any]:
     """Status and value of one answer."""
-    got = b""
-    while b"\r\n\r\n" not in got:
-        part = made.recv(65536)
-        assert part, f"it closed: {got!r}"
+    got = bytearray()
+    length = None
+    while length is None or len(got) < length:
+        part = made.recv(1 << 20)
+        assert part, f"it closed: {bytes(got)!r}"
         got += part
-    head, _, body = got.partition(b"\r\n\r\n")
-    length = re.search(rb"content-length: (\d+)", head.lower())
-    assert length is not None
-    while len(body) < int(length[1]):
-        part = made.recv(65536)
-        assert part
-        body += part
-    return int(head[9:12]), json.loads(body)
+        if length is None and (end := got.find(b"\r\n\r\n")) >= 0:
+            found = re.search(rb"content-length: (\d+)", bytes(got[:end]).lower())
+            assert found is not None
+            head, length = end + 4, end + 4 + int(found[1])
+    return int(got[9:12]), json.loads(got[head:length])
 
 
 def ask(server: Server, command: Any, **parameters: Any) -> tuple[int, Any]:

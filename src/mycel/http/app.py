@@ -181,7 +181,6 @@ class _Pages:
             job = job_of(request.scope)
             if job.is_aborted and status != 200:
                 return stopping()
-            job.settle(len(told))
         except MycelError as error:
             return refusal(error)
         return Response(told, status, media_type=JSON)

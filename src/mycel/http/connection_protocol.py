@@ -200,7 +200,12 @@ class _Connection(asyncio.Protocol):
             "state": self._app_state.copy(),
         }
         self._exchange = exchange = Exchange(
-            self, self._transport, self._parser, scope, self._server_state.default_headers
+            self,
+            self._transport,
+            self._parser,
+            scope,
+            self._server_state.default_headers,
+            stalled_s=self.rules.stalled_s,
         )
         if not _has_body(headers):
             self._parser.next_event()  # The end of the message.

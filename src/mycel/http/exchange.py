@@ -48,6 +48,7 @@ class Exchange:
         parser: h11.Connection,
         scope: MutableMapping[str, Any],
         headers: list[tuple[bytes, bytes]],
+        stalled_s: float = STALLED_S,
     ) -> None:
         self.scope: Final = scope
         self.keep_alive = True
@@ -57,6 +58,7 @@ class Exchange:
         self._line = line
         self._transport = transport
         self._parser = parser
+        self._stalled_s = stalled_s
         self._headers = headers
         """Headers of every response."""
         self._parts: list[bytes] = []
@@ -196,7 +198,7 @@ class Exchange:
             return
         left = self._read_until + self._sent / READING_BYTES_PER_S - drained.get_loop().time()
         try:
-            async with asyncio.timeout(max(0.0, min(STALLED_S, left))):
+            async with asyncio.timeout(max(0.0, min(self._stalled_s, left))):
                 await asyncio.shield(drained)
         except TimeoutError:
             _log.warning("A client did not read its answer and was disconnected.")

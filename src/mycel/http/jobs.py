@@ -31,6 +31,8 @@ class Answers:
 
     def __init__(self, bytes_max: int = ANSWERS_BYTES_MAX) -> None:
         self.bytes_max: Final = bytes_max
+        self.each_max: Final = min(ANSWER_BYTES_MAX, bytes_max)
+        """The bytes of one of them."""
         self.size = 0
         self._lock = threading.Lock()
 
@@ -156,9 +158,9 @@ class Job:
         return max(self.deadline - monotonic(), 0.0)
 
     def charge(self, size: int) -> None:
-        if self._bytes + size > ANSWER_BYTES_MAX:
+        if self._bytes + size > self._answers.each_max:
             raise ResourceExhausted(
-                f"The answer is larger than {ANSWER_BYTES_MAX} bytes.",
+                f"The answer is larger than {self._answers.each_max} bytes.",
                 hint="Page through it with LIMIT and CURSOR, or send fewer commands in a request.",
             )
         if not self._answers.add(size):

@@ -59,9 +59,7 @@ READING_S: Final = 30.0
 READING_BYTES_PER_S: Final = 1 << 20
 """The bytes of a large answer for each further second."""
 STREAMS_MAX: Final = 64
-"""Streams of events that are open."""
-STREAMS_PER_CLIENT_MAX: Final = 16
-"""The same for one client address."""
+"""Streams of events that are open, a quarter of them for one client address."""
 STREAM_S: Final = 900.0
 """The lifetime of a stream. Its client opens another one."""
 GRACE_S: Final = 10.0
@@ -121,14 +119,18 @@ class Policy:
     requests_max: int = REQUESTS_MAX
     timeout_s: float = TIMEOUT_S
     connections_max: int = CONNECTIONS_MAX
+    write_s: float = WRITE_S
+    answers_bytes_max: int = ANSWERS_BYTES_MAX
+    streams_max: int = STREAMS_MAX
+    stream_s: float = STREAM_S
 
     @property
     def head_timeout_s(self) -> float:
         return min(HEAD_TIMEOUT_S, self.timeout_s)
 
     @property
-    def answer_timeout_s(self) -> float:
-        return self.timeout_s + ANSWER_MARGIN_S
+    def stalled_s(self) -> float:
+        return min(STALLED_S, self.timeout_s)
 
     def admits(self, authorization: str | None) -> bool:
         """True if the header of a request opens this server."""

@@ -33,9 +33,6 @@ from mycel.errors import (
 from mycel.http.jobs import Answers, Job, attach
 from mycel.http.policy import (
     BODIES_BYTES_MAX,
-    STREAM_S,
-    STREAMS_MAX,
-    STREAMS_PER_CLIENT_MAX,
     Policy,
 )
 from mycel.http.responses import refusal, stopping
@@ -81,7 +78,7 @@ class Guard:
         self._policy = policy
         self._body_limits = body_limits or {}
         self._bodies = _Bodies()
-        self._answers = Answers()
+        self._answers = Answers(policy.answers_bytes_max)
         self._in_progress = 0
         self._streams: Counter[str] = Counter()
         self._stopping = False
@@ -102,7 +99,9 @@ class Guard:
         if scope["type"] == "lifespan":
             await self.app(scope, receive, send)
         elif scope["type"] == "http":
-            job = Job(time.monotonic() + self._policy.timeout_s, self._answers)
+            policy = self._policy
+            deadline = time.monotonic() + policy.timeout_s
+            job = Job(deadline, self._answers, write_s=policy.write_s)
             attach(scope, job)
             try:
                 await self._answer(scope, receive, _Reply(send, scope, self._policy, job, self))
@@ -192,10 +191,12 @@ class Guard:
 
     def open_stream(self, client: str) -> Response | None:
         """Count a request as a stream instead; the refusal, if there are too many."""
-        if self._streams.total() >= STREAMS_MAX or self._streams[client] >= STREAMS_PER_CLIENT_MAX:
+        streams_max = self._policy.streams_max
+        each_max = max(1, streams_max // 4)
+        if self._streams.total() >= streams_max or self._streams[client] >= each_max:
             error = ResourceExhausted(
-                f"Too many streams are open: a client may have {STREAMS_PER_CLIENT_MAX}, and all"
-                f" together {STREAMS_MAX}.",
+                f"Too many streams are open: a client may have {each_max}, and all together"
+                f" {streams_max}.",
                 hint="Close those that nobody reads.",
             )
             return refusal(error, 503, {"retry-after": "5"} | _CLOSE)
@@ -340,6 +341,7 @@ class _Reply:
         self._job = job
         self._guard = guard
         self._ended = False
+        self._is_refusal = False
         self._is_stream = False
         self._status = 0
         self._begun_at = time.perf_counter()
@@ -349,11 +351,15 @@ class _Reply:
             return
         if message["type"] == "http.response.start":
             headers = MutableHeaders(scope=message)
+            refused = None
             if self.lifetime is not None and _is_event_stream(headers):
                 refused = self._become_stream(self.lifetime)
-                if refused is not None:
-                    await refused(self._scope, _nothing, self)
-                    return
+            elif not self._is_refusal:
+                refused = self._count_bytes(headers)
+            if refused is not None:
+                self._is_refusal = True
+                await refused(self._scope, _nothing, self)
+                return
             self.started = True
             self._status = message["status"]
             headers.setdefault("cache-control", "no-store")
@@ -362,6 +368,15 @@ class _Reply:
         elif message["type"] == "http.response.body":
             self._ended = not message.get("more_body", False)
         await self._send(message)
+
+    def _count_bytes(self, headers: MutableHeaders) -> Response | None:
+        """Count the answer; the response instead of it, if there is no room for it."""
+        size = headers.get("content-length", "0")
+        try:
+            self._job.settle(int(size))
+        except ResourceExhausted as error:
+            return refusal(error, 503, {"retry-after": "1"})
+        return None
 
     def _become_stream(self, lifetime: anyio.CancelScope) -> Response | None:
         """Count the request as a stream; the response instead of it, if there are too many."""
@@ -372,7 +387,7 @@ class _Reply:
         self.is_counted = False
         self._is_stream = True
         self._job.become_stream(self._policy.timeout_s)
-        lifetime.deadline = anyio.current_time() + STREAM_S
+        lifetime.deadline = anyio.current_time() + self._policy.stream_s
         return None
 
     def close_stream(self) -> None:

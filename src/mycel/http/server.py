@@ -41,6 +41,7 @@ from mycel.http.policy import GRACE_S, Policy, host_name
 from mycel.http.request_guard import Guard
 
 _BACKLOG: Final = 128
+_SEND_BUFFER_BYTES: Final = 256 << 10
 _ABORTING: Final = 0.8
 """The part of the grace period after which commands are stopped."""
 _CANCELLING: Final = 0.9
@@ -117,6 +118,8 @@ def _bind(family: int, address: tuple[Any, ...]) -> socket.socket:
     try:
         if os.name == "posix":
             made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        # Of each connection: more of an answer would wait in the kernel, where nobody counts it.
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER_BYTES)
         if family == socket.AF_INET6:
             made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
         made.bind(address)

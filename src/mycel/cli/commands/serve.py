@@ -69,7 +69,7 @@ _TOKEN_BYTES_MAX = 4096
     default=30.0,
     type=click.FloatRange(0.05, 3600),
     metavar="SECONDS",
-    help="How long a command may run, and a body may take to arrive",
+    help="How long a request may take: for its body to arrive and its commands to run",
 )
 @click.option(
     "--concurrency",
@@ -77,6 +77,35 @@ _TOKEN_BYTES_MAX = 4096
     type=click.IntRange(1, 10_000),
     metavar="N",
     help="How many requests may be in progress at once",
+)
+@click.option(
+    "--write-timeout",
+    "write_s",
+    default=10.0,
+    type=click.FloatRange(0.05, 3600),
+    metavar="SECONDS",
+    help="How long one transaction may keep others from writing",
+)
+@click.option(
+    "--connections",
+    default=512,
+    type=click.IntRange(1, 100_000),
+    metavar="N",
+    help="How many connections may be open at once",
+)
+@click.option(
+    "--streams",
+    default=64,
+    type=click.IntRange(1, 10_000),
+    metavar="N",
+    help="How many streams of events may be open at once; a quarter of them for one client",
+)
+@click.option(
+    "--answers-mib",
+    default=256,
+    type=click.IntRange(1, 1 << 20),
+    metavar="MIB",
+    help="How large all answers that are being made or sent may be together",
 )
 @click.option(
     "--grace",
@@ -114,6 +143,10 @@ def serve(
     allow_origin: tuple[str, ...],
     timeout_s: float,
     concurrency: int,
+    write_s: float,
+    connections: int,
+    streams: int,
+    answers_mib: int,
     grace_s: float,
     project: Path | None,
     root: Path | None,
@@ -147,6 +180,10 @@ def serve(
         readonly=readonly,
         requests_max=concurrency,
         timeout_s=timeout_s,
+        write_s=write_s,
+        connections_max=connections,
+        streams_max=streams,
+        answers_bytes_max=answers_mib << 20,
     )
     sockets = bind(addresses)
     try:

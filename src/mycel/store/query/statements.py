@@ -10,7 +10,7 @@ from typing import Any, Final
 import apsw
 
 from mycel.errors import InternalError, ResourceExhausted
-from mycel.model.allowance import charge
+from mycel.model.allowance import charge, current
 from mycel.model.limits import RESULT_BYTES_MAX, RESULT_ROWS_MAX
 from mycel.sql.compiler import Statement
 from mycel.store.file.connections import FAILURES, translate
@@ -51,7 +51,11 @@ def cells(reader: Reader, statement: Statement, bindings: Row, limit: int | None
         cursor.execute(statement.text, bindings)
         coming = map(_CELL, cursor) if width == 1 else cursor
         batch = list(islice(coming, size))
-        return batch if len(batch) < size else _with_more(batch, coming, statement, limit)
+        if len(batch) < size:
+            if current() is not None:
+                charge(_length_of(batch, statement))
+            return batch
+        return _with_more(batch, coming, statement, limit)
     except BaseException as error:  # Whatever it was, the statement must not stay open.
         cursor.close()
         if isinstance(error, apsw.SQLError) and "integer overflow" in str(error):

@@ -1,0 +1,146 @@
+"""Too much work: of time, turns and memory; clients that leave or do not read."""
+
+import json
+import select
+import signal
+import socket
+from contextlib import ExitStack
+
+from tests.adapters.http.conftest import (
+    NAMES,
+    SILENCE_S,
+    Server,
+    Start,
+    eventually,
+    plant,
+    read_all,
+)
+from tests.attacks.conftest import HEAVY, LARGE, answer_in, ask, asking, resident_kib
+
+RESIDENT_KIB_MAX = 400_000
+
+
+def test_a_batch_has_one_deadline_for_all_its_commands(target: Server) -> None:
+    status, told = ask(target, [HEAVY] * 256)
+    assert status == 200
+    assert {each["error"]["name"] for each in told["result"]} == {"ExecutionTimeout"}
+    # The server is free again: nothing of the batch goes on.
+    assert ask(target, NAMES) == (200, {"result": ["Fern", "Oak"]})
+
+
+def test_a_batch_of_large_results_is_cut_at_the_size_of_an_answer(attacked: Start) -> None:
+    server = attacked("--answers-mib", "32")
+    status, told = ask(server, [LARGE] * 40)
+    sizes = [len(each.get("result", ())) for each in told["result"]]
+    assert status == 200
+    assert sizes[0] == 8
+    assert told["result"][-1]["error"]["name"] == "ResourceExhausted"
+    assert resident_kib(server) < RESIDENT_KIB_MAX
+
+
+def test_cheap_requests_are_answered_while_heavy_ones_run(attacked: Start) -> None:
+    server = attacked("--timeout", "60")
+    with ExitStack() as stack:
+        heavy = [stack.enter_context(server.connection()) for _ in range(24)]
+        for made in heavy:
+            made.sendall(asking(HEAVY))
+        for name in ("Ivy", "Moss", "Reed"):
+            assert ask(server, plant(name))[0] == 200
+            assert ask(server, NAMES)[0] == 200
+        # None of the heavy ones has been answered meanwhile.
+        assert select.select(heavy, [], [], 0)[0] == []
+
+
+def test_a_read_ends_when_its_client_has_gone(attacked: Start) -> None:
+    server = attacked("--timeout", "600", "--concurrency", "1")
+    with server.connection() as made:
+        made.sendall(asking(HEAVY))
+        eventually(lambda: ask(server, NAMES)[0] == 503)
+    eventually(lambda: ask(server, NAMES)[0] == 200)
+
+
+def test_the_server_ends_within_the_grace_period_whatever_runs(attacked: Start) -> None:
+    server = attacked("--timeout", "600", "--grace", "1")
+    with ExitStack() as stack:
+        heavy = [stack.enter_context(server.connection()) for _ in range(6)]
+        for made in heavy[:5]:
+            made.sendall(asking([HEAVY] * 20))
+        # One that no progress handler stops: a pattern against a long text.
+        slow = 'FIND(?p.name) WHERE { ?p {type: "Page"} FILTER(REGEX(?p.attributes.text, :p)) }'
+        heavy[5].sendall(asking(slow, p="(?:l|o|r?){500}x"))
+        assert ask(server, NAMES)[0] == 200
+        server.process.send_signal(signal.SIGTERM)
+        # Its own limit is a second; the machine may be slow.
+        assert server.process.wait(20) == 0
+    said = [json.loads(line)["event"] for line in server.process.communicate()[0].splitlines()]
+    assert said == ["stopping", "stopped"]
+
+
+def test_a_long_write_is_rolled_back_and_others_write(attacked: Start) -> None:
+    server = attacked("--write-timeout", "0.05")
+    many = "".join(f'CONCEPT {{ {{type: "Plant", name: "P{at}"}} }} ' for at in range(3_000))
+    status, told = ask(server, f"UPSERT {{ {many} }}")
+    assert (status, told["error"]["name"]) == (504, "ExecutionTimeout")
+    assert "nothing was written" in told["error"]["message"]
+    assert ask(server, plant("Ivy"))[0] == 200
+    assert ask(server, NAMES) == (200, {"result": ["Fern", "Ivy", "Oak"]})
+
+
+def test_answers_that_nobody_reads_are_bounded_and_given_up(attacked: Start) -> None:
+    server = attacked("--answers-mib", "24", "--timeout", "1")
+    with ExitStack() as stack:
+        slow = [stack.enter_context(socket.socket()) for _ in range(20)]
+        for made in slow:
+            made.settimeout(SILENCE_S)
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            made.connect(server.address)
+            made.sendall(asking(LARGE))
+        # Those that are refused can be read at once; the others hold all there is.
+        refused = [made for made in slow if made.recv(12) != b"HTTP/1.1 200"]
+        assert 0 < len(refused) < 20
+        assert ask(server, NAMES) == (200, {"result": ["Fern", "Oak"]})
+        # They are disconnected, and what they held is free again.
+        eventually(lambda: ask(server, LARGE)[0] == 200)
+        for made in slow:
+            if made not in refused:
+                assert len(read_all(made)) < 4_000_000
+    assert resident_kib(server) < RESIDENT_KIB_MAX
+
+
+def test_streams_are_limited_in_number_for_a_client(attacked: Start) -> None:
+    server = attacked("--streams", "8")
+    lines = ["GET /mcp HTTP/1.1", "Host: localhost", "Accept: text/event-stream", "", ""]
+    with ExitStack() as stack:
+        streams = [stack.enter_context(server.connection()) for _ in range(3)]
+        for made in streams:
+            made.sendall("\r\n".join(lines).encode())
+        begun = [made.recv(12) for made in streams]
+        assert sorted(begun) == [b"HTTP/1.1 200", b"HTTP/1.1 200", b"HTTP/1.1 503"]
+        # A stream is no request in progress.
+        assert ask(server, NAMES)[0] == 200
+    eventually(lambda: _opens(server, "\r\n".join(lines)))
+
+
+def _opens(server: Server, sent: str) -> bool:
+    with server.connection() as made:
+        made.sendall(sent.encode())
+        return made.recv(12) == b"HTTP/1.1 200"
+
+
+def test_more_connections_than_allowed_are_told_when_to_come_back(attacked: Start) -> None:
+    server = attacked("--connections", "4")
+    with ExitStack() as stack:
+        for _ in range(4):
+            stack.enter_context(server.connection())
+        with server.connection() as made:
+            reply = read_all(made)
+    assert reply.startswith(b"HTTP/1.1 503")
+    assert b"\r\nretry-after: " in reply
+    eventually(lambda: _opens(server, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"))
+
+
+def test_an_answer_is_read_by_those_who_read(target: Server) -> None:
+    with target.connection() as made:
+        made.sendall(asking(LARGE) + asking(NAMES, "Connection: close"))
+        status, told = answer_in(made)
+    assert (status, len(told["result"])) == (200, 8)
