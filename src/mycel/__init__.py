@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         StateProof,
         proof_from_dict,
     )
+    from mycel.mirror.mirror import Mirror
     from mycel.model.elements import Concept, Proposition
     from mycel.model.records import decode_concept, decode_edge
     from mycel.nexus import Nexus
@@ -67,6 +68,7 @@ __all__ = [
     "LogEntry",
     "Memory",
     "Merge",
+    "Mirror",
     "NewNode",
     "NewRelation",
     "Nexus",
@@ -118,6 +120,7 @@ _HOMES = {
         "StateProof",
         "proof_from_dict",
     ),
+    "mycel.mirror.mirror": ("Mirror",),
     "mycel.model.elements": ("Concept", "Proposition"),
     "mycel.model.records": ("decode_concept", "decode_edge"),
     "mycel.nexus": ("Nexus",),

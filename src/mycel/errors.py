@@ -32,6 +32,7 @@ nearest KIP code. `REGISTRY` is the table of all of them; the documentation is c
         │   ├── DatabaseCorrupt  KIP_4003
         │   └── DatabaseClosed   KIP_4003
         ├── EmbedderFailed       KIP_4003   a model that makes vectors cannot be used
+        ├── GitFailed            KIP_4003   git is not installed, or a call of it failed
         └── CommitUncertain      KIP_4003   the commit failed at its last step and may be durable
 """
 
@@ -62,6 +63,7 @@ __all__ = [
     "EmbedderFailed",
     "ExecutionTimeout",
     "FormatTooNew",
+    "GitFailed",
     "ImmutableTarget",
     "InternalError",
     "InvalidId",
@@ -366,6 +368,13 @@ class EmbedderFailed(InternalError):
 
     name = "EmbedderFailed"
     default_hint = "Search with MODE 'keyword', or choose another embedder with `mycel embed use`."
+
+
+class GitFailed(InternalError):
+    """git is not installed, or a call of it failed; the graph is as it was."""
+
+    name = "GitFailed"
+    default_hint = "Look at the repository with git; `mycel mirror status` says how it is."
 
 
 class CommitUncertain(InternalError):

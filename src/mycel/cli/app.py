@@ -126,6 +126,11 @@ _PANELS: dict[str, tuple[Outline, ...]] = {
         Outline("log", "history", "List transactions, newest first; each is a commit."),
         Outline("tag", "history", "Name a commit, or list the names."),
         Outline("branch", "branches", "Create, list, delete and switch branches of the graph."),
+        Outline(
+            "mirror",
+            "mirror",
+            "Show the graph as files in a Git repository, and bring edits of them back.",
+        ),
         Outline("diff", "differences", "Show what differs between two states of the graph."),
         Outline("rollback", "differences", "Make the graph, or a part of it, what it was."),
         Outline(
@@ -232,6 +237,7 @@ def _run(args: Sequence[str] | None, session: Session) -> int:
     try:
         # Commands return their exit status, or nothing when all is well.
         result = app.main(args, prog_name="mycel", standalone_mode=False, obj=session)
+        session.follow_up()
     except SystemExit as leaving:  # Help that was shown because nothing was asked for.
         result = leaving.code
     return result if isinstance(result, int) else 0

@@ -48,7 +48,7 @@ def find_all(reader: Reader, uris: Collection[Uri]) -> dict[str, Found]:
     for number, type_number, name in lookup.named(reader, names) if names else ():
         type_name = reader.type_name(type_number)
         new = Found(number, type_name, keeps_place(type_name, name))
-        found[name] = min(found.get(name, new), new, key=_rank)
+        found[name] = min(found.get(name, new), new, key=rank)
     for uri in uris:
         if uri.is_kip:
             element = _element_of(reader, uri)
@@ -153,7 +153,8 @@ def _element_of(reader: Reader, uri: Uri) -> Element | None:
     return None if number is None else reader.concept_named(number, identity[1])
 
 
-def _rank(found: Found) -> tuple[int, int]:
+def rank(found: Found) -> tuple[int, int]:
+    """The place of an element among those of one name; the lowest is the node of the URI."""
     return 2 if found.is_missing else int(found.type not in _PLAIN), found.number
 
 

@@ -14,6 +14,7 @@
 - `traversal`      traverse
 - `history`        log, tag, history, snapshot, purge, scrub
 - `branches`       branch
+- `mirror`         mirror
 - `differences`    diff, rollback, revert
 - `proofs`         prove, verify
 - `mcp`            mcp

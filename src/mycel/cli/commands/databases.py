@@ -68,6 +68,7 @@ def _entry_name(text: str) -> str:
 
 @click.command(cls=Command)
 @click.option("--bare", is_flag=True, help="Create an empty graph without the core capsules")
+@click.option("--git", is_flag=True, help="Create its Git mirror too, as `mycel mirror init` does")
 @click.option(
     "--client",
     "client_names",
@@ -97,6 +98,7 @@ def init(
     session: Session,
     *,
     bare: bool,
+    git: bool,
     client_names: tuple[programs.ClientName, ...],
     name: str | None,
     compat: str | None,
@@ -128,6 +130,12 @@ def init(
     # First: if one of them is refused, nothing is written.
     drafts = [config_files.draft(client, server, replace=replace) for client in named]
     _create(session, place, bare=bare)
+    if git:
+        # Late: see the package's docstring.
+        from mycel.cli.commands import mirror
+
+        with session.open(reading=True) as db:
+            mirror.create(session, db)
     for draft in drafts:
         _report_client(session, draft.client, config_files.write(draft))
 

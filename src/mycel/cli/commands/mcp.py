@@ -68,6 +68,10 @@ def mcp(
 
             db = stack.enter_context(open_served(session, readonly=readonly))
             branches = stack.enter_context(closing(OpenBranches(db)))
+            if not readonly:
+                from mycel.mirror.follower import Follower
+
+                stack.callback(Follower(db).close)
             folder = (session.root() if root is None else root).resolve()
             if compat == "memory":
                 from mycel.mcp import memory_tools as memory

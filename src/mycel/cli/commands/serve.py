@@ -192,6 +192,11 @@ def serve(
         with ExitStack() as stack:
             stored = _graph(session, policy, readonly=readonly and project is None)
             db = stack.enter_context(stored)
+            if not readonly:
+                # Late: see the package's docstring.
+                from mycel.mirror.follower import Follower
+
+                stack.callback(Follower(db).close)
             if project is not None:
                 _bring_in(session, db, folder, project.resolve())
             _prepare_logs(verbose=verbose)

@@ -19,7 +19,7 @@ from click.core import ParameterSource
 
 from mycel import workspaces
 from mycel.cli.frame.output import Output
-from mycel.errors import InvalidIdentifier, NotADatabase
+from mycel.errors import InvalidIdentifier, MycelError, NotADatabase
 from mycel.workspaces import Location
 
 if TYPE_CHECKING:
@@ -40,6 +40,8 @@ class Session:
     as_json: bool = False
     directory: Path | None = None
     """The folder of the command, if it is not the current one."""
+    written: Path | None = None
+    """The database that was opened for writing, if it has a mirror to follow it."""
 
     @property
     def out(self) -> Output:
@@ -192,6 +194,7 @@ class Session:
         """
         # Late: this is where the engine is loaded.
         import mycel
+        from mycel.mirror.settings import has_mirror
 
         place = self.branch_place()
         path = place.path
@@ -200,12 +203,28 @@ class Session:
             value = self.given.get(option, self.environment.get(option))
             if value is not None:
                 how[option] = value
+        if not reading and has_mirror(path):
+            self.written = path
         try:
             return mycel.open(path, create=False, readonly=readonly, bootstrap=False, **how)
         except NotADatabase as error:
             if not path.exists():
                 error.hint = f"Create one with `{place.creation}`. {self.candidates()}".rstrip()
             raise
+
+    def follow_up(self) -> None:
+        """Let the Git mirror follow what a command has written; a problem is a note."""
+        if self.written is None:
+            return
+        # Late: most graphs have no mirror.
+        import mycel
+        from mycel.mirror.upkeep import Upkeep
+
+        try:
+            with mycel.open(self.written, create=False, bootstrap=False) as db:
+                Upkeep(db).catch_up()
+        except MycelError as error:
+            self.out.note(f"The Git mirror was not updated: {error.message} {error.hint}")
 
 
 def _named(option: str, value: str, chosen_by: str) -> Location:

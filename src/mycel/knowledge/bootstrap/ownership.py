@@ -79,6 +79,18 @@ def is_our_link(link: HeldLink) -> bool:
     return link.version == 1 and link.metadata == AUTHOR_TEXT
 
 
+def values_of_others(attributes: Mapping[str, Any], keys: frozenset[str]) -> dict[str, Any]:
+    """The attributes of a node that are not those of a bootstrap.
+
+    If another writer has changed one of its values since, it is not known which, and all count.
+    """
+    wrote, kept = _read(attributes)
+    owned = keys - kept
+    if wrote != _digest(attributes, owned):
+        owned = frozenset()
+    return {k: v for k, v in attributes.items() if k not in owned | {STAMP, MISSING_SINCE}}
+
+
 def _kept(now: Mapping[str, Any], keys: frozenset[str], past: Iterable[str]) -> frozenset[str]:
     """The attributes among `keys` that another writer set."""
     if STAMP not in now:

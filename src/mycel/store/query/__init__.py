@@ -12,6 +12,7 @@
 - `surroundings`  neighbours of elements, and the links among them
 - `missing`     placeholders of missing concepts
 - `statements`  running what `sql` has compiled
+- `contents`    rows of large parts of a state
 - `bulk`        many elements at once: by prefix, by type, by predicate
 - `vocabulary`  types and predicates in force, for the planner
 - `statistics`  approximate counts, for the planner

@@ -193,6 +193,11 @@ def commit_at(reader: Reader, seq: int) -> str:
     return commits.commit_id(seq, log.root_at(nodes, seq))
 
 
+def journal_root_at(reader: Reader, seq: int) -> str:
+    """The root of the journal up to an entry, in hexadecimal."""
+    return log.root_at(JournalNodes(reader.connection, reader.registry), seq).hex()
+
+
 def tags(reader: Reader) -> dict[str, str]:
     """The commit of every tag in force, by name."""
     return marks.tags(reader.connection)

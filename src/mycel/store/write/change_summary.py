@@ -6,6 +6,7 @@ element in it would outlive a purge.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable
 from typing import Final
@@ -49,6 +50,15 @@ def summary(connection: apsw.Connection, registry: Registry, entries: Iterable[E
         groups.setdefault(verb, []).append(f"{count} {named}")
     told = "; ".join(f"{verb} {', '.join(each)}" for verb, each in groups.items())
     return f"{told}; …" if len(counts) > GROUPS_SHOWN else told
+
+
+_GROUP: Final = r"(?:add|change|remove|link|unlink|re-point|move) \d+ \S+(?:, \d+ \S+)*"
+_SUMMARY: Final = re.compile(rf"{_GROUP}(?:; {_GROUP})*(?:; …)?")
+
+
+def is_summary(message: str) -> bool:
+    """True if a message has the form of a count of changes."""
+    return _SUMMARY.fullmatch(message) is not None
 
 
 def _is_new(before: bytes | None) -> bool:

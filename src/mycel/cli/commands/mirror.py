@@ -1,0 +1,143 @@
+"""`mycel mirror`: the graph as files in a Git repository."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import rich_click as click
+
+from mycel.cli.frame.context import Command, Group, Session, pass_session
+from mycel.cli.frame.output import count
+
+if TYPE_CHECKING:
+    from mycel.history.graph import Graph
+    from mycel.mirror.upkeep import Pushed, Status
+
+
+@click.group(cls=Group)
+def mirror() -> None:
+    """Show the graph as files in a Git repository, and bring edits of them back.
+
+    Each concept is a file: YAML front matter and a Markdown body. Servers, and commands that write,
+    keep it up to date.
+    """
+
+
+@mirror.command("init", cls=Command)
+@click.argument(
+    "folder",
+    required=False,
+    type=click.Path(path_type=Path),
+    help="A folder that does not exist yet; by default .knowledge in that of the graph",
+)
+@click.option(
+    "--git-branch", metavar="NAME", help="The Git branch; main, or knowledge in a repository"
+)
+@click.option(
+    "--author",
+    "authors",
+    multiple=True,
+    metavar="ACTOR=NAME",
+    help='Author of an actor\'s commits: "ada=Ada Lovelace <ada@example.org>"; may be repeated',
+)
+@click.option("--remote", metavar="URL", help="Where `mycel mirror push` sends commits to")
+@pass_session
+def init(
+    session: Session,
+    folder: Path | None,
+    *,
+    git_branch: str | None,
+    authors: tuple[str, ...],
+    remote: str | None,
+) -> None:
+    """Create the mirror, or write all files again where it is.
+
+    Inside of a Git repository the folder is a worktree of it, on a branch of its own: branch,
+    index, hooks and files of the project stay as they are.
+    """
+    given = dict(_author(each) for each in authors)
+    with session.open() as db:
+        create(session, db, folder, git_branch, given, remote)
+
+
+def create(
+    session: Session,
+    db: Graph,
+    folder: Path | None = None,
+    branch: str | None = None,
+    authors: dict[str, str] | None = None,
+    remote: str | None = None,
+) -> None:
+    """Create a mirror, and say where it is. The folder of a workspace is that of its project."""
+    # Late: see the package's docstring.
+    from mycel.mirror.mirror import FOLDER, Mirror
+    from mycel.mirror.settings import has_mirror
+
+    if folder is None and not has_mirror(db.path) and session.place().folder is not None:
+        folder = session.root() / FOLDER
+    with session.out.waiting("Writing the mirror"):
+        made = Mirror.create(db, folder, branch=branch, authors=authors, remote=remote)
+        status = made.status()
+    _tell(session, status, f"The mirror is in {made.folder}, on the branch {status.branch}.")
+
+
+@mirror.command("status", cls=Command)
+@pass_session
+def status(session: Session) -> int:
+    """Show how far the mirror has come, and what was edited; exit status 1 if it cannot go on."""
+    # Late: see the package's docstring.
+    from mycel.mirror.mirror import Mirror
+
+    with session.open(reading=True) as db:
+        found = Mirror(db).status()
+    _tell(session, found, f"{found.folder}, branch {found.branch}, at entry {found.seq}.")
+    return 1 if found.problem else 0
+
+
+@mirror.command("push", cls=Command)
+@click.option("--remote", metavar="NAME", help="Send commits to this remote of Git, or URL")
+@pass_session
+def push(session: Session, *, remote: str | None) -> None:
+    """Write what the mirror lacks, and send it to a remote if one is given or set.
+
+    With --message, all of it is one Git commit with this message. A remote is never forced.
+    """
+    # Late: see the package's docstring.
+    from mycel.mirror.mirror import Mirror
+
+    message = session.given.get("message", "")
+    with session.open(reading=True) as db, session.out.waiting("Writing the mirror"):
+        pushed = Mirror(db).push(message, remote=remote)
+    session.out.say(_said(pushed), pushed.to_dict())
+
+
+def _said(pushed: Pushed) -> str:
+    made = count(pushed.commits, "Git commit") if pushed.commits else "Nothing new"
+    sent = f"; sent to {pushed.remote}" if pushed.remote else ""
+    return "\n".join([f"{made}; the mirror is at entry {pushed.seq}{sent}.", *pushed.notes])
+
+
+def _tell(session: Session, status: Status, text: str) -> None:
+    lines = [text]
+    if status.behind:
+        lines.append(f"{count(status.behind, 'transaction')} behind the graph.")
+    if status.commits:
+        lines.append(f"{count(status.commits, 'commit')} not imported.")
+    if status.edited:
+        lines += [
+            f"{count(len(status.edited), 'file')} edited:",
+            *(f"  {e}" for e in status.edited),
+        ]
+    if status.problem:
+        lines.append(status.problem)
+    session.out.say("\n".join(lines), status.to_dict())
+
+
+def _author(text: str) -> tuple[str, str]:
+    actor, sign, name = text.partition("=")
+    if not sign or not actor.strip():
+        raise click.BadParameter(
+            f"{text!r} is no author. Write ACTOR=NAME <ADDRESS>.", param_hint="--author"
+        )
+    return actor.strip(), name

@@ -1,0 +1,14 @@
+"""The Git mirror: a repository with one file for each concept, and the way back into the graph.
+
+paths         the path of the file of a URI
+documents     the content of a file: YAML front matter and a Markdown body
+projection    the documents of a state, and those that a range of the journal changed
+repository    calls of git
+settings      the file beside the graph that names its mirror
+commits       Git commits from transactions: authors, messages, trailers
+export        Git objects from documents, by `git fast-import`
+folder        the files that people see and edit
+upkeep        what is written to the repository, in which order, and when not
+mirror        `Mirror`: create, status, push
+follower      a thread that keeps the mirror up to date while a process writes
+"""

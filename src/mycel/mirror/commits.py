@@ -1,0 +1,153 @@
+"""Git commits from transactions: which belong together, their authors, messages and trailers.
+
+Transactions of one actor that follow each other within a second are one commit. Its message is that
+of the transactions. The journal counts what changed where nobody gave a message; such a count is
+replaced by the paths of the files. The trailers tell which state of the graph the commit shows:
+
+    Mycel-Seq: 42                the last entry of the journal
+    Mycel-Root: 5f0c…            the root of the journal up to it
+    Mycel-Actor: ada
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from posixpath import commonpath
+from typing import Final, NamedTuple
+
+from mycel.mirror.projection import Changes
+from mycel.store.query.commits import LogEntry
+from mycel.store.write.change_summary import is_summary
+
+PAUSE_US: Final = 1_000_000
+"""The pause between two transactions that begins a new commit."""
+LISTED_MAX: Final = 20
+SUBJECT_CHARACTERS_MAX: Final = 100
+SELF: Final = "$self"
+"""The actor of a process that names none."""
+
+_SEQ: Final = "Mycel-Seq"
+_ROOT: Final = "Mycel-Root"
+_ACTOR: Final = "Mycel-Actor"
+_TRAILER: Final = re.compile(rf"^({_SEQ}|{_ROOT}|{_ACTOR}): (.*)$", re.MULTILINE)
+_UNFIT: Final = re.compile(r"[<>\x00-\x1f\x7f]")
+_IDENTITY: Final = re.compile(r"\s*([^<>\n]+?)\s*<([^<>\s]+)>\s*")
+
+
+class Position(NamedTuple):
+    """The state of the graph that a Git commit shows."""
+
+    seq: int
+    root: str
+
+
+class Identity(NamedTuple):
+    """A name and an address, as Git writes them."""
+
+    name: str
+    address: str
+
+    def at(self, time_us: int) -> str:
+        """The identity with a time in UTC."""
+        return f"{self.name} <{self.address}> {time_us // 1_000_000} +0000"
+
+
+def groups(entries: Iterable[LogEntry]) -> list[list[LogEntry]]:
+    """Transactions, oldest first, by the commit that they are part of."""
+    found: list[list[LogEntry]] = []
+    for entry in entries:
+        last = found[-1][-1] if found else None
+        if (
+            last is not None
+            and last.actor == entry.actor
+            and entry.time_us - last.time_us < PAUSE_US
+        ):
+            found[-1].append(entry)
+        else:
+            found.append([entry])
+    return found
+
+
+def author_of(actor: str, authors: Mapping[str, str], own: Identity) -> Identity:
+    """The author for an actor: of the settings, or made from the name.
+
+    `own` is the identity that Git is configured with, for an actor without a name.
+    """
+    if given := identity(authors.get(actor, "")):
+        return given
+    if actor == SELF:
+        return own
+    name = _UNFIT.sub("", actor).strip() or "unknown"
+    address = re.sub(r"[^A-Za-z0-9._+-]+", "-", name).strip("-.") or "unknown"
+    return Identity(name, f"{address}@mycel.invalid")
+
+
+def identity(text: str) -> Identity | None:
+    """A name and address: `Ada Lovelace <ada@example.org>`."""
+    found = _IDENTITY.fullmatch(text)
+    return None if found is None else Identity(found[1], found[2])
+
+
+def message_of(group: Sequence[LogEntry], changes: Changes, root: str, given: str = "") -> str:
+    """The message of a commit, with its trailers; `given` comes before those of the journal."""
+    said = [each.message for each in group if each.message and not is_summary(each.message)]
+    texts = list(dict.fromkeys(_clean(each) for each in ([given] if given else said)))
+    texts = [each for each in texts if each]
+    paths = _paths(changes)
+    if not texts:
+        subject, body = _about(changes), paths
+    elif len(texts) == 1:
+        subject, _, rest = texts[0].partition("\n")
+        others = paths if len(said) < len(group) and not given else ""
+        body = "\n\n".join(each for each in (rest.strip("\n"), others) if each)
+    else:
+        subject = f"{_first_line(texts[0])} (and {len(texts) - 1} more)"
+        body = "\n".join(f"- {each.replace(chr(10), chr(10) + '  ')}" for each in texts)
+    last = group[-1]
+    trailers = [f"{_SEQ}: {last.seq}", f"{_ROOT}: {root}", f"{_ACTOR}: {_clean(last.actor)}"]
+    parts = [subject, body, "\n".join(trailers)]
+    return "\n\n".join(each for each in parts if each) + "\n"
+
+
+def position_of(message: str) -> Position | None:
+    """The state that a commit shows, by its message; None if the mirror has not written it."""
+    found = dict(_TRAILER.findall(message))
+    seq, root = found.get(_SEQ, ""), found.get(_ROOT, "")
+    return Position(int(seq), root) if seq.isdecimal() and root else None
+
+
+def _about(changes: Changes) -> str:
+    """A subject from the paths that changed."""
+    added, changed = ([each.path for each in part] for part in (changes.added, changes.changed))
+    verbs = {"Add": added, "Change": changed, "Remove": changes.removed}
+    kinds = [(verb, paths) for verb, paths in verbs.items() if paths]
+    verb = kinds[0][0] if len(kinds) == 1 else "Change"
+    every = [path for _, paths in kinds for path in paths]
+    if not every:
+        return "No file changed"
+    if len(every) == 1:
+        return f"{verb} {every[0]}"
+    where = commonpath(every)
+    return f"{verb} {len(every)} files" + (f" in {where}" if where else "")
+
+
+def _paths(changes: Changes) -> str:
+    every = [f"A {each.path}" for each in changes.added]
+    every += [f"M {each.path}" for each in changes.changed]
+    every += [f"D {each}" for each in changes.removed]
+    if len(every) < 2:
+        return ""
+    more = [f"… and {len(every) - LISTED_MAX} more"] if len(every) > LISTED_MAX else []
+    return "\n".join([*every[:LISTED_MAX], *more])
+
+
+def _first_line(text: str) -> str:
+    line = text.partition("\n")[0]
+    return line if len(line) <= SUBJECT_CHARACTERS_MAX else f"{line[:SUBJECT_CHARACTERS_MAX]}…"
+
+
+def _clean(text: str) -> str:
+    """A message without control characters, and without lines that look like trailers of ours."""
+    kept = re.sub(r"[\x00-\x08\x0b-\x1f\x7f]", "", text).strip()
+    return _TRAILER.sub(r"\1 : \2", kept)

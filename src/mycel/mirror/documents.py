@@ -1,0 +1,171 @@
+"""The file of a concept: YAML front matter, whose values are JSON, and the content as Markdown.
+
+    ---
+    uri: concept://shop/auth/login
+    type: Concept
+    name: "Log in"
+    properties:
+      importance: "high"
+      tags:
+        - "auth"
+    metadata:
+      confidence: 0.9
+    relations:
+      - {relation: depends_on, target: "concept://shop/auth/session", weight: 0.5}
+    ---
+    Users log in with a password.
+
+The text is a function of the content: keys are sorted, a weight of 1 is left out, and so is what is
+empty. There are no times, versions or ids in it. JSON inside YAML means the same to every reader of
+YAML. The content is the body, followed by one line break. If it could be mistaken for something
+else, because it holds carriage returns, marks of a merge conflict or a second front matter, it is a
+JSON text in the front matter: `content: "…"`.
+
+A relation about a relation is in the file of the concept that it begins at: `source` names the
+relation that it leaves, and `target` may be a relation too, as a map of `source`, `relation` and
+`target`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+import orjson
+
+FENCE: Final = "---"
+CONTENT: Final = "content"
+NAME: Final = "name"
+DEFAULT_WEIGHT: Final = 1.0
+
+CONFLICT: Final = re.compile(r"^(?:<{7}|>{7}|\|{7})(?: |$)", re.MULTILINE)
+"""A line that a merge of Git leaves where two sides differ."""
+_FENCED: Final = re.compile(r"\s*---\s*$", re.MULTILINE)
+"""A text that begins as a front matter does."""
+_FOREIGN: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f\ufeff]")
+"""Characters that editors change or hide."""
+_ESCAPED: Final = re.compile("[\x7f-\x9f\u2028\u2029\ufeff]")
+"""Characters that JSON writes as they are and YAML does not take."""
+_WORD: Final = re.compile(r"[A-Za-z_$][A-Za-z0-9_$-]*", re.ASCII)
+_URI: Final = re.compile(r"[a-z][a-z0-9+.-]*:[^\s\"'`{}\[\],#]*[^\s\"'`{}\[\],#:]")
+_WORDS_OF_YAML: Final = frozenset(("true", "false", "null", "yes", "no", "on", "off", "y", "n"))
+
+LinkName = dict[str, Any]
+"""A relation as an end of another one: `source`, `relation` and `target`."""
+
+
+class Relation(NamedTuple):
+    """One relation in the file of the concept that it begins at."""
+
+    relation: str
+    target: str | LinkName
+    weight: float = DEFAULT_WEIGHT
+    properties: Mapping[str, Any] = {}
+    metadata: Mapping[str, Any] = {}
+    source: LinkName | None = None
+    """The relation that it leaves; None if it leaves the concept of the file."""
+
+
+class Document(NamedTuple):
+    """The content of a file."""
+
+    uri: str
+    type: str
+    attributes: Mapping[str, Any]
+    metadata: Mapping[str, Any]
+    relations: Sequence[Relation] = ()
+
+    def text(self) -> str:
+        """The file."""
+        return "\n".join(self._lines())
+
+    def _lines(self) -> Iterator[str]:
+        rest = dict(self.attributes)
+        content = rest.pop(CONTENT, None) if isinstance(rest.get(CONTENT), str) else None
+        name = rest.pop(NAME, None) if isinstance(rest.get(NAME), str) else None
+        yield FENCE
+        yield f"uri: {scalar(self.uri)}"
+        yield f"type: {scalar(self.type)}"
+        if name is not None:
+            yield f"name: {as_json(name)}"
+        yield from _block("properties", rest)
+        yield from _block("metadata", self.metadata)
+        if self.relations:
+            yield "relations:"
+            yield from sorted(f"  - {relation_text(each)}" for each in self.relations)
+        is_plain = content is None or _is_plain(content)
+        if content is not None and not is_plain:
+            yield f"content: {as_json(content)}"
+        yield FENCE
+        if content is not None and is_plain:
+            yield content
+        yield ""
+
+
+def relation_text(relation: Relation) -> str:
+    """A relation as a map on one line."""
+    parts = [f"relation: {scalar(relation.relation)}"]
+    if relation.source is not None:
+        parts.append(f"source: {as_json(relation.source)}")
+    parts.append(f"target: {as_json(relation.target)}")
+    if relation.weight != DEFAULT_WEIGHT:
+        parts.append(f"weight: {as_json(relation.weight)}")
+    if relation.properties:
+        parts.append(f"properties: {as_json(relation.properties)}")
+    if relation.metadata:
+        parts.append(f"metadata: {as_json(relation.metadata)}")
+    return f"{{{', '.join(parts)}}}"
+
+
+def as_json(value: Any) -> str:
+    """A value as JSON on one line that YAML reads as the same value."""
+    text = orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
+    if isinstance(value, dict | list):
+        # Readers of YAML want a space after a colon and a comma.
+        text = _spaced(text)
+    return text if text.isascii() and "\x7f" not in text else _ESCAPED.sub(_escape, text)
+
+
+def scalar(text: str) -> str:
+    """A text without quotation marks where every reader of YAML takes it for a text."""
+    if _WORD.fullmatch(text) and text.lower() not in _WORDS_OF_YAML:
+        return text
+    if _URI.fullmatch(text) and text.isprintable():
+        return text
+    return as_json(text)
+
+
+def is_fenced(content: str) -> bool:
+    """True if a content begins with the line that opens a front matter."""
+    return _FENCED.match(content) is not None
+
+
+def _is_plain(content: str) -> bool:
+    return not (_FOREIGN.search(content) or CONFLICT.search(content) or is_fenced(content))
+
+
+def _block(title: str, values: Mapping[str, Any]) -> Iterator[str]:
+    if not values:
+        return
+    yield f"{title}:"
+    for key in sorted(values):
+        value, shown = values[key], scalar(key) if _WORD.fullmatch(key) else as_json(key)
+        if isinstance(value, list) and value:
+            yield f"  {shown}:"
+            yield from (f"    - {as_json(each)}" for each in value)
+        else:
+            yield f"  {shown}: {as_json(value)}"
+
+
+_STRING_OR_SIGN: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[:,]')
+
+
+def _spaced(text: str) -> str:
+    return _STRING_OR_SIGN.sub(
+        lambda found: f"{found[0]} " if found[0] in (":", ",") else found[0], text
+    )
+
+
+def _escape(found: re.Match[str]) -> str:
+    return f"\\u{ord(found[0]):04x}"

@@ -1,0 +1,142 @@
+"""The files of a mirror on the disk, which people see and edit.
+
+A file that somebody has edited is never overwritten: what is on the disk has to be what the last
+commit says, or already what the next one says. Paths stay inside the folder: a symbolic link on the
+way is refused.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from mycel.errors import ConstraintViolation, GitFailed
+from mycel.mirror.paths import DECLARATION, DOCUMENT, FOLDERS
+from mycel.mirror.repository import Repository, TreeChange
+
+SHOWN_MAX: Final = 5
+FILE_BYTES_MAX: Final = 16 << 20
+"""Larger files are refused: attributes and metadata have a MiB each."""
+_TEMPORARY: Final = ".mycel-new"
+
+
+class Folder:
+    """The working files of a mirror."""
+
+    def __init__(self, repository: Repository) -> None:
+        self._repository: Final = repository
+        self._root: Final = repository.folder
+
+    def edited(self, changes: Sequence[TreeChange]) -> list[str]:
+        """Those of the paths that differ on the disk from both states of a change."""
+        found = []
+        for change in changes:
+            content = self.content(change.path)
+            there = "" if content is None else self._repository.blob(content)
+            if there not in (change.old, change.new):
+                found.append(change.path)
+        return found
+
+    def update(self, changes: Sequence[TreeChange]) -> None:
+        """Write and remove files. Doing it again does no harm."""
+        written = [each for each in changes if each.new]
+        contents = self._repository.blobs([each.new for each in written])
+        for change, content in zip(written, contents, strict=True):
+            self._write(change.path, content)
+        for change in changes:
+            if not change.new:
+                self._remove(change.path)
+
+    def note(self, changes: Sequence[TreeChange]) -> None:
+        """Let the index of Git say the same."""
+        zeros = "0" * 40
+        lines = "".join(
+            f"100644 {each.new}\t{each.path}\0" if each.new else f"0 {zeros}\t{each.path}\0"
+            for each in changes
+        )
+        self._repository.run("update-index", "-z", "--index-info", stdin=lines.encode())
+
+    def content(self, path: str) -> bytes | None:
+        """The content of a file; None if there is none.
+
+        Raises:
+            ConstraintViolation: a symbolic link or a folder is in its place.
+        """
+        place = self._place(path)
+        try:
+            descriptor = os.open(place, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            raise _unusable(path, error.strerror or str(error)) from None
+        with os.fdopen(descriptor, "rb") as file:
+            try:
+                if os.fstat(descriptor).st_size > FILE_BYTES_MAX:
+                    raise _unusable(path, f"it has more than {FILE_BYTES_MAX >> 20} MiB")
+                return file.read()
+            except IsADirectoryError:
+                raise _unusable(path, "it is a folder") from None
+
+    def files(self) -> Iterator[str]:
+        """The paths of all documents and declarations on the disk, in no particular order."""
+        for top in FOLDERS:
+            yield from self._files_in(top)
+
+    def _files_in(self, folder: str) -> Iterator[str]:
+        try:
+            entries = list(os.scandir(self._root / folder))
+        except (FileNotFoundError, NotADirectoryError):
+            return
+        for entry in entries:
+            path = f"{folder}/{entry.name}"
+            if entry.is_dir(follow_symlinks=False):
+                yield from self._files_in(path)
+            elif entry.name.endswith((DOCUMENT, DECLARATION)):
+                yield path
+
+    def _place(self, path: str) -> Path:
+        place = self._root
+        *folders, last = path.split("/")
+        for each in folders:
+            place /= each
+            if place.is_symlink():
+                raise _unusable(path, f"{each} is a symbolic link")
+        return place / last
+
+    def _write(self, path: str, content: bytes) -> None:
+        place = self._place(path)
+        try:
+            place.parent.mkdir(parents=True, exist_ok=True)
+            new = place.parent / _TEMPORARY
+            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0)
+            with os.fdopen(os.open(new, flags, 0o644), "wb") as file:
+                file.write(content)
+            new.replace(place)
+        except OSError as error:
+            raise GitFailed(
+                f"{str(place)!r} cannot be written ({error.strerror}).",
+                hint="Make the folder of the mirror writable, then `mycel mirror push`.",
+            ) from None
+
+    def _remove(self, path: str) -> None:
+        place = self._place(path)
+        with suppress(FileNotFoundError, NotADirectoryError):
+            place.unlink()
+        for folder in place.parents:
+            if folder == self._root:
+                return
+            try:
+                folder.rmdir()
+            except OSError:  # It holds other files.
+                return
+
+
+def _unusable(path: str, why: str) -> ConstraintViolation:
+    return ConstraintViolation(
+        f"The mirror's file {path!r} cannot be used: {why}.",
+        hint="Put a plain file in its place, or remove it.",
+        data={"path": path},
+    )

@@ -1,0 +1,137 @@
+"""`Mirror`: the Git repository that shows a graph as files, for people and for tools of Git."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from mycel.errors import ConstraintViolation, GitFailed, NotFound
+from mycel.history.graph import Graph
+from mycel.mirror import commits, settings
+from mycel.mirror.repository import root_of
+from mycel.mirror.settings import Settings
+from mycel.mirror.upkeep import Pushed, Status, Upkeep
+
+OWN_BRANCH: Final = "main"
+"""The branch of a mirror that is a repository of its own."""
+PROJECT_BRANCH: Final = "knowledge"
+"""The branch of a mirror inside of another repository."""
+FOLDER: Final = ".knowledge"
+"""The name of the folder, unless another one is given."""
+
+
+class Mirror:
+    """The Git mirror of an open graph. `Mirror.create` makes one.
+
+    Raises:
+        NotFound: the graph has no mirror.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self._upkeep: Final = Upkeep(graph)
+
+    @property
+    def folder(self) -> Path:
+        """The folder with the files."""
+        return self._upkeep.folder
+
+    @classmethod
+    def create(
+        cls,
+        graph: Graph,
+        folder: Path | str | None = None,
+        *,
+        branch: str | None = None,
+        authors: Mapping[str, str] | None = None,
+        remote: str | None = None,
+    ) -> Mirror:
+        """Create the mirror of a graph, or write it anew where it is. What is not given stays.
+
+        The folder of a new mirror is `.knowledge` beside the graph, unless one is given. Inside of
+        another repository it is a linked worktree of that repository, on a `branch` of its own.
+        `authors` are names and addresses by actor. `push` sends commits to the `remote`.
+
+        Raises:
+            ConstraintViolation: the folder holds something else, or the branch does, or files that
+                would change have been edited.
+            GitFailed: a call of git failed.
+        """
+        path = Path(graph.path).resolve()
+        _check_authors(authors or {})
+        try:
+            known = settings.read(path)
+        except NotFound:
+            known = None
+        if folder is None:
+            folder = path.parent / FOLDER if known is None else known.folder
+        folder = Path(folder).absolute()
+        is_there = (folder / ".git").exists()
+        above = None if is_there else root_of(folder.parent)
+        if known is None or known.folder != folder:
+            name = OWN_BRANCH if above is None else PROJECT_BRANCH
+            known = Settings(folder, name, is_worktree=above is not None)
+            _check_empty(folder)
+        elif not is_there:
+            _check_empty(folder)
+            known = known._replace(is_complete=False, is_worktree=above is not None)
+        known = known._replace(
+            branch=branch or known.branch,
+            authors=dict(known.authors) | dict(authors or {}),
+            remote=known.remote if remote is None else remote,
+        )
+        settings.write(path, known)
+        mirror = cls(graph)
+        mirror._upkeep.begin(above)
+        return mirror
+
+    def push(self, message: str = "", *, remote: str | None = None) -> Pushed:
+        """Write what the journal has and the mirror lacks, and send it to the remote if one is set.
+
+        Transactions of one actor that follow each other within a second are one Git commit. With a
+        `message`, all of them are one, with this message. A remote is never forced.
+
+        Raises:
+            ConstraintViolation: edits wait to be imported, or the repository is no longer the one
+                that was written.
+            GitFailed: a call of git failed.
+            DatabaseBusy: another process is at it.
+        """
+        pushed = self._upkeep.catch_up(message)
+        name = self._upkeep.settings.remote if remote is None else remote
+        if not name:
+            return pushed
+        self._send(name)
+        return pushed._replace(remote=name)
+
+    def _send(self, remote: str) -> None:
+        ref = f"refs/heads/{self._upkeep.settings.branch}"
+        try:
+            self._upkeep.repository.run("push", "--quiet", "--", remote, f"{ref}:{ref}")
+        except GitFailed as error:
+            error.hint = (
+                "The commits are in the mirror. If the remote has commits that the mirror lacks,"
+                " pull them and `mycel mirror import`; Mycel never forces a push."
+            )
+            raise
+
+    def status(self) -> Status:
+        """Position of the mirror, files that were edited, and the reason why it cannot go on."""
+        return self._upkeep.status()
+
+
+def _check_authors(authors: Mapping[str, str]) -> None:
+    for actor, text in authors.items():
+        if commits.identity(text) is None:
+            raise ConstraintViolation(
+                f"{text!r} is no name and address for {actor!r}.",
+                hint='Write them as Git does: "Ada Lovelace <ada@example.org>".',
+            )
+
+
+def _check_empty(folder: Path) -> None:
+    if folder.exists() and any(folder.iterdir()):
+        raise ConstraintViolation(
+            f"The folder {folder} is not empty.",
+            hint="Name a folder that does not exist yet; the mirror writes files into it.",
+        )

@@ -1,0 +1,162 @@
+"""Paths of files in a mirror. A path follows from the URI of its concept alone.
+
+    concept://shop/auth/login       concepts/shop/auth/login.md
+    file://shop/src/a.py            resources/file/shop/src/a.py.md
+    https://example.org/docs        resources/https/example.org/docs.md
+    kip:Person/Ada                  kip/Person/76/Ada~76af6f.md
+
+Different URIs have different paths, on file systems that ignore capitals, normalise Unicode or
+reserve names as well: a segment that such a file system could take for another one gets `~` and six
+characters of its SHA-256. A segment of more than 80 bytes is cut and gets 16 characters, because
+many long names may begin alike. `~` in a name is such a case too, so no name can imitate a hash.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+from hashlib import sha256
+from typing import Final
+
+from mycel.errors import MycelError
+from mycel.knowledge.uris import Uri, build, kip_identity, parse
+
+CONCEPTS: Final = "concepts"
+RESOURCES: Final = "resources"
+KIP: Final = "kip"
+SCHEMA: Final = "schema"
+FOLDERS: Final = (CONCEPTS, RESOURCES, KIP, SCHEMA)
+"""The folders of a mirror that hold knowledge."""
+
+DOCUMENT: Final = ".md"
+DECLARATION: Final = ".pg"
+SEGMENT_BYTES_MAX: Final = 80
+PATH_BYTES_MAX: Final = 230
+"""The length from which on a path is replaced by a short one with a hash."""
+
+_SHORT: Final = 6
+_LONG: Final = 16
+_PLAIN: Final = re.compile(r"[a-z0-9_!#$%&'()+,;=@^{}\[\] -]+(?:\.[a-z0-9_-]+)*", re.ASCII)
+_UNSAFE: Final = re.compile(r'[<>:"/\\|?*\x00-\x1f\x7f-\x9f]')
+_RESERVED: Final = re.compile(
+    r"(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$)(?:\..*)?", re.IGNORECASE
+)
+"""Names of devices, which Windows has in every folder."""
+
+
+def path_of(uri: str) -> str:
+    """The path of the file of a URI in its normal form.
+
+    >>> path_of("concept://shop/auth/login")
+    'concepts/shop/auth/login.md'
+    >>> path_of("concept://shop/Auth")
+    'concepts/shop/Auth~8eb3ea.md'
+    """
+    parsed = _parsed(uri)
+    if parsed.is_kip:
+        return _kip_path(parsed)
+    if parsed.workspace:
+        top = CONCEPTS if parsed.is_concept else f"{RESOURCES}/{parsed.scheme}"
+        segments = [parsed.workspace, *(parsed.path.split("/") if parsed.path else ())]
+    else:
+        top = f"{RESOURCES}/{parsed.scheme}"
+        rest = uri.partition(":")[2]
+        segments = rest[2:].split("/") if rest.startswith("//") else [rest]
+    return _joined(top, segments, uri)
+
+
+def uri_of_path(path: str) -> str | None:
+    """The URI of a concept whose file has this path, if the path alone tells it."""
+    top, _, rest = path.removesuffix(DOCUMENT).partition("/")
+    if top != CONCEPTS or not path.endswith(DOCUMENT) or not rest:
+        return None
+    workspace, _, inner = rest.partition("/")
+    try:
+        uri = build("concept", workspace, inner).text
+        return uri if path_of(uri) == path else None
+    except MycelError:
+        return None
+
+
+def declaration_path(name: str, *, is_shared: bool) -> str:
+    """The path of the declaration of a type; `is_shared` if another name differs in capitals only.
+
+    >>> declaration_path("Person", is_shared=False)
+    'schema/Person.pg'
+    """
+    tail = f"~{_hash(name)[:_SHORT]}" if is_shared or _RESERVED.fullmatch(name) else ""
+    return f"{SCHEMA}/{_cut(name)}{tail}{DECLARATION}"
+
+
+def _parsed(uri: str) -> Uri:
+    return parse(uri, "")
+
+
+def _kip_path(uri: Uri) -> str:
+    identity = kip_identity(uri)
+    type_name, name = ("", identity) if isinstance(identity, str) else identity
+    hashed = _hash(uri.text)
+    visible = _UNSAFE.sub("_", name)
+    if _RESERVED.fullmatch(visible):
+        visible = f"_{visible}"
+    shown = _cut(visible)
+    length = _SHORT if shown == visible else _LONG
+    folder = _cut(type_name)
+    if folder != type_name or _RESERVED.fullmatch(folder) or folder.endswith("."):
+        folder = f"{folder}~{_hash(type_name)[:_SHORT]}"
+    return f"{KIP}/{folder}/{hashed[:2]}/{shown}~{hashed[:length]}{DOCUMENT}"
+
+
+def _joined(top: str, segments: list[str], uri: str) -> str:
+    *folders, last = segments
+    path = "/".join([top, *(_folder(each) for each in folders), _segment(last)]) + DOCUMENT
+    if len(path.encode()) <= PATH_BYTES_MAX:
+        return path
+    hashed = _hash(uri)
+    return f"{top}/~/{hashed[:2]}/{_cut(_UNSAFE.sub('_', last))}~{hashed[:_LONG]}{DOCUMENT}"
+
+
+@lru_cache(maxsize=4096)
+def _folder(segment: str) -> str:
+    """A segment as the name of a folder, which must not be that of a file beside it."""
+    return _segment(segment, is_clear=not segment.endswith(DOCUMENT))
+
+
+def _segment(segment: str, *, is_clear: bool = True) -> str:
+    if (
+        is_clear
+        and (_PLAIN.fullmatch(segment) or _is_unmistakable(segment))
+        and segment[0] != " "
+        and not segment.endswith((" ", "."))
+        and len(segment.encode()) <= SEGMENT_BYTES_MAX
+        and not _RESERVED.fullmatch(segment)
+    ):
+        return segment
+    visible = _UNSAFE.sub("_", segment)
+    if _RESERVED.fullmatch(visible):  # `nul.txt` is a device with every ending.
+        visible = f"_{visible}"
+    shown = _cut(visible)
+    length = _SHORT if shown == visible else _LONG
+    return f"{shown}~{_hash(segment)[:length]}"
+
+
+def _is_unmistakable(segment: str) -> bool:
+    """True if no file system takes the name for another one."""
+    return (
+        segment.isprintable()
+        and not segment.startswith(".")
+        and "~" not in segment
+        and not _UNSAFE.search(segment)
+        and segment == segment.casefold() == segment.lower()
+        and all(unicodedata.is_normalized(form, segment) for form in ("NFC", "NFKC"))
+        and bool(segment)
+    )
+
+
+def _cut(text: str) -> str:
+    return text.encode()[:SEGMENT_BYTES_MAX].decode(errors="ignore")
+
+
+def _hash(text: str) -> str:
+    return sha256(text.encode()).hexdigest()

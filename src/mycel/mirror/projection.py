@@ -1,0 +1,275 @@
+"""The documents of a state of the graph, and those that a range of the journal changed.
+
+Every live concept has a document, with the relations that leave it, except:
+
+- placeholders of missing concepts: relations name them, and that is all there is;
+- symbols, files and folders of which only a bootstrap has written: the next run finds them again.
+  One that somebody else has described or linked has a document with what they wrote;
+- definitions of types that a schema declares: they are in `schema/`, in the schema language.
+
+Where KIP has written several concepts of one name, the node that the URI names (`node_lookup`) has
+the document of the URI, and the others have documents of `kip:Type/name`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any, Final, NamedTuple
+
+from mycel.engine.missing_concepts import keeps_place
+from mycel.knowledge.bootstrap.ownership import AUTHOR_TEXT, values_of_others
+from mycel.knowledge.bootstrap.project_graph import FILE_KEYS, FOLDER_KEYS, SYMBOL_KEYS
+from mycel.knowledge.node_lookup import Found, rank
+from mycel.knowledge.uris import KIP, uri_of
+from mycel.knowledge.vocabulary import CONCEPT, RESOURCE, STAMP, SYMBOL
+from mycel.migration import schema_in_force
+from mycel.mirror.documents import Document, LinkName, Relation
+from mycel.mirror.paths import declaration_path, path_of
+from mycel.model.names import META_TYPES
+from mycel.model.values import parse_object
+from mycel.schema.formatter import format_declared
+from mycel.schema.stored_declaration import PG
+from mycel.store.query import contents
+from mycel.store.query.contents import ConceptRow, LinkRow
+from mycel.store.query.reader import Reader
+
+CONCEPTS_AT_ONCE: Final = 1_000
+URIS_KEPT_MAX: Final = 100_000
+
+_BOOTSTRAP_KEYS: Final = {RESOURCE: FILE_KEYS, CONCEPT: FOLDER_KEYS, SYMBOL: SYMBOL_KEYS}
+_STAMP: Final = f'"{STAMP}":'
+_DECLARED: Final = f'"{PG}":'
+
+
+class File(NamedTuple):
+    """A file of the mirror."""
+
+    path: str
+    content: bytes
+
+
+class Projection:
+    """The documents of one state."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader: Final = reader
+        self._uris: Final[dict[int, str]] = {}
+        self._nests: Final = contents.has_links_on_links(reader)
+        self._seconds: set[int] | None = None
+        """Concepts whose name is the URI of another one; None if they are looked up each time."""
+
+    # The whole state.
+
+    def files(self) -> Iterator[File]:
+        """All files, in no particular order; a thousand documents are in memory at once."""
+        yield from self.declarations()
+        shared = contents.shared_names(self._reader)
+        self._seconds = self._second(contents.concepts_named(self._reader, shared))
+        after = -1
+        while rows := contents.page(self._reader, after, CONCEPTS_AT_ONCE):
+            after = rows[-1].number
+            for document in self._documents(rows):
+                yield _file(document)
+
+    def declarations(self) -> Iterator[File]:
+        """A file for each type that a schema declares."""
+        types = list(schema_in_force.read(self._reader).types)
+        folded = Counter(each.name.casefold() for each in types)
+        for each in types:
+            path = declaration_path(each.name, is_shared=folded[each.name.casefold()] > 1)
+            yield File(path, format_declared(each).encode())
+
+    # A part of it.
+
+    def files_of(self, numbers: Collection[int]) -> Iterator[File]:
+        """The files of some concepts."""
+        for document in self.documents_of(numbers):
+            yield _file(document)
+
+    def documents_of(self, numbers: Collection[int]) -> Iterator[Document]:
+        """The documents of some concepts."""
+        yield from self._documents(contents.concepts(self._reader, numbers))
+
+    def paths_of(self, numbers: Collection[int]) -> set[str]:
+        """The paths of some concepts, if they have documents or not."""
+        self._learn(numbers)
+        return {path_of(self._uris[each]) for each in numbers if each in self._uris}
+
+    def owners(self, numbers: Iterable[int]) -> set[int]:
+        """The concepts in whose documents some elements are: themselves, or where a link begins."""
+        found: set[int] = set()
+        rest = set(numbers)
+        while rest:
+            found |= {each for each in rest if not each & 1}
+            links = [each for each in rest if each & 1]
+            rest = {row.subject for row in contents.links(self._reader, links)} - found
+        return found
+
+    def namesakes(self, numbers: Collection[int]) -> set[int]:
+        """Concepts whose documents depend on these ones: others of their name, and links to them.
+
+        They do only where several concepts have one name.
+        """
+        names = {name for _, _, name in contents.names(self._reader, numbers) if ":" in name}
+        rows = contents.concepts_named(self._reader, names)
+        counts = Counter(row.name for row in rows)
+        others = {row.number for row in rows if counts[row.name] > 1}
+        return others | self.owners(contents.subjects_linked_to(self._reader, others))
+
+    # From rows to documents.
+
+    def _documents(self, rows: Iterable[ConceptRow]) -> Iterator[Document]:
+        kept = {row.number: row for row in rows if not self._is_left_out(row)}
+        links = self._links(kept)
+        self._learn([*kept, *(row.object for each in links.values() for row in each)])
+        for number, row in kept.items():
+            document = self._document(row, links.get(number, ()))
+            if document is not None:
+                yield document
+
+    def _is_left_out(self, row: ConceptRow) -> bool:
+        type_name = self._reader.type_name(row.type)
+        if keeps_place(type_name, row.name):
+            return True
+        return type_name in META_TYPES and _DECLARED in row.attributes
+
+    def _document(self, row: ConceptRow, links: Collection[LinkRow]) -> Document | None:
+        type_name = self._reader.type_name(row.type)
+        attributes = parse_object(row.attributes)
+        metadata = _free(row.metadata)
+        if _STAMP in row.attributes and STAMP in attributes:
+            keys = _BOOTSTRAP_KEYS.get(type_name, frozenset())
+            attributes = values_of_others(attributes, keys)
+            if row.metadata == AUTHOR_TEXT:
+                metadata = {}
+                if not attributes and not links:
+                    return None
+        relations = [self._relation(each, row.number) for each in links]
+        return Document(self._uris[row.number], type_name, attributes, metadata, relations)
+
+    def _links(self, numbers: Collection[int]) -> dict[int, list[LinkRow]]:
+        """The links in the documents of some concepts, those about links of theirs included."""
+        found: dict[int, list[LinkRow]] = {}
+        level: Mapping[int, int] = {each: each for each in numbers}
+        while level:
+            below: dict[int, int] = {}
+            for row in contents.links_leaving(self._reader, level):
+                if row.metadata == AUTHOR_TEXT and row.version == 1:
+                    continue  # Of a bootstrap.
+                root = level[row.subject]
+                found.setdefault(root, []).append(row)
+                if self._nests:
+                    below[row.number] = root
+            level = below
+        return found
+
+    def _relation(self, row: LinkRow, owner: int) -> Relation:
+        return Relation(
+            self._reader.predicate_name(row.predicate),
+            self._end(row.object),
+            row.weight,
+            parse_object(row.attributes),
+            _free(row.metadata),
+            None if row.subject == owner else self._link_name(row.subject),
+        )
+
+    def _end(self, number: int) -> str | LinkName:
+        if number & 1:
+            return self._link_name(number)
+        uri = self._uris.get(number)
+        if uri is None:
+            self._learn([number])
+            uri = self._uris[number]
+        return uri
+
+    def _link_name(self, number: int) -> LinkName:
+        (row,) = contents.links(self._reader, [number])
+        return {
+            "source": self._end(row.subject),
+            "relation": self._reader.predicate_name(row.predicate),
+            "target": self._end(row.object),
+        }
+
+    # URIs of concepts.
+
+    def _learn(self, numbers: Iterable[int]) -> None:
+        """Read the URIs of concepts that are not known."""
+        unknown = {each for each in numbers if not each & 1} - self._uris.keys()
+        if not unknown:
+            return
+        if len(self._uris) > URIS_KEPT_MAX:
+            unknown |= self._uris.keys() & set(numbers)
+            self._uris.clear()
+        rows = contents.names(self._reader, unknown)
+        seconds = self._seconds
+        if seconds is None:
+            named = {name for _, _, name in rows if ":" in name}
+            seconds = self._second(contents.concepts_named(self._reader, named))
+        for number, type_number, name in rows:
+            type_name = self._reader.type_name(type_number)
+            uri = f"{KIP}:{type_name}/{name}" if number in seconds else uri_of(type_name, name)
+            self._uris[number] = uri
+
+    def _second(self, rows: Iterable[ConceptRow]) -> set[int]:
+        """Those of some concepts whose name is the URI of another one."""
+        named: dict[str, list[Found]] = {}
+        for row in rows:
+            type_name = self._reader.type_name(row.type)
+            found = Found(row.number, type_name, keeps_place(type_name, row.name))
+            named.setdefault(row.name, []).append(found)
+        return {
+            each.number
+            for found in named.values()
+            for each in found
+            if len(found) > 1 and each is not min(found, key=rank)
+        }
+
+
+class Changes(NamedTuple):
+    """The files that differ between two states."""
+
+    added: list[File]
+    changed: list[File]
+    removed: list[str]
+
+    def __bool__(self) -> bool:
+        return any(self)
+
+    @property
+    def written(self) -> list[File]:
+        return self.added + self.changed
+
+
+def changes(old: Reader, new: Reader, numbers: Collection[int]) -> Changes:
+    """The files that may differ between two states, if these elements are all that changed."""
+    before, after = Projection(old), Projection(new)
+    concepts = before.owners(numbers) | after.owners(numbers)
+    concepts |= before.namesakes(concepts) | after.namesakes(concepts)
+    had = before.paths_of(concepts)
+    written = list(after.files_of(concepts))
+    if _are_definitions(old, concepts) or _are_definitions(new, concepts):
+        known = {file.path: file for file in before.declarations()}
+        declared = list(after.declarations())
+        written += [file for file in declared if known.get(file.path) != file]
+        had |= known.keys() - {file.path for file in declared if known.get(file.path) == file}
+    written.sort()
+    return Changes(
+        [file for file in written if file.path not in had],
+        [file for file in written if file.path in had],
+        sorted(had - {file.path for file in written}),
+    )
+
+
+def _are_definitions(reader: Reader, numbers: Collection[int]) -> bool:
+    types = {kind for _, kind, _ in contents.names(reader, numbers)}
+    return any(reader.type_name(each) in META_TYPES for each in types)
+
+
+def _file(document: Document) -> File:
+    return File(path_of(document.uri), document.text().encode())
+
+
+def _free(metadata: str) -> dict[str, Any]:
+    """Metadata without the keys that only the engine writes."""
+    return {k: v for k, v in parse_object(metadata).items() if not k.startswith("_")}

@@ -1,0 +1,275 @@
+"""Calls of git in the repository of a mirror.
+
+Arguments are lists, never a text for a shell. Nothing that a repository configures is run: no
+hooks, no monitor of the file system, no `ext::` transport, no signing program. Variables of the
+environment that would lead git elsewhere are left out, because Mycel may run inside a hook.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import IO, Final, NamedTuple
+
+from mycel.errors import GitFailed
+
+SECONDS_MAX: Final = 600
+"""The time limit of one call."""
+
+_SAFE: Final = tuple(
+    word
+    for setting in (
+        "core.hooksPath=/dev/null",
+        "core.fsmonitor=false",
+        "core.pager=cat",
+        "core.quotePath=false",
+        "core.autocrlf=false",
+        "core.logAllRefUpdates=true",
+        "protocol.ext.allow=never",
+        "commit.gpgSign=false",
+        "push.gpgSign=false",
+        "gc.auto=0",
+        "advice.detachedHead=false",
+        "checkout.workers=0",
+        "core.compression=1",
+    )
+    for word in ("-c", setting)
+)
+_REGULAR: Final = "100644"
+
+
+class TreeChange(NamedTuple):
+    """A path that differs between two trees; an object is empty where there is no file."""
+
+    path: str
+    old: str
+    new: str
+
+
+class Repository:
+    """The repository that a folder is the root of, as its own repository or a linked worktree."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder: Final = folder
+        self._format: str | None = None
+
+    # Calls.
+
+    def run(
+        self,
+        *words: str,
+        stdin: bytes | None = None,
+        index: Path | None = None,
+        check: bool = True,
+    ) -> bytes:
+        """Standard output of a call; without `check`, an empty one if it fails.
+
+        Raises:
+            GitFailed: git is not installed, or the call failed.
+        """
+        try:
+            done = subprocess.run(
+                [_git(), *_SAFE, *words],
+                cwd=self.folder,
+                input=b"" if stdin is None else stdin,
+                capture_output=True,
+                timeout=SECONDS_MAX,
+                check=False,
+                env=_environment(index),
+            )
+        except (OSError, subprocess.SubprocessError) as error:
+            raise GitFailed(f"git {words[0]} could not be run in {self.folder}: {error}") from None
+        if done.returncode != 0:
+            if check:
+                raise _failed(words, done.stderr)
+            return b""
+        return done.stdout
+
+    def line(self, *words: str, check: bool = True) -> str:
+        """The first line of a call's output."""
+        return os.fsdecode(self.run(*words, check=check)).partition("\n")[0]
+
+    @contextmanager
+    def fast_import(self) -> Iterator[Callable[[bytes], object]]:
+        """A function that writes to `git fast-import`; all of it counts, or nothing.
+
+        If the block raises, or the process is killed, no reference changes.
+        """
+        words = ["fast-import", "--quiet", "--done", "--force", "--date-format=raw"]
+        try:
+            process = subprocess.Popen(
+                [_git(), *_SAFE, *words],
+                cwd=self.folder,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                env=_environment(None),
+            )
+        except OSError as error:
+            raise GitFailed(f"git could not be run in {self.folder}: {error}") from None
+        stdin = _pipe(process.stdin)
+        try:
+            try:
+                yield stdin.write
+                stdin.write(b"done\n")
+                stdin.close()
+            except BrokenPipeError:  # It has said why, and ended.
+                pass
+            problem = _pipe(process.stderr).read()
+            if process.wait() != 0:
+                raise _failed(words, problem)
+        finally:
+            if process.poll() is None:
+                process.kill()
+            for pipe in (process.stdin, process.stderr):
+                _close(pipe)
+            process.wait()
+
+    # Objects.
+
+    def blob(self, content: bytes) -> str:
+        """The name of the object of a file with this content."""
+        hashed = hashlib.new(self._object_format, usedforsecurity=False)
+        hashed.update(b"blob %d\0" % len(content))
+        hashed.update(content)
+        return hashed.hexdigest()
+
+    @property
+    def _object_format(self) -> str:
+        if self._format is None:
+            self._format = self.line("rev-parse", "--show-object-format")
+        return self._format
+
+    def write_tree(self, entries: Iterable[tuple[str, str]]) -> str:
+        """The tree of paths and their objects, by way of an index of its own.
+
+        `fast-import` compares each new name with all names in its folder; an index sorts them.
+        """
+        lines = b"".join(f"{_REGULAR} {name}\t{path}\0".encode() for path, name in sorted(entries))
+        with TemporaryDirectory() as folder:
+            index = Path(folder) / "index"
+            self.run("update-index", "-z", "--index-info", stdin=lines, index=index)
+            return os.fsdecode(self.run("write-tree", index=index)).strip()
+
+    def write_commit(self, text: bytes) -> str:
+        """Store a commit; the text is that of the object."""
+        out = self.run("hash-object", "-t", "commit", "-w", "--stdin", stdin=text)
+        return os.fsdecode(out).strip()
+
+    def commit_text(self, commit: str) -> str:
+        """The message of a commit."""
+        raw = self.run("cat-file", "commit", commit).decode(errors="replace")
+        return raw.partition("\n\n")[2]
+
+    def blobs(self, names: Sequence[str]) -> Iterator[bytes]:
+        """The contents of objects, in their order."""
+        for start in range(0, len(names), 1_000):
+            part = names[start : start + 1_000]
+            out = self.run("cat-file", "--batch", stdin="\n".join(part).encode() + b"\n")
+            at = 0
+            for name in part:
+                end = out.index(b"\n", at)
+                words = out[at:end].split()
+                if len(words) != 3:
+                    raise GitFailed(f"The repository {self.folder} lacks the object {name}.")
+                size = int(words[2])
+                yield out[end + 1 : end + 1 + size]
+                at = end + 1 + size + 1
+
+    def tree(self, commit: str) -> dict[str, str]:
+        """The files of a commit: each path with its object."""
+        found: dict[str, str] = {}
+        for line in self.run("ls-tree", "-r", "-z", "--full-tree", commit).split(b"\0")[:-1]:
+            head, _, path = line.partition(b"\t")
+            found[os.fsdecode(path)] = os.fsdecode(head.split()[2])
+        return found
+
+    def tree_changes(self, old: str, new: str) -> list[TreeChange]:
+        """The paths that differ between two commits."""
+        words = ("diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-ext-diff", old, new)
+        parts = [os.fsdecode(each) for each in self.run(*words).split(b"\0")[:-1]]
+        found = []
+        for head, path in zip(parts[::2], parts[1::2], strict=True):
+            before, after = head.split()[2:4]
+            found.append(TreeChange(path, _object(before), _object(after)))
+        return found
+
+    # References.
+
+    def refs(self, *names: str) -> dict[str, str]:
+        """The commits of those of these references that exist."""
+        words = ("for-each-ref", "--format=%(objectname) %(refname)", *names)
+        lines = os.fsdecode(self.run(*words)).splitlines()
+        found = (line.split(" ", 1) for line in lines)
+        return {ref: name for name, ref in found if ref in names}
+
+    def update_refs(self, changes: Iterable[tuple[str, str | None, str | None]]) -> None:
+        """Change references together: name, new commit and old one. None is none.
+
+        Raises:
+            GitFailed: one of them is not what it should have been, and none was changed.
+        """
+        lines = ["start"]
+        for name, new, old in changes:
+            if new is None:
+                lines.append(f"delete {name}" + (f" {old}" if old else ""))
+            else:
+                lines.append(f"update {name} {new}" + (f" {old}" if old else ""))
+        lines += ["prepare", "commit", ""]
+        self.run("update-ref", "--stdin", stdin="\n".join(lines).encode())
+
+    def is_ancestor(self, old: str, new: str) -> bool:
+        """True if a commit is part of the history of another one."""
+        return self.line("merge-base", old, new, check=False) == old
+
+
+def root_of(folder: Path) -> Path | None:
+    """The root of the working tree that a folder is in; None outside of every repository."""
+    near = next(each for each in (folder, *folder.parents) if each.is_dir())
+    found = Repository(near).line("rev-parse", "--show-toplevel", check=False)
+    return Path(found) if found else None
+
+
+def _git() -> str:
+    found = shutil.which("git")
+    if found is None:
+        raise GitFailed(
+            "git is not installed.", hint="Install git 2.31 or newer; only the mirror needs it."
+        )
+    return found
+
+
+def _environment(index: Path | None) -> dict[str, str]:
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
+    kept |= {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
+    if index is not None:
+        kept["GIT_INDEX_FILE"] = str(index)
+    return kept
+
+
+def _object(name: str) -> str:
+    """The name of an object; empty for the one of zeros, which is none."""
+    return name if name.strip("0") else ""
+
+
+def _failed(words: Sequence[str], said: bytes) -> GitFailed:
+    reason = said.decode(errors="replace").strip().splitlines()
+    shown = "; ".join(line.removeprefix("fatal: ") for line in reason[-3:]) or "no reason was given"
+    return GitFailed(f"git {words[0]} failed: {shown}")
+
+
+def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
+    if pipe is None:
+        raise GitFailed("git was started without pipes.")
+    return pipe
+
+
+def _close(pipe: IO[bytes] | None) -> None:
+    with suppress(BrokenPipeError):
+        _pipe(pipe).close()

@@ -1,0 +1,98 @@
+"""The settings of a mirror: a small JSON file beside the graph.
+
+    shop.db@mirror.json    {"format": 1, "folder": "/home/ada/shop/.knowledge", "branch": "main", …}
+
+They are not part of the graph, because they are about this machine: a folder, names and addresses
+of authors, how far the mirror has come.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
+
+import orjson
+
+from mycel.errors import ConstraintViolation, DatabaseReadOnly, NotFound
+
+SUFFIX: Final = "@mirror.json"
+FORMAT: Final = 1
+
+
+class Settings(NamedTuple):
+    """The settings of one mirror."""
+
+    folder: Path
+    branch: str
+    """The branch of Git."""
+    is_worktree: bool = False
+    """True if the folder is a worktree of another repository, that of the project."""
+    is_complete: bool = False
+    """False until the first export is done."""
+    authors: Mapping[str, str] = MappingProxyType({})
+    """Names and addresses, `Ada Lovelace <ada@example.org>`, by actor."""
+    remote: str = ""
+    """The remote that `push` sends commits to; empty for none."""
+    commit: str = ""
+    """The last commit of the mirror when `seq` was set."""
+    seq: int = 0
+    """The entry of the journal up to which no file has changed since `commit`."""
+
+
+def has_mirror(graph: str | os.PathLike[str]) -> bool:
+    """True if a graph has a mirror. It costs one look into the file system."""
+    return os.path.exists(f"{os.fsdecode(graph)}{SUFFIX}")  # noqa: PTH110 - on the path of a write
+
+
+def read(graph: Path) -> Settings:
+    """The settings of the mirror of a graph.
+
+    Raises:
+        NotFound: it has none.
+        ConstraintViolation: the file is not one of settings.
+    """
+    path = _file_of(graph)
+    try:
+        said: dict[str, Any] = orjson.loads(path.read_bytes())
+        fields = {key: said[key] for key in Settings._fields if key in said}
+        return Settings(**fields)._replace(folder=Path(said["folder"]))
+    except FileNotFoundError:
+        raise NotFound(
+            f"The graph {graph.name!r} has no Git mirror.", hint="`mycel mirror init` creates one."
+        ) from None
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise ConstraintViolation(
+            f"{str(path)!r} cannot be read as settings of a mirror ({error}).",
+            hint="Remove the file and call `mycel mirror init` again.",
+        ) from None
+
+
+def write(graph: Path, settings: Settings) -> None:
+    """Store settings, whole or not at all.
+
+    Raises:
+        DatabaseReadOnly: the folder of the graph cannot be written.
+    """
+    path = _file_of(graph)
+    new = path.with_name(f"{path.name}.new")
+    said: dict[str, Any] = (
+        {"format": FORMAT} | settings._asdict() | {"folder": str(settings.folder)}
+    )
+    said["authors"] = dict(settings.authors)
+    try:
+        new.write_bytes(orjson.dumps(said, option=orjson.OPT_INDENT_2) + b"\n")
+        new.replace(path)
+    except OSError as error:
+        raise DatabaseReadOnly(f"{str(path)!r} cannot be written ({error}).") from None
+
+
+def lock_of(graph: Path) -> Path:
+    """The file whose lock lets one process write the mirror at a time."""
+    return graph.with_name(f"{graph.name}@mirror.lock")
+
+
+def _file_of(graph: Path) -> Path:
+    return graph.with_name(f"{graph.name}{SUFFIX}")

@@ -1,0 +1,475 @@
+"""The upkeep of a mirror: what is written to its repository, in which order, and when not.
+
+Three references say how far it has come:
+
+    refs/heads/<branch>            what people see, and may commit edits to
+    refs/mycel/<branch>            the last commit that the mirror has written
+    refs/mycel/<branch>-incoming   one that is written, while files, index and branch follow
+
+A catch-up reads the journal from the entry that the last commit names (`commits.position_of`),
+writes commits under the third reference, then the files, then the index, and at last moves all
+three together. If it is killed on the way, the next one goes on from the third reference. It waits
+as long as there is something that it would overwrite: files that were edited, or commits that were
+not imported.
+
+A mirror has a folder of its own. Inside of another repository, that of the project, the folder is a
+linked worktree on a branch of its own: branch, index, hooks and files of the project stay as they
+are, and `git log knowledge` works in both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from mycel.errors import ConstraintViolation, GitFailed
+from mycel.history.graph import Graph
+from mycel.mirror import commits, export, projection, settings
+from mycel.mirror.commits import Identity, Position
+from mycel.mirror.export import Heading
+from mycel.mirror.folder import SHOWN_MAX, Folder
+from mycel.mirror.projection import Changes
+from mycel.mirror.repository import Repository
+from mycel.mirror.settings import Settings
+from mycel.model.state import LIVE, State
+from mycel.store.file.locks import turn
+from mycel.store.query.alignment import touched
+from mycel.store.query.commits import (
+    LogFilter,
+    journal_root_at,
+    transaction_of,
+    transactions,
+)
+from mycel.store.query.reader import Reader
+
+LOCK_SECONDS_MAX: Final = 60.0
+
+_NEUTRAL: Final = Identity("Mycel", "mycel@mycel.invalid")
+
+
+class Pushed(NamedTuple):
+    """The result of a catch-up."""
+
+    commits: int
+    """The number of Git commits that were made."""
+    commit: str
+    """The last commit of the mirror."""
+    seq: int
+    """The entry of the journal that the mirror has reached."""
+    rebuilt: str = ""
+    """The reason why the history of the mirror was written anew."""
+    notes: tuple[str, ...] = ()
+    """Remarks for people."""
+    remote: str = ""
+    """The remote that the commits were sent to."""
+
+    def to_dict(self) -> dict[str, Any]:
+        return {key: value for key, value in self._asdict().items() if value not in ("", ())}
+
+
+class Status(NamedTuple):
+    """The state of a mirror."""
+
+    folder: Path
+    branch: str
+    commit: str
+    seq: int
+    """The entry of the journal that it shows."""
+    behind: int
+    """Transactions that it does not have yet."""
+    edited: tuple[str, ...]
+    """Files that differ from the last commit of the mirror."""
+    commits: int
+    """Commits of others on top of it."""
+    problem: str = ""
+    """The reason why a catch-up waits, or is impossible."""
+
+    def to_dict(self) -> dict[str, Any]:
+        wire = self._asdict() | {"folder": str(self.folder), "edited": list(self.edited)}
+        return {key: value for key, value in wire.items() if value != "" or key == "commit"}
+
+
+class Sight(NamedTuple):
+    """The references of a mirror, as they are."""
+
+    tip: str
+    last: str
+    incoming: str
+    position: Position
+
+
+class Upkeep:
+    """The repository of a graph's mirror, kept up to date.
+
+    Raises:
+        NotFound: the graph has no mirror.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph: Final = graph
+        self._path: Final = Path(graph.path).resolve()
+        self.settings: Settings = settings.read(self._path)
+
+    @property
+    def folder(self) -> Path:
+        return self.settings.folder
+
+    @property
+    def repository(self) -> Repository:
+        return Repository(self.settings.folder)
+
+    # Catching up.
+
+    def catch_up(self, message: str = "") -> Pushed:
+        """Write what the journal has and the repository lacks.
+
+        With a `message`, all of it is one Git commit with this message.
+
+        Raises:
+            ConstraintViolation: edits wait to be imported, or the repository is no longer the one
+                that was written.
+        """
+        with self.locked():
+            return self._catch_up(message)
+
+    def _catch_up(self, message: str) -> Pushed:
+        with self._graph.reading() as reader:
+            sight = self.look(reader)
+            if sight.incoming:
+                self._finish(sight.tip, sight.last, sight.incoming)
+                sight = self.look(reader)
+            self._check_imported(sight)
+            head = reader.head().seq
+            start = self._start(sight)
+            if start >= head:
+                return Pushed(0, sight.last, start)
+            if touched(reader, start, head).purged:
+                return self._rebuild(reader, sight)
+            made = self._write(reader, sight, start, message)
+        incoming = self.repository.refs(self._incoming_ref).get(self._incoming_ref)
+        if made and incoming:
+            self._finish(sight.tip, sight.last, incoming)
+        last = incoming if made and incoming else sight.last
+        self._note(last, head)
+        self._tidy()
+        return Pushed(made, last, head)
+
+    def _write(self, reader: Reader, sight: Sight, start: int, message: str) -> int:
+        """Write commits for the transactions after an entry. Returns the number of commits."""
+        entries = list(transactions(reader, where=LogFilter(after=start)))[::-1]
+        groups = [entries] if message else commits.groups(entries)
+        head = entries[-1].seq
+        made, before = 0, start
+        with ExitStack() as stream:
+            write = None
+            for group in groups:
+                after = group[-1].seq
+                changes = _changes(reader, before, after, head)
+                before = after
+                if not changes:
+                    continue
+                if write is None:
+                    write = stream.enter_context(self.repository.fast_import())
+                said = commits.message_of(group, changes, journal_root_at(reader, after), message)
+                who = self._author(group[-1].actor)
+                parent = sight.tip if made == 0 else None
+                heading = Heading(who, self._committer, group[-1].time_us, said)
+                export.write_changes(write, self._incoming_ref, parent, heading, changes)
+                made += 1
+        return made
+
+    def _finish(self, tip: str, last: str, incoming: str) -> None:
+        """Let files, index and references follow a commit that is written. Nothing is overwritten.
+
+        Raises:
+            ConstraintViolation: files that would change have been edited.
+        """
+        repository = self.repository
+        folder = Folder(repository)
+        changes = repository.tree_changes(tip, incoming)
+        edited = folder.edited(changes)
+        if edited:
+            repository.update_refs([(self._incoming_ref, None, incoming)])
+            raise _held(
+                f"{_shown(edited)} {'was' if len(edited) == 1 else 'were'} edited in the mirror,"
+                " and changed in the graph too.",
+                edited,
+            )
+        folder.update(changes)
+        folder.note(changes)
+        repository.update_refs(
+            [
+                (self._branch_ref, incoming, tip),
+                (self._last_ref, incoming, last or None),
+                (self._incoming_ref, None, incoming),
+            ]
+        )
+
+    # The whole of it.
+
+    def begin(self, above: Path | None) -> Pushed:
+        """Write all files as one commit, into a new repository or on top of what is there.
+
+        `above` is the root of the repository that a new folder is made in.
+
+        Raises:
+            ConstraintViolation: files that would change have been edited, or the branch is of
+                somebody else.
+        """
+        with self.locked(), self._graph.reading() as reader:
+            if not (self.folder / ".git").exists():
+                commit = self._begin_anew(reader, above)
+            else:
+                commit = self._begin_again(reader)
+            pushed = self._rebuilt(commit, reader, "")
+        self.settings = self.settings._replace(is_complete=True)
+        settings.write(self._path, self.settings)
+        return pushed
+
+    def _begin_anew(self, reader: Reader, above: Path | None) -> str:
+        if above is None:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            repository = self.repository
+            branch = f"--initial-branch={self.settings.branch}"
+            repository.run("init", "--quiet", "--template=", branch)
+        else:
+            repository = Repository(above)
+        refs = repository.refs(self._branch_ref, self._last_ref)
+        tip, last = refs.get(self._branch_ref, ""), refs.get(self._last_ref, "")
+        if tip and not last:
+            raise ConstraintViolation(
+                f"{repository.folder} has a branch {self.settings.branch!r} already.",
+                hint="Choose another name: --git-branch NAME.",
+            )
+        commit = self._write_whole(repository, reader, tip or None)
+        repository.update_refs(
+            [(self._branch_ref, commit, tip or None), (self._last_ref, commit, last or None)]
+        )
+        if above is not None:
+            _exclude(repository, self.folder)
+            repository.run("worktree", "prune")
+            place = str(self.folder), self.settings.branch
+            repository.run("worktree", "add", "--quiet", "--no-checkout", *place)
+        self.repository.run("reset", "--quiet", "--hard")
+        return commit
+
+    def _begin_again(self, reader: Reader) -> str:
+        repository = self.repository
+        refs = repository.refs(self._branch_ref, self._last_ref)
+        tip, last = refs.get(self._branch_ref, ""), refs.get(self._last_ref, "")
+        commit = self._write_whole(repository, reader, tip or None)
+        if tip and self.settings.is_complete:
+            repository.update_refs([(self._incoming_ref, commit, None)])
+            self._finish(tip, last, commit)
+            return commit
+        # Nobody has seen it yet.
+        repository.update_refs(
+            [(self._branch_ref, commit, tip or None), (self._last_ref, commit, last or None)]
+        )
+        repository.run("reset", "--quiet", "--hard")
+        return commit
+
+    def _rebuild(self, reader: Reader, sight: Sight) -> Pushed:
+        """Begin the history anew: Git keeps what it saw, and something was purged."""
+        commit = self._write_whole(self.repository, reader, None)
+        self.repository.update_refs([(self._incoming_ref, commit, None)])
+        self._finish(sight.tip, sight.last, commit)
+        notes = ["Something was purged, so the history of the mirror begins anew."]
+        if self.settings.is_worktree:
+            notes.append(
+                "Objects of the old history stay in the project's repository until"
+                " `git reflog expire --expire=now --all` and `git gc --prune=now`."
+            )
+        else:
+            self.repository.run("reflog", "expire", "--expire=now", "--all")
+            self.repository.run("gc", "--prune=now", "--quiet")
+        notes.append(
+            "Clones and remotes keep the old history: delete the branch there. Mycel never forces"
+            " a push."
+        )
+        return self._rebuilt(commit, reader, "purge")._replace(notes=tuple(notes))
+
+    def _rebuilt(self, commit: str, reader: Reader, why: str) -> Pushed:
+        seq = reader.head().seq
+        self._note(commit, seq)
+        return Pushed(1, commit, seq, why)
+
+    def _write_whole(self, repository: Repository, reader: Reader, parent: str | None) -> str:
+        """Store a commit with the files of the present state."""
+        tree = export.write_state(repository, reader)
+        newest = transaction_of(reader, reader.head().seq)
+        title = newest._replace(message="Mirror the whole graph")
+        root = journal_root_at(reader, newest.seq)
+        said = commits.message_of([title], Changes([], [], []), root)
+        who = self._author(newest.actor)
+        heading = Heading(who, self._committer, newest.time_us, said)
+        return repository.write_commit(export.commit_object(tree, parent, heading))
+
+    # How it is.
+
+    def status(self) -> Status:
+        """Position of the mirror, files that were edited, and the reason why it cannot go on."""
+        seq = behind = count = 0
+        edited: list[str] = []
+        commit = problem = ""
+        with self._graph.reading() as reader:
+            try:
+                sight = self.look(reader)
+                seq, commit = self._start(sight), sight.last
+                where = LogFilter(after=seq)
+                behind = sum(1 for _ in transactions(reader, where=where))
+                edited = self.edited(sight.last)
+                if sight.tip != sight.last:
+                    words = ("rev-list", "--count", f"{sight.last}..{sight.tip}")
+                    count = int(self.repository.line(*words))
+                self._check_imported(sight)
+            except (ConstraintViolation, GitFailed) as error:
+                problem = f"{error.message} {error.hint}".strip()
+        return Status(
+            self.folder, self.settings.branch, commit, seq, behind, tuple(edited), count, problem
+        )
+
+    def edited(self, commit: str) -> list[str]:
+        """The files on the disk that differ from those of a commit."""
+        folder = Folder(self.repository)
+        known = self.repository.tree(commit)
+        fixed = {file.path for file in export.FIXED}
+        found = []
+        for path in folder.files():
+            name = known.pop(path, None)
+            content = folder.content(path)
+            if content is None or self.repository.blob(content) != name:
+                found.append(path)
+        return sorted([*found, *(known.keys() - fixed)])
+
+    def look(self, reader: Reader) -> Sight:
+        """The references of the mirror, checked against the graph.
+
+        Raises:
+            ConstraintViolation: the repository is gone, or is not the one that was written.
+        """
+        folder, branch = self.settings.folder, self.settings.branch
+        if not self.settings.is_complete:
+            raise _broken("The mirror was not completed.")
+        if not (folder / ".git").exists():
+            raise _broken(f"The repository of the mirror, {folder}, is gone.")
+        repository = self.repository
+        names = (self._branch_ref, self._last_ref, self._incoming_ref)
+        refs = repository.refs(*names)
+        tip, last, incoming = (refs.get(name, "") for name in names)
+        on = repository.line("symbolic-ref", "--quiet", "HEAD", check=False)
+        if on != self._branch_ref:
+            raise ConstraintViolation(
+                f"The folder {folder} is on {on.removeprefix('refs/heads/') or 'no branch'},"
+                f" and the mirror on {branch}.",
+                hint=f"`git checkout {branch}` there; then `mycel mirror push`.",
+            )
+        if not tip or not last or not repository.is_ancestor(last, tip):
+            raise _broken(
+                f"The repository {folder} was rewritten: the branch {branch} no longer has the last"
+                " commit of the mirror."
+            )
+        position = commits.position_of(repository.commit_text(last))
+        if position is None or not _is_known(reader, position):
+            raise _broken(f"The repository {folder} shows another graph, or another copy of it.")
+        return Sight(tip, last, incoming, position)
+
+    def _check_imported(self, sight: Sight) -> None:
+        if sight.tip != sight.last:
+            raise _held("Commits of others on the mirror's branch are not in the graph yet.", [])
+
+    def _start(self, sight: Sight) -> int:
+        """The entry from which on the journal may have changed files."""
+        if self.settings.commit == sight.last:
+            return max(self.settings.seq, sight.position.seq)
+        return sight.position.seq
+
+    # Names.
+
+    @property
+    def _branch_ref(self) -> str:
+        return f"refs/heads/{self.settings.branch}"
+
+    @property
+    def _last_ref(self) -> str:
+        return f"refs/mycel/{self.settings.branch}"
+
+    @property
+    def _incoming_ref(self) -> str:
+        return f"refs/mycel/{self.settings.branch}-incoming"
+
+    @cached_property
+    def _committer(self) -> Identity:
+        near = next(each for each in (self.folder, *self.folder.parents) if each.is_dir())
+        name, address = (
+            Repository(near).line("config", key, check=False) for key in ("user.name", "user.email")
+        )
+        return commits.identity(f"{name} <{address}>") or _NEUTRAL
+
+    def _author(self, actor: str) -> Identity:
+        return commits.author_of(actor, self.settings.authors, self._committer)
+
+    # Upkeep.
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        with turn(settings.lock_of(self._path), LOCK_SECONDS_MAX, str(self.folder)):
+            self.settings = settings.read(self._path)
+            yield
+
+    def _note(self, commit: str, seq: int) -> None:
+        self.settings = self.settings._replace(commit=commit, seq=seq)
+        settings.write(self._path, self.settings)
+
+    def _tidy(self) -> None:
+        """Let git pack loose objects in a repository of our own once there are many."""
+        if not self.settings.is_worktree:
+            self.repository.run("-c", "gc.auto=6700", "gc", "--auto", "--quiet", check=False)
+
+
+def _changes(reader: Reader, before: int, after: int, head: int) -> Changes:
+    numbers = touched(reader, before, after).numbers
+    new = reader.at(LIVE if after == head else State(after))
+    return projection.changes(reader.at(State(before)), new, numbers)
+
+
+def _is_known(reader: Reader, position: Position) -> bool:
+    """True if the graph has the state that a commit shows."""
+    if position.seq > reader.head().seq:
+        return False
+    return journal_root_at(reader, position.seq) == position.root
+
+
+def _exclude(repository: Repository, folder: Path) -> None:
+    """Let the repository around the mirror ignore its folder, in a list that is not committed."""
+    if repository.line("check-ignore", str(folder), check=False):
+        return
+    place = repository.folder / repository.line("rev-parse", "--git-path", "info/exclude")
+    place.parent.mkdir(parents=True, exist_ok=True)
+    known = place.read_text("utf-8") if place.exists() else ""
+    name = folder.relative_to(repository.folder.resolve()).as_posix()
+    gap = "" if not known or known.endswith("\n") else "\n"
+    place.write_text(f"{known}{gap}/{name}/\n", "utf-8")
+
+
+def _held(why: str, paths: list[str]) -> ConstraintViolation:
+    return ConstraintViolation(
+        f"{why} The mirror waits.",
+        hint="`mycel mirror import` brings the edits into the graph; or undo them with git.",
+        data={"edited": paths},
+    )
+
+
+def _broken(why: str) -> ConstraintViolation:
+    return ConstraintViolation(
+        why,
+        hint="`mycel mirror init` writes the whole graph again, as one more commit.",
+    )
+
+
+def _shown(paths: list[str]) -> str:
+    more = f" and {len(paths) - SHOWN_MAX} more" if len(paths) > SHOWN_MAX else ""
+    return ", ".join(paths[:SHOWN_MAX]) + more

@@ -1,0 +1,118 @@
+"""Rows of a state for callers that read large parts of it: contents of concepts, and their links.
+
+Rows, not elements: types and predicates are numbers, attributes and metadata are canonical JSON.
+Every function reads the state of its reader, the live one or one of the past.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import Final, NamedTuple
+
+import orjson
+
+from mycel.store.file.layout import SUBJECT_SIDE
+from mycel.store.query.reader import Reader
+
+_CONCEPT: Final = "e.id, e.type, e.name, e.attributes, e.metadata"
+_EACH: Final = "json_each(?1) j CROSS JOIN "
+_LINK: Final = (
+    "e.id, e.subject, e.predicate, e.object, e.weight, e.attributes, e.metadata, e.version"
+)
+
+
+class ConceptRow(NamedTuple):
+    """A concept as it is stored."""
+
+    number: int
+    type: int
+    name: str
+    attributes: str
+    metadata: str
+
+
+class LinkRow(NamedTuple):
+    """A link as it is stored."""
+
+    number: int
+    subject: int
+    predicate: int
+    object: int
+    weight: float
+    attributes: str
+    metadata: str
+    version: int
+
+
+def page(reader: Reader, after: int, limit: int) -> list[ConceptRow]:
+    """Concepts by number, after one that was seen before."""
+    query = _select(reader, "concept", _CONCEPT, "", "e.id > ?1") + " ORDER BY 1 LIMIT ?2"
+    return list(map(ConceptRow._make, reader.every(query, (after, limit))))
+
+
+def concepts(reader: Reader, numbers: Collection[int]) -> list[ConceptRow]:
+    """The concepts with these numbers."""
+    query = _select(reader, "concept", _CONCEPT, _EACH, "e.id = j.value")
+    return list(map(ConceptRow._make, reader.every(query, (_json(numbers),))))
+
+
+def concepts_named(reader: Reader, names: Collection[str]) -> list[ConceptRow]:
+    """The concepts with these names, of any type."""
+    query = _select(reader, "concept", _CONCEPT, _EACH, "e.name = j.value")
+    return list(map(ConceptRow._make, reader.every(query, (_json(names),))))
+
+
+def names(reader: Reader, numbers: Collection[int]) -> list[tuple[int, int, str]]:
+    """The concepts with these numbers: number, type and name."""
+    query = _select(reader, "concept", "e.id, e.type, e.name", _EACH, "e.id = j.value")
+    return [(number, kind, name) for number, kind, name in reader.every(query, (_json(numbers),))]
+
+
+def links(reader: Reader, numbers: Collection[int]) -> list[LinkRow]:
+    """The links with these numbers."""
+    query = _select(reader, "proposition", _LINK, _EACH, "e.id = j.value")
+    return list(map(LinkRow._make, reader.every(query, (_json(numbers),))))
+
+
+def links_leaving(reader: Reader, numbers: Collection[int]) -> Iterator[LinkRow]:
+    """The links that leave these elements."""
+    query = _select(reader, "proposition", _LINK, _EACH, "e.subject = j.value")
+    make = tuple.__new__
+    for row in reader.execute(query, (_json(numbers),)):
+        yield make(LinkRow, row)
+
+
+def subjects_linked_to(reader: Reader, numbers: Collection[int]) -> set[int]:
+    """The elements that the links to these elements leave."""
+    query = _select(reader, "proposition", "e.subject", _EACH, "e.object = j.value")
+    return {number for (number,) in reader.every(query, (_json(numbers),))}
+
+
+def shared_names(reader: Reader) -> list[str]:
+    """The names that several concepts of different types have."""
+    query = (
+        f"SELECT name FROM ({_select(reader, 'concept', 'e.name', '', '1')})"
+        " GROUP BY name HAVING count(*) > 1"
+    )
+    return [name for (name,) in reader.every(query)]
+
+
+def has_links_on_links(reader: Reader) -> bool:
+    """True if a link is, or once was, the subject of another one."""
+    query = "SELECT 1 FROM link_end WHERE side = ? LIMIT 1"
+    return reader.first(query, (SUBJECT_SIDE,)) is not None
+
+
+def _select(reader: Reader, table: str, columns: str, tables: str, where: str) -> str:
+    seq = reader.state.seq
+    if seq is None:
+        return f"SELECT {columns} FROM {tables}{table} e WHERE {where}"
+    return (
+        f"SELECT {columns} FROM {tables}{table} e WHERE {where} AND e.seq <= {seq}"
+        f" UNION ALL SELECT {columns} FROM {tables}{table}_past e WHERE {where}"
+        f" AND e.from_seq <= {seq} AND e.to_seq > {seq} AND e.tombstoned_at IS NULL"
+    )
+
+
+def _json(values: Collection[object]) -> str:
+    return orjson.dumps(list(values)).decode()

@@ -1,0 +1,97 @@
+"""A program that is killed at the Nth call of git, again and again, while it writes a mirror.
+
+    python -m tests.faults.mirror_killing <graph> <folder> <work> <n> <n> …
+
+For each N it forks a child that copies the graph with its mirror, does the work and is killed: for
+an even N before the call, for an odd one after it. Prints a JSON object for each N.
+It is a program of its own because forking wants a process with one thread.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import mycel
+from mycel.mirror import settings
+from mycel.mirror.repository import Repository
+
+
+def _create(db: mycel.Graph, folder: Path) -> None:
+    mycel.Mirror.create(db, folder)
+
+
+def _push(db: mycel.Graph, _: Path) -> None:
+    mycel.Mirror(db).push()
+
+
+WORK: dict[str, Callable[[mycel.Graph, Path], None]] = {"create": _create, "push": _push}
+
+
+def copy_graph(graph: Path, folder: Path) -> Path:
+    """A copy of a graph and its mirror in another folder."""
+    shutil.copytree(graph.parent, folder, symlinks=True)
+    path = folder / graph.name
+    if settings.has_mirror(path):
+        known = settings.read(path)
+        settings.write(path, known._replace(folder=folder / known.folder.name))
+    return path
+
+
+def arm(n: int) -> None:
+    """Let this process be killed at its Nth call of git."""
+    calls = 0
+
+    def killing(inner: Callable[..., Any]) -> Callable[..., Any]:
+        def call(self: Repository, *words: Any, **how: Any) -> Any:
+            nonlocal calls
+            calls += 1
+            if calls == (n + 1) // 2 and n % 2:
+                os.kill(os.getpid(), signal.SIGKILL)
+            done = inner(self, *words, **how)
+            if calls == n // 2 and n % 2 == 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return done
+
+        return call
+
+    Repository.run = killing(Repository.run)  # type: ignore[method-assign]
+    started = subprocess.Popen
+
+    def popen(words: Any, *rest: Any, **how: Any) -> Any:
+        process = started(words, *rest, **how)
+        if "fast-import" in words and n == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return process
+
+    subprocess.Popen = popen  # type: ignore[misc,assignment]
+
+
+def run(graph: Path, folder: Path, work: str, n: int) -> dict[str, object]:
+    path = copy_graph(graph, folder / str(n))
+    pid = os.fork()
+    if pid == 0:
+        code = 1
+        try:
+            arm(n)
+            with mycel.open(path, create=False, durability="off") as db:
+                WORK[work](db, path.parent / ".knowledge")
+            code = 0
+        finally:
+            os._exit(code)
+    _, status = os.waitpid(pid, 0)
+    killed = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
+    return {"n": n, "killed": killed, "code": os.waitstatus_to_exitcode(status)}
+
+
+if __name__ == "__main__":
+    graph, folder, work, *numbers = sys.argv[1:]
+    for each in numbers:
+        print(json.dumps(run(Path(graph), Path(folder), work, int(each))), flush=True)
