@@ -14,7 +14,6 @@ from typing import IO, Final, cast
 
 import orjson
 
-import mycel
 from mycel.errors import ResourceExhausted
 from mycel.knowledge.source_files.file_facts import FileRead, decode_read, read_unanalysed
 from mycel.knowledge.source_files.reader_process import (
@@ -112,7 +111,7 @@ class _Reader:
             self._process = None
 
     def _start(self) -> subprocess.Popen[bytes]:
-        path = [str(Path(mycel.__file__).parents[1]), *sys.path]
+        path = [str(Path(__file__).parents[3]), *sys.path]
         text = _MAIN.format(path=path, root=self._root, bytes_max=self._bytes_max)
         try:
             # Isolated, and without `site`: the path of modules is given, and it starts sooner.
