@@ -34,7 +34,8 @@ export function startAddress(explorer: Explorer): void {
     const view = fromFragment(location.hash)
     before = place(view)
     explorer.view.value = view
-    if (view.group !== old.group || view.by !== old.by) explorer.scene.value = new Scene()
+    explorer.source.branch = view.branch || null
+    if (view.group !== old.group || view.by !== old.by || view.branch !== old.branch) explorer.scene.value = new Scene()
     void explorer.show()
   })
 }

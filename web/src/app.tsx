@@ -66,7 +66,7 @@ function Status({ explorer }: { explorer: Explorer }): JSX.Element | null {
   const about = explorer.about.value
   const { at } = explorer.view.value
   if (!about) return null
-  if (at !== null) return <span class="status past"><span class="dot" /> {about.time ? moment(about.time) : `position ${number(at)}`}</span>
+  if (at !== null) return <span class="status past"><span class="dot" /> the past: position {number(at)}</span>
   if (!explorer.source.abilities.live) return <span class="status">{moment(about.time)}</span>
   return (
     <span class={`status ${live.value}`} title={`Position ${number(about.position)}, root ${about.root}`} data-testid="live">

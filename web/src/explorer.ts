@@ -48,6 +48,7 @@ export class Explorer {
     readonly nodesMax = NODES_MAX,
   ) {
     this.view = signal(view)
+    source.branch = view.branch || null
   }
 
   // Loading -----------------------------------------------------------------------------------
@@ -62,7 +63,7 @@ export class Explorer {
 
   async readAbout(): Promise<void> {
     await this.#attempt(async () => {
-      const about = await this.source.about(this.view.value.at)
+      const about = await this.source.about()
       this.colours.learn(about.counts.types)
       this.about.value = about
     })
@@ -73,7 +74,7 @@ export class Explorer {
     const turn = ++this.#loading
     await this.#attempt(async () => {
       const { group, by, at, ids, less } = this.view.value
-      const overview = group === null ? null : await this.source.overview(by, group || null, at)
+      const overview = group === null ? null : withoutNeedlessGroups(await this.source.overview(by, group || null, at))
       const without = new Set(less)
       const base = (overview?.nodes ?? []).filter((card) => !without.has(card.id))
       const wanted = [...new Set([...base.map((card) => card.id), ...ids])].slice(0, this.nodesMax)
@@ -100,8 +101,8 @@ export class Explorer {
       if (old || (!fresh && this.#positions.restore(node) && crowd(before, node))) placed.add(card.id)
     }
     if (fresh && !overview?.groups.length) this.#restoreAll(scene, placed)
-    for (const group of overview?.groups ?? []) {
-      const node = scene.putGroup(group, 0, 0)
+    for (const [place, group] of (overview?.groups ?? []).entries()) {
+      const node = scene.putGroup(group, place, 0, 0)
       const old = before.nodes.get(node.id)
       if (old) [node.x, node.y] = [old.x, old.y]
       if (old) placed.add(node.id)
@@ -240,11 +241,20 @@ export class Explorer {
     this.#step({ hide: hide.includes(what) ? hide.filter((other) => other !== what) : [...hide, what] })
   }
 
+  /** Shows another branch, from its overview on. */
+  async showBranch(branch: string): Promise<void> {
+    this.source.branch = branch || null
+    this.look({ ...START, branch })
+    this.scene.value = new Scene()
+    this.changed.value++
+    await this.readAbout()
+    await this.show()
+  }
+
   showMoment(at: Moment): void {
     if (at === this.view.value.at) return
     this.look({ at })
     this.changed.value++
-    void this.readAbout()
     void this.show()
   }
 
@@ -394,6 +404,10 @@ export function describe({ card, group, pinned }: SceneNode, scene: Scene): stri
   const kind = card.kind === 'missing' ? 'missing concept, not written yet' : card.type
   return `${card.name}, ${kind}, ${count(card.degree, 'link')}${hidden ? `, ${hidden} not shown` : ''}${pinned ? ', pinned' : ''}`
 }
+
+/** Groups are left out where all of their nodes are shown anyway: a small graph is shown as it is. */
+const withoutNeedlessGroups = (overview: Overview): Overview =>
+  overview.nodes.length && overview.shown >= overview.total ? { ...overview, groups: [], links: [] } : overview
 
 /** The place of a new node: beside the first of its neighbours that has one. */
 function start(scene: Scene, node: SceneNode, placed: ReadonlySet<string>): void {

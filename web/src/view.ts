@@ -11,6 +11,8 @@ const GROUPINGS: readonly Grouping[] = ['folder', 'domain', 'type']
 
 export interface View {
   screen: Screen
+  /** The branch that is shown; '' is the one that is served. */
+  branch: string
   by: Grouping
   /** The group whose inside is shown; '' is the whole graph, null shows no groups. */
   group: string | null
@@ -31,7 +33,7 @@ export interface View {
 }
 
 export const START: View = {
-  screen: 'graph', by: 'folder', group: '', ids: [], less: [], hide: [], selected: null, tab: 'content', at: null,
+  screen: 'graph', branch: '', by: 'folder', group: '', ids: [], less: [], hide: [], selected: null, tab: 'content', at: null,
   table: false, from: '', to: '', query: '',
 }
 
@@ -47,6 +49,7 @@ export function toFragment(view: View): string {
     if (value !== null) parts.push(`${key}=${value}`)
   }
   const list = (items: readonly string[]) => (items.length ? items.map(escapeItem).join(BETWEEN) : null)
+  say('branch', view.branch ? escape(view.branch) : null)
   if (view.by !== START.by) say('by', view.by)
   if (view.group === null) say('g', '-')
   else if (view.group !== '') say('g', escape(view.group))
@@ -79,6 +82,7 @@ export function fromFragment(fragment: string): View {
   const at = Number(said.get('at') ?? NaN)
   return {
     screen: oneOf(SCREENS, path.replace(/^\//, ''), START.screen),
+    branch: text('branch') ?? '',
     by: oneOf(GROUPINGS, text('by'), START.by),
     group: group === '-' ? null : (group ?? ''),
     ids: list('n'),

@@ -25,7 +25,7 @@ export function toPlane(camera: Camera, frame: Frame, x: number, y: number): [nu
 }
 
 /** The factor by which nodes grow with the zoom: more slowly than the distances between them. */
-export const nodeScale = (zoom: number): number => Math.min(1.7, Math.max(0.45, Math.pow(zoom, 0.55)))
+export const nodeScale = (zoom: number): number => Math.min(1.7, Math.max(0.55, Math.pow(zoom, 0.4)))
 
 interface Room {
   left: number
@@ -34,10 +34,11 @@ interface Room {
   bottom: number
 }
 
-export const FIT_ROOM: Room = { left: 60, right: 110, top: 44, bottom: 44 }
+/** Room for labels at the right, and for the legend at the left where the frame is wide. */
+const roomOf = ({ width }: Frame): Room => ({ left: width > 820 ? 190 : 40, right: width > 500 ? 110 : 70, top: 40, bottom: 36 })
 
 /** The camera that shows all of the points, with room for labels at the edges. */
-export function fit(points: Iterable<{ x: number; y: number }>, frame: Frame, room: Room = FIT_ROOM): Camera {
+export function fit(points: Iterable<{ x: number; y: number }>, frame: Frame, room: Room = roomOf(frame)): Camera {
   let [left, right, top, bottom] = [Infinity, -Infinity, Infinity, -Infinity]
   for (const { x, y } of points) {
     left = Math.min(left, x)

@@ -154,6 +154,7 @@ function drawNode(pen: Pen, picture: Picture, each: Drawn): void {
   else {
     const fill = { fill: nodeColour(picture, node), stroke: { colour: palette.ground, width: 1.5 }, alpha }
     if (node.card.kind === 'resource') pen.square(x, y, size * 0.88, fill)
+    else if (node.card.kind === 'link') pen.polygon([x, y - size, x + size, y, x, y + size, x - size, y], fill)
     else pen.circle(x, y, size, fill)
   }
   if (focus.selected.has(node.id)) pen.circle(x, y, size + 4, { fill: null, stroke: { colour: palette.accent, width: 2.5 } })
@@ -182,9 +183,9 @@ function drawChange(pen: Pen, { palette }: Picture, { node, x, y, radius: size }
 
 /** A bubble with its name and size inside; a red arc shows that links inside lead to missing concepts. */
 function drawGroup(pen: Pen, picture: Picture, { node, x, y, radius: size }: Drawn, alpha: number): void {
-  const { palette, colours } = picture
+  const { palette } = picture
   const group = node.group!
-  const colour = colours.colour(group.name, palette)
+  const colour = group.rest ? palette.other : palette.types[node.place % palette.types.length]!
   pen.circle(x, y, size, { fill: palette.ground })
   pen.circle(x, y, size, { fill: colour, alpha: alpha * 0.22, stroke: { colour, width: 1.6, alpha } })
   if (group.missing) {

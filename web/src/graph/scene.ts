@@ -7,6 +7,8 @@ export interface SceneNode {
   card: Card
   /** Set for a group of nodes, which is drawn as a bubble. */
   group: Group | null
+  /** The place of a group among all groups, which gives its colour. */
+  place: number
   x: number
   y: number
   pinned: boolean
@@ -39,15 +41,15 @@ export class Scene {
       old.card = card
       return old
     }
-    const node: SceneNode = { id: card.id, card, group: null, x, y, pinned: false, change: null }
+    const node: SceneNode = { id: card.id, card, group: null, place: 0, x, y, pinned: false, change: null }
     this.nodes.set(card.id, node)
     return node
   }
 
-  putGroup(group: Group, x: number, y: number): SceneNode {
+  putGroup(group: Group, place: number, x: number, y: number): SceneNode {
     const id = GROUP_PREFIX + group.id
     const card: Card = { id, name: group.name, type: 'group', kind: 'concept', degree: group.links }
-    const node: SceneNode = { id, card, group, x, y, pinned: false, change: null }
+    const node: SceneNode = { id, card, group, place, x, y, pinned: false, change: null }
     this.nodes.set(id, node)
     return node
   }
@@ -83,7 +85,7 @@ export class Scene {
 
   /** The number of links at a node that are not shown. */
   hidden(node: SceneNode): number {
-    return node.group ? 0 : Math.max(0, node.card.degree - (this.#lines.get(node.id) ?? 0))
+    return node.group ? 0 : Math.max(0, (node.card.degree ?? 0) - (this.#lines.get(node.id) ?? 0))
   }
 
   /** The part of the scene that passes two filters. Nodes are shared, so positions stay common. */

@@ -103,7 +103,9 @@ export class Stage {
       context.lineWidth = 1.5
       context.strokeRect(lasso.x1, lasso.y1, lasso.x2 - lasso.x1, lasso.y2 - lasso.y1)
     }
+    const { x, y, zoom } = this.camera.peek()
     this.canvas.dataset['drawn'] = String(this.visible.peek().nodes.size)
+    this.canvas.dataset['camera'] = `${x} ${y} ${zoom}`
   }
 
   #resize(): void {

@@ -33,7 +33,7 @@ export interface Editor {
 
 const look = EditorView.theme({
   '&': { backgroundColor: 'var(--sheet)', color: 'var(--ink)', fontSize: '13.5px', height: '100%' },
-  '&.cm-focused': { outline: '2px solid var(--accent)', outlineOffset: '-2px' },
+  '&.cm-focused': { outline: 'none' },
   '.cm-content': { fontFamily: 'var(--mono)', caretColor: 'var(--ink)', padding: '10px 0' },
   '.cm-cursor': { borderLeftColor: 'var(--ink)' },
   '.cm-gutters': { backgroundColor: 'var(--sheet)', color: 'var(--muted)', border: 'none' },

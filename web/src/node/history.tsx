@@ -37,6 +37,9 @@ interface RowProps {
   open: boolean
 }
 
+/** The position of the commit that wrote a version: its id begins with it. */
+const positionOf = ({ commit, seq }: Version): number => Number.parseInt(commit ?? '', 10) || seq
+
 const VERBS: Record<string, string> = { put_concept: 'written', retire_concept: 'removed', move_concept: 'moved', purge: 'purged' }
 
 function VersionRow({ version, before, explorer, open }: RowProps): JSX.Element {
@@ -55,7 +58,7 @@ function VersionRow({ version, before, explorer, open }: RowProps): JSX.Element 
         </summary>
         <VersionChange version={version} before={before} />
         <div class="actions">
-          <button type="button" class="button" title={moment(version.time)} onClick={() => explorer.showMoment(version.seq)}>Show the graph as of then</button>
+          <button type="button" class="button" title={moment(version.time)} onClick={() => explorer.showMoment(positionOf(version))}>Show the graph as of then</button>
           {writable && <button type="button" class="button" onClick={undo}>Undo this change</button>}
         </div>
       </details>

@@ -22,7 +22,7 @@ export function NodeProof({ explorer, id }: { explorer: Explorer; id: string }):
         <tbody>
           <tr><th scope="row">root</th><td class="hash">{value.root}</td></tr>
           <tr><th scope="row">entries of the log</th><td>{number(value.entries)}</td></tr>
-          {value.time && <tr><th scope="row">as of</th><td>{moment(value.time)}</td></tr>}
+          {value.time_us ? <tr><th scope="row">as of</th><td>{moment(new Date(value.time_us / 1000).toISOString())}</td></tr> : null}
           <tr><th scope="row">size</th><td>{number(value.bytes)} bytes</td></tr>
         </tbody>
       </table>

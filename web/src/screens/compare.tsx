@@ -73,7 +73,7 @@ function Changes({ explorer, from, to }: { explorer: Explorer; from: string; to:
 }
 
 function Summary({ difference }: { difference: Difference }): JSX.Element {
-  const end = ({ seq, time, branch }: Difference['from']) => `${branch ? `${branch}, ` : ''}${time ? moment(time) : 'the beginning'} (position ${number(seq)})`
+  const end = ({ seq, time, branch }: Difference['from']) => [branch, time && moment(time), `position ${number(seq)}`].filter(Boolean).join(', ')
   return (
     <p class="lead">
       From {end(difference.from)} to {end(difference.to)}:{' '}

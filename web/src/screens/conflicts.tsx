@@ -83,16 +83,16 @@ function ConflictView({ conflict, merge, explorer, again }: Props & { conflict: 
       {conflict.resolution && <p class="good">✓ Resolved: {conflict.resolution.choice}{conflict.resolution.choice === 'value' ? <> “<Name text={valueText(conflict.resolution.value)} />”</> : null}</p>}
       {writable && (
         <div class="actions">
-          <button type="button" class="button" onClick={() => resolve({ choice: 'ours' })}>Take mine</button>
-          <button type="button" class="button" onClick={() => resolve({ choice: 'theirs' })}>Take theirs</button>
-          <button type="button" class="button" onClick={() => resolve({ choice: 'base' })}>Take base</button>
-          {conflict.options.includes('value') && <button type="button" class="button" aria-expanded={editing} onClick={() => setEditing(!editing)}>Edit the result</button>}
+          <button type="button" class="button" onClick={() => resolve({ take: 'ours' })}>Take mine</button>
+          <button type="button" class="button" onClick={() => resolve({ take: 'theirs' })}>Take theirs</button>
+          <button type="button" class="button" onClick={() => resolve({ take: 'base' })}>Take base</button>
+          {(conflict.options ?? ['value']).includes('value') && <button type="button" class="button" aria-expanded={editing} onClick={() => setEditing(!editing)}>Edit the result</button>}
         </div>
       )}
       {editing && (
         <div class="result">
           <label class="field">Result<textarea rows={6} value={text} onInput={(event) => setText(event.currentTarget.value)} /></label>
-          <button type="button" class="button strong" onClick={() => resolve({ choice: 'value', value: typed(text, conflict) })}>Use this result</button>
+          <button type="button" class="button strong" onClick={() => resolve({ value: typed(text, conflict) })}>Use this result</button>
         </div>
       )}
     </article>

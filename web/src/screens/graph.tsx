@@ -85,7 +85,7 @@ function Nothing({ explorer }: { explorer: Explorer }): JSX.Element | null {
 /** "120 of 4,310 nodes": how much of the graph is on the canvas. */
 export function shownText(explorer: Explorer): string {
   const scene = explorer.visible.value
-  const about = explorer.about.value
+  const about = explorer.view.value.at === null ? explorer.about.value : null
   let nodes = 0
   let groups = 0
   let missing = 0

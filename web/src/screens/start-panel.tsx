@@ -13,7 +13,7 @@ const GAPS = 8
 export function StartPanel({ explorer }: { explorer: Explorer }): JSX.Element {
   const about = explorer.about.value
   if (!about) return <div class="panel-body" />
-  const { nodes, links, missing } = about.counts
+  const { nodes, links, missing } = explorer.overview.value?.counts ?? about.counts
   return (
     <div class="panel-body">
       <h1 class="panel-title"><Name text={about.workspace ?? about.name} /></h1>

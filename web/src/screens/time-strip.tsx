@@ -76,12 +76,13 @@ function Bars({ timeline, stops, place }: { timeline: Timeline; stops: Stop[]; p
   const most = Math.max(1, ...timeline.buckets.map((bucket) => bucket.count))
   const counts = new Map(timeline.buckets.map((bucket) => [bucket.to_seq, 0]))
   for (const bucket of timeline.buckets) counts.set(bucket.to_seq, (counts.get(bucket.to_seq) ?? 0) + bucket.count)
-  const width = 100 / Math.max(1, stops.length)
+  const step = 100 / Math.max(1, stops.length - 1)
+  const width = Math.min(3, step * 0.7)
   return (
     <svg class="bars" viewBox="0 0 100 24" preserveAspectRatio="none" aria-hidden="true">
       {stops.map((stop, i) => {
         const height = counts.get(stop.seq) ? 3 + 21 * Math.sqrt(counts.get(stop.seq)! / most) : 1
-        return <rect key={stop.seq} class={i <= place ? 'bar' : 'bar later'} x={i * width + width * 0.12} width={width * 0.76} y={24 - Math.min(24, height)} height={Math.min(24, height)} />
+        return <rect key={stop.seq} class={i <= place ? 'bar' : 'bar later'} x={i * step - width / 2} width={width} y={24 - Math.min(24, height)} height={Math.min(24, height)} />
       })}
     </svg>
   )

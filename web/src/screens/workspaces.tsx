@@ -34,9 +34,13 @@ export function WorkspacesScreen({ explorer }: { explorer: Explorer }): JSX.Elem
                 {name === about.branch ? (
                   <span class="card"><strong><Name text={name} /></strong><span class="note">shown here</span></span>
                 ) : (
-                  <button type="button" class="card" onClick={() => explorer.look({ screen: 'compare', from: about.branch ?? '', to: name })}>
-                    <strong><Name text={name} /></strong><span class="note">compare with {about.branch}</span>
-                  </button>
+                  <span class="card">
+                    <strong><Name text={name} /></strong>
+                    <span class="actions">
+                      <button type="button" class="button" onClick={() => void explorer.showBranch(name)}>Show</button>
+                      <button type="button" class="button" onClick={() => explorer.look({ screen: 'compare', from: about.branch ?? '', to: name })}>Compare</button>
+                    </span>
+                  </span>
                 )}
               </li>
             ))}

@@ -16,10 +16,13 @@ export interface TokenStore {
 export class HttpSource implements T.Source {
   readonly abilities: T.Abilities = { time: true, query: true, live: true, merges: true }
 
-  constructor(private readonly tokens: TokenStore, private readonly base = '') {}
+  /** The branch that is read and written; null is the one that is served. */
+  branch: string | null = null
 
-  about(at: T.Moment): Promise<T.About> {
-    return this.#get('about', { at })
+  constructor(private readonly tokens: TokenStore) {}
+
+  about(): Promise<T.About> {
+    return this.#get('about', {})
   }
 
   async suggest(q: string, at: T.Moment, signal?: AbortSignal): Promise<T.Card[]> {
@@ -100,7 +103,7 @@ export class HttpSource implements T.Source {
   }
 
   async listen(after: number, hears: T.Listener, signal: AbortSignal): Promise<void> {
-    const answer = await this.#fetch(`/api/changes?after=${after}`, { signal, headers: { accept: 'text/event-stream' } })
+    const answer = await this.#fetch(this.#address('changes', { after }), { signal, headers: { accept: 'text/event-stream' } })
     hears.opened()
     for await (const { event, data } of readEvents(answer.body!)) {
       if (event === 'change') hears.change(JSON.parse(data) as T.LiveChange)
@@ -110,16 +113,20 @@ export class HttpSource implements T.Source {
   }
 
   #get<R>(path: string, parameters: Parameters, signal?: AbortSignal): Promise<R> {
-    const query = new URLSearchParams()
-    for (const [key, value] of Object.entries(parameters)) {
-      if (value !== null && value !== undefined) query.set(key, String(value))
-    }
-    const text = query.toString()
-    return this.#send(`/api/${path}${text ? '?' + text : ''}`, { signal })
+    return this.#send(this.#address(path, parameters), { signal })
   }
 
   #post<R>(path: string, body: unknown): Promise<R> {
-    return this.#send(`/api/${path}`, { method: 'POST', body: JSON.stringify(body) })
+    return this.#send(this.#address(path, {}), { method: 'POST', body: JSON.stringify(body) })
+  }
+
+  #address(path: string, parameters: Parameters): string {
+    const query = new URLSearchParams()
+    for (const [key, value] of Object.entries({ ...parameters, branch: this.branch })) {
+      if (value !== null && value !== undefined) query.set(key, String(value))
+    }
+    const text = query.toString()
+    return `/api/${path}${text ? '?' + text : ''}`
   }
 
   async #send<R>(path: string, request: RequestInit): Promise<R> {
@@ -134,7 +141,7 @@ export class HttpSource implements T.Source {
     if (token) headers.set('authorization', `Bearer ${token}`)
     let answer: Response
     try {
-      answer = await fetch(this.base + path, { ...request, headers, credentials: 'omit', cache: 'no-store' })
+      answer = await fetch(path, { ...request, headers, credentials: 'omit', cache: 'no-store' })
     } catch (error) {
       if (error instanceof DOMException && error.name === 'AbortError') throw error
       throw away()

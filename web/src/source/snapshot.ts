@@ -15,6 +15,7 @@ export interface Snapshot {
 
 export class SnapshotSource implements T.Source {
   readonly abilities: T.Abilities = { time: false, query: false, live: false, merges: false }
+  branch: string | null = null
   readonly #cards: Map<string, T.Card>
 
   constructor(private readonly data: Snapshot) {

@@ -8,7 +8,7 @@ export interface Card {
   name: string
   type: string
   kind: Kind
-  /** The number of links at it in the graph, shown or not. */
+  /** The number of links at it in the graph, shown or not. Comparisons do not count it. */
   degree: number
   version?: number
   /** True if the node is in the active context. */
@@ -74,6 +74,8 @@ export interface Overview {
   total: number
   shown: number
   folded: number
+  /** The counts of the whole graph at the same moment. */
+  counts?: Counts
   position: number
 }
 
@@ -163,7 +165,8 @@ export interface Proof {
   present: boolean
   proof: unknown
   bytes: number
-  time: string | null
+  /** The time of the state, in microseconds since 1970. */
+  time_us?: number
   position: number
 }
 
@@ -201,8 +204,8 @@ export interface ChangedLink extends Link {
 }
 
 export interface Difference {
-  from: { seq: number; time: string | null; branch?: string }
-  to: { seq: number; time: string | null; branch?: string }
+  from: { seq: number; time?: string | null; branch?: string }
+  to: { seq: number; time?: string | null; branch?: string }
   counts: Partial<Record<Change, number>>
   nodes: ChangedNode[]
   links: ChangedLink[]
@@ -233,17 +236,17 @@ export interface Commits {
 export interface Conflict {
   id: string
   kind: string
-  label: string
+  label?: string
   card?: Card
   field: string | null
-  path: string[]
+  path?: string[]
   reason?: string
   base?: unknown
   ours?: unknown
   theirs?: unknown
   suggestion?: 'ours' | 'theirs' | null
   resolution?: { choice: string; value?: unknown } | null
-  options: string[]
+  options?: string[]
 }
 
 export interface Merge {
@@ -253,7 +256,8 @@ export interface Merge {
   conflicts: Conflict[]
 }
 
-export type Resolution = { choice: 'ours' | 'theirs' | 'base' } | { choice: 'value'; value: unknown }
+/** One side of a conflict, or another value. */
+export type Resolution = { take: 'ours' | 'theirs' | 'base' } | { value: unknown }
 
 /** A transaction that was written while the page is open. */
 export interface LiveChange {
@@ -300,7 +304,10 @@ export interface Abilities {
 
 export interface Source {
   readonly abilities: Abilities
-  about(at: Moment): Promise<About>
+  /** The branch that is read and written, where the source has several; null is the one that is served. */
+  branch: string | null
+  /** The graph as it is now. */
+  about(): Promise<About>
   suggest(text: string, at: Moment, signal?: AbortSignal): Promise<Card[]>
   search(text: string): Promise<Hit[]>
   overview(by: Grouping, group: string | null, at: Moment): Promise<Overview>

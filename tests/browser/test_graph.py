@@ -1,0 +1,172 @@
+"""The graph screen: searching, expanding, undoing, addresses, gaps, time."""
+
+import re
+from collections.abc import Callable
+
+from tests.browser.conftest import Shop, Tab, playwright
+
+expect = playwright.expect
+LOGIN, SESSION = "concept://shop/auth/login", "concept://shop/auth/session"
+RECOVERY = "concept://shop/auth/recovery"
+RED = (201, 37, 45)
+ALONE = f"#/graph?g=-&n={LOGIN}*{SESSION}*{RECOVERY}"
+
+
+def test_beginnings_of_names_lead_from_the_search_to_the_node(tab: Callable[..., Tab]) -> None:
+    page = tab().graph().page
+    page.keyboard.press("/")
+    page.keyboard.type("lo")
+    expect(page.locator("#hits .hit").first).to_contain_text("Login")
+    page.keyboard.press("Enter")
+    expect(page.locator(".panel-title")).to_have_text("Login")
+    expect(page.locator(".markdown strong")).to_have_text("passkey")
+    expect(page.locator(".provenance")).to_contain_text("ada")
+
+
+def test_expanding_twice_brings_new_nodes_and_moves_none_and_undo_takes_them_back(
+    tab: Callable[..., Tab],
+) -> None:
+    here = tab().graph(ALONE, 3)
+    page = here.page
+    before = here.nodes()
+    page.mouse.dblclick(*here.point(SESSION))
+    here.drawn(28)
+    first = here.nodes()
+    assert {node: first[node] for node in before} == before
+    page.get_by_role("button", name="Expand +25").click()
+    here.drawn(53)
+    second = here.nodes()
+    assert {node: second[node] for node in first} == first
+    page.locator("#mirror").focus()
+    page.keyboard.press("Control+z")
+    here.drawn(28)
+    assert here.nodes() == first
+    page.keyboard.press("Control+Shift+z")
+    here.drawn(53)
+
+
+def test_the_address_shows_the_same_view_to_somebody_else(tab: Callable[..., Tab]) -> None:
+    here = tab().graph(ALONE, 3)
+    page = here.page
+    page.mouse.click(*here.point(RECOVERY))
+    expect(page.locator(".panel-title")).to_contain_text("recovery")
+    page.get_by_role("tab", name="Relations").click()
+    page.locator(".legend-row", has_text="missing").click()
+    here.drawn(2)
+    page.keyboard.press("t")
+    expect(page.locator("table.data tbody tr")).to_have_count(2)
+    expect(page).to_have_url(re.compile("table=1"))
+    other = tab()
+    other.open(page.url.split("/ui/")[1])
+    expect(other.page.locator("table.data tbody tr")).to_have_count(2)
+    expect(other.page.get_by_role("tab", name="Relations")).to_have_attribute(
+        "aria-selected", "true"
+    )
+    expect(other.page.locator(".panel-title")).to_contain_text("recovery")
+
+
+def test_what_is_missing_is_red_and_heals_while_one_looks(
+    tab: Callable[..., Tab], serve: Callable[..., Shop]
+) -> None:
+    served = serve()
+    here = tab(served).graph(ALONE, 3)
+    expect(here.page.get_by_test_id("live")).to_contain_text("live")
+    expect(here.page.locator(f'[data-id="{RECOVERY}"]')).to_contain_text("missing concept")
+    assert here.pixels(RED) > 60
+    places = here.nodes()
+    served.knowledge().add("auth/recovery", name="Recovery", content="By mail.")
+    expect(here.page.locator(f'[data-id="{RECOVERY}"]')).to_have_attribute("data-kind", "concept")
+    expect(here.page.locator(f'[data-id="{RECOVERY}"]')).to_contain_text("Recovery, Concept")
+    assert here.pixels(RED) == 0
+    assert here.nodes() == places
+
+
+def test_the_slider_shows_the_graph_as_of_then(
+    tab: Callable[..., Tab], serve: Callable[..., Shop]
+) -> None:
+    served = serve()
+    knowledge = served.knowledge()
+    before = served.server.get("/api/about").json()["position"]
+    knowledge.delete("auth/session")
+    here = tab(served).graph(f"#/graph?g=-&n={LOGIN}*{SESSION}*{RECOVERY}&s={LOGIN}", 2)
+    page = here.page
+    slider = page.locator("#moment")
+    slider.focus()
+    slider.press("ArrowLeft")
+    here.drawn(3)
+    expect(page.get_by_test_id("moment")).to_contain_text(f"position {before}")
+    expect(page.locator(".status.past")).to_be_visible()
+    expect(page.get_by_role("button", name="Edit")).to_have_count(0)
+    page.locator("#mirror").focus()
+    page.keyboard.press("]")
+    here.drawn(2)
+    expect(page.get_by_test_id("moment")).to_have_text("now")
+    past = page.context.new_page()
+    past.goto(f"{here.address}/ui/#/graph?g=-&n={LOGIN}*{SESSION}&at={before}")
+    expect(past.locator("canvas").first).to_have_attribute("data-drawn", "2")
+
+
+def test_what_others_write_waits_as_new_until_it_is_asked_for(
+    tab: Callable[..., Tab], serve: Callable[..., Shop]
+) -> None:
+    served = serve()
+    here = tab(served).graph(ALONE, 3)
+    page = here.page
+    expect(page.get_by_test_id("live")).to_contain_text("live")
+    places = here.nodes()
+    served.knowledge().remember(
+        [{"uri": f"fresh/n{i}"} for i in range(3)],
+        [{"source": "auth/login", "relation": "part", "target": f"fresh/n{i}"} for i in range(3)],
+    )
+    fresh = page.get_by_role("button", name="+3 new")
+    expect(fresh).to_be_visible()
+    assert here.nodes() == places
+    fresh.click()
+    here.drawn(6)
+    assert {node: here.nodes()[node] for node in places} == places
+    expect(page.locator(".commit-message").first).to_be_visible()
+
+
+def test_the_canvas_comes_back_after_its_context_was_lost(tab: Callable[..., Tab]) -> None:
+    here = tab().graph(ALONE, 3)
+    assert here.pixels(RED) > 0
+    here.page.eval_on_selector(
+        ".canvas-box canvas",
+        """canvas => {
+          canvas.dispatchEvent(new Event('contextlost', { cancelable: true }))
+          canvas.getContext('2d').reset()
+          canvas.removeAttribute('data-drawn')
+          canvas.dispatchEvent(new Event('contextrestored'))
+        }""",
+    )
+    here.drawn(3)
+    assert here.pixels(RED) > 0
+
+
+def test_the_keyboard_alone_reaches_everything(tab: Callable[..., Tab]) -> None:
+    here = tab().graph(ALONE, 3)
+    page = here.page
+    page.keyboard.press("Tab")
+    expect(page.get_by_text("Skip to the graph")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator("#mirror")).to_be_focused()
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".panel-title")).to_be_visible()
+    expect(page.locator(".announcement")).to_contain_text("link")
+    for key in ("ArrowLeft", "ArrowUp", "ArrowRight", "ArrowDown"):
+        page.keyboard.press(key)
+    page.keyboard.press("Enter")
+    expect(page.locator(".notice").first).to_be_visible()
+    page.keyboard.press("p")
+    expect(page.locator("#mirror [aria-selected=true]")).to_contain_text("pinned")
+    shown = len(here.nodes())
+    page.keyboard.press("Backspace")
+    here.drawn(shown - 1)
+    page.keyboard.press("Control+z")
+    here.drawn(shown)
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog")).to_contain_text("Arrows")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    page.keyboard.press("t")
+    expect(page.locator("table.data")).to_be_visible()
