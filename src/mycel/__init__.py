@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from mycel.graph.traversal import CutOff, Reached, Step, Traversal
     from mycel.graph.view import GraphView
     from mycel.graph.walk import FindResult, Follow, Memory
+    from mycel.history.backups import Backup, restore
     from mycel.history.graph import Graph
     from mycel.history.graph import open_graph as open  # noqa: A004 - `mycel.open` opens a graph.
     from mycel.history.merge.outcome import Choice, Conflict, Merge
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ActiveContext",
+    "Backup",
     "Change",
     "Choice",
     "Concept",
@@ -98,6 +100,7 @@ __all__ = [
     "decode_edge",
     "open",
     "proof_from_dict",
+    "restore",
 ]
 
 __version__ = "0.1.0"
@@ -107,6 +110,7 @@ _HOMES = {
     "mycel.graph.view": ("GraphView",),
     "mycel.graph.traversal": ("CutOff", "Reached", "Step", "Traversal"),
     "mycel.graph.walk": ("FindResult", "Follow", "Memory"),
+    "mycel.history.backups": ("Backup", "restore"),
     "mycel.history.graph": ("Graph", "open_graph"),
     "mycel.history.merge.outcome": ("Choice", "Conflict", "Merge"),
     "mycel.history.rollback": ("Rollback",),

@@ -56,6 +56,15 @@ _PANELS: dict[str, tuple[Outline, ...]] = {
             "databases",
             "Check the installation and the database; exit status 1 if something is broken.",
         ),
+        Outline(
+            "backup",
+            "backups",
+            "Copy the graph to a file, or with all of its branches into a folder, and verify the"
+            " copy.",
+        ),
+        Outline(
+            "restore", "backups", "Make the graph what a backup holds, which is verified first."
+        ),
         Outline("demo", "demo", "Show the main commands on a small example graph."),
     ),
     "Language": (

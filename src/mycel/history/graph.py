@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from mycel.engine.guards import GraphGuards
@@ -29,6 +30,7 @@ from mycel.store.write.marks import remove_tag, set_tag
 from mycel.store.write.transaction import Guard, Transaction
 
 if TYPE_CHECKING:
+    from mycel.history.backups import Backup
     from mycel.history.merge.merging import Merging
     from mycel.history.merge.outcome import Choice, Conflict, Merge
 
@@ -309,6 +311,24 @@ class Graph(Nexus):
             NotFound: there is none.
         """
         return self._merging.abort(merge)
+
+    # Backups.
+
+    def backup(self, target: str | os.PathLike[str], *, force: bool = False) -> list[Backup]:
+        """Copy the branch that is open to a file, or all branches into a folder, and verify it.
+
+        Others may write meanwhile. An older backup is replaced when the new one has been verified;
+        one that is up to date is only verified. `mycel.restore` is the way back.
+
+        Raises:
+            ConstraintViolation: an existing file is no earlier state of the graph, and `force` is
+                False; the graph is in memory, or this thread is in a transaction.
+            NotADatabase, DatabaseCorrupt: an existing file is no graph, or the copy is damaged.
+            DatabaseBusy, DatabaseReadOnly, DiskFull, DatabaseError: the copy cannot be made.
+        """
+        from mycel.history.backups import back_up  # noqa: PLC0415 - verification is large
+
+        return back_up(self._store, Path(os.fsdecode(target)), force=force)
 
     # Tags.
 

@@ -385,12 +385,14 @@ class Store:
         if self._closed:
             return
         with translated():
-            self._writer.close()
-            self._closed = True
-            while self._idle:
-                self._idle.pop().connection.close()
+            self._writer.close(self._close_readers)
         if self._remove_private is not None:
             self._remove_private()
+
+    def _close_readers(self) -> None:
+        self._closed = True
+        while self._idle:
+            self._idle.pop().connection.close()
 
     def after_fork(self) -> None:
         """In a forked child: use none of the parent's connections."""

@@ -65,6 +65,8 @@ def test_the_commands_are_those_that_were_promised() -> None:
     assert list(app.commands) == [
         "init",
         "doctor",
+        "backup",
+        "restore",
         "demo",
         "kip",
         "capsule",

@@ -17,6 +17,7 @@ import pytest
 
 import mycel
 from mycel.errors import (
+    CommitUncertain,
     DatabaseBusy,
     DatabaseError,
     DatabaseReadOnly,
@@ -323,6 +324,43 @@ def test_a_file_that_is_gone_or_replaced_is_noticed_and_one_that_is_back_is_fine
         db.write(lambda tx: tx.define_type(FACT))
     with mycel.open(bootstrap=False) as db:
         db.check_in_place()
+
+
+def test_a_log_that_was_deleted_or_replaced_is_noticed_before_anything_is_acknowledged(
+    path: Path,
+) -> None:
+    with mycel.open(path, bootstrap=False) as db:
+        db.write(lambda tx: tx.define_type(FACT))
+    log, kept = Path(f"{path}-wal"), Path(f"{path}-kept")
+    elsewhere = (
+        "import sys, mycel\n"
+        "with mycel.open(sys.argv[1]) as db:\n"
+        f"    db.write(lambda tx: tx.put_concept({FACT!r}, sys.argv[2]))\n"
+    )
+
+    def forget_the_log(tx: mycel.Transaction) -> None:
+        tx.put_concept(FACT, "two")
+        log.unlink()
+        Path(f"{path}-shm").unlink()
+
+    with mycel.open(path) as db:
+        db.write(lambda tx: tx.put_concept(FACT, "one"))
+        log.rename(kept)
+        for use in (db.check_in_place, lambda: db.write(lambda tx: tx.put_concept(FACT, "lost"))):
+            with pytest.raises(DatabaseError, match=r"deleted or replaced.*nothing was written"):
+                use()
+        kept.rename(log)
+        with pytest.raises(CommitUncertain, match="may be lost"):
+            db.write(forget_the_log)
+        # Another process begins a log of its own.
+        subprocess.run([sys.executable, "-c", elsewhere, str(path), "here"], check=True)
+        with pytest.raises(DatabaseError, match="deleted or replaced") as caught:
+            db.write(lambda tx: tx.put_concept(FACT, "three"))
+        assert "Stop every process" in caught.value.hint
+    with mycel.open(path) as db:
+        assert_sound(db)
+        assert db.get_concept(FACT, "here") is not None
+        assert db.get_concept(FACT, "three") is None
 
 
 # ---------------------------------------------------------------------------------------------

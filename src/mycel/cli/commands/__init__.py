@@ -7,6 +7,7 @@
 - `schema`         schema
 - `transfer`       load, export
 - `memory_import`  import
+- `backups`        backup, restore
 - `bootstrap`      bootstrap
 - `concepts`       define, concept, search
 - `embed`          embed

@@ -63,13 +63,13 @@ class Location:
         """The size of the cache of one connection."""
         return _CACHE_KIB[self.memory]
 
-    def identity(self) -> tuple[int, int] | None:
-        """The device and number of the file, None if there is none.
+    def identity(self, suffix: str = "") -> tuple[int, int] | None:
+        """The device and number of the file, or of a companion; None if there is none.
 
         SQLite would go on writing to a file that was moved or deleted, so every transaction asks.
         """
         try:
-            found = os.stat(self.path)  # noqa: PTH116 - Path takes 20 µs
+            found = os.stat(self.path + suffix)  # noqa: PTH116 - Path takes 20 µs
         except OSError:
             return None
         return found.st_dev, found.st_ino
@@ -105,6 +105,8 @@ class Location:
         connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
         connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
         connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
+        # The last connection of all moves the log into the file and deletes it: a task for writers.
+        connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0 if writable else 1)
         for pragma in (
             f"cache_size = -{self.cache_kib}",
             f"mmap_size = {_MMAP_BYTES[self.memory]}",

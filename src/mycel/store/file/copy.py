@@ -15,6 +15,7 @@ import os
 import shutil
 import subprocess
 import time
+from collections.abc import Callable
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Final
@@ -44,27 +45,45 @@ def create_branch(source: Location, graph: Path, name: str) -> Path:
         _check_free(graph, name)
         for left in graph.parent.glob(f"{_escaped(making)}-*"):
             left.unlink(missing_ok=True)  # Of a process that was killed.
-        new = graph.with_name(f"{making}-{os.getpid()}-{time.time_ns()}.db")
-        try:
-            with translated():
-                _copy(source, new)
-            shutil.copymode(source.path, new)
-            _flush(new)
-            set_aside(target)
-            new.rename(target)
-            _flush(target.parent)
-        except OSError as error:
-            kind = DatabaseReadOnly if isinstance(error, PermissionError) else DatabaseError
-            raise kind(f"The branch cannot be written ({error}).") from error
-        except (DatabaseError, DiskFull) as error:
-            if not os.access(graph.parent, os.W_OK):
-                raise DatabaseReadOnly(
-                    f"The folder {str(graph.parent)!r} cannot be written."
-                ) from error
-            raise
-        finally:
-            remove(new)
+        copy_whole(source, target, making)
     return target
+
+
+def copy_whole(
+    source: Location,
+    target: Path,
+    making: str,
+    check: Callable[[Path], None] = lambda _copy: None,
+) -> None:
+    """Copy a database to a file, which is complete and checked before it has its name.
+
+    Until then its name begins with `making`. A file that has the name is replaced.
+
+    Raises:
+        DatabaseBusy: a writer took too long.
+        DatabaseReadOnly, DiskFull, DatabaseError: it cannot be written.
+    """
+    new = target.with_name(f"{making}-{os.getpid()}-{time.time_ns()}.db")
+    try:
+        with translated():
+            _copy(source, new)
+        shutil.copymode(source.path, new)
+        check(new)
+        _flush(new)
+        set_aside(target)
+        new.replace(target)
+        _flush(target.parent)
+    except OSError as error:
+        kind = DatabaseReadOnly if isinstance(error, PermissionError) else DatabaseError
+        raise kind(f"{str(target)!r} cannot be written ({error}).") from error
+    except (DatabaseError, DiskFull) as error:
+        if not os.access(target.parent, os.W_OK):
+            raise DatabaseReadOnly(
+                f"The folder {str(target.parent)!r} cannot be written."
+            ) from error
+        raise
+    finally:
+        remove(new)
 
 
 def _check_free(graph: Path, name: str) -> None:

@@ -54,9 +54,18 @@ GROUP_SIZE_MAX: Final = 64
 GROUP_AGE_MAX_S: Final = 0.5
 """A group that is older takes no further member: other processes cannot write meanwhile."""
 _RECHECK_S: Final = 0.1
+_LOG: Final = "-wal"
+_LOST_LOG: Final = (
+    "Stop every process that uses this graph, and open it again: what is there is what the file and"
+    " the log beside it hold. Never delete, move or copy the log of an open graph."
+)
 _WRITE_WITH_TX: Final = "Inside `with db.transaction() as tx`, write with the methods of tx."
 
 Result = TypeVar("Result")
+
+
+def _log_is_lost(path: str) -> str:
+    return f"The log {path + _LOG!r} was deleted or replaced while the graph was open"
 
 
 class Member:
@@ -129,6 +138,8 @@ class Writer:
         self._grown = False
         """True if a load made the page cache grow."""
         self._identity = location.identity()
+        self._log_identity: tuple[int, int] | None = None
+        """That of the log, once the connection has written. SQLite keeps the log while it lives."""
         self._head: Head | None = None
         """The head as this writer left it; another process may have moved on since."""
         self._changes_seen = -1
@@ -280,8 +291,8 @@ class Writer:
             raise
         self._commit(tools)
 
-    def close(self) -> None:
-        """Wait for the turn, commit what is pending, then close for good.
+    def close(self, close_readers: Callable[[], None]) -> None:
+        """Wait for the turn, commit what is pending, then close for good, after the readers.
 
         Raises:
             ConstraintViolation: this thread is in the middle of a transaction.
@@ -291,11 +302,13 @@ class Writer:
             self._commit_group()
             self._closed = True
             self._checkpointer.stop()
+            close_readers()
             if self._tools is not None:
                 connection, self._tools = self._tools.connection, None
-                with suppress(apsw.Error):  # Others may be reading; the log keeps everything.
-                    connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
-                connection.close()
+                if self._is_log_in_place():
+                    with suppress(apsw.Error):  # Others may be reading; the log keeps everything.
+                        connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+                self._close(connection)
 
     def after_fork(self) -> None:
         """In a forked child: leave the parent's connection alone and start afresh."""
@@ -307,7 +320,7 @@ class Writer:
         self._checkpointer = Checkpointer(self._location)
         if self._tools is not None:
             abandon(self._tools.connection)
-        self._tools = self._head = None
+        self._tools = self._head = self._log_identity = None
         self._changes_seen = -1
 
     def is_mine(self) -> bool:
@@ -576,18 +589,24 @@ class Writer:
         except DatabaseError:
             self._roll_back(connection)
             raise
+        if self._log_identity is None:
+            self._log_identity = self._location.identity(_LOG)
         return tools
 
     def check_in_place(self) -> None:
-        """Check that the file that is open is still found at its path.
+        """Check that the file that is open is still found at its path, and its log beside it.
 
         SQLite goes on with a file that was moved or deleted: what it writes would be lost with it.
 
         Raises:
-            DatabaseError: the file is gone, or another one is in its place.
+            DatabaseError: one of them is gone, or another one is in its place.
         """
         found = self._location.identity()
         if found == self._identity:
+            if not self._is_log_in_place():
+                raise DatabaseError(
+                    f"{_log_is_lost(self._location.path)}; nothing was written.", hint=_LOST_LOG
+                )
             return
         what = "is gone" if found is None else "was replaced by another file"
         raise DatabaseError(
@@ -595,6 +614,10 @@ class Writer:
             hint="Put it back; or open the database again, or restart the server, to go on with"
             " what is there now.",
         )
+
+    def _is_log_in_place(self) -> bool:
+        log = self._log_identity
+        return log is None or self._location.identity(_LOG) == log
 
     def _refuse_newer(self, connection: apsw.Connection) -> None:
         """A later version may have taken the file to its own format since it was opened here.
@@ -624,6 +647,10 @@ class Writer:
             self._roll_back(connection)
             raise CommitUncertain(f"The commit failed at its last step ({error}).") from error
         self._changes_seen = connection.data_version()
+        if not self._is_log_in_place():
+            raise CommitUncertain(
+                f"{_log_is_lost(self._location.path)}; the commit may be lost.", hint=_LOST_LOG
+            )
 
     def _roll_back(self, connection: apsw.Connection) -> None:
         self._forget()
@@ -639,6 +666,14 @@ class Writer:
         """Close a connection with all that is open on it; the next to write gets a new one."""
         self._forget()
         self._tools, self._changes_seen = None, -1
+        self._close(connection)
+
+    def _close(self, connection: apsw.Connection) -> None:
+        if self._is_log_in_place():
+            self._log_identity = None  # The next connection may begin a new one.
+        else:
+            # The log that this connection knows stays out of the file: there may be another one.
+            connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
         connection.close(True)
 
     def _forget(self) -> None:

@@ -1,0 +1,58 @@
+"""`mycel backup` and `mycel restore`: checked copies of a graph, and the way back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import rich_click as click
+
+from mycel.cli.frame.context import Command, Session, pass_session
+from mycel.cli.frame.output import count
+from mycel.model.commits import short
+
+
+@click.command("backup", cls=Command)
+@click.argument(
+    "target", type=click.Path(path_type=Path), help="A file, or a folder for all branches"
+)
+@click.option("--force", is_flag=True, help="Replace a file that is no earlier state of the graph")
+@pass_session
+def backup(session: Session, target: Path, *, force: bool) -> None:
+    """Copy the graph to a file, or with all of its branches into a folder, and verify the copy.
+
+    Others may use the graph meanwhile. An older backup is replaced when the new one has been
+    verified; one that is up to date is only verified.
+    """
+    with (
+        session.open(reading=True) as db,
+        session.out.waiting("Copying and checking everything…"),
+    ):
+        made = db.backup(target, force=force)
+    for each in made:
+        done = "Copied" if each.is_new else "Up to date:"
+        told = f"{count(each.entries, 'journal entry')}, {each.size:,} bytes"
+        session.out.say(
+            f"{done} {each.path} at {short(each.commit)} ({told}), verified.", each.to_dict()
+        )
+
+
+@click.command("restore", cls=Command)
+@click.argument("source", type=click.Path(path_type=Path), help="The backup")
+@click.option("--force", is_flag=True, help="Set an existing graph aside, under another name")
+@pass_session
+def restore(session: Session, source: Path, *, force: bool) -> None:
+    """Make the graph what a backup holds, which is verified first.
+
+    The graph that is there, with --force, is kept beside it. Nobody may use it meanwhile.
+    """
+    # Late: see the package's docstring.
+    from mycel.history.backups import restore as bring_back
+
+    session.refuse_branch("restore", session.given, session.environment)
+    place = session.own_place()
+    if place.is_default:
+        place.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with session.out.waiting("Checking everything…"):
+        made = bring_back(source, place.path, force=force)
+    session.claim(place)
+    session.out.say(f"Restored {made.path}, at {short(made.commit)}.", made.to_dict())

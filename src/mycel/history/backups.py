@@ -1,0 +1,156 @@
+"""Backups: checked copies of a graph, and the way back."""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import closing
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from mycel.errors import ConstraintViolation, DatabaseCorrupt, DuplicateExists, NotADatabase
+from mycel.store.check.verify import verify
+from mycel.store.database import Store
+from mycel.store.file import branch_files
+from mycel.store.file.branch_files import COMPANIONS
+from mycel.store.file.copy import check_unused, copy_whole
+from mycel.store.query.commits import commit_at
+from mycel.store.query.parting import parting
+
+_MAKING: Final = ".making"
+
+
+class Backup(NamedTuple):
+    """A checked copy of one branch of a graph."""
+
+    path: Path
+    commit: str
+    """The last commit in it."""
+    entries: int
+    """The length of its journal."""
+    size: int
+    """Bytes of the file."""
+    is_new: bool
+    """False if the file held this commit already, and was only checked."""
+
+    def to_dict(self) -> dict[str, Any]:
+        return self._asdict() | {"path": str(self.path)}
+
+
+def back_up(store: Store, target: Path, *, force: bool = False) -> list[Backup]:
+    """Copy the branch that is open to a file, or all branches into a folder.
+
+    Others may write meanwhile; to a graph of 8 MiB or more they wait while the system copies it.
+    Every copy is verified before it takes the place of an older one.
+
+    Raises:
+        ConstraintViolation: an existing file is no earlier state of the graph, and `force` is
+            False; the graph is in memory, or this thread is in a transaction.
+        NotADatabase: an existing file is no graph.
+        DatabaseCorrupt: the copy does not verify; the older one is kept.
+        DatabaseBusy, DatabaseReadOnly, DiskFull, DatabaseError: the copy cannot be made.
+    """
+    if store.is_in_memory:
+        raise ConstraintViolation(
+            "A graph in memory cannot be backed up.", hint="Export it, or open one in a file."
+        )
+    store.check_idle("Back up after the transaction.")
+    graph, name = branch_files.split(Path(store.location.path))
+    if not target.is_dir():
+        return [_back_up(store, target, force=force)]
+    made = []
+    for branch in branch_files.names(graph):
+        path = branch_files.existing(graph, branch)
+        copy = target / path.name
+        if branch == name:
+            made.append(_back_up(store, copy, force=force))
+            continue
+        with closing(_opened(path)) as other:
+            made.append(_back_up(other, copy, force=force))
+    return made
+
+
+def restore(source: Path, target: Path, *, force: bool = False) -> Backup:
+    """Make the graph at `target` what a backup holds. With `force` an existing one is set aside.
+
+    Raises:
+        NotADatabase, DatabaseCorrupt: the backup is no graph, or does not verify.
+        DuplicateExists: there is a graph at the target, and `force` is False.
+        DatabaseBusy: the graph at the target is in use.
+        DatabaseReadOnly, DiskFull, DatabaseError: it cannot be written.
+    """
+    if not source.is_file():
+        raise NotADatabase(f"There is no backup at {str(source)!r}.")
+    _check_other(source, target)
+    with closing(_opened(source)) as store:
+        _verify(store)
+        if target.exists():
+            if not force:
+                raise DuplicateExists(
+                    f"There is a graph at {str(target)!r}.",
+                    hint="Restore to another path, or say --force: it is kept under another name.",
+                )
+            check_unused(target)
+            aside = target.with_name(f"{target.name}.replaced-{time.time_ns()}")
+            for suffix in COMPANIONS:
+                if (companion := Path(f"{target}{suffix}")).exists():
+                    companion.rename(f"{aside}{suffix}")
+        return _copy(store, target)
+
+
+def _back_up(store: Store, target: Path, *, force: bool) -> Backup:
+    _check_other(Path(store.location.path), target)
+    if target.exists():
+        with closing(_opened(target)) as older, older.reading() as was, store.reading() as is_now:
+            apart = parting(was, is_now)
+        if apart.ahead and not force:
+            raise ConstraintViolation(
+                f"{str(target)!r} is no earlier state of this graph"
+                + (f": it has {apart.ahead} other commits." if apart.commit else "."),
+                hint="Choose another file, or say --force to replace it.",
+            )
+        if not apart.ahead and not apart.behind:
+            with closing(_opened(target)) as same:
+                _verify(same)
+                return _told(same, target, is_new=False)
+    return _copy(store, target)
+
+
+def _copy(store: Store, target: Path) -> Backup:
+    told: list[Backup] = []
+
+    def check(copy: Path) -> None:
+        with closing(_opened(copy)) as opened:
+            _verify(opened)
+            told.append(_told(opened, target, is_new=True))
+
+    copy_whole(store.location, target, f"{target.name}{_MAKING}", check)
+    return told[0]
+
+
+def _told(store: Store, path: Path, *, is_new: bool) -> Backup:
+    with store.reading() as reader:
+        entries = reader.head().seq
+        commit = commit_at(reader, entries)
+    return Backup(path, commit, entries, Path(store.location.path).stat().st_size, is_new)
+
+
+def _verify(store: Store) -> None:
+    report = verify(store)
+    if not report.ok:
+        raise DatabaseCorrupt(
+            f"{store.path!r} does not verify: {report.problems[0]}.",
+            hint="`mycel verify` lists everything. Nothing was replaced.",
+        )
+
+
+def _check_other(source: Path, target: Path) -> None:
+    if target.exists() and source.samefile(target):
+        raise ConstraintViolation(
+            f"{str(target)!r} is the graph itself.", hint="Name another file, or a folder."
+        )
+
+
+def _opened(path: Path) -> Store:
+    # For writing where that is allowed: then closing it leaves no files beside it.
+    return Store(path, create=False, readonly=not os.access(path, os.W_OK))
