@@ -70,7 +70,9 @@ def back_up(store: Store, target: Path, *, force: bool = False) -> list[Backup]:
     return made
 
 
-def restore(source: Path, target: Path, *, force: bool = False) -> Backup:
+def restore(
+    source: str | os.PathLike[str], target: str | os.PathLike[str], *, force: bool = False
+) -> Backup:
     """Make the graph at `target` what a backup holds. With `force` an existing one is set aside.
 
     Raises:
@@ -79,6 +81,7 @@ def restore(source: Path, target: Path, *, force: bool = False) -> Backup:
         DatabaseBusy: the graph at the target is in use.
         DatabaseReadOnly, DiskFull, DatabaseError: it cannot be written.
     """
+    source, target = Path(os.fsdecode(source)), Path(os.fsdecode(target))
     if not source.is_file():
         raise NotADatabase(f"There is no backup at {str(source)!r}.")
     _check_other(source, target)
