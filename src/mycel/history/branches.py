@@ -18,6 +18,7 @@ from mycel.store.file import branch_files
 from mycel.store.file.branch_files import MAIN
 from mycel.store.file.copy import check_unused, create_branch, remove
 from mycel.store.query.commits import transaction_of
+from mycel.store.query.lineage import is_contained
 from mycel.store.query.parting import Parting, parting
 from mycel.store.query.reader import Reader
 
@@ -31,16 +32,13 @@ class Branch(NamedTuple):
     time_us: int
     parting: Parting
     """The last commit that it shares with main, and how many each of the two has beyond it."""
+    is_merged: bool
+    """True if main has every commit of it, or has merged them."""
 
     @property
     def time(self) -> datetime:
         """The time of its last commit."""
         return times.to_datetime(self.time_us)
-
-    @property
-    def is_merged(self) -> bool:
-        """True if main has every commit of it."""
-        return self.parting.ahead == 0
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -51,6 +49,7 @@ class Branch(NamedTuple):
             "parted_at": self.parting.commit,
             "ahead": self.parting.ahead,
             "behind": self.parting.behind,
+            "merged": self.is_merged,
         }
 
 
@@ -163,7 +162,9 @@ class Branches:
         with self.reading(name) as reader:
             last = transaction_of(reader, reader.head().seq)
             path = branch_files.file_of(self._graph, name)
-            return Branch(name, path, last.commit, last.time_us, parting(reader, main))
+            parted = parting(reader, main)
+            is_merged = parted.ahead == 0 or is_contained(main, reader)
+            return Branch(name, path, last.commit, last.time_us, parted, is_merged)
 
     # Reading.
 

@@ -250,6 +250,50 @@ class Graph(Nexus):
             restore_purged=restore_purged,
             message=self._why(message),
             opened=self._store.now_us(),
+            by=self._who(by),
+        )
+        return self._merging.merge(request, dry_run=dry_run, by=self._who(by))
+
+    def merge_changes(
+        self,
+        edits: Sequence[Mapping[str, Any]],
+        *,
+        base: Moment,
+        source: str = "import",
+        policy: str | Mapping[str, str] | None = None,
+        trust: Sequence[str] | None = None,
+        granularity: Literal["key", "element"] = "key",
+        restore_purged: bool = False,
+        dry_run: bool = False,
+        by: str | None = None,
+        message: str = "",
+    ) -> Merge:
+        """Merge edits that somebody has made to an earlier state of this branch.
+
+        `base` is the state that was edited. An edit names an element by its natural key there, and
+        says what became of it; docs/history.md has its form. `source` names
+        the origin of the edits. Everything else is as for `merge`.
+
+        Raises:
+            ConstraintViolation, NotFound: there is no such state, or an end of a link.
+            InvalidValueType: an edit has another form.
+        """
+        from mycel.history.merge.requests import request_of  # noqa: PLC0415 - as above
+
+        with self._store.reading() as reader:
+            seq = entry_at(reader, base)
+            commit = commits.commit_at(reader, seq)
+        request = request_of(
+            source,
+            commit,
+            policy=policy,
+            trust=trust,
+            granularity=granularity,
+            restore_purged=restore_purged,
+            message=self._why(message),
+            opened=self._store.now_us(),
+            by=self._who(by),
+            edits=list(edits),
         )
         return self._merging.merge(request, dry_run=dry_run, by=self._who(by))
 
@@ -311,6 +355,34 @@ class Graph(Nexus):
             NotFound: there is none.
         """
         return self._merging.abort(merge)
+
+    def choices(self, commit: Moment | None = None) -> list[Choice]:
+        """The automatic choices of the merge that made a commit; without one, of all merges.
+
+        Raises:
+            ConstraintViolation, NotFound: there is no such commit.
+        """
+        from mycel.history.merge.choices import choices  # noqa: PLC0415 - as above
+
+        with self._store.reading() as reader:
+            return choices(reader, None if commit is None else entry_at(reader, commit))
+
+    def undo_choice(self, choice: Choice | str, *, by: str | None = None, message: str = "") -> str:
+        """Give an attribute the value that a merge has not chosen. Returns the id of the commit.
+
+        Raises:
+            NotFound: there is no such choice, or the element is gone.
+            ConstraintViolation: the value has changed since the merge.
+        """
+        from mycel.history.merge.choices import chosen, undo  # noqa: PLC0415 - as above
+
+        def work(tx: Transaction) -> int:
+            undo(tx, chosen(tx.reader, choice if isinstance(choice, str) else choice.id))
+            return tx.position + 1  # With the row that closes it.
+
+        seq = self.write(work, actor=by, message=message or "undo a choice of a merge")
+        with self._store.reading() as reader:
+            return commits.commit_at(reader, seq)
 
     # Backups.
 

@@ -3,11 +3,13 @@
 merging        from a request to a commit, or to an open merge that waits for decisions
 requests       what is to be merged and how, and what was decided so far
 sides          the states that are merged, in one numbering
+edits          the same for edits of an earlier state
 planner        what every element should become, and what has to be decided first
 element_merge  the merge of one element
 rules          automatic choices between two values
 values         the merge of one value: objects, lists, texts
 sequences      three-way comparison of lines and items
 versions       versions of an element, and the values in them
+choices        automatic choices of merges that are done, and taking them back
 outcome        `Merge`, `Conflict`, `Choice`
 """

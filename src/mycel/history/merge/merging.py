@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 from mycel.engine.violation_list import UNLIMITED, apart
 from mycel.errors import ConstraintViolation, DatabaseBusy, MycelError, NotFound
 from mycel.history.goals import GONE, Reached, attempt
+from mycel.history.merge.edits import EditSides
 from mycel.history.merge.outcome import (
     Choice,
     Conflict,
@@ -24,7 +25,7 @@ from mycel.history.merge.outcome import (
 )
 from mycel.history.merge.planner import MergePlan, Planner
 from mycel.history.merge.requests import Request, check, full_id, overrides
-from mycel.history.merge.rules import Rules
+from mycel.history.merge.rules import Origin, Rules
 from mycel.history.merge.sides import BranchSides
 from mycel.model import ids
 from mycel.model.commits import short
@@ -36,7 +37,7 @@ from mycel.store.query.alignment import NEW
 from mycel.store.query.commits import commit_at
 from mycel.store.query.diff import Diff, change_of, diff, identity_of, label_of, place_of
 from mycel.store.query.history import entry_at
-from mycel.store.query.lineage import has_content, parents, position
+from mycel.store.query.lineage import position
 from mycel.store.query.merges import opened
 from mycel.store.query.reader import Reader
 from mycel.store.write.marks import add_mark
@@ -151,8 +152,7 @@ class Merging:
     # Computing.
 
     def _draft(self, request: Request) -> Draft:
-        with self._source(request) as theirs, self._store.reading() as ours:
-            sides = BranchSides(ours, theirs)
+        with self._sides(request) as sides:
             planner = Planner(
                 sides,
                 Rules(request.policy, request.trust),
@@ -162,25 +162,30 @@ class Merging:
                 overrides=overrides(request.constraints),
             )
             plan = planner.plan()
-            known = {mark.commit for _, mark in parents(ours)}
-            source = marks.Mark(marks.MERGE, request.source, sides.commits[1])
-            lineage = [source, *(mark for _, mark in parents(theirs))]
+            ours = position(sides.reader)
             return Draft(
                 request,
                 plan,
-                position(ours),
+                ours,
                 sides.commits,
                 sides.bases,
-                tuple(each for each in lineage if each.commit not in known),
-                has_content(theirs, sides.lineage.seen),
-                _expected(plan, position(ours)),
+                tuple(sides.marks(request.source)),
+                sides.is_news,
+                _expected(plan, ours),
                 (*plan.warnings, *_moved(request, sides.commits[0], plan)),
             )
 
     @contextmanager
-    def _source(self, request: Request) -> Iterator[Reader]:
-        with self._reading(request.source) as reader:
-            yield reader.at(State(entry_at(reader, request.theirs)))
+    def _sides(self, request: Request) -> Iterator[BranchSides | EditSides]:
+        """The states that are merged, as long as this lasts."""
+        with self._store.reading() as ours:
+            if request.edits is not None:
+                origin = Origin(request.opened, request.by)
+                yield EditSides(ours, entry_at(ours, request.theirs), request.edits, origin)
+                return
+            with self._reading(request.source) as reader:
+                theirs = reader.at(State(entry_at(reader, request.theirs)))
+                yield BranchSides(ours, theirs)
 
     # Trying.
 
@@ -208,7 +213,8 @@ class Merging:
             keep_choices(tx, seq, [_row(each) for each in draft.plan.choices])
             return seq
 
-        source = f"merge {request.source} ({short(draft.commits[1])})"
+        at = f" ({short(draft.commits[1])})" if draft.commits[1] else ""
+        source = f"merge {request.source}{at}"
         try:
             seq = self._store.run(work, actor=by, message=request.message or source)
         except _DryRunError as rehearsed:

@@ -129,7 +129,10 @@ class Planner:
         touched = set(self._sides.touched)
         self._load(touched)
         purged = self._sides.purged_here(touched & self._theirs.keys() - self._ours.keys())
-        if purged and not self._restores:
+        if self._restores:
+            for number in purged:  # As if it had never been there.
+                self._base.pop(number, None)
+        elif purged:
             touched -= purged
             self._forget(purged)
         purges = tuple(self._sides.purged_there)

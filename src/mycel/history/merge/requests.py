@@ -16,9 +16,9 @@ class Request(NamedTuple):
     """A merge that somebody asks for."""
 
     source: str
-    """The name of the branch."""
+    """The name of the branch, or of the origin of edits."""
     theirs: str
-    """The commit that is merged."""
+    """The commit that is merged; of edits, the commit of the target that was edited."""
     policy: Mapping[str, str]
     trust: Sequence[str] = ()
     by_element: bool = False
@@ -28,6 +28,9 @@ class Request(NamedTuple):
     """The time at which it was opened."""
     ours: str = ""
     """The commit of the target that somebody has looked at last."""
+    by: str = ""
+    edits: Sequence[Mapping[str, Any]] | None = None
+    """Edits of an earlier state of the target, if the source is no branch."""
     resolutions: Mapping[str, Resolution] = {}
     constraints: tuple[Conflict, ...] = ()
     """Constraints that a clean merge has broken, with decisions."""
@@ -65,6 +68,8 @@ def request_of(
     restore_purged: bool,
     message: str,
     opened: int,
+    by: str,
+    edits: Sequence[Mapping[str, Any]] | None = None,
 ) -> Request:
     """A request, with its options checked.
 
@@ -79,7 +84,7 @@ def request_of(
     words = check_policy(policy)
     ranks = tuple(trust or ())
     options = words, ranks, by_element, restore_purged, message, opened
-    return Request(source, theirs, *options)
+    return Request(source, theirs, *options, by=by, edits=edits)
 
 
 # Decisions.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from mycel.history.merge.rules import POLICIES, Origin
@@ -12,11 +12,12 @@ from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE
 from mycel.model.records import concept_key
 from mycel.model.state import State
+from mycel.store.log.marks import MERGE, Mark
 from mycel.store.query.alignment import NEW, Alignment, touched
 from mycel.store.query.commits import commit_at
 from mycel.store.query.diff import ABSENT, ends_of
 from mycel.store.query.history import check_kept, value_since
-from mycel.store.query.lineage import lineage, position
+from mycel.store.query.lineage import has_content, lineage, parents, position
 from mycel.store.query.purges import Purges, purges_since
 from mycel.store.query.reader import Reader
 
@@ -57,7 +58,8 @@ class Target:
             known = self._policies[type_or_predicate] = _policies(self.reader, type_or_predicate)
         return known
 
-    def _own_origin(self, number: int, place: Place) -> Origin:
+    def own_origin(self, number: int, place: Place) -> Origin:
+        """The origin of a value of the target."""
         return origin_of(self.reader, number, place)
 
 
@@ -77,6 +79,7 @@ class BranchSides(Target):
         changed = since.numbers
         if [each.side for each in self.lineage.bases] == ["theirs"]:
             changed = touched(theirs, self.lineage.seen, position(theirs)).numbers
+        self._alignment.match_again(since.numbers)
         # All of them, so that each is matched before anybody asks for what it is matched with.
         matched = {each: number(each) for each in sorted(since.numbers)}
         self.touched: Final = frozenset(matched[each] for each in changed)
@@ -86,6 +89,17 @@ class BranchSides(Target):
         )
         self._here: Final = purges_since(ours, shared)
         self._there: Final = purges_since(theirs, shared)
+
+    @property
+    def is_news(self) -> bool:
+        """True if the source has more than marks that the target has not seen."""
+        return has_content(self._theirs, self.lineage.seen)
+
+    def marks(self, source: str) -> Sequence[Mark]:
+        """The parents in other copies that the commit gets: the source, and all that it has."""
+        known = {mark.commit for _, mark in parents(self.reader)}
+        found = [Mark(MERGE, source, self.commits[1]), *(each for _, each in parents(self._theirs))]
+        return tuple(each for each in found if each.commit not in known)
 
     @property
     def bases(self) -> tuple[str, ...]:
@@ -127,7 +141,7 @@ class BranchSides(Target):
 
     def origin(self, side: str, number: int, place: Place, value: Any) -> Origin:
         if side == "ours":
-            return self._own_origin(number, place)
+            return self.own_origin(number, place)
         there = self._alignment.there((number,)).get(number, [])
         return next(
             (
@@ -139,7 +153,7 @@ class BranchSides(Target):
         )
 
     def purged_here(self, numbers: Iterable[int]) -> frozenset[int]:
-        return _purged(self._here, self.theirs(numbers))
+        return purged_among(self._here, self.theirs(numbers))
 
     @property
     def purged_there(self) -> Iterable[int]:
@@ -147,11 +161,11 @@ class BranchSides(Target):
             return ()
         old = [each for each in self._there.numbers if each < self._alignment.made_from[each & 1]]
         mine = touched(self.reader, self.lineage.shared, position(self.reader)).numbers
-        young = _purged(self._there._replace(numbers=frozenset(old)), self.ours(mine))
+        young = purged_among(self._there._replace(numbers=frozenset(old)), self.ours(mine))
         return [each for each in sorted({*old, *young}) if self.reader.was_ever(each)]
 
 
-def _purged(purges: Purges, elements: Mapping[int, Element]) -> frozenset[int]:
+def purged_among(purges: Purges, elements: Mapping[int, Element]) -> frozenset[int]:
     """Those elements whose number or key was purged; and links that stand on them."""
     if not purges.keys:
         return frozenset()

@@ -28,8 +28,8 @@ CREATE TABLE IF NOT EXISTS merge_conflict (
     id TEXT NOT NULL,
     element INTEGER,
     body TEXT NOT NULL,
-    PRIMARY KEY (merge, id)
-) STRICT, WITHOUT ROWID;
+    UNIQUE (merge, id)
+) STRICT;
 CREATE TABLE IF NOT EXISTS merge_choice (
     seq INTEGER NOT NULL, id TEXT NOT NULL, element INTEGER, body TEXT NOT NULL,
     PRIMARY KEY (seq, id)
@@ -87,7 +87,7 @@ def conflicts_of(connection: apsw.Connection, numbers: Sequence[int]) -> dict[in
         return found
     query = (
         "SELECT element, body FROM merge_conflict"
-        " WHERE element IN (SELECT value FROM json_each(?)) ORDER BY merge, id"
+        " WHERE element IN (SELECT value FROM json_each(?)) ORDER BY rowid"
     )
     for element, body in every(connection, query, (_text(list(numbers)),)):
         found.setdefault(element, []).append(orjson.loads(body))

@@ -81,10 +81,10 @@ class Alignment:
 
     def number(self, number: int) -> int:
         """The number here of an element that has a number there."""
-        if number < self.made_from[number & 1]:
-            return number
         known = self._known.get(number)
         if known is None:
+            if number < self.made_from[number & 1]:
+                return number
             known = self._match(number)
             if known in self._numbers or (known is not None and known >= NEW):
                 known = None
@@ -92,6 +92,18 @@ class Alignment:
             self._known[number] = known
             self._numbers[known] = number
         return known
+
+    def match_again(self, numbers: Iterable[int]) -> None:
+        """Match elements that both had, and of which this copy has lost the number.
+
+        One that was purged here, and added again, has another number.
+        """
+        old = {number for number in numbers if number < self.made_from[number & 1]}
+        for number in sorted(old - self._ours.elements(old).keys()):
+            found = self._match(number)
+            if found is not None and found not in self._numbers:
+                self._known[number] = found
+                self._numbers[found] = number
 
     def _match(self, number: int) -> int | None:
         for theirs, ours in self._moments:

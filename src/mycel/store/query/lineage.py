@@ -73,6 +73,12 @@ def lineage(ours: Reader, theirs: Reader) -> Lineage:
     )
 
 
+def is_contained(reader: Reader, other: Reader) -> bool:
+    """True if the first copy has, or has merged, all that the second one has."""
+    found = lineage(reader, other)
+    return not has_content(other, found.seen)
+
+
 def position(reader: Reader) -> int:
     """The entry of the journal at which the state of a reader ends."""
     return reader.head().seq if reader.state.seq is None else reader.state.seq

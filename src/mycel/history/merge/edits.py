@@ -1,0 +1,273 @@
+"""The states of a merge whose source is no branch, but edits of an earlier state of the target.
+
+An edit names an element by its natural key in that state, and says what became of it:
+
+    {"concept": {"type": T, "name": N}, "attributes": {…}, "metadata": {…}, "to": {"type", "name"}}
+    {"link": {"subject": …, "predicate": P, "object": …}, "weight": 1.0, "attributes": {…}, …}
+    {"concept" or "link": …, "removed": true}
+
+Attributes and metadata are given as a whole; what is left out stays. An element that is not there
+is made. The ends of a link are natural keys of concepts or links, as of that state or as the edits
+make them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from mycel.engine.missing_concepts import MISSING, MISSING_DEFINITION, SCHEME
+from mycel.errors import InvalidValueType, NotFound
+from mycel.history.merge.rules import Origin
+from mycel.history.merge.sides import Target, purged_among
+from mycel.history.merge.versions import Place, Values, values_of
+from mycel.model import ids
+from mycel.model.elements import Concept, Element, Proposition
+from mycel.model.names import CONCEPT_TYPE, shorten
+from mycel.model.state import State
+from mycel.model.values import object_text
+from mycel.store.log.marks import Mark
+from mycel.store.query.alignment import NEW
+from mycel.store.query.commits import commit_at
+from mycel.store.query.diff import ends_of
+from mycel.store.query.history import check_kept
+from mycel.store.query.lineage import position
+from mycel.store.query.purges import purges_since
+from mycel.store.query.reader import Reader
+
+Edit = Mapping[str, Any]
+_PARTS: Final = frozenset(("concept", "link", "attributes", "metadata", "weight", "to", "removed"))
+
+
+class EditSides(Target):
+    """The states of a merge of edits into the graph whose earlier state was edited."""
+
+    is_news = True
+
+    def __init__(self, ours: Reader, seq: int, edits: Sequence[Edit], origin: Origin) -> None:
+        super().__init__(ours)
+        state = State(seq)
+        check_kept(ours, state)
+        self._before: Final = ours.at(state)
+        self._origin: Final = origin
+        self._made = 0
+        self._numbers: Final[dict[tuple[str, str], int]] = {}
+        """The numbers of concepts by the type and name that the edits give them."""
+        self._edited: Final[dict[int, Element | None]] = {}
+        for edit in edits:
+            _check(edit)
+            if "concept" in edit:
+                self._edit_concept(edit)
+        for edit in edits:
+            if "link" in edit:
+                self._edit_link(edit)
+        self.touched: Final = frozenset(self._edited)
+        self.bases: Final = (commit_at(ours, seq),) if seq else ()
+        self.commits: Final = commit_at(ours, position(ours)), ""
+        self._purges: Final = purges_since(ours, seq)
+
+    def marks(self, _: str) -> Sequence[Mark]:
+        """The parents in other copies that the commit gets: none."""
+        return ()
+
+    # The states.
+
+    def base(self, numbers: Iterable[int]) -> Mapping[int, Values]:
+        found = self._before.elements(number for number in numbers if number < NEW)
+        return {number: values_of(each) for number, each in found.items()}
+
+    def theirs(self, numbers: Iterable[int]) -> Mapping[int, Element]:
+        wanted = {*numbers}
+        found = dict(
+            self._before.elements(
+                each for each in wanted if each < NEW and each not in self._edited
+            )
+        )
+        for number in wanted & self._edited.keys():
+            edited = self._edited[number]
+            if edited is not None:
+                found[number] = edited
+        return found
+
+    def on_theirs(self, number: int) -> Iterable[int]:
+        stored = self._before.touching(number) if number < NEW else []
+        made = [
+            each.number
+            for each in self._edited.values()
+            if isinstance(each, Proposition) and number in ends_of(each)
+        ]
+        gone = {each for each, element in self._edited.items() if element is None}
+        return sorted({*stored, *made} - gone)
+
+    def origin(self, side: str, number: int, place: Place, value: Any) -> Origin:
+        return self.own_origin(number, place) if side == "ours" else self._origin
+
+    def purged_here(self, numbers: Iterable[int]) -> frozenset[int]:
+        return purged_among(self._purges, self.theirs(numbers))
+
+    @property
+    def purged_there(self) -> Iterable[int]:
+        return ()
+
+    # The edits.
+
+    def _edit_concept(self, edit: Edit) -> None:
+        type_, name = _concept_key(edit["concept"])
+        before = self._concept_before(type_, name)
+        if edit.get("removed"):
+            if before is not None:
+                self._remove(before.number)
+            return
+        to = _concept_key({**edit["concept"], **edit.get("to", {})})
+        made = before if before is not None else _new_concept(*to)
+        number = made.number if before is not None else self._number_of(made)
+        self._numbers[to] = self._numbers[type_, name] = number
+        self._edited[number] = _with(made._replace(number=number, type=to[0], name=to[1]), edit)
+
+    def _concept_before(self, type_: str, name: str) -> Concept | None:
+        number = self._before.find_type(type_)
+        return None if number is None else self._before.concept_named(number, name)
+
+    def _number_of(self, made: Concept | Proposition) -> int:
+        """The number of a new element: that of one that the target has made meanwhile, or a new."""
+        there = self.holder(made) if isinstance(made, Concept) else self.link_at(made)
+        if there is not None and not self._before.was_ever(there):
+            return there
+        self._made += 1
+        return NEW + 2 * self._made + int(isinstance(made, Proposition))
+
+    def _remove(self, number: int) -> None:
+        self._edited[number] = None
+        for link in self._before.touching(number):
+            if link not in self._edited:
+                self._remove(link)
+
+    def _edit_link(self, edit: Edit) -> None:
+        removed = bool(edit.get("removed"))
+        ends = self._ends(edit["link"], make=not removed)
+        if ends is None:
+            return
+        subject, predicate, object_ = ends
+        before = self._link_before(*ends)
+        if removed:
+            if before is not None:
+                self._remove(before.number)
+            return
+        made = before if before is not None else _new_link(subject, predicate, object_)
+        number = made.number if before is not None else self._number_of(made)
+        self._edited[number] = _with(made._replace(number=number), edit)
+
+    def _link_before(self, subject: int, predicate: str, object_: int) -> Proposition | None:
+        number = self._before.find_predicate(predicate)
+        if number is None or max(subject, object_) >= NEW:
+            return None
+        return self._before.link(subject, number, object_)
+
+    def _ends(self, key: Any, *, make: bool) -> tuple[int, str, int] | None:
+        """The ends and the predicate of a link; None for one that is to go and has no such end."""
+        if not isinstance(key, Mapping) or not {"subject", "predicate", "object"} <= key.keys():
+            raise InvalidValueType(
+                "A link of an edit has no subject, predicate and object.",
+                hint='For example {"link": {"subject": {"type": "T", "name": "a"}, "predicate":'
+                ' "knows", "object": {"type": "T", "name": "b"}}}.',
+            )
+        subject = self._end(key["subject"], make=make)
+        object_ = self._end(key["object"], make=make)
+        if subject is None or object_ is None:
+            return None
+        return subject, str(key["predicate"]), object_
+
+    def _end(self, key: Any, *, make: bool) -> int | None:
+        if isinstance(key, Mapping) and "predicate" in key:
+            ends = self._ends(key, make=make)
+            found = None if ends is None else self._link_before(*ends)
+            if found is None:
+                raise NotFound("An end of a link is itself a link that was not there.")
+            return found.number
+        type_, name = _concept_key(key)
+        known = self._numbers.get((type_, name))
+        if known is not None:
+            return known
+        before = self._concept_before(type_, name)
+        if before is not None:
+            return before.number
+        now = self.holder(_new_concept(type_, name))
+        if now is not None or not make:
+            return now
+        if name.startswith(SCHEME):
+            return self._placeholder(name)
+        raise NotFound(
+            f"There is no {type_} {shorten(repr(name))}, which a link of an edit leads to.",
+            hint="Add an edit that makes it.",
+        )
+
+    def _placeholder(self, name: str) -> int:
+        """The number of the placeholder for a concept that nobody has written yet."""
+        found = self._concept_before(MISSING, name)
+        keeper = _new_concept(MISSING, name)
+        number = self._number_of(keeper) if found is None else found.number
+        if found is None:
+            self._edited[number] = keeper._replace(number=number)
+            self._require_type()
+        self._numbers[MISSING, name] = number
+        return number
+
+    def _require_type(self) -> None:
+        definition = _new_concept(CONCEPT_TYPE, MISSING)
+        place = definition.type, definition.name
+        if self.holder(definition) is None and place not in self._numbers:
+            number = self._numbers[place] = self._number_of(definition)
+            edit = {"attributes": MISSING_DEFINITION}
+            self._edited[number] = _with(definition._replace(number=number), edit)
+
+
+def _check(edit: object) -> None:
+    if (
+        not isinstance(edit, Mapping)
+        or ("concept" in edit) == ("link" in edit)
+        or not edit.keys() <= _PARTS
+    ):
+        raise InvalidValueType(
+            "An edit is an object with a concept or a link, and what became of it.",
+            hint=f"Its parts are {', '.join(sorted(_PARTS))}.",
+        )
+
+
+def _concept_key(key: object) -> tuple[str, str]:
+    if isinstance(key, Mapping):
+        type_, name = key.get("type"), key.get("name")
+        if isinstance(type_, str) and isinstance(name, str):
+            return type_, name
+    raise InvalidValueType(
+        "A concept of an edit is named by its type and name.",
+        hint='For example {"type": "Concept", "name": "concept://shop/auth"}.',
+    )
+
+
+def _with(element: Element, edit: Edit) -> Element:
+    """An element with the parts that an edit gives."""
+    for field in ("attributes", "metadata"):
+        if field in edit:
+            text = object_text(edit[field], field)
+            element = (
+                element._replace(attributes_json=text)
+                if field == "attributes"
+                else element._replace(metadata_json=text)
+            )
+    if isinstance(element, Proposition) and "weight" in edit:
+        element = element._replace(weight=float(edit["weight"]))
+    return element
+
+
+def _new_concept(type_: str, name: str) -> Concept:
+    return Concept(NEW, type_, name, "{}", "{}", 0, 0, 0, "", 0)
+
+
+def _new_link(subject: int, predicate: str, object_: int) -> Proposition:
+    ends = (
+        ids.concept_id(each) if ids.is_concept(each) else ids.proposition_id(each, "link")
+        for each in (subject, object_)
+    )
+    return Proposition(
+        NEW + 1, next(ends), predicate, next(ends), 1.0, "{}", "{}", 0, 0, 0, "", 0, 0
+    )

@@ -1,0 +1,439 @@
+"""Merges as a whole: open merges, decisions, lineage, purges, constraints, edits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import mycel
+from mycel.errors import ConstraintViolation, InvalidValueType, NotFound
+from mycel.store.query.merges import open_conflicts
+from tests.unit.history.test_merge_cases import GIVEN, at, content, opened, write
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Iterator[mycel.Graph]:
+    path = tmp_path / "graph.db"
+    path.write_bytes(GIVEN.content)
+    with opened(path) as db:
+        write(db, [["put", "a", {"x": 1, "y": 1}], ["put", "b", {"x": 1}]], "base")
+        yield db
+
+
+@contextmanager
+def branch(db: mycel.Graph, name: str = "draft") -> Iterator[mycel.Graph]:
+    if name not in db.branches.names():
+        db.branches.create(name)
+    with db.open_branch(name) as found:
+        yield found
+
+
+def put(db: mycel.Graph, name: str, **attributes: Any) -> None:
+    db.write(lambda tx: tx.put_concept("Fact", name, attributes))
+
+
+def value(db: mycel.Graph, name: str, key: str = "x") -> Any:
+    return db.get(at(name)).attributes.get(key)
+
+
+def conflicting(db: mycel.Graph) -> mycel.Merge:
+    """A merge that is open because of two conflicts."""
+    with branch(db) as draft:
+        put(db, "a", x=2, y=2)
+        put(draft, "a", x=3, y=3)
+    return db.merge("draft")
+
+
+# Open merges.
+
+
+def test_an_open_merge_survives_a_restart_and_says_so_wherever_it_is_asked(
+    db: mycel.Graph,
+) -> None:
+    merge = conflicting(db)
+    assert (merge.status, merge.is_open, len(merge.conflicts)) == ("conflicts", True, 2)
+    before = db.snapshot()
+    db.resolve(merge.conflicts[0], "theirs")
+    db.close()
+    with opened(Path(db.path)) as again:
+        assert again.snapshot() == before
+        (found,) = again.merges
+        assert (found.id, len(found.unresolved)) == (merge.id, 1)
+        assert [each.id for each in again.conflicts(at("a"))] == [e.id for e in merge.conflicts]
+        assert again.conflicts(at("b")) == []
+        with again._store.reading() as reader:
+            number = again.get(at("a")).number
+            told = open_conflicts(reader, [number, again.get(at("b")).number])
+        assert told == {number: [each.to_dict() for each in again.conflicts()]}
+        with pytest.raises(ConstraintViolation, match="One conflict of the merge of draft") as left:
+            again.commit_merge()
+        assert left.value.data["conflicts"] == [found.unresolved[0].to_dict()]
+        again.resolve("*", "value", 9)
+        done = again.commit_merge(message="Settled")
+        assert (done.status, again.merges, again.conflicts()) == ("merged", [], [])
+        assert (value(again, "a", "x"), value(again, "a", "y")) == (3, 9)
+        assert next(again.log(limit=1)).message == "Settled"
+        assert next(again.log(limit=1)).commit == done.commit
+
+
+def test_a_merge_that_is_given_up_has_written_nothing(db: mycel.Graph) -> None:
+    conflicting(db)
+    before = db.snapshot()
+    assert db.abort_merge().status == "aborted"
+    assert (db.merges, db.snapshot()) == ([], before)
+    for refused in (db.abort_merge, db.commit_merge, lambda: db.resolve("*", "ours")):
+        with pytest.raises(NotFound, match="No merge is open in main"):
+            refused()
+    assert db.merge("draft").status == "conflicts", "it can be begun again"
+
+
+def test_decisions_about_values_that_are_the_same_stay_when_the_target_moves_on(
+    db: mycel.Graph,
+) -> None:
+    merge = conflicting(db)
+    db.resolve("*", "theirs")
+    put(db, "a", y=4)
+    (found,) = db.merges
+    assert [each.path for each in found.unresolved] == [("y",)]
+    assert "The target has moved on" in found.warnings[0]
+    assert "1 decision no longer" in found.warnings[0]
+    assert found.id == merge.id
+    put(db, "a", y=2)
+    assert not db.merges[0].unresolved
+    assert db.commit_merge().diff.counts["changed"] == 1
+    assert (value(db, "a", "x"), value(db, "a", "y")) == (3, 3)
+
+
+def test_a_source_that_goes_on_is_merged_further_with_the_decisions_so_far(
+    db: mycel.Graph,
+) -> None:
+    merge = conflicting(db)
+    db.resolve({merge.conflicts[0].id: "theirs"})
+    with branch(db) as draft:
+        put(draft, "new", x=1)
+    again = db.merge("draft")
+    assert (again.id, len(again.unresolved)) == (merge.id, 1)
+    assert again.diff.counts["added"] == 1
+    db.resolve([{"conflict": again.unresolved[0].id[:4], "choice": "ours"}])
+    db.commit_merge()
+    assert (value(db, "a", "x"), value(db, "a", "y"), value(db, "new")) == (3, 2, 1)
+
+
+def test_decisions_that_do_not_fit_are_refused_and_none_is_taken(db: mycel.Graph) -> None:
+    first, second = conflicting(db).conflicts
+    wrong: list[tuple[Any, ...]] = [
+        ({first.id: "ours", second.id: "mine"},),
+        ([{"conflict": first.id, "choice": "ours"}, {"conflict": "ffff", "choice": "ours"}],),
+        ([{"conflict": first.id}],),
+        (first, "nobody"),
+        (first,),
+        ("abc", "ours"),
+    ]
+    for arguments in wrong:
+        with pytest.raises((ConstraintViolation, NotFound)):
+            db.resolve(*arguments)
+        assert len(db.merges[0].unresolved) == 2
+    for options in ({"policy": "best"}, {"policy": {"x": 1}}, {"granularity": "line"}):
+        with pytest.raises(ConstraintViolation):
+            db.merge("draft", **options)  # type: ignore[arg-type]
+    with pytest.raises(NotFound):
+        db.merge("nobody")
+
+
+def test_two_open_merges_are_told_apart_by_their_names(db: mycel.Graph) -> None:
+    conflicting(db)
+    with branch(db, "other") as other:
+        put(db, "b", x=2)
+        put(other, "b", x=3)
+    db.merge("other")
+    assert [each.source for each in db.merges] == ["draft", "other"]
+    with pytest.raises(ConstraintViolation, match="2 merges are open"):
+        db.commit_merge()
+    db.resolve(db.conflicts(at("b"))[0], "theirs")
+    assert db.commit_merge("other").status == "merged"
+    assert [each.source for each in db.merges] == ["draft"]
+
+
+def test_a_branch_that_is_made_while_a_merge_is_open_has_none(db: mycel.Graph) -> None:
+    conflicting(db)
+    with branch(db, "later") as later:
+        assert later.merges == []
+        assert later.merge("draft").status == "conflicts"
+
+
+def test_a_dry_run_shows_all_and_writes_nothing(db: mycel.Graph) -> None:
+    with branch(db) as draft:
+        put(draft, "a", x=2)
+        put(draft, "new", x=1)
+    before = db.snapshot()
+    would = db.merge("draft", dry_run=True)
+    assert (would.status, would.commit, db.snapshot()) == ("clean", None, before)
+    done = db.merge("draft")
+    assert would.diff.to_dict()["elements"] == done.diff.to_dict()["elements"]
+    put(db, "a", x=3)
+    with branch(db) as draft:
+        put(draft, "a", x=4)
+    assert db.merge("draft", dry_run=True).status == "conflicts"
+    assert db.merges == []
+
+
+def test_a_merge_into_a_third_branch_leaves_the_one_that_is_open_alone(db: mycel.Graph) -> None:
+    with branch(db) as draft, branch(db, "target") as target:
+        put(draft, "a", x=2)
+        before = db.snapshot()
+        assert db.merge("draft", into="target", by="carl").into == "target"
+        assert (value(target, "a"), db.snapshot()) == (2, before)
+        assert next(target.log(limit=1)).actor == "carl"
+
+
+# Lineage.
+
+
+def test_a_branch_is_merged_again_from_where_it_was_merged_last(db: mycel.Graph) -> None:
+    with branch(db) as draft:
+        put(draft, "n", x=1)
+        put(draft, "a", x=2)
+        put(db, "a", x=3)
+        db.merge("draft")
+        db.resolve("*", "ours")
+        db.commit_merge()
+        assert db.branches.get("draft").is_merged
+        db.write(lambda tx: tx.move(at("n"), name="renamed"))
+        put(draft, "n", y=2)
+        assert not db.branches.get("draft").is_merged
+        again = db.merge("draft")
+    assert again.status == "merged", "neither the decision nor the rename is asked about again"
+    assert (value(db, "renamed", "x"), value(db, "renamed", "y")) == (1, 2)
+    assert (value(db, "a"), "n" in content(db)) == (3, False)
+
+
+def test_branches_that_are_merged_into_each_other_end_up_alike(db: mycel.Graph) -> None:
+    with branch(db) as draft:
+        for round_ in range(3):
+            put(db, f"o{round_}", x=round_)
+            put(draft, f"t{round_}", x=round_)
+            put(db, "a", x=round_)
+            assert db.merge("draft").status == "merged"
+            assert draft.merge("main").status == "merged"
+            put(draft, f"o{round_}", y=1)
+            put(draft, "a", y=round_)
+        db.merge("draft")
+        assert not db.diff("main", "draft")
+        assert not draft.merge("main").diff
+        assert draft.merge("main").status == db.merge("draft").status == "up_to_date"
+        assert not db.verify(replay=True).problems
+
+
+def test_several_common_ancestors_are_one_base_where_they_agree(db: mycel.Graph) -> None:
+    """Both merge the other as it was before that merge: neither merge is in the other's history."""
+    with branch(db) as draft:
+        put(db, "a", x=2)
+        put(draft, "a", y=2)
+        put(draft, "b", x=2)
+        db.branches.create("ours")
+        draft.branches.create("theirs")
+        assert db.merge("theirs").status == "merged"
+        assert draft.merge("ours").status == "merged"
+        put(db, "a", z=1)
+        put(draft, "b", z=1)
+        found = db.merge("draft", dry_run=True)
+        assert (found.status, len(found.base)) == ("clean", 2)
+        assert db.merge("draft").status == "merged"
+        assert db.get(at("a")).attributes == {"x": 2, "y": 2, "z": 1}
+        put(draft, "b", x=5)
+        assert db.merge("draft").status == "merged"
+
+
+def test_criss_cross_merges_ask_where_the_ancestors_disagree(db: mycel.Graph) -> None:
+    with branch(db) as draft:
+        put(db, "a", x=2)
+        put(draft, "a", x=3)
+        before = next(db.log(limit=1)).commit, next(draft.log(limit=1)).commit
+        assert db.merge(f"draft:{before[1]}", policy="ours").status == "merged"
+        assert draft.merge(f"main:{before[0]}", policy="ours").status == "merged"
+        put(db, "b", y=1)
+        put(draft, "b", z=1)
+        found = db.merge("draft")
+        assert len(found.base) == 2
+        assert [each.path for each in found.conflicts] == [("x",)]
+        assert "base" not in found.conflicts[0].options
+        with pytest.raises(ConstraintViolation, match="no choice"):
+            db.resolve("*", "base")
+        db.resolve("*", "theirs")
+        assert db.commit_merge().status == "merged"
+    assert (value(db, "a"), db.get(at("b")).attributes) == (3, {"x": 1, "y": 1, "z": 1})
+
+
+# Purges and constraints.
+
+
+def test_a_purge_on_either_side_wins_and_ends_open_merges(db: mycel.Graph) -> None:
+    with branch(db) as draft:
+        put(draft, "n", x="secret one")
+        db.merge("draft")
+        db.purge(at("a"), "asked for")
+        put(draft, "a", x="secret two")
+        draft.purge(at("b"), "asked for")
+        draft.purge(at("n"), "asked for")
+        found = db.merge("draft")
+        assert found.status == "merged"
+        assert any("was purged here" in each for each in found.warnings)
+        assert {"a", "b", "n"}.isdisjoint(content(db))
+        assert b"secret one" not in Path(db.path).read_bytes()
+        assert not db.verify(replay=True).problems
+        put(draft, "a", z=1)
+        assert db.merge("draft", restore_purged=True).status == "merged"
+        assert value(db, "a", "z") == 1
+        put(db, "a", x=1)
+        put(draft, "a", x=2)
+        assert db.merge("draft").is_open
+        db.purge(at("a"), "asked for again")
+        assert db.merges == []
+
+
+SCHEMA = """
+node Person {
+    email: String @key
+    nick: String? @unique
+    seen: I64? @merge("max")
+}
+"""
+
+
+def test_constraints_that_a_clean_merge_breaks_are_all_listed_and_nothing_is_evicted(
+    db: mycel.Graph,
+) -> None:
+    db.schema.apply(SCHEMA.replace(' @merge("max")', ""))
+
+    def person(into: mycel.Graph, name: str, **attributes: Any) -> None:
+        into.write(lambda tx: tx.put_concept("Person", name, {"email": name, **attributes}))
+
+    with branch(db) as draft:
+        for number in range(30):
+            person(db, f"o{number}", nick=f"n{number}")
+            person(draft, f"t{number}", nick=f"n{number}")
+        before = db.snapshot()
+        merge = db.merge("draft")
+        assert (merge.status, db.snapshot()) == ("conflicts", before)
+        assert {each.kind for each in merge.conflicts} == {"constraint"}
+        assert len(merge.conflicts) == 30
+        rows = [row["label"] for row in merge.conflicts[0].rows]
+        assert len(rows) == 2
+        with pytest.raises(ConstraintViolation, match="must be decided"):
+            db.commit_merge()
+        db.resolve("*", "ours")
+        last = db.conflicts()[-1]
+        mine, theirs = (row["label"] for row in last.rows)
+        given = {mine: "ours", theirs: {"attributes": {"email": theirs, "nick": "another"}}}
+        number = theirs.split('"t')[1][:-1]
+        given[theirs]["attributes"]["email"] = f"t{number}"  # type: ignore[index]
+        db.resolve(last, "value", given)
+        done = db.commit_merge()
+        assert (done.status, done.diff.counts["added"]) == ("merged", 1)
+        assert db.get(("Person", f"t{number}")).attributes["nick"] == "another"
+        assert db.merge("draft").status == "up_to_date"
+
+
+# Choices.
+
+
+def test_choices_are_listed_overruled_and_taken_back(db: mycel.Graph) -> None:
+    with branch(db) as draft:
+        put(db, "a", max=5, o={"x": 1})
+        put(draft, "a", max=3, o={"x": 2})
+        put(db, "b", max=5)
+        put(draft, "b", max=3)
+        open_ = db.merge("draft")
+        assert [each.rule for each in open_.choices] == ["@merge(max)", "@merge(max)"]
+        second = next(each for each in open_.choices if each.label == 'Fact "b"')
+        db.resolve(second, "theirs")
+        db.resolve(db.merges[0].unresolved[0], "ours")
+        done = db.commit_merge()
+    assert (value(db, "a", "max"), value(db, "b", "max")) == (5, 3)
+    (choice,) = db.choices(done.commit)
+    assert db.choices() == [choice] == list(done.choices)
+    assert (choice.value, choice.side, choice.reason) == (5, "ours", "It is the larger one.")
+    db.undo_choice(choice)
+    assert value(db, "a", "max") == 3
+    with pytest.raises(ConstraintViolation, match="has changed since the merge"):
+        db.undo_choice(choice.id)
+    with pytest.raises(NotFound):
+        db.undo_choice("ffffffff")
+    db.purge(at("a"), "asked for")
+    assert db.choices() == []
+
+
+# Edits.
+
+
+def fact(name: str) -> dict[str, str]:
+    return {"type": "Fact", "name": name}
+
+
+def test_edits_of_an_earlier_state_are_merged_like_a_branch(db: mycel.Graph) -> None:
+    write(db, [["link", "a", "b", 1.0]], "base")
+    base = next(db.log(limit=1)).commit
+    put(db, "a", x=2)
+    put(db, "later", x=1)
+    edits: list[dict[str, Any]] = [
+        {"concept": fact("a"), "attributes": {"x": 1, "y": 5}, "to": {"name": "moved"}},
+        {"concept": fact("new"), "attributes": {"z": 1}, "metadata": {"source": "file"}},
+        {"concept": fact("later"), "attributes": {"y": 1}},
+        {
+            "link": {"subject": fact("new"), "predicate": "likes", "object": fact("a")},
+            "weight": 0.5,
+        },
+        {
+            "link": {
+                "subject": fact("b"),
+                "predicate": "likes",
+                "object": {"type": "Concept", "name": "concept://t/nowhere"},
+            }
+        },
+        {
+            "link": {"subject": fact("a"), "predicate": "likes", "object": fact("b")},
+            "removed": True,
+        },
+    ]
+    done = db.merge_changes(edits, base=base, source="mirror")
+    found = content(db)
+    assert (done.status, done.source, done.base) == ("merged", "mirror", (base,))
+    assert found["moved"].attributes == {"x": 2, "y": 5}
+    assert found["later"].attributes == {"x": 1, "y": 1}
+    assert found["new"].metadata == {"source": "file"}
+    assert found["new likes moved"].weight == 0.5
+    assert {"a", "a likes b", "moved likes b"}.isdisjoint(found)
+    assert "b likes concept://t/nowhere" in found
+    assert not db.merge_changes([], base=base).diff
+
+    here = next(db.log(limit=1)).commit
+    put(db, "moved", x=3)
+    clash = db.merge_changes([{"concept": fact("moved"), "attributes": {"x": 4}}], base=here)
+    assert [each.path for each in clash.conflicts] == [("x",)]
+    db.resolve("*", "theirs")
+    db.commit_merge()
+    assert found["moved"].number == db.get(at("moved")).number
+    assert db.get(at("moved")).attributes == {"x": 4}
+    gone = db.merge_changes([{"concept": fact("moved"), "removed": True}], base=here)
+    assert [each.kind for each in gone.conflicts] == ["delete_modify"]
+
+
+def test_edits_that_make_no_sense_are_refused_as_a_whole(db: mycel.Graph) -> None:
+    before, here = db.snapshot(), next(db.log(limit=1)).commit
+    wrong: list[Any] = [
+        {"concept": fact("n"), "colour": 1},
+        {"attributes": {}},
+        {"concept": "n"},
+        {"link": {"subject": fact("a")}},
+        {"link": {"subject": fact("a"), "predicate": "likes", "object": fact("nobody")}},
+        {"concept": fact("n"), "attributes": [1]},
+        "n",
+    ]
+    for edit in wrong:
+        with pytest.raises((InvalidValueType, NotFound)):
+            db.merge_changes([{"concept": fact("ok")}, edit], base=here)
+    assert db.snapshot() == before
