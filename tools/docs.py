@@ -195,6 +195,8 @@ def _tool(tool: Tool) -> Iterator[str]:
 def _kind(schema: dict[str, Any]) -> str:
     if "enum" in schema:
         return ", ".join(f"`{each}`" for each in schema["enum"])
+    if "type" not in schema:
+        return "any value"
     if schema["type"] == "array":
         kinds = schema["items"].get("anyOf", [schema["items"]])
         return f"array of {' or '.join(each['type'] for each in kinds)}"

@@ -140,6 +140,13 @@ _PANELS: dict[str, tuple[Outline, ...]] = {
             "mirror",
             "Show the graph as files in a Git repository, and bring edits of them back.",
         ),
+        Outline("merge", "merges", "Merge a branch into the one in use, value by value."),
+        Outline(
+            "conflicts",
+            "merges",
+            "Show the conflicts of open merges: base, ours and theirs side by side.",
+        ),
+        Outline("resolve", "merges", "Decide a conflict: take a side, or give a value."),
         Outline("diff", "differences", "Show what differs between two states of the graph."),
         Outline("rollback", "differences", "Make the graph, or a part of it, what it was."),
         Outline(

@@ -6,5 +6,6 @@ rollback  what a rollback and a revert should lead to
 goals     the steps that lead there, and the obstacles
 backups   checked copies of a graph, and the way back
 open_branches  the branches that a server keeps open
+conflict_text  conflicts of a merge as rows of text, side by side
 merge     three-way merge of branches
 """

@@ -10,12 +10,15 @@ Modules, in the order in which a request passes through them:
 - `jobs`                 the limits of one request while it runs: deadline, turns, bytes
 - `app`                  the routes, and applications of other layers
 - `kip_endpoint`         from the body of a request to the response
+- `branch_routes`        branches, merges and their conflicts
+- `request_values`       the branch and the parameters of a request
 - `explorer_routes`      the page of the explorer, its views and writes
 - `live_stream`          commits as server-sent events
 - `sessions`             tickets and tokens of people in a browser
 - `worker_pool`          threads that run the synchronous engine, cheap requests first
 - `responses`            JSON, and errors in their wire form
 - `openapi`              the description of the server
+- `branch_openapi`       the part of it about branches and merges
 - `explorer_openapi`     the explorer's part of it
 
 A write that has begun is finished even if its client has gone, unless it is above its limits. Its

@@ -31,6 +31,7 @@ from mycel.errors import (
 from mycel.history.graph import Graph
 from mycel.history.open_branches import OpenBranches
 from mycel.http import openapi
+from mycel.http.branch_routes import branch_routes
 from mycel.http.explorer_routes import PAGE, ExplorerRoutes, is_public, wants_page
 from mycel.http.jobs import job_of
 from mycel.http.kip_endpoint import GONE_STATUS, METHODS, respond
@@ -82,6 +83,7 @@ def build_app(
             Route(HEALTH, pages.health, methods=["GET"]),
             Route("/openapi.json", pages.description, methods=["GET"]),
             *(Route(door.path, door.app) for door in doors),
+            *branch_routes(policy, branches, workers),
             *explorer.routes(),
         ],
         exception_handlers={HTTPException: pages.refuse, Exception: pages.fail},
@@ -138,7 +140,7 @@ class _Pages:
             return refusal(error, GONE_STATUS)
         base = f"{request.url.scheme}://{request.headers['host']}"
         endpoints = {"kip": "/kip", "health": HEALTH, "openapi": "/openapi.json"}
-        endpoints |= {"explorer": PAGE}
+        endpoints |= {"branches": "/branches", "merges": "/merges", "explorer": PAGE}
         endpoints |= {door.name: door.path for door in self._doors}
         told: dict[str, Any] = {
             "name": "mycel",

@@ -57,7 +57,7 @@ def paths(refused: Refused, branch: Schema) -> dict[str, Any]:
                 "operationId": "explorer_changes",
                 "summary": "Commits as they happen, as server-sent events",
                 "parameters": [
-                    _query("after", Parameter("whole", "Begin after this position")),
+                    query_of("after", Parameter("whole", "Begin after this position")),
                     branch,
                 ],
                 "responses": {
@@ -71,7 +71,7 @@ def paths(refused: Refused, branch: Schema) -> dict[str, Any]:
                 "post": _posted(
                     f"conflicts_{action}",
                     f"{action.capitalize()} an open merge, or its conflicts",
-                    {key: _schema(each) for key, each in parameters.items()},
+                    {key: schema_of(each) for key, each in parameters.items()},
                     errors,
                 )
             }
@@ -99,7 +99,8 @@ def _page(name: str, summary: str, *parts: str) -> dict[str, Any]:
     }
 
 
-def _schema(parameter: Parameter) -> Schema:
+def schema_of(parameter: Parameter) -> Schema:
+    """The schema of the values of a parameter."""
     told = dict(_KINDS[parameter.kind])
     if parameter.words:
         told["enum"] = list(parameter.words)
@@ -112,13 +113,14 @@ def _schema(parameter: Parameter) -> Schema:
     return told
 
 
-def _query(name: str, parameter: Parameter) -> dict[str, Any]:
+def query_of(name: str, parameter: Parameter) -> dict[str, Any]:
+    """A parameter of a URL."""
     return {
         "name": name,
         "in": "query",
         "required": parameter.required,
         "description": parameter.description,
-        "schema": _schema(parameter),
+        "schema": schema_of(parameter),
     }
 
 
@@ -128,12 +130,12 @@ def _shown(content: Schema) -> dict[str, Any]:
 
 def _view(name: str, view: View, errors: Schema, branch: Schema) -> dict[str, Any]:
     described = {"summary": view.description, "responses": {"200": _shown(_ANSWER)} | errors}
-    queries = [_query(key, each) for key, each in view.parameters.items()]
+    queries = [query_of(key, each) for key, each in view.parameters.items()]
     told = {
         "get": described | {"operationId": f"explorer_{name}", "parameters": [*queries, branch]}
     }
     if view.has_body:
-        fields = {key: _schema(each) for key, each in view.parameters.items()}
+        fields = {key: schema_of(each) for key, each in view.parameters.items()}
         told["post"] = _posted(f"{name}_post", view.description, fields, errors)
     return told
 
@@ -151,6 +153,6 @@ def _posted(name: str, summary: str, fields: Schema, errors: Schema) -> dict[str
 def _write(errors: Schema, branch: Schema) -> dict[str, Any]:
     fields: Schema = {"op": {"enum": list(OPERATIONS)}, "message": _text()}
     for parameters in OPERATIONS.values():
-        fields |= {key: _schema(each) for key, each in parameters.items()}
+        fields |= {key: schema_of(each) for key, each in parameters.items()}
     told = _posted("write", "Write, and get the commit", fields, errors)
     return told | {"parameters": [branch]}

@@ -15,7 +15,6 @@ from starlette.routing import Route
 
 from mycel.errors import (
     AccessDenied,
-    InvalidSyntax,
     MycelError,
 )
 from mycel.explorer import bundle
@@ -27,12 +26,11 @@ from mycel.history.graph import Graph
 from mycel.history.open_branches import OpenBranches
 from mycel.http.live_stream import Watcher
 from mycel.http.policy import Policy
+from mycel.http.request_values import given_parameters
 from mycel.http.responses import JSON, answer, encode, refusal
 from mycel.http.sessions import SESSION_S
 from mycel.http.worker_pool import Workers
 from mycel.knowledge.knowledge import Knowledge
-from mycel.model.json_text import read_json
-from mycel.model.names import json_kind
 
 PAGE: Final = "/ui/"
 API: Final = "/api"
@@ -159,21 +157,21 @@ class ExplorerRoutes:
 
     async def _view(self, name: str, request: Request) -> Response:
         try:
-            branch, given = await _given(request)
+            branch, given = await given_parameters(request)
             return await self._answer(request, branch, lambda explorer: explorer.view(name, given))
         except MycelError as error:
             return refusal(error)
 
     async def _write(self, request: Request) -> Response:
         try:
-            branch, given = await _given(request)
+            branch, given = await given_parameters(request)
             return await self._answer(request, branch, lambda explorer: explorer.write(given))
         except MycelError as error:
             return refusal(error)
 
     async def _act(self, action: str, request: Request) -> Response:
         try:
-            branch, given = await _given(request)
+            branch, given = await given_parameters(request)
             return await self._answer(request, branch, lambda explorer: explorer.act(action, given))
         except MycelError as error:
             return refusal(error)
@@ -220,7 +218,7 @@ class ExplorerRoutes:
 
     async def _ticket(self, request: Request) -> Response:
         try:
-            _, given = await _given(request)
+            _, given = await given_parameters(request)
         except MycelError as error:
             return refusal(error)
         ticket = given.get("ticket")
@@ -241,7 +239,7 @@ class ExplorerRoutes:
 
     async def _changes(self, request: Request) -> Response:
         try:
-            branch, given = await _given(request)
+            branch, given = await given_parameters(request)
             given.setdefault("after", request.headers.get("last-event-id"))
             after = checked("changes", {"after": whole("A position", None, 1 << 62, 0)}, given)
             await self._run(branch, lambda db: db.check_in_place(), request)
@@ -264,30 +262,3 @@ class ExplorerRoutes:
                 yield event
         except MycelError:
             yield written("bye", {"reason": "gone"})
-
-
-async def _given(request: Request) -> tuple[str | None, dict[str, Any]]:
-    """The branch of a request, and its parameters: of the URL, or of the body of a POST.
-
-    Raises:
-        InvalidSyntax: the body is no JSON object.
-    """
-    query = request.query_params
-    branch = query.get("branch")
-    if request.method != "POST":
-        return branch, {key: query.getlist(key) for key in query if key != "branch"}
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != JSON:
-        raise InvalidSyntax(
-            "The body must be JSON, with its content type.", hint=f"Send `Content-Type: {JSON}`."
-        )
-    try:
-        given = read_json(await request.body())
-    except ValueError as error:
-        raise InvalidSyntax(f"The body is not JSON: {error}.") from None
-    if not isinstance(given, dict):
-        raise InvalidSyntax(f"The body must be an object, not {json_kind(given)}.")
-    branch = given.pop("branch", branch)
-    if branch is not None and not isinstance(branch, str):
-        raise InvalidSyntax("`branch` must be a text.")
-    return branch, given

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from mycel.errors import REGISTRY
-from mycel.http import explorer_openapi
+from mycel.http import branch_openapi, explorer_openapi
 from mycel.http.policy import LOG_PAGE, LOG_PAGE_MAX
 from mycel.model.limits import BATCH_COMMANDS_MAX
 
@@ -58,6 +58,7 @@ def document(
             "/openapi.json": {"get": _DESCRIPTION},
         }
         | {path: _door(name) for path, name in doors.items()}
+        | branch_openapi.paths(_refused, _BRANCH)
         | explorer_openapi.paths(_refused, _BRANCH),
         "components": {"schemas": _SCHEMAS, "responses": _RESPONSES},
     }

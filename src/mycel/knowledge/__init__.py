@@ -8,6 +8,7 @@
     node_values      nodes, relations, and results of writes
     vocabulary       types and relation types, defined on first use
     node_lookup      from URIs to elements and back; the closest URIs
+    node_conflicts   open conflicts of merges at nodes and relations
     node_writer      adds, changes, moves and removes nodes
     relation_writer  relations; placeholders for missing concepts; broken links
     node_traversal   results of a traversal, with URIs

@@ -25,6 +25,7 @@ from mycel.knowledge import node_writer, recalled_nodes, relation_writer, worksp
 from mycel.knowledge.active_context import ActiveContext, Shown
 from mycel.knowledge.input_values import drafts, page_limit, uri_list
 from mycel.knowledge.limits import RESOURCE_BYTES_MAX
+from mycel.knowledge.node_conflicts import conflict_warnings, with_conflicts
 from mycel.knowledge.node_lookup import (
     as_node,
     concepts_page,
@@ -196,7 +197,8 @@ class Knowledge:
         """
         address = self.uri(uri)
         with self._reading() as reader:
-            node = as_node(node_at(reader, address), content=content)
+            found = as_node(node_at(reader, address), content=content)
+            (node,) = with_conflicts(reader, [found])
         self.context.touch(node.uri)
         return node
 
@@ -216,7 +218,10 @@ class Knowledge:
         wanted = uri_list(uris)
         with self._reading() as reader:
             found = self._each(
-                wanted, lambda address: as_node(node_at(reader, address), content=content)
+                wanted,
+                lambda address: with_conflicts(
+                    reader, [as_node(node_at(reader, address), content=content)]
+                )[0],
             )
         for each in found:
             if each.result is not None:
@@ -254,7 +259,8 @@ class Knowledge:
             lambda tx: node_writer.update_node(tx, address, changes), message
         )
         doubtful = confidence_warnings(metadata, written.uri)
-        return replace(written, warnings=(*told, *doubtful, *warnings))
+        contested = self._contested({written.id: written.uri})
+        return replace(written, warnings=(*told, *doubtful, *warnings, *contested))
 
     def move(self, uri: str, new_uri: str, *, subtree: bool = False, message: str = "") -> Written:
         """Give a node another URI; its relations stay. With `subtree`, all nodes below it move too.
@@ -373,7 +379,21 @@ class Knowledge:
         owners = [(node.metadata, node.uri) for node in nodes]
         owners += [(r.metadata, f"{r.source} —{r.relation}→ {r.target}") for r in relations]
         doubtful = [each for owner in owners for each in confidence_warnings(*owner)]
-        return replace(made, warnings=(*made.warnings, *doubtful, *warnings))
+        written = {each.id: each.uri for each in made.nodes if not each.created}
+        written |= {
+            each.id: f"{each.source} —{each.relation}→ {each.target}"
+            for each in made.relations
+            if not each.created
+        }
+        contested = self._contested(written)
+        return replace(made, warnings=(*made.warnings, *doubtful, *warnings, *contested))
+
+    def _contested(self, written: Mapping[str, str]) -> list[str]:
+        """Warnings about open conflicts of merges at elements that were written."""
+        if not written:
+            return []
+        with self._reading() as reader:
+            return conflict_warnings(reader, written)
 
     # Relations.
 
@@ -450,9 +470,10 @@ class Knowledge:
             node = reader.concept(found.number) if found and ids.is_concept(found.number) else None
             if node is None:
                 node = node_at(reader, address)  # Raises the error.
-            return relation_writer.page_of(
+            page = relation_writer.page_of(
                 reader, node, direction, bounds.relation_types, most, cursor
             )
+            return replace(page, items=tuple(with_conflicts(reader, page.items)))
 
     def broken_links(
         self, limit: int = PAGE_DEFAULT, *, cursor: str | None = None
@@ -570,10 +591,8 @@ class Knowledge:
                 warnings=warnings,
                 **filters,
             )
-            return [
-                recalled_nodes.as_hit(reader, each, words)
-                for each in recalled_nodes.written_hits(sought, page_limit(limit))
-            ]
+            hits = recalled_nodes.written_hits(sought, page_limit(limit))
+            return recalled_nodes.as_hits(reader, hits, words)
 
     def _locate(self, reader: Reader, filters: Filters) -> None:
         """Read filters as this workspace does: `near` is a node, a bare path a concept."""

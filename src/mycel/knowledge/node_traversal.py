@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Literal
 
 from mycel.graph import traversal as graph
+from mycel.knowledge.node_conflicts import with_conflicts
 from mycel.knowledge.node_lookup import as_node, as_relation, element_uri, uri_at
 from mycel.knowledge.node_values import Node, Relation
 from mycel.model import ids
@@ -100,14 +101,17 @@ def with_uris(reader: Reader, found: graph.Traversal) -> Traversal:
     """A traversal of the graph as one of nodes."""
     # Every element on a path was reached before.
     uris = {each.element.id: element_uri(each.element) for each in found.nodes}
+    shown = [
+        as_node(each.element)
+        if isinstance(each.element, Concept)
+        else as_relation(reader, each.element)
+        for each in found.nodes
+    ]
     nodes = []
-    for each in found.nodes:
-        element = each.element
-        node = as_node(element) if isinstance(element, Concept) else as_relation(reader, element)
+    for each, node in zip(found.nodes, with_conflicts(reader, shown), strict=True):
         path = tuple(Step(s.relation, s.weight, s.direction, uris[s.node]) for s in each.path)
-        nodes.append(
-            Reached(uris[element.id], node, each.cost, each.hops, path, each.reason, each.tokens)
-        )
+        uri = uris[each.element.id]
+        nodes.append(Reached(uri, node, each.cost, each.hops, path, each.reason, each.tokens))
     cut_off = (
         CutOff(
             c.budget, c.limit, c.remaining, c.more, uri_at(reader, ids.parse_id(c.nearest)), c.cost

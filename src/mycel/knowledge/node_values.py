@@ -56,6 +56,8 @@ class Node(_Value):
     created_at: datetime
     updated_at: datetime
     version: int
+    conflicts: tuple[JsonObject, ...] = ()
+    """Open conflicts of merges that it is part of, as `Conflict.to_dict` gives them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,8 @@ class Relation(_Value):
     version: int
     missing: tuple[str, ...] = ()
     """Its ends that do not exist yet."""
+    conflicts: tuple[JsonObject, ...] = ()
+    """Open conflicts of merges that it is part of."""
 
 
 Item_co = TypeVar("Item_co", covariant=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from mycel.engine.missing_concepts import is_placeholder
+from mycel.knowledge.node_conflicts import with_conflicts
 from mycel.knowledge.node_lookup import as_node, as_relation, element_uri
 from mycel.knowledge.node_traversal import Reached
 from mycel.knowledge.node_values import Hit
@@ -57,14 +58,24 @@ def written_hits(sought: Callable[..., list[ElementHit]], limit: int) -> list[El
         wanted *= 2  # Placeholders took places.
 
 
-def as_hit(reader: Reader, hit: ElementHit, question: str) -> Hit:
-    """A hit of the graph as one of nodes and relations."""
-    element = hit.element
-    found = as_node(element) if isinstance(element, Concept) else as_relation(reader, element)
-    part = snippet(
-        prose(found.properties | _content(found)), terms_of(question), SNIPPET_CHARACTERS
-    )
-    return Hit(element_uri(element), hit.score, found, hit.why, part)
+def as_hits(reader: Reader, hits: Sequence[ElementHit], question: str) -> list[Hit]:
+    """Hits of the graph as hits of nodes and relations."""
+    elements = [each.element for each in hits]
+    found = [
+        as_node(each) if isinstance(each, Concept) else as_relation(reader, each)
+        for each in elements
+    ]
+    terms = terms_of(question)
+    return [
+        Hit(
+            element_uri(hit.element),
+            hit.score,
+            each,
+            hit.why,
+            snippet(prose(each.properties | _content(each)), terms, SNIPPET_CHARACTERS),
+        )
+        for hit, each in zip(hits, with_conflicts(reader, found), strict=True)
+    ]
 
 
 def gathered(

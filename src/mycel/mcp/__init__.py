@@ -13,6 +13,8 @@ Modules, in the order in which a call passes through them:
     write_tools    remember, update, forget, bootstrap
     history_tools  the log, differences, tags and ways back
     branch_actions list, switch, create and delete branches
+    merge_tools    merge branches, and decide conflicts
+    inquiries      questions about conflicts, put to the client's model or user
     kip_tools      the tools that run KIP
     source_lines   source lines of symbols and of their callers
     hints          hints that name tools

@@ -1,6 +1,6 @@
 """The tool `manage_history`: the log, differences between states, tags, and ways back.
 
-Its actions on branches are in `branch_actions`.
+Its actions on branches are in `branch_actions` and `merge_tools`.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from mycel.errors import InvalidSyntax
-from mycel.mcp import branch_actions
+from mycel.mcp import branch_actions, merge_tools
 from mycel.mcp.node_text import counted
 from mycel.mcp.results import Answer, TextPage, data_within, json_text
 from mycel.mcp.tool_context import Call
@@ -18,7 +18,7 @@ from mycel.model.names import shorten
 from mycel.store.query.diff import ABSENT, Diff, ElementChange, ValueChange, label_of
 
 READING: Final = ("log", "diff", "tags", "branches", "switch_branch")
-WRITING: Final = ("tag", "revert", "rollback", "create_branch", "delete_branch")
+WRITING: Final = ("tag", "revert", "rollback", "create_branch", "delete_branch", "merge")
 LOG_LIMIT: Final = 20
 _SIGNS: Final = {"added": "+", "removed": "-", "changed": "~", "moved": ">"}
 _VALUE_CHARACTERS: Final = 400
@@ -42,6 +42,8 @@ def history(call: Call) -> Answer:
             return Answer(f"{call.arguments['name']} is {short(commit)}.", {"commit": commit})
         case "revert" | "rollback" as action:
             return _lead_back(call, action)
+        case "merge":
+            return merge_tools.merge(call)
         case "branches":
             return branch_actions.listed(call)
         case "switch_branch":

@@ -7,12 +7,15 @@ from typing import Any, Final
 
 import orjson
 
+from mycel.history.conflict_text import plain_lines
 from mycel.knowledge.node_values import Node, Relation
 from mycel.model.names import shorten
 from mycel.model.values import JsonObject
 
 SNIPPET_CHARACTERS: Final = 160
 VALUE_CHARACTERS: Final = 200
+VERSION_CHARACTERS: Final = 1_000
+"""Characters of each version of a contested value."""
 
 
 def head(node: Node) -> str:
@@ -44,10 +47,29 @@ def relation(link: Relation, *, seen_from: str | None = None, detailed: bool = F
         line = f"← {link.relation} {link.source}{weight}"
     if link.missing:
         line += " [missing: not written yet]"
+    line += conflict_mark(link)
     if detailed:
         more = link.properties | ({"metadata": link.metadata} if link.metadata else {})
         line += f" {link.id}" + (f" {value(more, whole=True)}" if more else "")
     return line
+
+
+def conflicts(found: Node | Relation) -> list[str]:
+    """The open conflicts at a node or relation, with their versions."""
+    return [
+        line
+        for told in found.conflicts
+        for line in (
+            f"In conflict, merge {told['merge']}:",
+            *plain_lines(told, characters_max=VERSION_CHARACTERS),
+        )
+    ]
+
+
+def conflict_mark(found: Node | Relation) -> str:
+    """A remark that a node or relation is in conflict, with the ids; empty if it is not."""
+    ids = ", ".join(each["id"] for each in found.conflicts)
+    return f" [in conflict {ids}: get_nodes shows the versions]" if ids else ""
 
 
 def snippet(node: Node) -> str:
@@ -70,7 +92,8 @@ def moment(time: datetime) -> str:
 def brief(node: Node, *, detailed: bool) -> JsonObject:
     """The structured form of a node; detailed, all of it but the content, which is in the text."""
     if not detailed:
-        return {"uri": node.uri, "type": node.type, "version": node.version}
+        brief = {"uri": node.uri, "type": node.type, "version": node.version}
+        return brief | ({"conflicts": list(node.conflicts)} if node.conflicts else {})
     told = node.to_dict()
     told.pop("content", None)
     return told

@@ -79,7 +79,14 @@ def search(call: Call) -> Answer:
         page.close(_nothing_found(call, arguments["query"]))
     for warning in dict.fromkeys(warnings):
         page.close(warning)
+    _close_conflicts(call, page, (each.found for each in shown))
     return Answer(str(page), data_within(data))
+
+
+def _close_conflicts(call: Call, page: TextPage, found: Iterable[Node | Relation]) -> None:
+    """Say what to call if something that was found is in conflict."""
+    if not call.state.readonly and any(each.conflicts for each in found):
+        page.close("Decide the conflicts of merges with resolve_conflicts.")
 
 
 def _filters(call: Call) -> Filters:
@@ -114,6 +121,7 @@ def _recall(call: Call) -> Answer:
         page.close(_nothing_found(call, arguments["query"]))
     for warning in dict.fromkeys(warnings):
         page.close(warning)
+    _close_conflicts(call, page, (each.node for each in found.nodes[:shown]))
     return Answer(str(page), data_within({"nodes": nodes, "left_out": left_out}))
 
 
@@ -125,9 +133,14 @@ def _hit(hit: Hit, *, detailed: bool) -> str:
     if not detailed:
         about = hit.snippet or node_text.snippet(node)
         linked = f" [{hit.why[0]}]" if hit.why[:1] and hit.why[0].startswith("linked") else ""
-        return f"{hit.score:.2f} {node.uri} ({node.type}){called}{about and ': ' + about}{linked}"
+        contested = node_text.conflict_mark(node)
+        return (
+            f"{hit.score:.2f} {node.uri} ({node.type}){called}{about and ': ' + about}{linked}"
+            f"{contested}"
+        )
     parts = (
         f"{hit.score:.2f} {node_text.head(node)}",
+        *node_text.conflicts(node),
         hit.why and f"Found by {', '.join(hit.why)}.",
         node_text.facts(node, detailed=False),
         shorten(node.content or "", FOUND_CHARACTERS),
@@ -181,6 +194,8 @@ def get(call: Call) -> Answer:
                 left = shorten(", ".join(rest), 400)
                 page.close(f"{len(rest)} more do not fit: {left}")
                 break
+    if not call.state.readonly and any("conflicts" in each for each in told["nodes"]):
+        page.close("Decide the conflicts of merges with resolve_conflicts.")
     return answer_about(len(uris), failures, page, told)
 
 
@@ -260,7 +275,8 @@ def _unknown_relation(call: Call, error: TypeMismatch) -> TypeMismatch:
 def _about(node: Node | None, uri: str, detailed: bool) -> str:
     if node is None:
         return f"{uri} (not in the graph)"
-    return f"{node_text.head(node)}\n{node_text.facts(node, detailed=detailed)}".rstrip()
+    parts = (node_text.head(node), node_text.facts(node, detailed=detailed))
+    return "\n".join(filter(None, (*parts, *node_text.conflicts(node))))
 
 
 def _file_text(knowledge: Knowledge, target: _Target, entry: JsonObject) -> str:
@@ -357,6 +373,7 @@ def traverse(call: Call) -> Answer:
             {"budget": cut.budget, "limit": cut.limit, "remaining": cut.remaining}
             for cut in found.cut_off
         ]
+    _close_conflicts(call, page, (each.node for each in found.nodes[:shown]))
     if found.evicted:
         gone = node_text.counted(len(found.evicted), "node")
         page.close(f"{gone} evicted from the active context to make room.")
@@ -380,8 +397,13 @@ def _reached(each: Reached, *, detailed: bool) -> str:
     line = f"{each.cost:.4g} {node.uri} ({node.type}){called}"
     if not detailed:
         about = node_text.snippet(node)
-        return f"{line}{about and ': ' + about}{why}"
-    parts = (line + why, node_text.facts(node, detailed=False), node.content or "")
+        return f"{line}{about and ': ' + about}{node_text.conflict_mark(node)}{why}"
+    parts = (
+        line + why,
+        node_text.facts(node, detailed=False),
+        *node_text.conflicts(node),
+        node.content or "",
+    )
     return "\n".join(part for part in parts if part) + "\n"
 
 
@@ -520,6 +542,10 @@ def _overview(call: Call) -> Answer:
     if broken:
         number = "100 or more" if broken == 100 else str(broken)
         page.close(f"{number} relations to missing concepts: topic broken_links.")
+    if contested := sum(len(each.unresolved) for each in state.db.merges):
+        page.close(
+            f"{node_text.counted(contested, 'conflict')} of merges to decide: resolve_conflicts."
+        )
     if state.readonly:
         page.close("This server is read-only.")
     return Answer(str(page), {"workspace": state.knowledge.workspace, **counts})

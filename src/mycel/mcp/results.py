@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from math import isfinite
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import orjson
 
@@ -18,6 +18,9 @@ from mycel.graph.costs import TOKEN_CHARACTERS
 from mycel.model.limits import TOOL_RESULT_TOKENS_MAX
 from mycel.model.names import shorten
 from mycel.model.values import JsonObject
+
+if TYPE_CHECKING:
+    from mycel.history.merge.outcome import Merge
 
 COMPLETE: Final = {"resultType": "complete"}
 """A field of every result of the newer era of MCP; for the older one the SDK drops it."""
@@ -39,12 +42,21 @@ def estimate(text: str) -> int:
     return -(-size // TOKEN_CHARACTERS)
 
 
+class Undecided(NamedTuple):
+    """An open merge, and those of its conflicts that the policy leaves to a person."""
+
+    merge: Merge
+    personal: frozenset[str]
+
+
 class Answer(NamedTuple):
     """The answer to a tool call."""
 
     text: str
     data: JsonObject | None = None
     failed: bool = False
+    asks: Undecided | None = None
+    """Conflicts that the client may be asked about."""
 
     def to_wire(self) -> dict[str, Any]:
         """The result in the form of MCP."""

@@ -27,17 +27,19 @@ from mcp.server.caching import CacheHint
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel.server import Server
 from mcp.shared.exceptions import MCPError
+from mcp.shared.message import ServerMessageMetadata
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from mycel.errors import Category, InternalError, MycelError, did_you_mean
 from mycel.history.graph import Graph
 from mycel.history.open_branches import OpenBranches
 from mycel.knowledge.active_context import ActiveContext, Contexts
 from mycel.knowledge.knowledge import Knowledge
-from mycel.mcp import arguments, hints, prompts, resources
+from mycel.mcp import arguments, hints, inquiries, prompts, resources
 from mycel.mcp.messages import worded
 from mycel.mcp.results import COMPLETE, Answer, failure
 from mycel.mcp.tool_context import Call, Report, ServerState
-from mycel.mcp.tool_list import Tool, offered
+from mycel.mcp.tool_list import HISTORY, Tool, offered
 from mycel.model.names import shorten
 from mycel.model.values import JsonObject
 from mycel.service.malloc_trim import MemoryTrim
@@ -74,16 +76,19 @@ def build_server(
     readonly: bool = False,
     branches: OpenBranches | None = None,
     runner: Runner | None = None,
+    sampling: bool = False,
 ) -> Server[Any]:
     """A server with tools, resources and prompts over an open graph.
 
     With `contexts`, active contexts have handles, for calls that are independent; without, there is
     one for each branch, on the one of the graph that of `knowledge`. `runner` runs calls that come
-    over HTTP; others run in threads of the server's own. The caller closes the graph, and its
+    over HTTP; others run in threads of the server's own. With `sampling`, the model of a client
+    that offers it is asked about conflicts of merges. The caller closes the graph, and its
     `branches`.
     """
     branches = OpenBranches(db) if branches is None else branches
-    return _Service(ServerState(db, knowledge, branches, contexts, readonly), runner).server()
+    state = ServerState(db, knowledge, branches, contexts, readonly, sampling)
+    return _Service(state, runner).server()
 
 
 class _StoppedError(Exception):
@@ -148,20 +153,31 @@ class _Service:
         if tool is None:
             raise self._unknown(params.name)
         given, branch = params.arguments or {}, self._chosen_branch(context)
+        if params.input_responses and tool.name == HISTORY.name:
+            return await self._settle(context, tool, given, _dumped(params.input_responses))
         if not tool.is_long:
-            answer = await self._in_thread(context, lambda: self._run(tool, given, branch))
+            answer = await self._in_thread(
+                context, lambda: self._run(tool, given, branch, tool.run)
+            )
         else:
             async with _watched(context) as report:
-                answer = await self._in_own_thread(lambda: self._run(tool, given, branch, report))
-        return COMPLETE | answer.to_wire()
+                answer = await self._in_own_thread(
+                    lambda: self._run(tool, given, branch, tool.run, report)
+                )
+        return await self._asking(context, tool, given, answer, 1)
 
     def _run(
-        self, tool: Tool, given: dict[str, Any], branch: str | None, *report: Report
+        self,
+        tool: Tool,
+        given: dict[str, Any],
+        branch: str | None,
+        work: Callable[[Call], Answer],
+        *report: Report,
     ) -> Answer:
         try:
             checked = arguments.check(tool.name, self._schemas[tool.name], given)
             with self._on_branch(checked.pop("branch", branch)) as state:
-                return tool.run(Call(state, checked, *report))
+                return work(Call(state, checked, *report))
         except MycelError as error:
             return failure(hints.in_tools(error, readonly=self._state.readonly))
         except _StoppedError:
@@ -169,6 +185,52 @@ class _Service:
         except Exception:  # noqa: BLE001 - The edge: the model gets an answer, the log the reason.
             _log.exception("The tool %s failed unexpectedly.", tool.name)
             return failure(InternalError("The tool failed inside the engine."))
+
+    # Questions to the client.
+
+    async def _asking(
+        self, context: Context, tool: Tool, given: dict[str, Any], answer: Answer, round_: int
+    ) -> JsonObject:
+        """The result of a call; conflicts of a merge that are left are put to the client first."""
+        asked = None
+        if answer.asks is not None:
+            asked = inquiries.inquiry(answer.asks, self._offer(context), round_)
+        if asked is None:
+            return COMPLETE | answer.to_wire()
+        if context.protocol_version in MODERN_PROTOCOL_VERSIONS:
+            return asked.to_wire()
+        try:
+            responses = await _put(context, asked)
+        except MCPError:  # Refused, by the user or the client.
+            return COMPLETE | answer.to_wire()
+        return await self._settle(context, tool, given, responses)
+
+    async def _settle(
+        self, context: Context, tool: Tool, given: dict[str, Any], responses: inquiries.Responses
+    ) -> JsonObject:
+        """The result of a call after the client's answers."""
+        branch = self._chosen_branch(context)
+        answer = await self._in_thread(
+            context,
+            lambda: self._run(tool, given, branch, lambda call: inquiries.settle(call, responses)),
+        )
+        if answer.asks is None:
+            return COMPLETE | answer.to_wire()
+        _, round_ = inquiries.asked_about(responses)
+        return await self._asking(context, tool, given, answer, round_ + 1)
+
+    def _offer(self, context: Context) -> inquiries.Offer:
+        """The ways to ask that the client offers, and the user of the server allows."""
+        offered = context.session.client_capabilities
+        is_older = context.protocol_version not in MODERN_PROTOCOL_VERSIONS
+        if offered is None or (is_older and not context.session.can_send_request):
+            return inquiries.Offer(model=False, person=False)
+        forms = offered.elicitation
+        return inquiries.Offer(
+            model=self._state.sampling and offered.sampling is not None,
+            # Before there were others, a form was meant.
+            person=forms is not None and (forms.form is not None or forms.url is None),
+        )
 
     # Branches.
 
@@ -268,6 +330,32 @@ def _protocol_error(error: MycelError) -> MCPError:
     code = types.INVALID_PARAMS if is_input else error.category.jsonrpc_code
     told = failure(error)
     return MCPError(code, f"{error.message} {error.hint}", told.data)
+
+
+async def _put(context: Context, asked: inquiries.Inquiry) -> inquiries.Responses:
+    """The answers of a client of the older era, which is asked while its call waits."""
+    responses: dict[str, types.InputResponse] = {}
+    metadata = ServerMessageMetadata(related_request_id=context.request_id)
+    for key, request in asked.requests.items():
+        if request["method"] == "sampling/createMessage":
+            responses[key] = await context.session.send_request(
+                types.CreateMessageRequest.model_validate(request),
+                types.CreateMessageResult,
+                metadata=metadata,
+            )
+        else:
+            responses[key] = await context.session.send_request(
+                types.ElicitRequest.model_validate(request), types.ElicitResult, metadata=metadata
+            )
+    return _dumped(responses)
+
+
+def _dumped(responses: types.InputResponses) -> inquiries.Responses:
+    """Answers of a client as plain objects."""
+    return {
+        key: each.model_dump(by_alias=True, mode="json", exclude_none=True)
+        for key, each in responses.items()
+    }
 
 
 @asynccontextmanager

@@ -38,6 +38,8 @@ class ServerState:
     contexts: Contexts | None = None
     """Contexts by handle, where calls are independent; None where the process has one."""
     readonly: bool = False
+    sampling: bool = False
+    """True if the user lets the model of the client decide conflicts of merges."""
     chosen: ChosenBranch = field(default_factory=ChosenBranch)
 
 

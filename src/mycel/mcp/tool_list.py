@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from mycel.mcp import history_tools, kip_tools, read_tools, write_tools
+from mycel.mcp import history_tools, kip_tools, merge_tools, read_tools, write_tools
 from mycel.mcp.results import Answer
 from mycel.mcp.tool_context import Call
 from mycel.model.limits import TRAVERSE_COST_MAX
@@ -46,7 +46,8 @@ class Tool:
         properties = {**self.properties, "branch": BRANCH}
         if by_handle and self.has_context:
             properties["context_id"] = CONTEXT_ID
-        schema: Schema = {"type": "object", "properties": properties, "additionalProperties": False}
+        # Unknown arguments are refused by `arguments`, in words; the schema need not say so.
+        schema: Schema = {"type": "object", "properties": properties}
         return schema | ({"required": list(self.required)} if self.required else {})
 
     def to_wire(self, *, by_handle: bool = False) -> JsonObject:
@@ -101,10 +102,10 @@ WEIGHT: Final = _typed(
     minimum=0,
     maximum=1,
 )
-MESSAGE: Final = _text("Why, for the log")
+MESSAGE: Final = _text()
 BRANCH: Final = _text()
-"""The instructions say what it is, once for all tools."""
-CONTEXT_ID: Final = _text("context_id of an earlier answer, to continue with its context")
+"""The instructions say what these two are, once for all tools."""
+CONTEXT_ID: Final = _text("Of an earlier answer, to continue with its context")
 
 _COMMANDS: Final[dict[str, Schema]] = {
     "command": _text("One command"),
@@ -169,7 +170,7 @@ SEARCH: Final = Tool(
         "metadata": _object("Only with these values"),
         "near": _text("URI; prefer what is close to it"),
         "context_tokens": _whole(
-            "Give contents too, of the best nodes and of those near them, within this", 100, 16_000
+            "Give contents too, of the best nodes and those near them, within this", 100, 16_000
         ),
         "limit": _whole("", 1, 50, usual=read_tools.SEARCH_LIMIT),
         "detail": DETAIL,
@@ -190,7 +191,7 @@ GET: Final = Tool(
         "relations": _whole("Number to show", 0, 200, usual=read_tools.RELATIONS_SHOWN),
         "direction": _one_of("both", "out", "in"),
         "relation_types": _texts(),
-        "read_file": _flag("Also read files, by URI or bare path, and the lines of symbols"),
+        "read_file": _flag("Also read files and the lines of symbols"),
         "callers": _flag("Instead: callers of these symbols (URIs or names), with source lines"),
         "detail": DETAIL,
         "cursor": _text("content:… or relations:… of the last answer, with its one URI"),
@@ -293,7 +294,7 @@ BOOTSTRAP: Final = Tool(
     "bootstrap_workspace",
     "Bootstrap from source code",
     "Read the workspace into the graph: files, folders, symbols, imports, calls, tests."
-    " Incremental; other knowledge stays. Call it once on a new project and after larger changes.",
+    " Incremental. Call it once on a new project and after larger changes.",
     {"path": _text("A folder of the workspace; default: all of it"), "detail": DETAIL},
     write_tools.bootstrap,
     writes=True,
@@ -304,13 +305,12 @@ BOOTSTRAP: Final = Tool(
 DESCRIBE: Final = Tool(
     "describe_graph",
     "Describe the graph",
-    "Describe the graph: overview, types, relations to missing concepts, or how to write KIP (topic"
-    " kip).",
+    "Overview of the graph, types, relations to missing concepts, how to write KIP.",
     {
         "topic": _one_of(
             "overview", "types", "type", "relation_types", "relation_type", "broken_links", "kip"
         ),
-        "name": _text("Name of the type or relation type"),
+        "name": _text("Of the type or relation type"),
         "detail": DETAIL,
         "cursor": CURSOR,
     },
@@ -334,8 +334,7 @@ EXECUTE_READONLY: Final = Tool(
     "execute_kip_readonly",
     "Execute KIP, reading only",
     "Query the graph in KIP, its language: FIND, SEARCH, DESCRIBE, EXPORT. For queries the other"
-    " tools cannot express: patterns, filters, counts. Commands that write are refused;"
-    " describe_graph with topic kip shows the syntax.",
+    " tools cannot express: patterns, filters, counts. Commands that write are refused.",
     _COMMANDS,
     kip_tools.execute_readonly,
 )
@@ -343,9 +342,9 @@ EXECUTE_READONLY: Final = Tool(
 _HISTORY: Final[dict[str, Schema]] = {
     "action": _one_of(*history_tools.READING),
     "from": _text("Commit, tag, time, entry or branch: begin of a diff or log"),
-    "to": _text("The same: end of a diff or log"),
+    "to": _text("The same: the end"),
     "paths": _texts("URIs; all below them counts too"),
-    "type": _text("Of log: a type or relation type that changed"),
+    "type": _text("Of log: of nodes or relations"),
     "actor": _text("Of log"),
     "text": _text("Of log: in the message"),
     "limit": _whole("", 1, 200, usual=history_tools.LOG_LIMIT),
@@ -357,13 +356,14 @@ HISTORY: Final = Tool(
     "History",
     "What changed, when and why (log), the values that differ between two states (diff), names of"
     " commits (tags, tag), and ways back: revert takes back the commit `to`, rollback makes all, or"
-    " what is under paths, what it was then. Both are new commits; try dry_run first. A branch is a"
-    " copy of the graph to work on; switch_branch is for all later calls.",
+    " what is under paths, what it was then. Both are new commits. switch_branch is for all later"
+    " calls; merge takes the branch `name` into this one. Try dry_run first.",
     _HISTORY
     | {
         "action": _one_of(*history_tools.READING, *history_tools.WRITING),
         "name": _text("Of a tag or branch"),
-        "force": _flag("Delete a branch with commits that main lacks; ask first"),
+        "force": _flag("Delete an unmerged branch; ask first"),
+        "policy": _text("Of merge, for contested values: ours, theirs, newest, ask"),
         "dry_run": _flag("Only show the changes"),
         "message": MESSAGE,
     },
@@ -382,6 +382,23 @@ HISTORY: Final = Tool(
     ),
 )
 
+RESOLVE: Final = Tool(
+    "resolve_conflicts",
+    "Resolve conflicts of a merge",
+    "Decide conflicts that a merge left, and commit when none is left. Without resolutions: list"
+    " them.",
+    {
+        "merge_id": _text(),
+        "resolutions": merge_tools.RESOLUTIONS,
+        "abort": _flag("Give the merge up"),
+        "message": MESSAGE,
+        "cursor": CURSOR,
+    },
+    merge_tools.resolve,
+    writes=True,
+    destroys=True,
+)
+
 TOOLS: Final = (
     SEARCH,
     GET,
@@ -393,6 +410,7 @@ TOOLS: Final = (
     BOOTSTRAP,
     DESCRIBE,
     HISTORY,
+    RESOLVE,
     EXECUTE,
     EXECUTE_READONLY,
 )

@@ -43,6 +43,7 @@ def http_app(
     readonly: bool = False,
     branches: OpenBranches | None = None,
     runner: Runner | None = None,
+    sampling: bool = False,
 ) -> Starlette:
     """An application that speaks MCP at `path`. Its lifespan has to run.
 
@@ -55,6 +56,7 @@ def http_app(
         readonly=readonly,
         branches=branches,
         runner=runner,
+        sampling=sampling,
     )
     app = server.streamable_http_app(
         streamable_http_path=path,

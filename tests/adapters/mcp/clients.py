@@ -74,14 +74,17 @@ def arguments_for(db: Path, *more: str) -> list[str]:
 
 
 @contextmanager
-def connected(db: Path, *more: str, mode: str = "auto") -> Iterator[Session]:
-    """A server process with a client of one era: `auto` is the newer, `legacy` the older."""
+def connected(db: Path, *more: str, mode: str = "auto", **offers: Any) -> Iterator[Session]:
+    """A server process with a client of one era: `auto` is the newer, `legacy` the older.
+
+    `offers` are callbacks of the client, such as `sampling_callback`.
+    """
     command, *words = warm_command("mycel")
     server = StdioServerParameters(
         command=command, args=[*words, "mcp", "--db", str(db), *more], env=dict(os.environ)
     )
     with start_blocking_portal() as portal:
-        client = Client(server, mode=mode)
+        client = Client(server, mode=mode, **offers)
         with portal.wrap_async_context_manager(client):
             yield Session(portal, client)
 

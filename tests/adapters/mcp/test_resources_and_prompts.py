@@ -103,7 +103,12 @@ def test_a_cursor_that_no_page_gave_out_is_refused(session: Session) -> None:
 
 def test_prompts_are_listed_with_their_arguments(session: Session) -> None:
     prompts = {each.name: each for each in session.ask("list_prompts").prompts}
-    assert list(prompts) == ["use_knowledge", "record_learnings", "explore_codebase"]
+    assert list(prompts) == [
+        "use_knowledge",
+        "record_learnings",
+        "explore_codebase",
+        "resolve_merge",
+    ]
     assert [each.name for each in prompts["explore_codebase"].arguments] == ["path", "question"]
     assert prompts["use_knowledge"].arguments[0].required
 

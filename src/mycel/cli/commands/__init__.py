@@ -16,6 +16,7 @@
 - `history`        log, tag, history, snapshot, purge, scrub
 - `branches`       branch
 - `mirror`         mirror
+- `merges`         merge, conflicts, resolve
 - `differences`    diff, rollback, revert
 - `proofs`         prove, verify
 - `mcp`            mcp

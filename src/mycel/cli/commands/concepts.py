@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
+from mycel.cli.frame.conflict_warnings import warn_conflicts
 from mycel.cli.frame.context import Command, Group, Session, pass_session
 from mycel.cli.frame.labels import labels, readable
 from mycel.cli.frame.output import count, when, wire
@@ -97,10 +98,12 @@ def put(
     metadata: dict[str, Any] | None,
 ) -> None:
     """Create a concept, or merge keys into the one with this type and name."""
-    with session.open() as db, db.transaction() as tx:
-        existed = tx.get_concept(type_name, name) is not None
-        made = tx.put_concept(type_name, name, attributes, metadata)
-        changed = not tx.is_empty
+    with session.open() as db:
+        with db.transaction() as tx:
+            existed = tx.get_concept(type_name, name) is not None
+            made = tx.put_concept(type_name, name, attributes, metadata)
+            changed = not tx.is_empty
+        warn_conflicts(session, db, [made])
     done = "Updated" if existed else "Created"
     session.out.say(
         f"{done} {made}." if changed else f"{made} is like that already.",
@@ -118,6 +121,8 @@ def get(session: Session, words: tuple[str, ...], as_of: int | str | None) -> No
     with session.open(reading=True) as db:
         view: GraphView = db if as_of is None else db.as_of(as_of)
         found = find_concept(view, *words) if len(words) == 2 else _concept(view, words[0])
+        if as_of is None:
+            warn_conflicts(session, db, [found.id])
     session.out.fields(
         (
             ("id", found.id),
@@ -201,7 +206,8 @@ def search(
     with session.open(reading=True, timeout_s=inf) as db:
         if options["near"]:
             options["near"] = resolve(db, options["near"])
-        found = _search(session, db, " ".join(words), kinds, options, limit)
+        found = list(_search(session, db, " ".join(words), kinds, options, limit))
+        warn_conflicts(session, db, (element.id for element, _ in found))
         label = labels(db)
         session.out.list(
             found,

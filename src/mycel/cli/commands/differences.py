@@ -40,7 +40,7 @@ def diff(
     if stat:
         _stat(session.out, found)
     else:
-        _show(session.out, found)
+        show_diff(session.out, found)
 
 
 @click.command(cls=Command)
@@ -60,7 +60,7 @@ def rollback(
     with session.open() as db:
         planned = db.rollback(to, paths=paths, dry_run=True)
         if dry_run:
-            _show(session.out, planned.diff)
+            show_diff(session.out, planned.diff)
             return 0
         question = f"Change {count(len(planned.diff.elements), 'element')} back?"
         if planned.diff and not yes and not confirmed(session, question):
@@ -83,7 +83,7 @@ def revert(session: Session, commit: int | str, *, dry_run: bool) -> None:
     with session.open() as db:
         done = db.revert(commit, dry_run=dry_run)
     if dry_run:
-        _show(session.out, done.diff)
+        show_diff(session.out, done.diff)
     else:
         _done(session, done)
 
@@ -96,10 +96,11 @@ def _done(session: Session, done: Rollback) -> None:
     if done.commit is None:
         session.out.say("Nothing had to change.", wire)
     else:
-        session.out.say(f"{short(done.commit)}: {_counted(done.diff)}.", wire)
+        session.out.say(f"{short(done.commit)}: {counted(done.diff)}.", wire)
 
 
-def _counted(diff: Diff) -> str:
+def counted(diff: Diff) -> str:
+    """The number of changes of each kind, in words."""
     return ", ".join(f"{number} {kind}" for kind, number in diff.counts.items() if number)
 
 
@@ -120,7 +121,7 @@ def _stat(out: Output, diff: Diff) -> None:
             for kind, sign in _SIGNS.items()
         )
         out.line(f"{visible(name).ljust(width)}  {found.total():>6}  {bar}")
-    out.line(_counted(diff) or "No differences.")
+    out.line(counted(diff) or "No differences.")
 
 
 def _share(number: int, most: int) -> int:
@@ -128,7 +129,8 @@ def _share(number: int, most: int) -> int:
     return number if most <= _BAR_WIDTH else -(-number * _BAR_WIDTH // most)
 
 
-def _show(out: Output, diff: Diff) -> None:
+def show_diff(out: Output, diff: Diff) -> None:
+    """Print the elements that differ, each with its values, in colour or as JSON."""
     if out.as_json:
         out.object(diff.to_dict())
         return

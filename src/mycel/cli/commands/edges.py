@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import rich_click as click
 
+from mycel.cli.frame.conflict_warnings import warn_conflicts
 from mycel.cli.frame.context import Command, Group, Session, pass_session
 from mycel.cli.frame.labels import labels, readable_text
 from mycel.cli.frame.output import when, wire
@@ -103,6 +104,8 @@ def get(session: Session, words: tuple[str, ...], as_of: int | str | None) -> No
             found = view.get_edge(resolve(view, src), predicate, resolve(view, dst))
         else:
             found = _by_id(view, words[0])
+        if as_of is None:
+            warn_conflicts(session, db, [found.id])
         label = labels(view)
         session.out.fields(
             (

@@ -28,6 +28,13 @@ context_option = click.option(
 )
 """The option of every command that serves active contexts."""
 
+sampling_option = click.option(
+    "--sampling",
+    is_flag=True,
+    help="Let the client's own model decide conflicts of merges, if the client offers that",
+)
+"""The option of every command that serves MCP."""
+
 
 @click.command(cls=Command)
 @click.option(
@@ -43,6 +50,7 @@ context_option = click.option(
     help="Offer the tools of another server under their own names: memory is the official one",
 )
 @context_option
+@sampling_option
 @pass_session
 def mcp(
     session: Session,
@@ -51,6 +59,7 @@ def mcp(
     readonly: bool,
     compat: str | None,
     context_size: int | None,
+    sampling: bool,
 ) -> int:
     """Serve the graph to an agent over MCP, on standard input and output.
 
@@ -81,7 +90,9 @@ def mcp(
                 from mycel.mcp.server import build_server
 
                 knowledge = knowledge_of(session, db, folder, context_size=context_size)
-                server = build_server(db, knowledge, readonly=readonly, branches=branches)
+                server = build_server(
+                    db, knowledge, readonly=readonly, branches=branches, sampling=sampling
+                )
             gc.freeze()  # What was loaded stays, and need not be looked through later either.
         stopped_by = serve(server)
     return INTERRUPTED if stopped_by == signal.SIGINT else 0

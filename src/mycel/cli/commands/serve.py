@@ -17,7 +17,12 @@ from typing import TYPE_CHECKING
 
 import rich_click as click
 
-from mycel.cli.commands.mcp import context_option, knowledge_of, open_served
+from mycel.cli.commands.mcp import (
+    context_option,
+    knowledge_of,
+    open_served,
+    sampling_option,
+)
 from mycel.cli.frame.context import Command, Session, pass_session
 from mycel.cli.frame.output import Output
 from mycel.clients.programs import Server, connection_help, own_program, server_name
@@ -131,6 +136,7 @@ _TOKEN_BYTES_MAX = 4096
 )
 @click.option("--readonly", is_flag=True, help="Refuse commands that write; offer no such tool")
 @context_option
+@sampling_option
 @click.option("--verbose", is_flag=True, help="A line for each request, to standard error")
 @pass_session
 def serve(
@@ -152,6 +158,7 @@ def serve(
     root: Path | None,
     readonly: bool,
     context_size: int | None,
+    sampling: bool,
     verbose: bool,
 ) -> None:
     """Serve the graph over HTTP until Ctrl-C or SIGTERM.
@@ -201,7 +208,9 @@ def serve(
                 _bring_in(session, db, folder, project.resolve())
             _prepare_logs(verbose=verbose)
             branches = stack.enter_context(closing(OpenBranches(db)))
-            app = _application(session, db, branches, policy, folder, context_size)
+            app = _application(
+                session, db, branches, policy, folder, context_size, sampling=sampling
+            )
             here, there = url_of(sockets[0], host), url_of(sockets[0], host, allow_host)
             url = here if session.as_json else there
             run(
@@ -272,6 +281,8 @@ def _application(
     policy: Policy,
     root: Path,
     context_size: int | None,
+    *,
+    sampling: bool,
 ) -> Guard:
     # Late: see the package's docstring.
     from mycel.syntax.gc_pause import collector_paused
@@ -284,7 +295,9 @@ def _application(
         from mycel.http.worker_pool import Workers
 
         workers = Workers()
-        door = _door(session, db, branches, policy, root, context_size, workers=workers)
+        door = _door(
+            session, db, branches, policy, root, context_size, workers=workers, sampling=sampling
+        )
         workspace = session.workspace(root)
         app = build_app(
             db, policy, doors=[door], branches=branches, workspace=workspace, workers=workers
@@ -302,6 +315,7 @@ def _door(
     context_size: int | None,
     *,
     workers: Workers,
+    sampling: bool,
 ) -> Door:
     # Late: see the package's docstring.
     from mycel.http.app import Door
@@ -318,6 +332,7 @@ def _door(
         contexts=contexts,
         branches=branches,
         runner=workers.run,
+        sampling=sampling,
     )
     return Door(PATH, "mcp", app, BODY_BYTES_MAX)
 

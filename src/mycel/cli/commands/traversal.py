@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import rich_click as click
 
+from mycel.cli.frame.conflict_warnings import warn_conflicts
 from mycel.cli.frame.context import Command, Session, pass_session
 from mycel.cli.frame.output import is_terminal, visible
 from mycel.cli.frame.parameters import ELEMENT, moment, resolve
@@ -61,6 +62,8 @@ def traverse(
             direction=direction,
             relation_types=follow or None,
         )
+        if as_of is None:
+            warn_conflicts(session, db, (each.element.id for each in found.nodes))
     if is_terminal() and not session.as_json:
         session.out.render(tree(found.nodes))
     else:

@@ -6,6 +6,8 @@
 - `parameters`   types of arguments: JSON, times, hashes, elements
 - `progress_bar` a bar while a person waits
 - `labels`       names of elements for people
+- `conflict_warnings`  open conflicts of merges at elements
+- `conflict_editor`    a conflict as a file for the user's editor
 - `kip_output`   results of KIP commands for people
 - `kip_command`  running a KIP command: values of placeholders, execution
 """

@@ -31,16 +31,25 @@ def json_object(text: str) -> dict[str, Any]:
     Raises:
         click.UsageError: it is something else, or cannot be read.
     """
+    parsed = json_value(text)
+    if not isinstance(parsed, dict):
+        raise click.BadParameter('it must be an object, such as {"key": "value"}.')
+    return parsed
+
+
+def json_value(text: str) -> Any:
+    """Any value as JSON: in place, or in a file as `@path` (`@-` is standard input).
+
+    Raises:
+        click.UsageError: it is something else, or cannot be read.
+    """
     content = read_text(text[1:]) if text.startswith("@") else text
     try:
-        parsed = read_json(content)
+        return read_json(content)
     except InvalidSyntax as error:
         raise click.BadParameter(f"{error.message} {error.hint}") from None
     except ValueError as error:
         raise click.BadParameter(f"it is not JSON: {error}.") from None
-    if not isinstance(parsed, dict):
-        raise click.BadParameter('it must be an object, such as {"key": "value"}.')
-    return parsed
 
 
 def moment(text: str) -> int | str:

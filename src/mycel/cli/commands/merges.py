@@ -1,0 +1,294 @@
+"""`mycel merge`, `conflicts` and `resolve`: branches become one again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import rich_click as click
+
+from mycel.cli.commands.differences import counted, show_diff
+from mycel.cli.frame.context import Command, Session, pass_session
+from mycel.cli.frame.output import Output, cell, count, visible
+from mycel.cli.frame.parameters import json_value
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from mycel.history.conflict_text import SideRow
+    from mycel.history.graph import Graph
+    from mycel.history.merge.outcome import Choice, Conflict, Merge
+
+CONFLICTS = 1
+"""The exit status while something is left to decide."""
+_CHOICES = ("ours", "theirs", "base")
+_SIDE_STYLES = ("dim", "green", "magenta")
+"""Of base, ours and theirs."""
+
+
+@click.command(cls=Command)
+@click.argument("source", required=False, metavar="[SOURCE]", help="The branch to take from")
+@click.option("--into", metavar="BRANCH", help="The branch to merge into, if not the one in use")
+@click.option(
+    "--policy",
+    "policies",
+    multiple=True,
+    metavar="[TYPE.PROPERTY=]WORD",
+    help="The choice where both changed a value: ours, theirs, newest, ask; for one property also"
+    " set, max, min and counter. May be repeated",
+)
+@click.option(
+    "--trust", multiple=True, metavar="ACTOR", help="Prefer what this actor wrote; the first most"
+)
+@click.option(
+    "--granularity",
+    type=click.Choice(("key", "element")),
+    default="key",
+    help="element: an element that both changed is one conflict, whatever they changed in it",
+)
+@click.option("--restore-purged", is_flag=True, help="Also take back what was purged here")
+@click.option("--dry-run", is_flag=True, help="Only show what would change")
+@click.option(
+    "--continue", "go_on", is_flag=True, help="Commit the merge whose conflicts are resolved"
+)
+@click.option("--abort", is_flag=True, help="Give the open merge up; nothing has changed")
+@click.option("--merge", "merge_id", metavar="ID", help="Which one, if several are open")
+@pass_session
+def merge(
+    session: Session,
+    *,
+    source: str | None,
+    into: str | None,
+    policies: tuple[str, ...],
+    trust: tuple[str, ...],
+    granularity: Literal["key", "element"],
+    restore_purged: bool,
+    dry_run: bool,
+    go_on: bool,
+    abort: bool,
+    merge_id: str | None,
+) -> int:
+    """Merge a branch into the one in use, value by value.
+
+    Without conflicts it is one commit. Otherwise nothing changes yet: `mycel conflicts` shows what
+    both sides changed, `mycel resolve` decides, and `mycel merge --continue` commits. An open merge
+    survives a restart; `mycel merge --abort` gives it up.
+
+    The exit status is 0 if it is merged, or would be, and 1 if conflicts are left.
+    """
+    if sum((source is not None, go_on, abort)) != 1:
+        raise click.UsageError("Give a branch to merge, or --continue, or --abort.")
+    with session.open() as db:
+        if abort:
+            return _report(session, db.abort_merge(merge_id))
+        if go_on:
+            return _report(session, _committed(session, db, merge_id))
+        done = db.merge(
+            source or "",
+            into=into,
+            policy=_policy(policies),
+            trust=trust or None,
+            granularity=granularity,
+            dry_run=dry_run,
+            restore_purged=restore_purged,
+        )
+    return _report(session, done, dry_run=dry_run)
+
+
+def _committed(session: Session, db: Graph, merge_id: str | None) -> Merge:
+    """The merge after its commit, or as it is if something is left to decide."""
+    found = _open_merge(db, merge_id)
+    if found is not None and found.unresolved:
+        return found
+    return db.commit_merge(merge_id, message=session.given.get("message", ""))
+
+
+def _open_merge(db: Graph, merge_id: str | None) -> Merge | None:
+    """The open merge that is meant; None if there is none, or several."""
+    found = [each for each in db.merges if merge_id is None or each.id.startswith(merge_id)]
+    return found[0] if len(found) == 1 else None
+
+
+def _policy(words: tuple[str, ...]) -> dict[str, str] | None:
+    """The policies of the options: one for all values, others for single properties."""
+    found: dict[str, str] = {}
+    for each in words:
+        key, equals, word = each.rpartition("=")
+        found[key if equals else "*"] = word
+    return found or None
+
+
+def _report(session: Session, done: Merge, *, dry_run: bool = False) -> int:
+    out = session.out
+    left = len(done.unresolved)
+    if out.as_json:
+        out.object(done.to_dict())
+        return CONFLICTS if left else 0
+    out.warn(done.warnings)
+    if dry_run:
+        show_diff(out, done.diff)
+    for choice in done.choices if done.status != "aborted" else ():
+        out.note(f"{choice.label}, {_where(choice)}: {choice.reason}")
+    for conflict in done.unresolved:
+        _show_conflict(out, conflict, done)
+    out.line(_summary(done, dry_run=dry_run))
+    return CONFLICTS if left else 0
+
+
+def _summary(done: Merge, *, dry_run: bool) -> str:
+    # Late: see the package's docstring.
+    from mycel.model.commits import short
+
+    left = count(len(done.unresolved), "conflict")
+    match done.status:
+        case "up_to_date":
+            return f"{done.into} has everything of {done.source} already."
+        case "aborted":
+            return f"The merge of {done.source} into {done.into} is given up; nothing changed."
+        case "clean":
+            return f"{done.source} merges into {done.into} without conflicts."
+        case "merged" if done.commit is not None:
+            made = counted(done.diff) or "nothing to change"
+            return f"{short(done.commit)}: merged {done.source} into {done.into} ({made})."
+        case "merged":
+            return f"Merged {done.source} into {done.into}."
+    if dry_run:
+        return f"Merging {done.source} into {done.into} leaves {left}."
+    if not done.unresolved:
+        return "All conflicts are resolved: `mycel merge --continue` commits."
+    return (
+        f"{left} left between {done.into} (ours) and {done.source} (theirs); nothing is committed."
+        " `mycel resolve ID ours|theirs|base` decides one."
+    )
+
+
+@click.command(cls=Command)
+@click.argument("conflict", required=False, metavar="[ID]", help="One conflict, by its id")
+@click.option("--element", metavar="ID|URI", help="Only those of one element")
+@pass_session
+def conflicts(session: Session, *, conflict: str | None, element: str | None) -> int:
+    """Show the conflicts of open merges: base, ours and theirs side by side.
+
+    The exit status is 0 if none is left to decide, and 1 otherwise.
+    """
+    with session.open(reading=True) as db:
+        merges = {each.id: each for each in db.merges}
+        found = db.conflicts(element) if element is not None else db.conflicts()
+    if conflict is not None:
+        found = [each for each in found if each.id.startswith(conflict)]
+    left = [each for each in found if each.resolution is None]
+    if session.as_json:
+        for each in found:
+            session.out.object(each.to_dict())
+        return CONFLICTS if left else 0
+    for each in found:
+        _show_conflict(session.out, each, merges[each.merge])
+    if not found:
+        session.out.note("There are no conflicts.")
+    elif left:
+        session.out.note(f"{count(len(left), 'conflict')} to decide: `mycel resolve ID ours`.")
+    else:
+        session.out.note("All conflicts are resolved: `mycel merge --continue` commits.")
+    return CONFLICTS if left else 0
+
+
+@click.command(cls=Command)
+@click.argument("conflict", metavar="ID", help="The conflict; `all` for every one that is left")
+@click.argument(
+    "choice",
+    required=False,
+    type=click.Choice(_CHOICES),
+    metavar="[ours|theirs|base]",
+    help="The side to take",
+)
+@click.option("--value", metavar="JSON", help="This value instead; JSON, or @file")
+@click.option("--edit", is_flag=True, help="Edit the value in your editor (VISUAL, EDITOR)")
+@pass_session
+def resolve(
+    session: Session, *, conflict: str, choice: str | None, value: str | None, edit: bool
+) -> None:
+    """Decide a conflict: take a side, or give a value.
+
+    ID may be the beginning of an id; `all` stands for every conflict that is left. A choice that a
+    rule made, as `mycel merge` shows it, is overruled in the same way while the merge is open.
+    Nothing is committed: `mycel merge --continue` does that.
+    """
+    if sum((choice is not None, value is not None, edit)) != 1:
+        raise click.UsageError("Give ours, theirs or base, or a --value, or --edit.")
+    with session.open() as db:
+        wanted = "*" if conflict == "all" else conflict
+        if choice is not None:
+            done = db.resolve(wanted, choice)
+        elif value is not None:
+            done = db.resolve(wanted, "value", json_value(value))
+        else:
+            edited = _edited(session, db, conflict)
+            if edited is None:
+                return
+            done = db.resolve(*edited)
+    left = len(done.unresolved)
+    words = _summary(done, dry_run=False) if not left else f"{count(left, 'conflict')} left."
+    session.out.say(f"Resolved. {words}", done.to_dict())
+
+
+def _edited(session: Session, db: Graph, conflict: str) -> tuple[str, str, Any] | None:
+    """The conflict, the word and the value of an edited file; None if nothing is to be done."""
+    # Late: see the package's docstring.
+    from mycel.cli.frame.conflict_editor import NothingEdited, edited_value
+
+    found = [each for each in db.conflicts() if each.id.startswith(conflict)]
+    if len(found) != 1:
+        raise click.UsageError(f"{conflict!r} names {len(found)} conflicts: `mycel conflicts`.")
+    try:
+        return found[0].id, "value", edited_value(found[0].to_dict())
+    except NothingEdited:
+        session.out.note("Nothing was resolved.")
+        return None
+
+
+def _where(about: Choice | Conflict) -> str:
+    return ".".join((about.field, *about.path)).strip(".")
+
+
+# Side by side.
+
+
+def _show_conflict(out: Output, conflict: Conflict, merge: Merge) -> None:
+    # Late: see the package's docstring.
+    from mycel.history.conflict_text import element_lines, resolution_text, side_rows, title
+
+    told = conflict.to_dict()
+    out.line(out.style(visible(title(told)), fg="yellow", bold=True))
+    out.line(f"  {visible(conflict.reason)}")
+    for line in element_lines(told):
+        out.line(f"  - {visible(line)}")
+    rows = side_rows(told)
+    if rows:
+        names = ("base", f"ours ({merge.into})", f"theirs ({merge.source})")
+        out.render(_side_by_side(rows, names))
+    if conflict.resolution is not None:
+        decided = cell(resolution_text(told["resolution"]))
+        out.line("  resolved: " + decided.replace("\n", "\n    "))
+    elif conflict.suggestion:
+        out.line(f"  suggestion: {conflict.suggestion}")
+
+
+def _side_by_side(rows: list[SideRow], names: tuple[str, ...]) -> RenderableType:
+    # Late: see the package's docstring.
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold", expand=False)
+    with_names = any(row.name for row in rows)
+    if with_names:
+        table.add_column("", style="cyan", overflow="fold")
+    for name in names:
+        table.add_column(name, overflow="fold", ratio=1)
+    for row in rows:
+        styles = _SIDE_STYLES if row.contested else ("dim",) * 3
+        cells = [
+            Text(visible(text), style=style)
+            for text, style in zip(row.versions, styles, strict=True)
+        ]
+        table.add_row(*([Text(row.name)] if with_names else []), *cells)
+    return table

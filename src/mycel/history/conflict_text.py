@@ -1,0 +1,137 @@
+"""Conflicts of a merge as rows of text, for people and models: base, ours and theirs side by side.
+
+Everything is made from the JSON of a conflict (`Conflict.to_dict`), which is also what the store
+keeps while a merge is open.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+SIDES: Final = ("base", "ours", "theirs")
+ABSENT: Final = "(none)"
+_CONTEXT_LINES: Final = 2
+"""Lines that nobody changed, shown before and after those that are contested."""
+
+
+class SideRow(NamedTuple):
+    """One part of a conflict in its three versions."""
+
+    name: str
+    versions: tuple[str, ...]
+    """Of base, ours and theirs."""
+    contested: bool = True
+    """False for lines that are shown only around contested ones."""
+
+
+def title(told: Mapping[str, Any]) -> str:
+    """The id, the kind and the place of a conflict, on one line."""
+    return f"{told['id']} {told['kind']}: {place(told)}"
+
+
+def place(told: Mapping[str, Any]) -> str:
+    """The element of a conflict, and the value in it."""
+    where = ".".join((*filter(None, (told.get("field", ""),)), *told.get("path", ())))
+    return f"{told['label']}, {where}" if where else str(told["label"])
+
+
+def side_rows(told: Mapping[str, Any]) -> list[SideRow]:
+    """The versions of a conflict: lines of a text, values of an element, or one value."""
+    if told.get("hunks"):
+        return list(_hunk_rows(told["hunks"]))
+    versions = [told.get(side) for side in SIDES]
+    whole = [each for each in versions if _is_element(each)]
+    if whole and not told.get("field"):
+        return list(_element_rows(told, versions))
+    if all(side not in told for side in SIDES):
+        return []
+    texts = (text_of(told[side]) if side in told else ABSENT for side in SIDES)
+    return [SideRow("", tuple(texts))]
+
+
+def element_lines(told: Mapping[str, Any]) -> list[str]:
+    """The elements that a broken constraint or a definition is about, one line each."""
+    return [f"{each.get('label', '')}: {each.get('message', '')}" for each in told.get("rows", ())]
+
+
+def text_of(value: Any) -> str:
+    """A value as text: texts as they are, all others as JSON."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def plain_lines(told: Mapping[str, Any], *, characters_max: int) -> list[str]:
+    """A conflict in lines without colour: its versions below each other, long ones cut."""
+    lines = [title(told), f"  {told.get('reason', '')}"]
+    lines += [f"  - {_cut(line, characters_max)}" for line in element_lines(told)]
+    for row in side_rows(told):
+        if not row.contested:
+            continue
+        if row.name:
+            lines.append(f"  {row.name}")
+        for side, text in zip(SIDES, row.versions, strict=True):
+            shown = _cut(text, characters_max).replace("\n", "\n    | ")
+            lines.append(f"  {side}: {shown}")
+    if told.get("resolution"):
+        lines.append(f"  resolved: {resolution_text(told['resolution'])}")
+    elif told.get("suggestion"):
+        lines.append(f"  suggestion: {told['suggestion']}")
+    return lines
+
+
+def resolution_text(resolution: Mapping[str, Any]) -> str:
+    """A decision in words."""
+    if resolution["choice"] != "value":
+        return str(resolution["choice"])
+    return f"value {text_of(resolution.get('value'))}"
+
+
+def _cut(text: str, characters_max: int) -> str:
+    if len(text) <= characters_max:
+        return text
+    return f"{text[:characters_max]}… ({len(text) - characters_max} more characters)"
+
+
+def _hunk_rows(hunks: Sequence[Mapping[str, Any]]) -> Iterator[SideRow]:
+    for at, hunk in enumerate(hunks):
+        if "ours" in hunk:
+            yield SideRow("", tuple(_joined(hunk[side]) for side in SIDES))
+            continue
+        lines = hunk.get("same", hunk.get("merged", ()))
+        after = lines[:_CONTEXT_LINES] if at else ()
+        before = lines[-_CONTEXT_LINES:] if at + 1 < len(hunks) else ()
+        shown = [*after, *before] if len(lines) > len(after) + len(before) else list(lines)
+        if shown:
+            text = _joined(shown)
+            yield SideRow("", (text, text, text), contested=False)
+
+
+def _joined(lines: Sequence[str]) -> str:
+    return "".join(lines).removesuffix("\n")
+
+
+def _is_element(value: Any) -> bool:
+    return isinstance(value, dict) and "attributes" in value
+
+
+def _element_rows(told: Mapping[str, Any], versions: Sequence[Any]) -> Iterator[SideRow]:
+    """The values in which versions of an element differ."""
+    flat = [dict(_flat(each)) if _is_element(each) else {} for each in versions]
+    gone = ["" if side in told else "(deleted)" for side in SIDES]
+    if "base" not in told:
+        gone[0] = ABSENT
+    if any(gone):
+        yield SideRow("element", tuple(each or "(there)" for each in gone))
+    there = [values for values, missing in zip(flat, gone, strict=True) if not missing]
+    for key in sorted({key for values in there for key in values}):
+        if len({values.get(key) for values in there}) > 1 or len(there) == 1:
+            yield SideRow(key, tuple(values.get(key, "") for values in flat))
+
+
+def _flat(element: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for key, value in element.items():
+        if key in ("attributes", "metadata") and isinstance(value, Mapping):
+            yield from ((f"{key}.{inner}", text_of(each)) for inner, each in value.items())
+        else:
+            yield key, text_of(value)

@@ -1,0 +1,210 @@
+"""`/branches` and `/merges`: the branches of a graph, and merges of them with their conflicts.
+
+Every endpoint works on the branch that `?branch=` names, which for a merge is the target. The table
+`ENDPOINTS` has all of them; the routes and their description are made from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from mycel.errors import AccessDenied, MycelError, NotFound
+from mycel.explorer.parameters import Parameter, Parameters, checked
+from mycel.history.branches import Branch
+from mycel.history.graph import Graph
+from mycel.history.merge.outcome import Merge
+from mycel.history.open_branches import OpenBranches
+from mycel.http.policy import Policy
+from mycel.http.request_values import given_parameters
+from mycel.http.responses import answer, refusal
+from mycel.http.worker_pool import Workers
+
+RESOLUTIONS_MAX: Final = 10_000
+WAITING: Final = 202
+"""The status of a merge that waits for decisions."""
+
+Told = tuple[int, Mapping[str, Any]]
+"""The status and the body of an answer."""
+
+
+class _Call:
+    """One request: the graph of its branch, its path and its parameters."""
+
+    def __init__(
+        self, db: Graph, branches: OpenBranches, name: str, given: Mapping[str, Any]
+    ) -> None:
+        self.db: Final = db
+        self.branches: Final = branches
+        self.name: Final = name
+        """The last part of the path: of a branch or a merge."""
+        self.given: Final = given
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """One method of one path."""
+
+    method: str
+    path: str
+    summary: str
+    run: Callable[[_Call], Told]
+    parameters: Parameters
+    writes: bool = True
+    statuses: tuple[int, ...] = (200,)
+    """Those of success."""
+
+
+def _list_branches(call: _Call) -> Told:
+    return 200, {"branches": [_branch(call, each) for each in call.db.branches]}
+
+
+def _create_branch(call: _Call) -> Told:
+    return 201, _branch(call, call.db.branches.create(call.given["name"]))
+
+
+def _delete_branch(call: _Call) -> Told:
+    gone = call.branches.delete(call.name, unmerged=call.given["unmerged"])
+    return 200, _branch(call, gone)
+
+
+def _branch(call: _Call, branch: Branch) -> dict[str, Any]:
+    told = branch.to_dict()
+    del told["path"]  # Folders of the server's machine are none of the caller's business.
+    return told | {"in_use": branch.name == call.db.branch}
+
+
+def _list_merges(call: _Call) -> Told:
+    return 200, {"merges": [each.to_dict() for each in call.db.merges]}
+
+
+def _merge(call: _Call) -> Told:
+    return _told(call.db.merge(**call.given))
+
+
+def _open_merge(call: _Call) -> Merge:
+    found = next((each for each in call.db.merges if each.id == call.name), None)
+    if found is None:
+        raise NotFound(
+            f"No merge {call.name!r} into {call.db.branch} is open.",
+            hint="GET /merges lists those that are.",
+        )
+    return found
+
+
+def _show_merge(call: _Call) -> Told:
+    return _told(_open_merge(call))
+
+
+def _resolve(call: _Call) -> Told:
+    done = _open_merge(call)
+    if call.given["resolutions"]:
+        done = call.db.resolve(call.given["resolutions"], merge=done.id)
+    if call.given["commit"] and not done.unresolved:
+        done = call.db.commit_merge(done.id, message=call.given["message"])
+    return _told(done)
+
+
+def _abort(call: _Call) -> Told:
+    return _told(call.db.abort_merge(_open_merge(call).id))
+
+
+def _told(merge: Merge) -> Told:
+    return WAITING if merge.is_open else 200, merge.to_dict()
+
+
+_MESSAGE: Final = Parameter("text", "The reason, for the journal", "")
+
+ENDPOINTS: Final = (
+    Endpoint("GET", "/branches", "List the branches", _list_branches, {}, writes=False),
+    Endpoint(
+        "POST",
+        "/branches",
+        "Copy the branch of the request to a new one",
+        _create_branch,
+        {"name": Parameter("text", "The name of the new branch", required=True)},
+        statuses=(201,),
+    ),
+    Endpoint(
+        "DELETE",
+        "/branches/{name}",
+        "Delete a branch",
+        _delete_branch,
+        {"unmerged": Parameter("flag", "Even if it has commits that main lacks", False)},
+    ),
+    Endpoint("GET", "/merges", "List the open merges", _list_merges, {}, writes=False),
+    Endpoint(
+        "POST",
+        "/merges",
+        "Merge a branch into that of the request",
+        _merge,
+        {
+            "source": Parameter("text", "The branch to take from", required=True),
+            "policy": Parameter("any", "The choice where both changed a value: a word, or words"),
+            "trust": Parameter("texts", "Actors whose values win, the first most"),
+            "granularity": Parameter("text", "Of conflicts", "key", words=("key", "element")),
+            "restore_purged": Parameter("flag", "Also take back what was purged here", False),
+            "dry_run": Parameter("flag", "Only tell what would change", False),
+            "message": _MESSAGE,
+        },
+        statuses=(200, WAITING),
+    ),
+    Endpoint(
+        "GET",
+        "/merges/{name}",
+        "Show an open merge and its conflicts",
+        _show_merge,
+        {},
+        writes=False,
+        statuses=(WAITING,),
+    ),
+    Endpoint(
+        "POST",
+        "/merges/{name}",
+        "Decide conflicts; commit when none is left",
+        _resolve,
+        {
+            "resolutions": Parameter(
+                "objects", "Each {conflict, choice, value?}", (), most=RESOLUTIONS_MAX
+            ),
+            "commit": Parameter("flag", "Commit when none is left", True),
+            "message": _MESSAGE,
+        },
+        statuses=(200, WAITING),
+    ),
+    Endpoint("DELETE", "/merges/{name}", "Give an open merge up", _abort, {}),
+)
+
+
+def branch_routes(policy: Policy, branches: OpenBranches, workers: Workers) -> list[Route]:
+    """The routes of all endpoints."""
+
+    async def serve(request: Request) -> Response:
+        method = "GET" if request.method == "HEAD" else request.method
+        endpoint = by_path[request.scope["route"].path][method]
+        try:
+            branch, given = await given_parameters(request)
+            if endpoint.writes and policy.readonly:
+                raise AccessDenied("This server is read-only.", hint="Start it without --readonly.")
+            known = checked(f"{endpoint.method} {endpoint.path}", endpoint.parameters, given)
+            name = request.path_params.get("name", "")
+
+            def run() -> Told:
+                with branches.using(branch) as db:
+                    db.check_in_place()
+                    return endpoint.run(_Call(db, branches, name, known))
+
+            status, told = await workers.run(request.scope, run)
+        except MycelError as error:
+            return refusal(error)
+        return answer(told, status)
+
+    by_path: dict[str, dict[str, Endpoint]] = {}
+    for each in ENDPOINTS:
+        by_path.setdefault(each.path, {})[each.method] = each
+    return [Route(path, serve, methods=list(methods)) for path, methods in by_path.items()]

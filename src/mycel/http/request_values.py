@@ -1,0 +1,39 @@
+"""The branch and the parameters of a request."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starlette.requests import Request
+
+from mycel.errors import InvalidSyntax
+from mycel.http.responses import JSON
+from mycel.model.json_text import read_json
+from mycel.model.names import json_kind
+
+
+async def given_parameters(request: Request) -> tuple[str | None, dict[str, Any]]:
+    """The branch of a request, and its parameters: of the URL, or of the body of a POST.
+
+    Raises:
+        InvalidSyntax: the body is no JSON object.
+    """
+    query = request.query_params
+    branch = query.get("branch")
+    if request.method != "POST":
+        return branch, {key: query.getlist(key) for key in query if key != "branch"}
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != JSON:
+        raise InvalidSyntax(
+            "The body must be JSON, with its content type.", hint=f"Send `Content-Type: {JSON}`."
+        )
+    try:
+        given = read_json(await request.body())
+    except ValueError as error:
+        raise InvalidSyntax(f"The body is not JSON: {error}.") from None
+    if not isinstance(given, dict):
+        raise InvalidSyntax(f"The body must be an object, not {json_kind(given)}.")
+    branch = given.pop("branch", branch)
+    if branch is not None and not isinstance(branch, str):
+        raise InvalidSyntax("`branch` must be a text.")
+    return branch, given

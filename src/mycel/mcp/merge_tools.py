@@ -1,0 +1,167 @@
+"""Merges: the action `merge` of `manage_history`, and the tool `resolve_conflicts`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from mycel.errors import InvalidSyntax
+from mycel.history.conflict_text import plain_lines
+from mycel.history.merge.outcome import Merge
+from mycel.mcp.node_text import counted
+from mycel.mcp.results import Answer, TextPage, Undecided, data_within
+from mycel.mcp.tool_context import Call
+from mycel.model.commits import short
+from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE
+from mycel.schema.definitions import merge_policies
+
+CHOICES: Final = ("ours", "theirs", "base", "value")
+RESOLUTIONS: Final = {
+    "type": "array",
+    "items": {
+        "type": "object",
+        "properties": {
+            "conflict": {"type": "string"},
+            "choice": {"type": "string", "enum": list(CHOICES)},
+            "value": {"description": "Of choice value"},
+        },
+        "required": ["conflict", "choice"],
+    },
+}
+"""The schema of decisions."""
+VALUE_CHARACTERS: Final = 2_000
+"""Characters of each version that are shown."""
+_PAGE: Final = "conflicts"
+
+
+def merge(call: Call) -> Answer:
+    """Merge a branch into that of the call."""
+    source = call.arguments.get("name")
+    if not source:
+        raise InvalidSyntax(
+            "A merge needs the name of the branch to take from.", hint='Pass name: "draft".'
+        )
+    done = call.state.db.merge(
+        source,
+        policy=call.arguments.get("policy"),
+        dry_run=call.arguments.get("dry_run", False),
+        message=call.message,
+    )
+    return answer(call, done)._replace(asks=undecided(call, done))
+
+
+def resolve(call: Call) -> Answer:
+    """Decide conflicts of an open merge, or show them; commit when none is left."""
+    db, merge_id = call.state.db, call.arguments.get("merge_id")
+    if call.arguments.get("abort"):
+        return answer(call, db.abort_merge(merge_id))
+    resolutions = call.arguments.get("resolutions")
+    if resolutions:
+        return answer(call, settled(call, resolutions, merge_id))
+    found = [each for each in db.merges if merge_id is None or each.id.startswith(merge_id)]
+    if not found:
+        return Answer(f"No merge into {db.branch} is open.", {"merges": []})
+    if len(found) > 1:
+        page = TextPage()
+        for each in found:
+            page.add(f"{each.id}: {each.source}, {counted(len(each.unresolved), 'conflict')} left")
+        page.close("Pass merge_id.")
+        return Answer(str(page), {"merges": [each.id for each in found]})
+    return answer(call, found[0])
+
+
+def settled(call: Call, resolutions: list[dict[str, Any]], merge_id: str | None) -> Merge:
+    """The merge after decisions, which is committed if none is left."""
+    db = call.state.db
+    done = db.resolve(resolutions, merge=merge_id)
+    if done.unresolved:
+        return done
+    return db.commit_merge(done.id, message=call.message)
+
+
+def undecided(call: Call, done: Merge) -> Undecided | None:
+    """The conflicts of an open merge that are left; None if there are none.
+
+    Those that `@merge("ask")` or the policy of the call has made are for a person.
+    """
+    if not done.is_open or not done.unresolved:
+        return None
+    if call.arguments.get("policy") == "ask":
+        return Undecided(done, frozenset(each.id for each in done.unresolved))
+    known: dict[tuple[str, str], Mapping[str, str]] = {}
+    personal = set()
+    for each in done.unresolved:
+        if each.field != "attributes" or not each.path:
+            continue
+        place = (CONCEPT_TYPE, str(each.identity.get("type")))
+        if "predicate" in each.identity:
+            place = (PROPOSITION_TYPE, str(each.identity["predicate"]))
+        if place not in known:
+            definition = call.state.db.get_concept(*place)
+            known[place] = {} if definition is None else merge_policies(definition.attributes)
+        if known[place].get(each.path[0]) == "ask":
+            personal.add(each.id)
+    return Undecided(done, frozenset(personal))
+
+
+def answer(call: Call, done: Merge) -> Answer:
+    """A merge in words: what it changed, or what has to be decided and how."""
+    page = TextPage()
+    data: dict[str, Any] = {"status": done.status, **done.diff.counts}
+    data |= {"commit": done.commit} if done.commit else {}
+    data |= {"merge_id": done.id} if done.is_open else {}
+    page.add(_headline(done))
+    for each in done.warnings:
+        page.add(f"Warning: {each}")
+    left = done.unresolved
+    if left:
+        _show(call, page, done, data)
+    elif done.choices and done.status != "aborted":
+        page.add("Chosen by rules:")
+        for choice in done.choices:
+            if not page.add(f"- {choice.label} {'.'.join(choice.path)}: {choice.reason}"):
+                break
+    return Answer(str(page), data_within(data))
+
+
+def _headline(done: Merge) -> str:
+    names = f"{done.source} into {done.into}"
+    match done.status:
+        case "up_to_date":
+            return f"{done.into} has everything of {done.source} already."
+        case "aborted":
+            return f"The merge of {names} is given up; nothing changed."
+        case "clean":
+            return f"{names} merges without conflicts."
+        case "merged" if done.commit is not None:
+            return f"Merged {names}, in commit {short(done.commit)}."
+        case "merged":
+            return f"Merged {names}."
+    left = counted(len(done.unresolved), "conflict")
+    if not done.is_open:
+        return f"Merging {names} would leave {left}."
+    return f"Merging {names} leaves {left}; nothing is committed until they are decided."
+
+
+def _show(call: Call, page: TextPage, done: Merge, data: dict[str, Any]) -> None:
+    """Show conflicts that are left, and how to decide them."""
+    left = done.unresolved
+    start = call.number_in(_PAGE) or 0
+    shown = 0
+    for each in left[start:]:
+        lines = plain_lines(each.to_dict(), characters_max=VALUE_CHARACTERS)
+        if not page.add("\n".join(lines)) and shown:
+            break
+        shown += 1
+    if start + shown < len(left):
+        data["next_cursor"] = f"{_PAGE}:{start + shown}"
+        page.close(f"{len(left) - start - shown} more: cursor {data['next_cursor']}.")
+    data["conflicts"] = [each.to_dict() for each in left[start : start + shown]]
+    if done.is_open:
+        branch = "" if call.state.db.branch == "main" else f', branch: "{call.state.db.branch}"'
+        page.close(
+            f'Decide with resolve_conflicts: merge_id: "{done.id}"{branch}, resolutions:'
+            ' [{"conflict": "…", "choice": "ours" | "theirs" | "base" | "value", "value": …}].'
+            " Combine both versions in a value where both are right; ask the user where you cannot"
+            " tell. It commits when none is left."
+        )
