@@ -11,6 +11,7 @@ import pytest
 
 import mycel
 from mycel.errors import ConstraintViolation, InvalidValueType, NotFound
+from mycel.store.query.lineage import imports
 from mycel.store.query.merges import open_conflicts
 from tests.unit.history.test_merge_cases import GIVEN, at, content, opened, write
 
@@ -408,7 +409,9 @@ def test_edits_of_an_earlier_state_are_merged_like_a_branch(db: mycel.Graph) -> 
     assert found["new likes moved"].weight == 0.5
     assert {"a", "a likes b", "moved likes b"}.isdisjoint(found)
     assert "b likes concept://t/nowhere" in found
-    assert not db.merge_changes([], base=base).diff
+    assert db.merge_changes([], base=base).status == "up_to_date"
+    with db._store.reading() as reader:
+        assert [mark[1:] for _, mark in imports(reader)] == [("mirror", base)]
 
     here = next(db.log(limit=1)).commit
     put(db, "moved", x=3)

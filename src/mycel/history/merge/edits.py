@@ -26,7 +26,7 @@ from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.names import CONCEPT_TYPE, shorten
 from mycel.model.state import State
 from mycel.model.values import object_text
-from mycel.store.log.marks import Mark
+from mycel.store.log.marks import IMPORT, Mark
 from mycel.store.query.alignment import NEW
 from mycel.store.query.commits import commit_at
 from mycel.store.query.diff import ends_of
@@ -41,8 +41,6 @@ _PARTS: Final = frozenset(("concept", "link", "attributes", "metadata", "weight"
 
 class EditSides(Target):
     """The states of a merge of edits into the graph whose earlier state was edited."""
-
-    is_news = True
 
     def __init__(self, ours: Reader, seq: int, edits: Sequence[Edit], origin: Origin) -> None:
         super().__init__(ours)
@@ -61,14 +59,15 @@ class EditSides(Target):
         for edit in edits:
             if "link" in edit:
                 self._edit_link(edit)
+        self.is_news: Final = bool(edits)
         self.touched: Final = frozenset(self._edited)
         self.bases: Final = (commit_at(ours, seq),) if seq else ()
         self.commits: Final = commit_at(ours, position(ours)), ""
         self._purges: Final = purges_since(ours, seq)
 
-    def marks(self, _: str) -> Sequence[Mark]:
-        """The parents in other copies that the commit gets: none."""
-        return ()
+    def marks(self, source: str) -> Sequence[Mark]:
+        """The mark of the commit: the origin of the edits, and the commit that was edited."""
+        return [Mark(IMPORT, source, each) for each in self.bases]
 
     # The states.
 

@@ -4,7 +4,8 @@ A tag is one: a name, and the commit that it names. The newest mark of a name is
 without a commit takes the name back. A merge is another: the name of the branch that was merged,
 and its commit, which is a parent of the transaction that has the mark. It also has the parents that
 merges before have given to the branch, so that the marks of a log name all of its ancestors. The
-index of marks is made with the first of them.
+index of marks is made with the first of them. An import is a third: the name of the origin of
+edits, and the commit that was edited.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from mycel.store.file.rows import every, first
 INDEX: Final = "CREATE INDEX IF NOT EXISTS journal_mark ON journal (seq) WHERE kind = 9"
 TAG: Final = "tag"
 MERGE: Final = "merge"
+IMPORT: Final = "import"
 
 
 class Mark(NamedTuple):
@@ -50,9 +52,9 @@ def tags(connection: apsw.Connection) -> dict[str, str]:
     return found
 
 
-def merges(connection: apsw.Connection) -> list[tuple[int, Mark]]:
-    """Every mark of a merge, with its entry, oldest first."""
-    return list(_marks(connection, MERGE))
+def of_kind(connection: apsw.Connection, kind: str) -> list[tuple[int, Mark]]:
+    """Every mark of a kind, with its entry, oldest first."""
+    return list(_marks(connection, kind))
 
 
 def _marks(connection: apsw.Connection, kind: str) -> Iterator[tuple[int, Mark]]:

@@ -86,9 +86,22 @@ def position(reader: Reader) -> int:
 
 def parents(reader: Reader) -> list[tuple[int, marks.Mark]]:
     """The parents in other copies of commits up to a state, each with its merge's last entry."""
+    return _marked(reader, marks.MERGE)
+
+
+def imports(reader: Reader) -> list[tuple[int, marks.Mark]]:
+    """The marks of edits that were merged, oldest first, each with the last entry of its commit.
+
+    The name of a mark is the origin of the edits, its commit the one that was edited.
+    """
+    return _marked(reader, marks.IMPORT)
+
+
+def _marked(reader: Reader, kind: str) -> list[tuple[int, marks.Mark]]:
+    """The marks of a kind up to the reader's state, each with the last entry of its commit."""
     end = position(reader)
     found = []
-    for entry, mark in marks.merges(reader.connection):
+    for entry, mark in marks.of_kind(reader.connection, kind):
         (seq,) = reader.only("SELECT min(seq) FROM tx WHERE seq >= ?", (entry,))
         if seq <= end:
             found.append((seq, mark))
