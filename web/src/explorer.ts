@@ -101,14 +101,13 @@ export class Explorer {
       if (old || (!fresh && this.#positions.restore(node) && crowd(before, node))) placed.add(card.id)
     }
     if (fresh && !overview?.groups.length) this.#restoreAll(scene, placed)
-    for (const [place, group] of (overview?.groups ?? []).entries()) {
-      const node = scene.putGroup(group, place, 0, 0)
+    for (const node of scene.putGroups(overview?.groups ?? [])) {
       const old = before.nodes.get(node.id)
       if (old) [node.x, node.y] = [old.x, old.y]
       if (old) placed.add(node.id)
     }
     for (const link of links) scene.join(link)
-    for (const { source, target, count } of overview?.links ?? []) {
+    for (const { source, target, count } of strongestTies(overview?.links ?? [])) {
       scene.join({ source: GROUP_PREFIX + source, target: GROUP_PREFIX + target, relation: '', weight: 1 }, Math.max(2, count))
     }
     scene.bendParallels()
@@ -408,6 +407,32 @@ export function describe({ card, group, pinned }: SceneNode, scene: Scene): stri
 /** Groups are left out where all of their nodes are shown anyway: a small graph is shown as it is. */
 const withoutNeedlessGroups = (overview: Overview): Overview =>
   overview.nodes.length && overview.shown >= overview.total ? { ...overview, groups: [], links: [] } : overview
+
+interface Tie {
+  source: string
+  target: string
+  count: number
+}
+
+const TIES_EACH = 4
+
+/** The strongest ties of each group, both directions together: all of them would hide the groups. */
+function strongestTies(ties: readonly Tie[]): Tie[] {
+  const pairs = new Map<string, Tie>()
+  for (const { source, target, count } of ties) {
+    const [first, second] = source < target ? [source, target] : [target, source]
+    const pair = pairs.get(`${first}\n${second}`)
+    if (pair) pair.count += count
+    else pairs.set(`${first}\n${second}`, { source: first, target: second, count })
+  }
+  const room = new Map<string, number>()
+  const left = (group: string) => room.get(group) ?? TIES_EACH
+  return [...pairs.values()].sort((a, b) => b.count - a.count).filter(({ source, target }) => {
+    if (left(source) <= 0 && left(target) <= 0) return false
+    for (const group of [source, target]) room.set(group, left(group) - 1)
+    return true
+  })
+}
 
 /** The place of a new node: beside the first of its neighbours that has one. */
 function start(scene: Scene, node: SceneNode, placed: ReadonlySet<string>): void {

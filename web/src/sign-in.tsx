@@ -19,6 +19,7 @@ export const tokens: TokenStore = {
     const had = tokens.get() !== null
     memory = null
     keep('session', KEY, null)
+    if (askForToken.value !== null) return
     askForToken.value = had ? 'The token was refused: it is wrong, expired or revoked.' : 'This server asks for a token.'
   },
 }

@@ -38,7 +38,7 @@ interface Room {
 const roomOf = ({ width }: Frame): Room => ({ left: width > 820 ? 190 : 40, right: width > 500 ? 110 : 70, top: 40, bottom: 36 })
 
 /** The camera that shows all of the points, with room for labels at the edges. */
-export function fit(points: Iterable<{ x: number; y: number }>, frame: Frame, room: Room = roomOf(frame)): Camera {
+export function fit(points: Iterable<{ x: number; y: number }>, frame: Frame, room: Room = roomOf(frame), zoomMax = 1.5): Camera {
   let [left, right, top, bottom] = [Infinity, -Infinity, Infinity, -Infinity]
   for (const { x, y } of points) {
     left = Math.min(left, x)
@@ -49,7 +49,7 @@ export function fit(points: Iterable<{ x: number; y: number }>, frame: Frame, ro
   if (left === Infinity) return { x: 0, y: 0, zoom: 1 }
   const width = Math.max(40, frame.width - room.left - room.right)
   const height = Math.max(40, frame.height - room.top - room.bottom)
-  const zoom = clampZoom(Math.min(1.6, width / Math.max(1, right - left), height / Math.max(1, bottom - top)))
+  const zoom = clampZoom(Math.min(zoomMax, width / Math.max(1, right - left), height / Math.max(1, bottom - top)))
   return {
     x: (left + right) / 2 + (room.right - room.left) / 2 / zoom,
     y: (top + bottom) / 2 + (room.bottom - room.top) / 2 / zoom,

@@ -176,9 +176,10 @@ const SIGNS = { added: '+', removed: '−', changed: 'Δ', moved: '→' } as con
 
 function drawChange(pen: Pen, { palette }: Picture, { node, x, y, radius: size }: Drawn): void {
   const change = node.change!
-  pen.circle(x, y, size + 3.5, { fill: null, stroke: { colour: palette[change], width: 2.2 } })
-  pen.circle(x + size * 0.8 + 3, y - size * 0.8 - 3, 7, { fill: palette[change] })
-  pen.text(SIGNS[change], x + size * 0.8 + 3, y - size * 0.8 - 2.5, { colour: palette.ground, size: 11, weight: 700, align: 'center' })
+  const [badgeX, badgeY, badge] = [x + size * 0.75 + 2, y - size * 0.75 - 2, Math.min(6.5, size * 0.9)]
+  pen.circle(x, y, size + 2.5, { fill: null, stroke: { colour: palette[change], width: 2 } })
+  pen.circle(badgeX, badgeY, badge, { fill: palette[change] })
+  pen.text(SIGNS[change], badgeX, badgeY + 0.5, { colour: palette.ground, size: badge * 1.7, weight: 700, align: 'center' })
 }
 
 /** A bubble with its name and size inside; a red arc shows that links inside lead to missing concepts. */

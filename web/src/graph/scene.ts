@@ -9,6 +9,8 @@ export interface SceneNode {
   group: Group | null
   /** The place of a group among all groups, which gives its colour. */
   place: number
+  /** The size of a group, as a share of the largest one. */
+  share: number
   x: number
   y: number
   pinned: boolean
@@ -41,17 +43,21 @@ export class Scene {
       old.card = card
       return old
     }
-    const node: SceneNode = { id: card.id, card, group: null, place: 0, x, y, pinned: false, change: null }
+    const node: SceneNode = { id: card.id, card, group: null, place: 0, share: 0, x, y, pinned: false, change: null }
     this.nodes.set(card.id, node)
     return node
   }
 
-  putGroup(group: Group, place: number, x: number, y: number): SceneNode {
-    const id = GROUP_PREFIX + group.id
-    const card: Card = { id, name: group.name, type: 'group', kind: 'concept', degree: group.links }
-    const node: SceneNode = { id, card, group, place, x, y, pinned: false, change: null }
-    this.nodes.set(id, node)
-    return node
+  /** Puts groups beside the nodes; they are drawn as bubbles. */
+  putGroups(groups: readonly Group[]): SceneNode[] {
+    const most = Math.max(1, ...groups.map((group) => group.nodes))
+    return groups.map((group, place) => {
+      const id = GROUP_PREFIX + group.id
+      const card: Card = { id, name: group.name, type: 'group', kind: 'concept', degree: group.links }
+      const node: SceneNode = { id, card, group, place, share: group.nodes / most, x: 0, y: 0, pinned: false, change: null }
+      this.nodes.set(id, node)
+      return node
+    })
   }
 
   join(link: Link, count = 1, change: Change | null = null): void {

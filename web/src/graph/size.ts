@@ -4,7 +4,7 @@ import type { SceneNode } from './scene'
 
 /** The radius of a node follows its degree, that of a group the number of its nodes. */
 export function radius(node: SceneNode): number {
-  if (node.group) return 16 + 3.4 * Math.sqrt(Math.min(node.group.nodes, 400)) * 0.9
+  if (node.group) return 18 + 52 * Math.sqrt(node.share)
   if (node.card.kind === 'missing') return 7
   return 5.5 + 1.25 * Math.sqrt(Math.min(node.card.degree ?? 0, 100))
 }

@@ -125,7 +125,9 @@ export class Stage {
   fit(atOnce = false): void {
     this.#following = true
     if (!this.frame.peek().width || !this.visible.peek().nodes.size) return
-    this.#moveTo(fit(this.visible.peek().nodes.values(), this.frame.peek()), atOnce)
+    const { nodes } = this.visible.peek()
+    const groups = [...nodes.values()].some((node) => node.group)
+    this.#moveTo(fit(nodes.values(), this.frame.peek(), undefined, groups ? 1 : undefined), atOnce)
   }
 
   zoomBy(factor: number, x = this.frame.peek().width / 2, y = this.frame.peek().height / 2): void {

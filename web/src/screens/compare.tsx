@@ -62,9 +62,9 @@ function Changes({ explorer, from, to }: { explorer: Explorer; from: string; to:
     <>
       <Summary difference={first.value} />
       {!shown && <Empty title="Nothing differs." />}
-      {nodes.length > 0 && <Picture explorer={explorer} nodes={nodes} links={links} />}
+      {nodes.some(isKnowledge) && <Picture explorer={explorer} nodes={nodes} links={links} />}
       <ul class="plain changes">
-        {nodes.map((node) => <li key={`${node.change} ${node.id}`}><NodeChange node={node} explorer={explorer} /></li>)}
+        {[...nodes].sort((a, b) => Number(isKnowledge(b)) - Number(isKnowledge(a))).map((node) => <li key={`${node.change} ${node.id}`}><NodeChange node={node} explorer={explorer} /></li>)}
         {links.map((link, i) => <li key={`link ${i}`}><LinkChange link={link} /></li>)}
       </ul>
       {next && <p class="note">{number(shown)} of {number(first.value.total)} changes are shown. <button type="button" class="link" onClick={more}>Show more</button></p>}
@@ -109,13 +109,17 @@ function Picture({ explorer, nodes, links }: { explorer: Explorer; nodes: Change
 
 const DRAWN_MAX = 300
 
+/** Definitions of types and relations come last in lists and are not drawn. */
+const isKnowledge = ({ type }: ChangedNode): boolean => !type.startsWith('$')
+
 function sceneOf(nodes: ChangedNode[], links: ChangedLink[]): Scene {
   const scene = new Scene()
-  for (const node of nodes.slice(0, DRAWN_MAX)) {
+  for (const node of nodes.filter(isKnowledge).slice(0, DRAWN_MAX)) {
     const [x, y] = startPlace(node.id, null, 20 * Math.sqrt(nodes.length))
     scene.put(node, x, y).change = node.change
   }
   for (const { source, target, missing } of links.slice(0, DRAWN_MAX)) {
+    if (scene.nodes.size > DRAWN_MAX) break
     for (const id of [source, target]) {
       if (scene.nodes.has(id)) continue
       const kind = missing && id === target ? 'missing' : 'concept'

@@ -77,7 +77,7 @@ function Bars({ timeline, stops, place }: { timeline: Timeline; stops: Stop[]; p
   const counts = new Map(timeline.buckets.map((bucket) => [bucket.to_seq, 0]))
   for (const bucket of timeline.buckets) counts.set(bucket.to_seq, (counts.get(bucket.to_seq) ?? 0) + bucket.count)
   const step = 100 / Math.max(1, stops.length - 1)
-  const width = Math.min(3, step * 0.7)
+  const width = Math.min(1.3, step * 0.7)
   return (
     <svg class="bars" viewBox="0 0 100 24" preserveAspectRatio="none" aria-hidden="true">
       {stops.map((stop, i) => {

@@ -1,7 +1,8 @@
 /**
  * Markdown as HTML that is safe to show. It is loaded when a content is first shown.
  *
- * Scripts, styles, forms and handlers are removed. Links to nodes of the graph become buttons of the
+ * HTML inside it is shown as text, but for a few plain tags such as <br> and <details>; what is left is
+ * sanitised again. Links to nodes of the graph become buttons of the
  * explorer; links to the web open in a new tab without a referrer. Pictures from elsewhere are not
  * loaded, because that would tell their server who reads: they become links.
  */
@@ -28,10 +29,18 @@ function decode(href: string): string {
   }
 }
 
+const PLAIN_TAG = /^<\/?(?:b|br|code|del|details|em|h[1-6]|hr|i|ins|kbd|li|mark|ol|p|pre|s|samp|strong|sub|summary|sup|u|ul|var)\s*\/?>$/i
+
+/** HTML with all tags as text that are not plain ones without attributes. */
+const tame = (html: string): string => html.replace(/<[^>]*>?/g, (tag) => (PLAIN_TAG.test(tag) ? tag : escape(tag)))
+
 const marked = new Marked({
   gfm: true,
   async: false,
   renderer: {
+    html({ text }: Tokens.HTML | Tokens.Tag): string {
+      return tame(text)
+    },
     link({ href, tokens }: Tokens.Link): string {
       return anchor(href, this.parser.parseInline(tokens))
     },

@@ -1,0 +1,135 @@
+"""Hostile texts, large texts, tokens, read-only servers, servers that go away."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import mycel
+from tests.adapters.http.conftest import HTTP
+from tests.browser.conftest import TOKEN, Shop, Tab, playwright
+
+expect = playwright.expect
+LOGIN, NOTES = "concept://shop/auth/login", "concept://shop/auth/notes"
+HUB = "concept://large/hub"
+
+
+def test_hostile_markdown_and_names_are_shown_as_text(tab: Callable[..., Tab]) -> None:
+    here = tab().graph(f"#/graph?g=-&n={LOGIN}*{NOTES}&s={NOTES}", 2)
+    page = here.page
+    content = page.locator(".markdown")
+    expect(content).to_contain_text("over everything")
+    expect(page.locator(".panel-title")).to_contain_text("<img src=x onerror=")
+    assert "\u202e" not in page.locator("body").inner_text()
+    danger = "script, style, iframe, form, input, img, svg, [style], [onerror], [onload]"
+    assert content.locator(danger).count() == 0
+    links = content.locator("a").evaluate_all("all => all.map(a => a.getAttribute('href'))")
+    assert set(links) <= {"https://example.org/", "https://example.org/spy.png", "#"}
+    assert content.locator("a[href^='https']").first.get_attribute("rel") == "noopener noreferrer"
+    content.get_by_text("a node").click()
+    expect(page.locator(".panel-title")).to_have_text("Session")
+    assert page.evaluate("window.hacked") is None
+    assert not [address for address in here.addresses if "example.org" in address]
+
+
+def test_a_token_is_asked_for_stands_in_no_address_and_may_be_revoked(
+    tab: Callable[..., Tab], serve: Callable[..., Shop], tmp_path: Path
+) -> None:
+    served = serve(MYCEL_TOKEN=TOKEN)
+    here = tab(served, errors=True).open()
+    page = here.page
+    expect(page.get_by_text("This server asks for a token.")).to_be_visible()
+    page.locator("input[name=token]").fill("wrong")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("The token was refused")).to_be_visible()
+    page.locator("input[name=token]").fill(TOKEN)
+    page.keyboard.press("Enter")
+    here.drawn()
+    expect(page.get_by_test_id("live")).to_contain_text("live")
+    page.reload()
+    here.drawn()
+    assert not [address for address in [*here.addresses, page.url] if TOKEN in address]
+    assert page.evaluate("[document.cookie, localStorage.getItem('mycel:token')]") == ["", None]
+    page.evaluate("sessionStorage.setItem('mycel:token', 'revoked')")
+    page.get_by_role("button", name="Timeline").click()
+    expect(page.get_by_text("The token was refused")).to_be_visible()
+
+
+def test_a_read_only_server_offers_no_changes(
+    tab: Callable[..., Tab], serve: Callable[..., Shop]
+) -> None:
+    page = tab(serve("--readonly")).graph(f"#/graph?g=-&n={LOGIN}&s={LOGIN}", 1).page
+    expect(page.locator(".panel-title")).to_have_text("Login")
+    expect(page.get_by_test_id("live")).to_contain_text("read-only")
+    expect(page.get_by_role("button", name="Edit")).to_have_count(0)
+    expect(page.get_by_role("button", name="New", exact=True)).to_have_count(0)
+
+
+def write_large(path: Path) -> None:
+    """A hub with 10,000 relations, a text of 1 MB, and a cycle."""
+    path.parent.mkdir(parents=True)
+    with mycel.open(path) as db:
+        large = mycel.Knowledge(db, workspace="large")
+        nodes = [{"uri": "hub", "name": "Hub", "content": "word " * 209_000}]
+        nodes += [{"uri": f"leaves/{i:05}"} for i in range(10_000)]
+        leaves = [
+            {"source": "hub", "relation": "has", "target": f"leaves/{i:05}"} for i in range(10_000)
+        ]
+        cycle = [
+            {"source": "leaves/00001", "relation": "next", "target": "leaves/00002"},
+            {"source": "leaves/00002", "relation": "next", "target": "leaves/00001"},
+        ]
+        large.remember(nodes, [*leaves, *cycle])
+
+
+def test_a_megabyte_of_text_and_ten_thousand_relations_are_shown_in_part_and_said_so(
+    tab: Callable[..., Tab], serve: Callable[..., Shop]
+) -> None:
+    served = serve(write=write_large)
+    here = tab(served).graph(f"#/graph?g=-&n={HUB}&s={HUB}", 1)
+    page = here.page
+    expect(page.get_by_text("of 1,045,000 characters are shown")).to_be_visible()
+    page.get_by_role("tab", name="Relations").click()
+    expect(page.get_by_text("of 10,000 relations are shown")).to_be_visible()
+    page.get_by_role("button", name="Show more").click()
+    expect(page.locator(".relation-row")).to_have_count(200)
+    page.get_by_role("button", name="Expand +25").click()
+    here.drawn(26)
+    expect(page.locator(".notice").first).to_contain_text("more not shown")
+    overview = tab(served).graph()
+    expect(overview.page.get_by_test_id("shown")).to_contain_text("group")
+
+
+def test_ids_that_are_gone_and_unreadable_addresses_are_said_clearly(
+    tab: Callable[..., Tab],
+) -> None:
+    here = tab(errors=True).graph(
+        f"#/graph?g=-&n={LOGIN}*concept://shop/nowhere&s=concept://shop/nowhere&at=x&hide=%ZZ", 1
+    )
+    page = here.page
+    expect(page.locator(".notice").first).to_contain_text("is not in the graph any more")
+    expect(page.locator(".panel .failure")).to_be_visible()
+
+
+def test_a_server_that_stops_is_said_and_what_was_missed_comes_after_it_is_back(
+    tab: Callable[..., Tab], serve: Callable[..., Shop]
+) -> None:
+    from tests.adapters.http.conftest import Server
+
+    served = serve()
+    here = tab(served, errors=True).graph(f"#/graph?g=-&n={LOGIN}&s={LOGIN}", 1)
+    page = here.page
+    expect(page.get_by_test_id("live")).to_contain_text("live")
+    port = str(served.server.address[1])
+    served.server.stop()
+    expect(page.get_by_test_id("live")).to_contain_text("server away")
+    page.get_by_role("tab", name="History").click()
+    expect(page.locator(".panel .failure")).to_contain_text("The server does not answer")
+    served.knowledge().update("auth/login", name="Login again")
+    again = Server("mycel", "serve", "--json", "--db", served.path, "--port", port)
+    try:
+        again.wait_until_ready()
+        page.evaluate("window.dispatchEvent(new Event('online'))")
+        expect(page.get_by_test_id("live")).to_contain_text("live", timeout=15_000)
+        expect(page.locator(".panel-title")).to_have_text("Login again")
+        assert HTTP.get(f"{again.url}/healthz").status_code == 200
+    finally:
+        again.end()
