@@ -115,6 +115,8 @@ class Policy:
     """Sessions in browsers, whose tokens count like that of the server."""
     readonly: bool = False
     """True if nothing may be written."""
+    files: bool = False
+    """True if files of the workspace may be read."""
     body_bytes_max: int = BODY_BYTES_MAX
     requests_max: int = REQUESTS_MAX
     timeout_s: float = TIMEOUT_S

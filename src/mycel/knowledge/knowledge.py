@@ -16,7 +16,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, Literal, TypeVar, Unpack
+from typing import Any, Final, Literal, Protocol, TypeVar, Unpack
 
 from mycel.errors import ConstraintViolation, InvalidId, InvalidValueType, MycelError, NotFound
 from mycel.graph.traversal import MAX_COST_DEFAULT, MAX_NODES_DEFAULT, Bounds
@@ -76,11 +76,24 @@ _SOUGHT: Final[dict[str, Literal["CONCEPT", "PROPOSITION"] | None]] = {
 }
 
 
+class FileRule(Protocol):
+    """Decides which files of a workspace may be read."""
+
+    def check(self, path: str) -> None:
+        """Raise an error if the file at a path from the root may not be read."""
+        ...
+
+    def check_content(self, content: ResourceContent) -> None:
+        """Raise an error if the content of a file may not be shown."""
+        ...
+
+
 class Knowledge:
     """Concepts, resources and relations of a graph, by URI.
 
     A path without a scheme belongs to `workspace`. Its `file://` URIs are relative to the folder
-    `root`; without one, no file can be read. Traversals load the nodes they reach into `context`.
+    `root`; without one, no file can be read. With `file_rule`, only files that it allows are read.
+    Traversals load the nodes they reach into `context`.
     """
 
     def __init__(
@@ -90,10 +103,12 @@ class Knowledge:
         workspace: str,
         root: str | Path | None = None,
         context: ActiveContext | None = None,
+        file_rule: FileRule | None = None,
     ) -> None:
         self.db: Final = db
         self.workspace: Final = check_workspace(workspace)
         self.root: Final = None if root is None else Path(root)
+        self.file_rule: Final = file_rule
         self.context: Final = ActiveContext() if context is None else context
         self._reader: Reader | None = None
 
@@ -102,7 +117,17 @@ class Knowledge:
 
     def with_context(self, context: ActiveContext) -> Knowledge:
         """The same knowledge, loaded into another context."""
-        return Knowledge(self.db, workspace=self.workspace, root=self.root, context=context)
+        return self.of(self.db, context)
+
+    def of(self, db: Nexus, context: ActiveContext) -> Knowledge:
+        """The knowledge of another graph of the same workspace, such as a branch."""
+        return Knowledge(
+            db,
+            workspace=self.workspace,
+            root=self.root,
+            context=context,
+            file_rule=self.file_rule,
+        )
 
     @contextmanager
     def moment(self) -> Iterator[Knowledge]:
@@ -546,10 +571,17 @@ class Knowledge:
         if self.root is None:
             raise ConstraintViolation(
                 f"The workspace {self.workspace!r} has no root folder.",
-                hint="Name the folder of its files: `root` of Knowledge, --root of the server.",
+                hint="Name the folder of its files: `root` of Knowledge, --root of `mycel mcp`;"
+                " `mycel serve` shows files with --files.",
             )
         check_whole("bytes_max", bytes_max)
-        return workspace_files.read(address, self.root, bytes_max=bytes_max)
+        rule = self.file_rule
+        if rule is None:
+            return workspace_files.read(address, self.root, bytes_max=bytes_max)
+        rule.check(address.path)
+        content = workspace_files.read(address, self.root, bytes_max=bytes_max)
+        rule.check_content(content)
+        return content
 
     def search(
         self,

@@ -102,13 +102,17 @@ class _Service:
         self._state: Final = state
         self._runner: Final = runner
         self._by_handle: Final = state.contexts is not None
-        self._tools: Final = {tool.name: tool for tool in offered(readonly=state.readonly)}
+        self._tools: Final = {tool.name: tool for tool in self._offered()}
         self._schemas: Final = {
             name: tool.schema(by_handle=self._by_handle) for name, tool in self._tools.items()
         }
         self._branch_contexts: Final[dict[str, ActiveContext]] = {}
         self._limiter: Final = anyio.CapacityLimiter(CALLS_AT_ONCE)
         self._leftovers: Final = MemoryTrim()
+
+    def _offered(self) -> tuple[Tool, ...]:
+        state = self._state
+        return offered(readonly=state.readonly, has_files=state.knowledge.root is not None)
 
     def server(self) -> Server[Any]:
         # Late: the package root imports everything.
@@ -255,13 +259,14 @@ class _Service:
             )
             while len(self._branch_contexts) > BRANCH_CONTEXTS_MAX:
                 del self._branch_contexts[next(iter(self._branch_contexts))]
-            knowledge = Knowledge(db, workspace=own.workspace, root=own.root, context=context)
+            knowledge = own.of(db, context)
             yield replace(self._state, db=db, knowledge=knowledge)
 
     def _unknown(self, name: str) -> MCPError:
         known = list(self._tools)
         if name in {tool.name for tool in offered(readonly=False)}:
-            said = f"This server is read-only, and {name} writes."
+            why = f"is read-only, and {name} writes" if self._state.readonly else "shows no files"
+            said = f"This server {why}."
         else:
             close = did_you_mean(shorten(name), known)
             said = f"There is no tool {shorten(repr(name))}. {close}".rstrip()
@@ -275,7 +280,8 @@ class _Service:
         )
 
     async def _list_templates(self, _context: Context, _params: Paging) -> JsonObject:
-        return COMPLETE | {"resourceTemplates": resources.TEMPLATES}
+        has_files = self._state.knowledge.root is not None
+        return COMPLETE | {"resourceTemplates": resources.TEMPLATES[: 2 if has_files else 1]}
 
     async def _read_resource(
         self, context: Context, params: types.ReadResourceRequestParams

@@ -26,7 +26,7 @@ NAMESAKES_MAX: Final = 20
 SEARCHED_MAX: Final = 200
 
 _PROSE: Final = re.compile(
-    r"""(?s)[rRbBuUfF]{0,2}(\"{3}|'{3}).*?(?:\1|\Z)|/\*.*?\*/|(?m:^)[^\S\n]*(?:\#|//)[^\n]*"""
+    r"""(?s)[rRbBuUfF]{0,2}(\"{3}|'{3}).*?(?:\1|\Z)|/\*.*?(?:\*/|\Z)|(?m:^)[^\S\n]*(?:\#|//)[^\n]*"""
 )
 """Strings in triple quotes, comments between `/*` and `*/`, and comment lines."""
 

@@ -416,9 +416,10 @@ TOOLS: Final = (
 )
 
 
-def offered(*, readonly: bool) -> tuple[Tool, ...]:
-    """The tools of a server; a read-only one has no others."""
+def offered(*, readonly: bool, has_files: bool = True) -> tuple[Tool, ...]:
+    """The tools of a server: those that only read, if it is read-only; those it has files for."""
+    tools = TOOLS if has_files else tuple(tool for tool in TOOLS if tool is not BOOTSTRAP)
     if not readonly:
-        return TOOLS
-    found = (tool.reading if tool.writes else tool for tool in TOOLS)
+        return tools
+    found = (tool.reading if tool.writes else tool for tool in tools)
     return tuple(tool for tool in found if tool is not None)

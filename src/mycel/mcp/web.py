@@ -47,11 +47,18 @@ def http_app(
 ) -> Starlette:
     """An application that speaks MCP at `path`. Its lifespan has to run.
 
-    `runner` runs what uses the graph in threads of the larger application.
+    Files below `root` are shown as far as `PublishedFiles` allows; without it, none. `runner` runs
+    what uses the graph in threads of the larger application.
     """
+    rule = None
+    if root is not None:
+        # Late: parsers of many languages.
+        from mycel.knowledge.bootstrap.published_files import PublishedFiles  # noqa: PLC0415
+
+        rule = PublishedFiles(root)
     server = build_server(
         db,
-        Knowledge(db, workspace=workspace, root=root),
+        Knowledge(db, workspace=workspace, root=root, file_rule=rule),
         contexts=contexts,
         readonly=readonly,
         branches=branches,

@@ -133,7 +133,7 @@ def bootstrap(call: Call) -> Answer:
     if knowledge.root is None:
         raise ConstraintViolation(
             f"The workspace {knowledge.workspace!r} has no root folder.",
-            hint="Start the server with --root PATH.",
+            hint="Start the server with --root PATH; `mycel serve` also needs --files.",
         )
     folder = knowledge.root
     if "path" in call.arguments:

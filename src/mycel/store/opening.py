@@ -39,7 +39,8 @@ EXPECTANT: Final = "genesis, to be continued"
 _MEMORY_DIRECTORY: Final = "/dev/shm"
 _MAKING: Final = "-making"
 """The suffix of the lock of a file that is being created."""
-_SQLITES_MODE: Final = 0o644
+_PRIVATE: Final = 0o600
+"""The mode of a new database. SQLite gives its log the same."""
 
 
 def private_directory() -> str:
@@ -144,7 +145,7 @@ def _make_room(location: Location) -> None:
     with _making(location), suppress(OSError):  # SQLite meets it too, and says it in its own words.
         if not path.exists():
             set_aside(path)
-            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, _SQLITES_MODE))
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, _PRIVATE))
 
 
 def _making(location: Location) -> AbstractContextManager[None]:

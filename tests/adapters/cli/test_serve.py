@@ -241,7 +241,7 @@ def test_a_graph_that_may_not_be_written_can_be_served_for_reading(
 # The root.
 
 
-def test_files_are_read_below_the_root(start: Start, tmp_path: Path) -> None:
+def test_files_are_read_below_the_root_if_they_are_served(start: Start, tmp_path: Path) -> None:
     project = tmp_path / "Wood"
     (project / "src").mkdir(parents=True)
     (project / "notes.md").write_text("All about moss.")
@@ -252,7 +252,7 @@ def test_files_are_read_below_the_root(start: Start, tmp_path: Path) -> None:
             (content,) = (await client.read_resource("file://wood/notes.md")).contents
             return str(content.text)
 
-    server = start("--root", project, "--bootstrap", project / "src")
+    server = start("--root", project, "--bootstrap", project / "src", "--files")
     assert anyio.run(text, server.url) == "All about moss."
     found = server.run('FIND(?r.name) WHERE { ?r {type: "Resource"} }')
     assert found == ["file://wood/src/fern.py"]

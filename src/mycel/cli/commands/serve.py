@@ -134,6 +134,12 @@ _TOKEN_BYTES_MAX = 4096
     help="The folder that file:// URIs are relative to; by default that of --bootstrap,"
     " or else the project's",
 )
+@click.option(
+    "--files",
+    is_flag=True,
+    help="Let clients read files of --root, and bootstrap it; never hidden files, keys, or what"
+    " .gitignore names",
+)
 @click.option("--readonly", is_flag=True, help="Refuse commands that write; offer no such tool")
 @context_option
 @sampling_option
@@ -156,6 +162,7 @@ def serve(
     grace_s: float,
     project: Path | None,
     root: Path | None,
+    files: bool,
     readonly: bool,
     context_size: int | None,
     sampling: bool,
@@ -185,6 +192,7 @@ def serve(
         origins=origins_of(allow_origin),
         token=token,
         readonly=readonly,
+        files=files,
         requests_max=concurrency,
         timeout_s=timeout_s,
         write_s=write_s,
@@ -195,6 +203,8 @@ def serve(
     sockets = bind(addresses)
     try:
         folder = (root or project or session.root()).resolve()
+        if files and token_file is not None and token_file.resolve().is_relative_to(folder):
+            session.out.warn([f"The token is in {folder}, whose files are served. Move it away."])
         # What --bootstrap brings in is written here, whatever others may do.
         with ExitStack() as stack:
             stored = _graph(session, policy, readonly=readonly and project is None)
@@ -327,7 +337,7 @@ def _door(
     app = http_app(
         db,
         workspace=workspace,
-        root=root,
+        root=root if policy.files else None,
         readonly=policy.readonly,
         contexts=contexts,
         branches=branches,

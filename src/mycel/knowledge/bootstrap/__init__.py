@@ -2,15 +2,16 @@
 
 Modules, in the order in which a run passes through them:
 
-    run            one run: compares disk and graph, and plans what to write
-    file_walk      lists the files of a project; `source_files` reads them
-    facts_cache    facts of unchanged files
-    project_graph  nodes and relations for files
-    ownership      tells the values of a bootstrap from those of others
-    graph_writer   writes the difference, in a few transactions
-    watcher        runs again whenever a file changes
-    run_summary    progress and results of a run
-    limits         every bound of these
+    run              one run: compares disk and graph, and plans what to write
+    file_walk        lists the files of a project; `source_files` reads them
+    facts_cache      facts of unchanged files
+    project_graph    nodes and relations for files
+    ownership        tells the values of a bootstrap from those of others
+    graph_writer     writes the difference, in a few transactions
+    watcher          runs again whenever a file changes
+    run_summary      progress and results of a run
+    published_files  the files that a server may show to others
+    limits           every bound of these
 """
 
 from __future__ import annotations

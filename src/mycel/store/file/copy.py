@@ -65,6 +65,8 @@ def copy_whole(
     """
     new = target.with_name(f"{making}-{os.getpid()}-{time.time_ns()}.db")
     try:
+        # Private from its first byte on; the mode of the source follows.
+        os.close(os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         with translated():
             _copy(source, new)
         shutil.copymode(source.path, new)
