@@ -27,6 +27,7 @@ from mycel.search.ranking import Fit, Question
 from mycel.store.file.layout import PROPOSITION_TYPE_NUMBER
 from mycel.store.query import lookup
 from mycel.store.query.candidates import Candidates, Match, best_of, counted, sentences
+from mycel.store.query.changed_texts import ChangedTexts
 from mycel.store.query.filters import Condition, Filters, condition
 from mycel.store.query.reader import Reader
 from mycel.store.query.refs import Ref
@@ -172,6 +173,7 @@ class HitSearch:
         self._recalled_by: dict[int, Found] = {}
         self.warnings: list[str] = []
         self._terms = counted(self._reader, asked.terms)
+        self._changed = None if reader.state.is_live else ChangedTexts(reader, asked.terms)
 
     # Concepts.
 
@@ -188,6 +190,7 @@ class HitSearch:
             self._without,
             condition=self._passing.concepts,
             tests=asked.is_about_tests,
+            changed=self._changed,
         )
         if self._mode == "hybrid":
             scores = self._recalled(kind, wanted)
@@ -310,7 +313,7 @@ class HitSearch:
         """Links that may fit, the likeliest first."""
         reader = self._reader
         passing = self._passing.links
-        own = Candidates(reader, "proposition", kind, condition=passing)
+        own = Candidates(reader, "proposition", kind, condition=passing, changed=self._changed)
         yield from self._by_words(own, most // 3)
         named = {number for number in self._predicates() if kind in (None, number)}
         numbers = self._ends()
@@ -335,7 +338,7 @@ class HitSearch:
 
     def _ends(self) -> list[int]:
         """Concepts whose names have words of the question, the best first."""
-        candidates = Candidates(self._reader, "concept", None, self._without)
+        candidates = Candidates(self._reader, "concept", None, self._without, changed=self._changed)
         numbers = candidates.by_keys(self._asked.keys(), CONCEPTS_FOLLOWED)
         if self._terms:
             matched = candidates.by_titles(self._terms, CONCEPTS_FOLLOWED)
@@ -346,7 +349,9 @@ class HitSearch:
         """The numbers of predicates whose names have words of the question."""
         if not self._terms:
             return []
-        definitions = Candidates(self._reader, "concept", PROPOSITION_TYPE_NUMBER)
+        definitions = Candidates(
+            self._reader, "concept", PROPOSITION_TYPE_NUMBER, changed=self._changed
+        )
         matched = definitions.by_titles(self._terms, PREDICATES_MATCHED)
         found = (self._reader.concept(each.number) for each in matched)
         numbers = (self._reader.find_predicate(each.name) for each in found if each)

@@ -12,6 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from mycel.engine.empty_result_advice import quoted_names
+from mycel.engine.find import moment_value
 from mycel.engine.hits import (
     BEGINNING_CHARACTERS_MIN,
     PREDICATES_READ,
@@ -45,7 +46,7 @@ from mycel.search.ranking import Question
 from mycel.store.database import Store
 from mycel.store.file.layout import PROPOSITION_TYPE_NUMBER
 from mycel.store.query import lookup, summary
-from mycel.store.query.filters import Filters
+from mycel.store.query.filters import Filters, state_reader
 from mycel.store.query.reader import Reader
 from mycel.store.query.vocabulary import Vocabulary
 
@@ -75,10 +76,11 @@ def search(
     threshold = _threshold(node, values)
     mode = check_mode(HYBRID if node.mode is None else values.text(node.mode, "MODE of SEARCH"))
     mode = KEYWORD if recall is None else mode
+    filters = _filters(node, values)
+    reader = state_reader(reader, filters)
     name = None if node.type is None else values.text(node.type, "type of SEARCH")
     kind = None if name is None else _kind(reader, node.kind, name)
     most = min(limit, SEARCH_LIMIT_MAX)
-    filters = _filters(node, values)
     found_by = partial(find, reader, question, node.kind, kind=kind, filters=filters)
     warnings: list[str] = []
     hits = found_by(limit=most, threshold=threshold, mode=mode, recall=recall, warnings=warnings)
@@ -103,6 +105,8 @@ def _filters(node: ast.Search, values: Values) -> Filters:
         text: ast.Text | None = getattr(node, name)
         if text is not None:
             given[name] = values.text(text, f"{name} of SEARCH")
+    if node.as_of is not None:
+        given["as_of"] = moment_value(node.as_of, values, "AS OF")
     return given
 
 
@@ -176,6 +180,10 @@ def find(
         return []
     said: list[str] = []
     filters = filters or {}
+    reader = state_reader(reader, filters)
+    if not reader.state.is_live and mode != KEYWORD:
+        said.append("A search AS OF the past goes by names and words: meaning has no past.")
+        mode = KEYWORD
     passing = Passing.of(filters)
     found_by = partial(
         _found, reader, asked, element_kind, kind=kind, limit=limit, threshold=threshold

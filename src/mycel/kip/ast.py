@@ -497,7 +497,8 @@ Describe = DescribePrimer | DescribeDomains | DescribeTypes | DescribeType | Des
 class Search:
     """`SEARCH CONCEPT|PROPOSITION "term" [WITH TYPE "t"] [MODE "m"] [THRESHOLD x] [LIMIT n]`.
 
-    The filters `UNDER`, `ACTOR`, `SINCE`, `UNTIL` and `METADATA`, and `NEAR`, are our extension.
+    The filters `UNDER`, `ACTOR`, `SINCE`, `UNTIL` and `METADATA`, and `NEAR` and `AS OF`, are our
+    extension.
     """
 
     kind: ElementKind
@@ -512,6 +513,7 @@ class Search:
     until: Text | None = None
     metadata: Map | None = None
     near: Text | None = None
+    as_of: Literal | Placeholder | None = None
     span: Span = _span()
 
 

@@ -67,8 +67,8 @@ def _command(command: ast.Command) -> Iterator[str]:
                 UNTIL=command.until,
                 METADATA=command.metadata,
                 NEAR=command.near,
-                LIMIT=command.limit,
             )
+            yield from _options(**{"AS OF": command.as_of, "LIMIT": command.limit})
         case ast.Traverse():
             yield from _traverse(command)
         case _:

@@ -15,7 +15,8 @@ from mycel.model.names import shorten
 
 SEARCH_MODES = ("keyword", "semantic", "hybrid")
 SEARCH_OPTIONS = (
-    "WITH", "MODE", "THRESHOLD", "UNDER", "ACTOR", "SINCE", "UNTIL", "METADATA", "NEAR", "LIMIT"
+    "WITH", "MODE", "THRESHOLD", "UNDER", "ACTOR", "SINCE", "UNTIL", "METADATA", "NEAR", "AS",
+    "LIMIT",
 )  # fmt: skip
 DIRECTIONS = ("out", "in", "both")
 
@@ -101,7 +102,7 @@ def search(tokens: Tokens) -> ast.Search:
     term = values.text(tokens, "what to search for")
     options: dict[str, Any] = {}
     while (token := texts[tokens.at]) in SEARCH_OPTIONS:
-        name = {"WITH": "type", "UNDER": "path"}.get(token, token.lower())
+        name = {"WITH": "type", "UNDER": "path", "AS": "as_of"}.get(token, token.lower())
         if name in options:
             raise fail(tokens, f"{token} is given twice.", "Keep one of the two.")
         options[name] = _option(tokens, token)
@@ -111,6 +112,8 @@ def search(tokens: Tokens) -> ast.Search:
 def _option(tokens: Tokens, option: str) -> Any:
     if option == "LIMIT":
         return limit(tokens)
+    if option == "AS":
+        return as_of(tokens)
     tokens.at += 1
     if option == "THRESHOLD":
         return values.number(tokens, "after THRESHOLD")

@@ -112,11 +112,6 @@ def _search(tokens: Tokens, found: ast.Search, token: str) -> str | None:
         )
     if token == "TYPE":
         return f"Write {start} WITH TYPE {scalar(tokens, tokens.at + 1)}."
-    if token == "AS":
-        return (
-            "SEARCH knows the present only, since its index has no past. FIND has AS OF: "
-            f'FIND(?x) AS OF 12 WHERE {{ ?x {{type: "…"}} FILTER(CONTAINS(?x.name, {term})) }}.'
-        )
     if token == "PATH":
         return f"Write {start} UNDER {scalar(tokens, tokens.at + 1)}."
     if token in {"WHERE", "FILTER", "ORDER"}:

@@ -58,7 +58,7 @@ from mycel.model.names import kind_of, shorten
 from mycel.model.records import canonical_weight
 from mycel.nexus import Nexus
 from mycel.search.embedding import HYBRID, Mode
-from mycel.store.query.filters import Filters
+from mycel.store.query.filters import Filters, state_reader
 from mycel.store.query.reader import Reader
 from mycel.store.write.transaction import Transaction
 
@@ -610,7 +610,8 @@ class Knowledge:
             )
         if not isinstance(threshold, int | float):
             raise InvalidValueType(f"threshold must be a number, not {kind_of(threshold)}.")
-        with self._reading(words=True) as reader:
+        with self._reading(words=True) as live:
+            reader = state_reader(live, filters)
             self._locate(reader, filters)
             sought = partial(
                 self.db.hits_in,
@@ -656,7 +657,8 @@ class Knowledge:
         """
         bounds = Bounds(max_cost, recalled_nodes.RECALL_NODES_EACH, max_tokens, "both")
         bounds = replace(bounds, max_tokens=None)  # The budget is for all of them together.
-        with self._reading(words=True) as reader:
+        with self._reading(words=True) as live:
+            reader = state_reader(live, filters)
             self._locate(reader, filters)
             hits_in = partial(self.db.hits_in, reader, question, kind="CONCEPT", **filters)
             sought = partial(hits_in, mode=mode, warnings=warnings)

@@ -169,6 +169,7 @@ SEARCH: Final = Tool(
         "until": _text(),
         "metadata": _object("Only with these values"),
         "near": _text("URI; prefer what is close to it"),
+        "as_of": _text("Time, commit or tag: nodes as they were, by names and words"),
         "context_tokens": _whole(
             "Give contents too, of the best nodes and those near them, within this", 100, 16_000
         ),

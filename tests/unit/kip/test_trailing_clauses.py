@@ -119,10 +119,6 @@ HINTS = {
     r'SEARCH CONCEPT "a \"b" OFFSET 10': PAGES,
     'SEARCH CONCEPT "a" TYPE "T"': 'Write SEARCH CONCEPT "a" WITH TYPE "T".',
     'SEARCH CONCEPT "a" PATH "b://c"': 'Write SEARCH CONCEPT "a" UNDER "b://c".',
-    'SEARCH CONCEPT "a" LIMIT 3 AS OF 12': (
-        "SEARCH knows the present only, since its index has no past. FIND has AS OF: "
-        'FIND(?x) AS OF 12 WHERE { ?x {type: "…"} FILTER(CONTAINS(?x.name, "a")) }.'
-    ),
     f"SEARCH CONCEPT :a WHERE {{ {T} }}": (
         "SEARCH has no WHERE; FIND has: "
         'FIND(?x) WHERE { ?x {type: "…"} FILTER(CONTAINS(?x.name, :a)) }.'

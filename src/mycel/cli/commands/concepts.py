@@ -33,6 +33,7 @@ _OPTIONS = {
     "until": "UNTIL",
     "metadata": "METADATA",
     "near": "NEAR",
+    "as_of": "AS OF",
 }
 """Options of `mycel search`, and of SEARCH."""
 
@@ -191,6 +192,12 @@ def _concept(graph: GraphView | Transaction, text: str) -> Concept:
 @click.option("--until", metavar="TIME", help="Only what was written last before this time")
 @click.option("--metadata", type=json_object, metavar="JSON", help="Only with these values")
 @click.option("--near", metavar="URI|ID", help="Prefer what is close to it in the graph")
+@click.option(
+    "--as-of",
+    type=moment,
+    metavar="SEQ|TIME",
+    help="Elements as they were then, by names and words",
+)
 @click.option("--limit", type=click.IntRange(1, 1000), default=10, help="Maximum number of hits")
 @pass_session
 def search(
@@ -206,9 +213,12 @@ def search(
     with session.open(reading=True, timeout_s=inf) as db:
         if options["near"]:
             options["near"] = resolve(db, options["near"])
-        found = list(_search(session, db, " ".join(words), kinds, options, limit))
+        moment_asked = options["as_of"]
+        view: GraphView = db if moment_asked is None else db.as_of(moment_asked)
+        hits = _search(session, db, " ".join(words), kinds, options, limit)
+        found = [(view.get(hit["id"]), hit["metadata"]["_score"]) for hit in hits]
         warn_conflicts(session, db, (element.id for element, _ in found))
-        label = labels(db)
+        label = labels(view)
         session.out.list(
             found,
             ("id", "score", "type", "text"),
@@ -225,7 +235,7 @@ def _search(
     kinds: Sequence[str],
     options: Mapping[str, Any],
     limit: int,
-) -> Iterator[tuple[Element, float]]:
+) -> Iterator[dict[str, Any]]:
     room = limit
     given = {name: value for name, value in options.items() if value is not None}
     clauses = " ".join(f"{_OPTIONS[name]} :{name}" for name in given)
@@ -238,7 +248,7 @@ def _search(
         if room == limit:
             session.out.warn(result.warnings)
         room -= len(hits)
-        yield from ((db.get(hit["id"]), hit["metadata"]["_score"]) for hit in hits)
+        yield from hits
 
 
 def _kind(element: Element) -> str:

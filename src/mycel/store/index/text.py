@@ -75,9 +75,11 @@ def remove(connection: apsw.Connection, number: int) -> None:
 def live_document(connection: apsw.Connection, number: int) -> Document | None:
     """The text of an element that should be indexed, if it is live and has any."""
     row = _live(connection, number)
-    if row is None:
-        return None
-    name, attributes = row
+    return None if row is None else document(number, *row)
+
+
+def document(number: int, name: str, attributes: str) -> Document | None:
+    """The text of an element, if it has any; links have no name."""
     if ids.is_concept(number):
         return concept_document(name, parse_object(attributes))
     return link_document(parse_object(attributes))

@@ -14,6 +14,7 @@ the score of a candidate from BM25 and the number of terms that it has.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Any, Final, NamedTuple
 from weakref import WeakSet
 
@@ -32,10 +33,12 @@ from mycel.search.names import (
     with_parts,
 )
 from mycel.store.file.layout import FTS
-from mycel.store.file.rows import Row, every, first
+from mycel.store.file.rows import Row, every
 from mycel.store.index import text
+from mycel.store.query.changed_texts import KIND, ChangedTexts
 from mycel.store.query.filters import ALL, Condition, Table
 from mycel.store.query.reader import Reader
+from mycel.store.query.state_rows import tables
 
 RANKED_MAX: Final = 600
 """Elements that one query ranks, at most; one counts once for each term of the query."""
@@ -49,7 +52,6 @@ TITLES_RANKED_MAX: Final = 200
 COUNTED_MAX: Final = 1_000
 """The elements that have a term are counted up to here: it is frequent then."""
 
-_KIND: Final[dict[Table, str]] = {"concept": "type", "proposition": "predicate"}
 _WEIGHTS: Final = "bm25(0.0, 1.0, 1.0)"
 _KNOW_HITS: Final[WeakSet[apsw.Connection]] = WeakSet()
 
@@ -127,7 +129,7 @@ class Candidates:
     out, `condition` is that of other filters. Unless `tests` are wanted as much, tests and
     generated files are found by words where there is room for more. Elements that are not folded
     into the index yet are found too, through a small index of their own; how they rank against the
-    others is then an estimate.
+    others is then an estimate. So are those that have `changed` since the state of the reader.
     """
 
     def __init__(
@@ -139,6 +141,7 @@ class Candidates:
         *,
         condition: Condition = ALL,
         tests: bool = True,
+        changed: ChangedTexts | None = None,
     ) -> None:
         self._connection = reader.connection
         self._condition = condition
@@ -147,32 +150,33 @@ class Candidates:
         # A few elements are indexed apart sooner than the whole index is scanned for them.
         unread = text.pending(reader.connection) if condition.few is None else condition.few
         pending = {each for each in unread if ids.is_concept(each) != self._is_link}
+        self._with = tables(reader.state)
         self._from, self._where = "FROM text", f"text.rowid & 1 = {int(self._is_link)}"
         self._where += " AND text.rowid NOT IN (SELECT value FROM json_each(:without))"
         if condition.few is not None:
             self._where += " AND FALSE"
-        if kind is not None or condition.sql:
+        if not reader.state.is_live:
+            self._where += f" AND e.seq <= {reader.state.seq}"
+        if kind is not None or condition.sql or not reader.state.is_live:
             # Joined, never asked with IN: FTS5 would look up each element, term by term.
-            self._from += f" CROSS JOIN {table} e ON e.id = text.rowid"
+            self._from += f" CROSS JOIN main.{table} e ON e.id = text.rowid"
             self._where += condition.sql
         if kind is not None:
-            self._where += f" AND e.{_KIND[table]} = :kind"
+            self._where += f" AND e.{KIND[table]} = :kind"
             if table == "concept":  # FTS5 skips what is outside of a range without reading it.
                 query = "SELECT min(id), max(id) FROM concept WHERE type = ?"
                 low, high = reader.only(query, (kind,))
                 self._where += f" AND text.rowid BETWEEN {low or 0} AND {high or 0}"
-        fresh = [each for each in pending.difference(without) if self._is_wanted(each, table, kind)]
+        fresh = self._documents(reader, table, kind, pending.difference(without))
         without = {*without, *pending}
+        if changed is not None and condition.few is None:
+            fresh = chain(fresh, changed.documents(table, kind, condition, without))
         self._bindings = {
             "kind": kind,
-            "without": orjson.dumps(list(without)).decode(),
+            "without": _listed(without),
             **condition.bindings,
         }
-        self._fresh = None
-        if fresh:
-            self._fresh = in_memory(
-                (each, text.live_document(reader.connection, each)) for each in fresh
-            )
+        self._fresh = in_memory(fresh) if pending or changed is not None else None
 
     def by_keys(self, keys: Collection[str], limit: int) -> list[int]:
         """Elements that have one of these keys, until there are enough: definitions first."""
@@ -284,16 +288,21 @@ class Candidates:
 
     def _rows(self, query: str, expression: str, limit: int, floor: int = 0) -> list[Row]:
         bindings = self._bindings | {"expression": expression, "limit": limit, "floor": floor}
-        return list(self._connection.execute(query, bindings))
+        return list(self._connection.execute(self._with + query, bindings))
 
-    def _is_wanted(self, number: int, table: Table, kind: int | None) -> bool:
-        condition = self._condition
-        if kind is None and not condition.sql:
-            return True
-        typed = "" if kind is None else f" AND e.{_KIND[table]} = :kind"
-        query = f"SELECT 1 FROM {table} e WHERE e.id = :number{typed}{condition.sql}"
-        bindings = {"number": number, "kind": kind, **condition.bindings}
-        return first(self._connection, query, bindings) is not None
+    def _documents(
+        self, reader: Reader, table: Table, kind: int | None, numbers: Iterable[int]
+    ) -> Iterator[tuple[int, Document | None]]:
+        """The texts of elements that pass, in the state of the reader."""
+        typed = "" if kind is None else f" AND e.{KIND[table]} = :kind"
+        name = "''" if self._is_link else "e.name"
+        query = (
+            f"{self._with}SELECT e.id, {name}, e.attributes FROM json_each(:numbers) j"
+            f" CROSS JOIN {table} e ON e.id = j.value WHERE TRUE{typed}{self._condition.sql}"
+        )
+        bindings = {"kind": kind, "numbers": _listed(numbers), **self._condition.bindings}
+        for number, name, attributes in reader.execute(query, bindings):
+            yield number, text.document(number, name, attributes)
 
 
 def best_of(texts: Iterable[tuple[int, str]], terms: Sequence[Term], limit: int) -> list[Match]:
@@ -315,27 +324,30 @@ class Sentence(NamedTuple):
 
 
 def sentences(reader: Reader, links: Iterable[int]) -> Iterator[Sentence]:
-    """Live links as sentences, by number."""
-    query = (
-        "SELECT p.id, p.predicate, p.subject, p.object, p.attributes, s.name, s.attributes, o.name,"
-        " o.attributes FROM proposition p"
-        " LEFT JOIN concept s ON s.id = p.subject LEFT JOIN concept o ON o.id = p.object"
-        " WHERE p.id IN (SELECT value FROM json_each(?))"
-    )
-    for link, *row in reader.every(query, (orjson.dumps(list(links)).decode(),)):
-        predicate, subject, object_, attributes, *ends = row
+    """Links as sentences, by number."""
+    listed = "IN (SELECT value FROM json_each(?))"
+    query = "SELECT p.id, p.predicate, p.subject, p.object, p.attributes FROM proposition p"
+    then = tables(reader.state)
+    found = reader.every(f"{then}{query} WHERE p.id {listed}", (_listed(links),))
+    ends = {end for _, _, *both, _ in found for end in both}
+    query = f"{then}SELECT c.id, c.name, c.attributes FROM concept c WHERE c.id {listed}"
+    names = {number: _names(*rest) for number, *rest in reader.every(query, (_listed(ends),))}
+    for link, predicate, subject, object_, attributes in found:
         name = reader.predicate_name(predicate)
-        words = with_parts((*_names(*ends[:2]), name, *_names(*ends[2:])))
+        # The end of a link may be another link, which has no name.
+        words = with_parts((*names.get(subject, ()), name, *names.get(object_, ())))
         text_ = body_text(words, parse_object(attributes))
         yield Sentence(link, name, (subject, object_), text_)
 
 
-def _names(name: str | None, attributes: str) -> tuple[str, ...]:
-    """All names of the concept at an end of a link, its aliases too; none if a link is there."""
-    if name is None:
-        return ()
+def _names(name: str, attributes: str) -> tuple[str, ...]:
+    """All names of a concept, its aliases too."""
     found = called(name, parse_object(attributes))
     return found.names + found.aliases
+
+
+def _listed(numbers: Iterable[int]) -> str:
+    return orjson.dumps(list(numbers)).decode()
 
 
 def in_memory(documents: Iterable[tuple[int, Document | None]]) -> apsw.Connection:

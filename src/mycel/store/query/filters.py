@@ -16,9 +16,11 @@ from mycel.errors import InvalidValueType
 from mycel.model import times
 from mycel.model.limits import INTEGER_MAX
 from mycel.model.names import check_actor, check_text, kind_of
+from mycel.store.query.history import Moment, state_at
 from mycel.store.query.paths import path_of
 from mycel.store.query.reader import Reader
 from mycel.store.query.refs import Ref
+from mycel.store.query.state_rows import tables
 
 Table = Literal["concept", "proposition"]
 
@@ -41,6 +43,8 @@ class Filters(TypedDict, total=False):
     """Keys with values; a list in the metadata fits if it has the value."""
     near: Ref | None
     """An element; others near it in the graph are preferred. It excludes nothing."""
+    as_of: Moment | None
+    """A moment of the past: elements as they were then, by names and words."""
 
 
 class Condition(NamedTuple):
@@ -62,8 +66,8 @@ class Condition(NamedTuple):
         return Condition(f"{self.sql} AND ({fits})", bindings, few)
 
     def numbers(self, reader: Reader, table: Table) -> list[int]:
-        """All live elements of a table that pass."""
-        query = f"SELECT e.id FROM {table} e WHERE TRUE{self.sql}"
+        """All elements of a table that pass, in the state of the reader."""
+        query = f"{tables(reader.state)}SELECT e.id FROM {table} e WHERE TRUE{self.sql}"
         return [number for (number,) in reader.every(query, dict(self.bindings))]
 
 
@@ -76,6 +80,17 @@ _OWNERS: Final = (
     " SELECT 1 FROM owner JOIN concept c ON c.id = owner.id"
 )
 _WRITER: Final = "(SELECT t.actor FROM tx t WHERE t.seq >= e.seq ORDER BY t.seq LIMIT 1)"
+
+
+def state_reader(reader: Reader, filters: Filters) -> Reader:
+    """A reader of the state that `as_of` names, or else the same reader.
+
+    Raises:
+        ConstraintViolation: there is no such state, or it was scrubbed.
+        NotFound: there is no such commit or tag.
+    """
+    moment = filters.get("as_of")
+    return reader if moment is None else reader.at(state_at(reader, moment))
 
 
 def condition(filters: Filters, table: Table) -> Condition:

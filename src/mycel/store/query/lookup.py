@@ -14,6 +14,7 @@ from mycel.store.file.layout import CONCEPT_TYPE_NUMBER, FURNITURE, PROPOSITION_
 from mycel.store.file.rows import Row
 from mycel.store.query.filters import ALL, Condition
 from mycel.store.query.reader import Direction, Reader
+from mycel.store.query.state_rows import tables
 
 _LAST_CHARACTER: Final = "\U0010ffff"
 
@@ -28,7 +29,8 @@ def named_from(
     """Concepts whose names begin so, by name; the one that is called exactly so comes first."""
     kind = "" if type_number is None else "AND e.type = :type"
     rows = reader.every(
-        f"SELECT e.id FROM concept e WHERE e.name >= :low AND e.name < :high {kind}{condition.sql}"
+        f"{tables(reader.state)}SELECT e.id FROM concept e"
+        f" WHERE e.name >= :low AND e.name < :high {kind}{condition.sql}"
         " ORDER BY e.name, e.type LIMIT :limit",
         {
             "low": beginning,
@@ -113,13 +115,14 @@ def named_below(
 
 def furniture(reader: Reader) -> frozenset[int]:
     """Definitions and what else the core capsules bring, by number."""
-    return frozenset(number for (number,) in reader.every(FURNITURE))
+    rows = reader.every(tables(reader.state) + FURNITURE)
+    return frozenset(number for (number,) in rows)
 
 
 def links_towards(reader: Reader, numbers: Collection[int], limit: int) -> dict[int, int]:
     """The number of links to each of these elements, up to a limit."""
     query = (
-        "SELECT j.value, (SELECT count(*) FROM"
+        f"{tables(reader.state)}SELECT j.value, (SELECT count(*) FROM"
         " (SELECT 1 FROM proposition WHERE object = j.value LIMIT ?2)) FROM json_each(?1) j"
     )
     found = reader.every(query, (orjson.dumps(list(numbers)).decode(), limit))
@@ -192,7 +195,8 @@ def count_out(reader: Reader, subject: int, predicate: int) -> int:
 def links_with(reader: Reader, predicate: int, limit: int, condition: Condition = ALL) -> list[int]:
     """Some links of a predicate."""
     query = (
-        f"SELECT e.id FROM proposition e WHERE e.predicate = :predicate{condition.sql}"
+        f"{tables(reader.state)}SELECT e.id FROM proposition e"
+        f" WHERE e.predicate = :predicate{condition.sql}"
         " ORDER BY e.object, e.subject LIMIT :limit"
     )
     bindings = {"predicate": predicate, "limit": limit, **condition.bindings}
@@ -234,7 +238,7 @@ def links_around(
         Around(*row)
         for near, far in (("subject", "object"), ("object", "subject"))
         for row in reader.every(
-            f"SELECT e.id, e.predicate, e.{far} FROM proposition e"
+            f"{tables(reader.state)}SELECT e.id, e.predicate, e.{far} FROM proposition e"
             f" WHERE e.{near} = :number {kind}{condition.sql} LIMIT :limit",
             bindings,
         )

@@ -1,0 +1,100 @@
+"""Texts of the past: elements that have changed since a moment, as they were then.
+
+The text index holds the present. Elements that have not changed since are found there; of the
+others, this module reads those that may have a word of the question. All words with one stem begin
+like the stem without its last two letters, as far as it is ASCII, so SQLite tests for that with
+LIKE, which is many times faster than indexing everything. Texts with other letters, whose accents
+the tokenizer drops, and with aliases, whose spelling is compared, pass the test unseen. If too many
+pass, those with the words as they were asked come first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any, Final
+
+import apsw
+import orjson
+
+from mycel.search.analysis import Document
+from mycel.store.index import text
+from mycel.store.query.filters import Condition, Table
+from mycel.store.query.reader import Reader
+from mycel.store.query.state_rows import tables
+
+READ_MAX: Final = 1_000
+"""Elements that are read: those with most words of the question, the newest among them."""
+
+KIND: Final[dict[Table, str]] = {"concept": "type", "proposition": "predicate"}
+"""The column that says what an element of a table is."""
+
+_TOKENIZER: Final = ("porter", ["unicode61", "remove_diacritics", "2"])
+
+
+class ChangedTexts:
+    """Elements that have changed since the state of a reader, in that state."""
+
+    def __init__(self, reader: Reader, terms: Sequence[str]) -> None:
+        self._reader = reader
+        self._patterns = _patterns(reader, terms)
+        self._numbers: dict[Table, set[int]] = {}
+
+    def documents(
+        self, table: Table, kind: int | None, condition: Condition, without: Collection[int]
+    ) -> Iterator[tuple[int, Document | None]]:
+        """Texts of elements that pass and may have words of the question."""
+        numbers = self._changed(table).difference(without)
+        is_concept = table == "concept"
+        name = "replace(replace(replace(e.name, ' ', ''), '_', ''), '-', '')"
+        places = ("e.attributes", "e.name", name) if is_concept else ("e.attributes",)
+        whole, fits = (
+            " + ".join(
+                f"({' OR '.join(f'{place} LIKE :{word}{at}' for place in places)})"
+                for at in range(len(self._patterns))
+            )
+            or "0"
+            for word in ("term", "like")
+        )
+        unseen = " OR ".join(f"octet_length({each}) > length({each})" for each in places[:2])
+        typed = "" if kind is None else f" AND e.{KIND[table]} = :kind"
+        query = (
+            f"{tables(self._reader.state)}SELECT e.id, {'e.name' if is_concept else repr('')},"
+            f" e.attributes, {fits} AS fits FROM json_each(:numbers) j"
+            f" CROSS JOIN (SELECT *, from_seq AS seq FROM {table}_past) e ON e.id = j.value"
+            " AND e.from_seq <= :state AND e.to_seq > :state AND e.tombstoned_at IS NULL"
+            f" WHERE TRUE{typed}{condition.sql}"
+            f" AND (fits OR {unseen} OR e.attributes LIKE '%\"aliases\"%')"
+            f" ORDER BY {whole} DESC, fits DESC, e.id DESC LIMIT :most"
+        )
+        bindings: dict[str, Any] = {
+            "kind": kind,
+            "numbers": orjson.dumps(list(numbers)).decode(),
+            "most": READ_MAX,
+            "state": self._reader.state.seq,
+            **condition.bindings,
+            **{f"like{at}": each for at, (_, each) in enumerate(self._patterns)},
+            **{f"term{at}": each for at, (each, _) in enumerate(self._patterns)},
+        }
+        for number, name, attributes, _ in self._reader.execute(query, bindings):
+            yield number, text.document(number, name, attributes)
+
+    def _changed(self, table: Table) -> set[int]:
+        if table not in self._numbers:
+            query = "SELECT DISTINCT element FROM journal WHERE seq > ? AND element & 1 = ?"
+            rows = self._reader.every(query, (self._reader.state.seq, table == "proposition"))
+            self._numbers[table] = {number for (number,) in rows}
+        return self._numbers[table]
+
+
+def _patterns(reader: Reader, terms: Sequence[str]) -> list[tuple[str, str]]:
+    """Two patterns of LIKE for each term: the term, and what all words with its stem contain."""
+    name, arguments = _TOKENIZER
+    tokenize = reader.connection.fts5_tokenizer(name, arguments)
+    found: list[tuple[str, str]] = []
+    for term in terms:
+        tokens: Any = tokenize(term.encode(), apsw.FTS5_TOKENIZE_QUERY, None, include_offsets=False)
+        longest = max((stem for stem, *_ in tokens), key=len, default="")
+        beginning = longest[: max(1, len(longest) - 2)]
+        is_plain = beginning.isascii() and beginning.isalnum()
+        found.append((f"%{term}%", f"%{beginning}%" if is_plain else "%"))
+    return found
