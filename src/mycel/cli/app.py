@@ -130,6 +130,11 @@ _PANELS: dict[str, tuple[Outline, ...]] = {
             "mcp", "mcp", "Serve the graph to an agent over MCP, on standard input and output."
         ),
         Outline("serve", "serve", "Serve the graph over HTTP until Ctrl-C or SIGTERM."),
+        Outline(
+            "explore",
+            "explore",
+            "See the graph in a browser: start a server, open it, and stop it with Ctrl-C.",
+        ),
     ),
     "History and proofs": (
         Outline("log", "history", "List transactions, newest first; each is a commit."),

@@ -21,7 +21,8 @@ Modules, in the order of control flow:
 - `edits`          writes, each answered with its commit
 - `conflicts`      open merges, and what is done about them
 - `feed`           commits as they happen
-- `snapshot`       a page in one file, with its data
+- `snapshot`       a part of a graph that stands alone, and a page with it in one file
+- `drawing`        nodes and links as SVG
 - `bundle`         the files of the page, which `web/` builds into `assets/`
 - `limits`         bounds of what one answer holds
 """

@@ -17,6 +17,7 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Iterable
+from heapq import nlargest
 from operator import itemgetter
 from typing import Final, Literal
 
@@ -215,6 +216,12 @@ class Census:
             for grouping in self._groupings:
                 if grouping.links is not None:
                     grouping.links[grouping.of[ends[0] >> 1], grouping.of[ends[1] >> 1]] += by
+
+    def most_linked(self, limit: int) -> list[int]:
+        """The numbers of the nodes with the most links."""
+        slots = [slot for slot, folder in enumerate(self.folder_of) if folder != _NONE]
+        best = nlargest(limit, slots, key=lambda slot: (self.degrees[slot], -slot))
+        return [slot << 1 for slot in best]
 
     # Following the journal.
 

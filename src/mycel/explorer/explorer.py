@@ -242,7 +242,13 @@ class Explorer:
 
     def warm(self) -> None:
         """Make the counts and the index of names, unless they are there."""
+        self.view("overview", {})
         self._live.index()
+
+    def most_linked(self, limit: int, at: str | None = None) -> list[str]:
+        """The ids of the nodes with the most links."""
+        with self._counted(at) as (seen, census):
+            return [card["id"] for card in seen.cards.all(census.most_linked(limit))]
 
     def _scene(self, at: str | None) -> AbstractContextManager[Scene]:
         return scene(

@@ -73,7 +73,7 @@ def _event(reader: Reader, entry: commits.LogEntry) -> bytes:
         [old[n], new[n]] for n in concepts if n in old and n in new and old[n] != new[n]
     ]
     told["ids"] = [new[n] for n in concepts if n in new]
-    told["healed"] = _healed(before, concepts, old, new)
+    told["healed"] = _healed(before, after, concepts)
     told["links"] = _links(before, after, [number for number in numbers if number & 1])
     told["more"] = cut
     return written("change", told, entry.seq)
@@ -84,19 +84,23 @@ def _names(reader: Reader, numbers: list[int]) -> dict[int, str]:
     return {line.number: uri_of(reader.type_name(line.type), line.name) for line in found}
 
 
-def _healed(
-    before: Reader, concepts: list[int], old: dict[int, str], new: dict[int, str]
-) -> list[list[str]]:
-    """Placeholders that went because their concept was written: both ids."""
-    gone = [n for n in concepts if n in old and n not in new]
-    lines = outline.concepts_among(before, gone) if gone else []
-    came = set(new.values())
-    found = []
-    for line in lines:
-        if keeps_place(before.type_name(line.type), line.name):
-            id_ = old[line.number]
-            found += [[id_, id_]] if id_ in came else []
-    return found
+def _healed(before: Reader, after: Reader, concepts: list[int]) -> list[list[str]]:
+    """Placeholders whose concept was written: the id before and after."""
+    missing = _missing(before, concepts)
+    if not missing:
+        return []
+    still = _missing(after, concepts)
+    came = {uri for number, uri in _names(after, concepts).items() if number not in still}
+    return [[uri, uri] for number, uri in missing.items() if number not in still and uri in came]
+
+
+def _missing(reader: Reader, numbers: list[int]) -> dict[int, str]:
+    """Those of these concepts that are placeholders."""
+    return {
+        line.number: uri_of(reader.type_name(line.type), line.name)
+        for line in outline.concepts_among(reader, numbers)
+        if keeps_place(reader.type_name(line.type), line.name)
+    }
 
 
 def _links(before: Reader, after: Reader, numbers: list[int]) -> list[JsonObject]:

@@ -96,6 +96,8 @@ class Watcher:
         """The events after a position that a stream has reached."""
         if position == self._position:
             return []
+        if position > self._position:  # Of another graph, or of one that was replaced.
+            return [_gap(self._position)]
         if position >= self._since:
             return [event for event in self._kept if event.position > position]
         found: list[Event] | None
@@ -104,9 +106,13 @@ class Watcher:
         except MycelError:
             return []
         if found is None:
-            here = await self._run(feed.position)
-            return [Event(here, written("gap", {"position": here}, here))]
+            return [_gap(await self._run(feed.position))]
         return found
+
+
+def _gap(position: int) -> Event:
+    """The event for a reader that cannot be told everything, and has to reload."""
+    return Event(position, written("gap", {"position": position}, position))
 
 
 def _newest(since: int, db: Graph) -> list[Event] | None:

@@ -1,6 +1,7 @@
 """The explorer's endpoints, through a real server and a real client."""
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -224,7 +225,7 @@ def test_a_page_needs_no_token_and_its_data_does(start: Start, tmp_path: Path) -
     home = server.get("/", headers=browser)
     assert (home.status_code, home.headers["location"]) == (307, "/ui/")
     assert server.get("/").status_code == 401
-    assert server.get("/ui/").status_code in (200, 404)  # 404 in a checkout without the page.
+    assert server.get("/ui/").status_code == 200
     assert server.get("/ui/../api/about").status_code == 401
     assert server.get("/api/about").status_code == 401
     allowed = {"authorization": f"Bearer {TOKEN}"}
@@ -236,3 +237,23 @@ def test_a_page_needs_no_token_and_its_data_does(start: Start, tmp_path: Path) -
     wrong = HTTP.post(f"{server.url}/api/ticket", json={"ticket": "myt_" + "A" * 75})
     assert wrong.status_code == 401
     assert json.loads(wrong.content)["error"]["hint"]
+
+
+def test_files_of_the_page_are_kept_as_their_names_allow(shop: Server) -> None:
+    page = shop.get("/ui/", headers={"accept-encoding": "gzip"})
+    assert page.headers["content-type"].startswith("text/html")
+    assert page.headers["cache-control"] == "no-cache"
+    assert "trusted-types dompurify mycel" in page.headers["content-security-policy"]
+    assert page.headers["referrer-policy"] == "no-referrer"
+    again = shop.get("/ui/", headers={"if-none-match": page.headers["etag"]})
+    assert (again.status_code, again.content) == (304, b"")
+    scripts = re.findall(r'(?:src|href)="([^"]+\.(?:js|css))"', page.text)
+    assert scripts
+    for name in scripts:
+        file = shop.get(f"/ui/{name.rpartition('/')[2]}", headers={"accept-encoding": "gzip"})
+        assert file.headers["cache-control"] == "public, max-age=31536000, immutable"
+        assert file.headers["content-encoding"] == "gzip"
+        assert "javascript" in file.headers["content-type"] or "css" in file.headers["content-type"]
+    for name in ("manifest.json", "..%2fexplorer.py", "nothing.js", "%00"):
+        assert shop.get(f"/ui/{name}").status_code == 404, name
+    assert shop.get("/ui").headers["location"] == "/ui/"

@@ -21,4 +21,5 @@
 - `proofs`         prove, verify
 - `mcp`            mcp
 - `serve`          serve
+- `explore`        explore
 """

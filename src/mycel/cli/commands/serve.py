@@ -11,6 +11,7 @@ import logging
 import os
 import stat
 import sys
+import threading
 from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -143,6 +144,7 @@ _TOKEN_BYTES_MAX = 4096
 @click.option("--readonly", is_flag=True, help="Refuse commands that write; offer no such tool")
 @context_option
 @sampling_option
+@click.option("--open", "open_page", is_flag=True, help="Open the explorer in a browser")
 @click.option("--verbose", is_flag=True, help="A line for each request, to standard error")
 @pass_session
 def serve(
@@ -166,18 +168,21 @@ def serve(
     readonly: bool,
     context_size: int | None,
     sampling: bool,
+    open_page: bool,
     verbose: bool,
 ) -> None:
     """Serve the graph over HTTP until Ctrl-C or SIGTERM.
 
-    POST /kip takes commands of KIP, /mcp speaks the Model Context Protocol, GET / says what there
-    is. Unless told otherwise, only this machine can reach it. The database is created if it is not
-    there, unless nothing may be written to it: by --readonly without --bootstrap.
+    POST /kip takes commands of KIP, /mcp speaks the Model Context Protocol, /ui/ is the explorer
+    for people, GET / says what there is. Unless told otherwise, only this machine can reach it. The
+    database is created if it is not there, unless nothing may be written to it: by --readonly
+    without --bootstrap.
     """
     # Late: see the package's docstring.
     from mycel.history.open_branches import OpenBranches
     from mycel.http.policy import Policy, names_of, origins_of
     from mycel.http.server import bind, is_loopback, resolve, run, url_of
+    from mycel.http.sessions import Sessions
 
     addresses = resolve(host, port)
     token = _token(session.out, token_file)
@@ -191,6 +196,7 @@ def serve(
         hosts=names_of(host, allow_host),
         origins=origins_of(allow_origin),
         token=token,
+        sessions=Sessions(None if token is None else token.key("sessions")),
         readonly=readonly,
         files=files,
         requests_max=concurrency,
@@ -227,7 +233,7 @@ def serve(
                 app,
                 sockets,
                 policy,
-                on_ready=lambda: _say_ready(session, db, url, folder, policy),
+                on_ready=lambda: _be_ready(session, db, url, folder, policy, open_page=open_page),
                 on_stop=lambda running: _say_stopping(session, running, grace_s),
                 on_cut=lambda: _say_stopped(session),
                 grace_s=grace_s,
@@ -359,12 +365,37 @@ def _prepare_logs(*, verbose: bool) -> None:
     logging.getLogger("mycel.http.requests").setLevel(logging.INFO if verbose else logging.WARNING)
 
 
-def _say_ready(session: Session, db: Graph, url: str, root: Path, policy: Policy) -> None:
+def _be_ready(
+    session: Session, db: Graph, url: str, root: Path, policy: Policy, *, open_page: bool
+) -> None:
+    _say_ready(session, db, url, root, policy, brief=open_page)
+    if open_page:
+        # A browser may take long to start, and some ways to start one wait for its end.
+        address = f"{url}/ui/"
+        if policy.token is not None:
+            address += f"#ticket={policy.sessions.ticket()}"
+        threading.Thread(target=_open_page, args=(session, address), daemon=True).start()
+
+
+def _open_page(session: Session, address: str) -> None:
+    # Late: only a person at a desktop needs it.
+    import webbrowser
+
+    if not webbrowser.open(address):
+        session.out.warn([f"No browser could be opened. Open {address} within a minute."])
+
+
+def _say_ready(
+    session: Session, db: Graph, url: str, root: Path, policy: Policy, *, brief: bool
+) -> None:
     path = str(Path(db.path).resolve())
     out = session.out
     if out.as_json:
-        told = {"event": "ready", "url": url, "kip": f"{url}/kip", "mcp": f"{url}/mcp"}
-        out.object(told | {"path": path, "pid": os.getpid()})
+        told = {"event": "ready", "url": url, "explorer": f"{url}/ui/", "kip": f"{url}/kip"}
+        out.object(told | {"mcp": f"{url}/mcp", "path": path, "pid": os.getpid()})
+    elif brief:
+        out.line(out.style(f"Explorer: {url}/ui/", bold=True))
+        out.line(f"Mycel serves {path} (Ctrl-C stops it)")
     else:
         place = session.place()
         # The same graph, the same URIs and the same files, wherever a client starts it.
@@ -378,6 +409,7 @@ def _say_ready(session: Session, db: Graph, url: str, root: Path, policy: Policy
                 "Those that ask over HTTP have to send the header Authorization: Bearer TOKEN: set"
                 f" {variable} to the token where you type these, and where clients start.\n"
             )
+        out.line(out.style(f"Explorer: {url}/ui/", bold=True))
         out.line(out.style(f"Mycel serves {path} at {url} (Ctrl-C stops it)", bold=True))
     sys.stdout.flush()
 

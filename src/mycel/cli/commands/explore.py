@@ -1,0 +1,102 @@
+"""`mycel explore`: the graph in a browser, or as a file to send or to commit."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+
+import rich_click as click
+
+from mycel.cli.commands.mcp import knowledge_of
+from mycel.cli.commands.serve import TOKEN_VARIABLE, serve
+from mycel.cli.frame.context import Command, Session, pass_session
+
+NODES = 300
+NODES_MAX = 2_000
+
+
+@click.command(cls=Command)
+@click.option(
+    "--export",
+    "target",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Start nothing, and write a page in one file (.html), a drawing (.svg) or data (.json)",
+)
+@click.option("--center", metavar="URI", help="Export the surroundings of this node")
+@click.option("--at", metavar="MOMENT", help="Export the state at a commit, tag, time or position")
+@click.option(
+    "--limit",
+    default=NODES,
+    type=click.IntRange(1, NODES_MAX),
+    metavar="N",
+    help="Export at most so many nodes, the most linked ones",
+)
+@click.option(
+    "--port",
+    default=0,
+    type=click.IntRange(0, 65535),
+    metavar="N",
+    help="The port; 0 takes any that is free",
+)
+@click.option("--readonly", is_flag=True, help="Show the graph, and let nothing be changed")
+@pass_session
+@click.pass_context
+def explore(
+    context: click.Context,
+    session: Session,
+    *,
+    target: Path | None,
+    center: str | None,
+    at: str | None,
+    limit: int,
+    port: int,
+    readonly: bool,
+) -> None:
+    """See the graph in a browser: start a server, open it, and stop it with Ctrl-C.
+
+    Only the browser that is opened can see the graph. With --export, a file is written instead that
+    needs no server.
+    """
+    if target is not None:
+        _export(session, target, center, at, limit)
+        return
+    if center is not None or at is not None:
+        raise click.UsageError("--center and --at are for --export.")
+    # Other programs on this machine can reach the port, and have no token.
+    os.environ.setdefault(TOKEN_VARIABLE, secrets.token_urlsafe(32))
+    context.invoke(serve, port=port, readonly=readonly, open_page=True)
+
+
+def _export(session: Session, target: Path, center: str | None, at: str | None, limit: int) -> None:
+    # Late: see the package's docstring.
+    import orjson
+
+    from mycel.explorer.drawing import svg
+    from mycel.explorer.explorer import Explorer
+    from mycel.explorer.snapshot import page, snapshot
+
+    kind = target.suffix.lower()
+    if kind not in (".html", ".svg", ".json"):
+        raise click.BadParameter(
+            f"{target.name!r} does not end in .html, .svg or .json.", param_hint="'--export'"
+        )
+    with session.open(reading=True) as db:
+        explorer = Explorer(db, knowledge_of(session, db, session.root()), readonly=True)
+        data = snapshot(explorer, center=center, limit=limit, at=at)
+    match kind:
+        case ".html":
+            content = page(data)
+        case ".svg":
+            content = svg(data["nodes"], data["links"], data["about"]["workspace"]).encode()
+        case _:
+            content = orjson.dumps(data)
+    try:
+        target.write_bytes(content)
+    except OSError as error:
+        said = f"{str(target)!r} cannot be written: {error.strerror}."
+        raise click.BadParameter(said, param_hint="'--export'") from None
+    shown, total = len(data["nodes"]), sum(data["about"]["counts"]["types"].values())
+    told = {"path": str(target), "nodes": shown, "of": total, "links": len(data["links"])}
+    session.out.say(f"{target}: {shown:,} of {total:,} nodes, {len(data['links']):,} links", told)
