@@ -152,6 +152,11 @@ _PANELS: dict[str, tuple[Outline, ...]] = {
             "Show the conflicts of open merges: base, ours and theirs side by side.",
         ),
         Outline("resolve", "merges", "Decide a conflict: take a side, or give a value."),
+        Outline(
+            "choices",
+            "merges",
+            "List the values that rules have chosen in merges, newest first, each with its reason.",
+        ),
         Outline("diff", "differences", "Show what differs between two states of the graph."),
         Outline("rollback", "differences", "Make the graph, or a part of it, what it was."),
         Outline(

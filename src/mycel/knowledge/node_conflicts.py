@@ -14,7 +14,7 @@ from mycel.history.conflict_text import place
 from mycel.knowledge.node_values import Node, Relation
 from mycel.model import ids
 from mycel.model.values import JsonObject
-from mycel.store.query.merges import open_conflicts
+from mycel.store.query.merges import may_have_conflicts, open_conflicts
 from mycel.store.query.reader import Reader
 
 Found = TypeVar("Found", Node, Relation, Node | Relation)
@@ -22,6 +22,8 @@ Found = TypeVar("Found", Node, Relation, Node | Relation)
 
 def with_conflicts(reader: Reader, found: Sequence[Found]) -> list[Found]:
     """Nodes and relations, each with the open conflicts that it is part of."""
+    if not may_have_conflicts(reader):
+        return list(found)
     numbers = [ids.parse_id(each.id) for each in found]
     known = _undecided(reader, numbers)
     if not known:

@@ -76,7 +76,8 @@ def _parting(branch: Branch) -> str:
     ahead, behind = branch.parting.ahead, branch.parting.behind
     if branch.name == "main":
         return "the graph itself"
-    return f"{counted(ahead, 'commit')} ahead of main, {behind} behind"
+    merged = ", merged" if ahead and branch.is_merged else ""
+    return f"{counted(ahead, 'commit')} ahead of main, {behind} behind{merged}"
 
 
 def _told(call: Call, branch: Branch) -> dict[str, Any]:

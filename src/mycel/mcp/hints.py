@@ -23,6 +23,12 @@ NAMES_COMPARED: Final = 1_000
 
 _LISTED: Final = {"type": "DESCRIBE CONCEPT TYPES", "relation type": "DESCRIBE PROPOSITION TYPES"}
 _TOPIC: Final = {"type": "types", "relation type": "relation_types"}
+_IN_TOOLS: Final = {
+    "`mycel branch list` shows": "manage_history with action branches lists",
+    "db.conflicts() (`mycel conflicts`) lists": "resolve_conflicts without resolutions lists",
+    "db.merges (`mycel conflicts`) lists": "resolve_conflicts without resolutions lists",
+}
+"""Parts of hints of the engine, and their counterparts here."""
 _REFUSED: Final = read_only("").hint
 """The hint of the engine for a writing command that was sent to be read."""
 
@@ -40,10 +46,9 @@ def undefined(db: Nexus, error: Error, what: Names, names: Collection[str | None
 
 
 def in_tools(error: MycelError, *, readonly: bool) -> MycelError:
-    """An error whose hint names tools: for a missing node, those that find and add one."""
-    if isinstance(error, NotFound) and "branch" in error.data:
-        listed = "manage_history with action branches lists"
-        error.hint = error.hint.replace("`mycel branch list` shows", listed)
+    """An error whose hint names tools."""
+    for elsewhere, here in _IN_TOOLS.items():
+        error.hint = error.hint.replace(elsewhere, here)
     if isinstance(error, NotFound) and "closest" in error.data:
         close = error.data["closest"]
         meant = f"Did you mean {' or '.join(close)}? " if close else ""

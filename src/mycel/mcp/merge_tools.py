@@ -119,7 +119,9 @@ def answer(call: Call, done: Merge) -> Answer:
     elif done.choices and done.status != "aborted":
         page.add("Chosen by rules:")
         for choice in done.choices:
-            if not page.add(f"- {choice.label} {'.'.join(choice.path)}: {choice.reason}"):
+            if not page.add(
+                f"- {choice.id} {choice.label} {'.'.join(choice.path)}: {choice.reason}"
+            ):
                 break
     return Answer(str(page), data_within(data))
 

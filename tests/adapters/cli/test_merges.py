@@ -108,6 +108,22 @@ def test_an_open_merge_is_given_up_and_policies_decide_without_questions(run: Ru
     assert run("merge", "--continue").status == 1
 
 
+def test_choices_of_rules_are_told_listed_and_undone(run: Run, graph: Path) -> None:
+    merged = run("merge", "draft", "--policy", "ours", "--policy", "Concept.rank=max")
+    assert (merged.status, f"{LOGIN}, attributes.rank: " in merged.stderr) == (1, True)
+    run("resolve", "all", "ours")
+    assert run("merge", "--continue").status == 0
+    listed = {".".join(each["path"]): each for each in run("choices", "--json").objects}
+    assert (listed["rank"]["value"], listed["rank"]["rule"].startswith("policy")) == (3, True)
+    assert listed["rank"]["reason"] in run("choices").stdout
+    assert "Took the other value" in run("choices", "--undo", listed["rank"]["id"]).stdout
+    with mycel.open(graph) as db:
+        assert mycel.Knowledge(db, workspace="shop").get("login").properties["rank"] == 2
+    assert run("choices", "--undo", "ffffffff").status == 1
+    run("branch", "delete", "draft")
+    assert not graph.with_name("graph.db@draft.db").exists()
+
+
 def test_a_node_in_conflict_says_so_where_it_is_shown(run: Run) -> None:
     run("merge", "draft")
     text = found(run)["text"]["id"]

@@ -91,6 +91,7 @@ def test_the_commands_are_those_that_were_promised() -> None:
         "merge",
         "conflicts",
         "resolve",
+        "choices",
         "diff",
         "rollback",
         "revert",

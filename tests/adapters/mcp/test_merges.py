@@ -73,7 +73,8 @@ def test_a_merge_shows_the_versions_and_what_to_call_and_commits_when_all_is_dec
             {"conflict": found["rank"]["id"], "choice": "theirs"},
         ]
         wrong = [*some, {"conflict": "ffffffff", "choice": "ours"}]
-        assert session.call("resolve_conflicts", resolutions=wrong).failed
+        refused = session.call("resolve_conflicts", resolutions=wrong).error
+        assert refused["hint"].startswith("resolve_conflicts without resolutions lists them")
         halfway = session.ok("resolve_conflicts", merge_id=merge_id, resolutions=some)
         assert by_place(halfway.data).keys() == {"owner"}
         last = [{"conflict": found["owner"]["id"], "choice": "ours"}]

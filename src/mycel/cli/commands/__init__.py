@@ -16,7 +16,7 @@
 - `history`        log, tag, history, snapshot, purge, scrub
 - `branches`       branch
 - `mirror`         mirror
-- `merges`         merge, conflicts, resolve
+- `merges`         merge, conflicts, resolve, choices
 - `differences`    diff, rollback, revert
 - `proofs`         prove, verify
 - `mcp`            mcp

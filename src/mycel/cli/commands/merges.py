@@ -1,4 +1,4 @@
-"""`mycel merge`, `conflicts` and `resolve`: branches become one again."""
+"""`mycel merge`, `conflicts`, `resolve` and `choices`: branches become one again."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import rich_click as click
 from mycel.cli.commands.differences import counted, show_diff
 from mycel.cli.frame.context import Command, Session, pass_session
 from mycel.cli.frame.output import Output, cell, count, visible
-from mycel.cli.frame.parameters import json_value
+from mycel.cli.frame.parameters import json_value, moment
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -127,7 +127,7 @@ def _report(session: Session, done: Merge, *, dry_run: bool = False) -> int:
     if dry_run:
         show_diff(out, done.diff)
     for choice in done.choices if done.status != "aborted" else ():
-        out.note(f"{choice.label}, {_where(choice)}: {choice.reason}")
+        out.note(visible(f"{choice.id} {choice.label}, {_where(choice)}: {choice.reason}"))
     for conflict in done.unresolved:
         _show_conflict(out, conflict, done)
     out.line(_summary(done, dry_run=dry_run))
@@ -209,8 +209,8 @@ def resolve(
     """Decide a conflict: take a side, or give a value.
 
     ID may be the beginning of an id; `all` stands for every conflict that is left. A choice that a
-    rule made, as `mycel merge` shows it, is overruled in the same way while the merge is open.
-    Nothing is committed: `mycel merge --continue` does that.
+    rule made is overruled in the same way while the merge is open. Nothing is committed:
+    `mycel merge --continue` does that.
     """
     if sum((choice is not None, value is not None, edit)) != 1:
         raise click.UsageError("Give ours, theirs or base, or a --value, or --edit.")
@@ -243,6 +243,31 @@ def _edited(session: Session, db: Graph, conflict: str) -> tuple[str, str, Any] 
     except NothingEdited:
         session.out.note("Nothing was resolved.")
         return None
+
+
+@click.command(cls=Command)
+@click.argument(
+    "commit", required=False, type=moment, metavar="[COMMIT]", help="Of this merge only"
+)
+@click.option("--undo", metavar="ID", help="Take the other value, in a new commit")
+@pass_session
+def choices(session: Session, *, commit: int | str | None, undo: str | None) -> None:
+    """List the values that rules have chosen in merges, newest first, each with its reason.
+
+    Those of an open merge are shown by `mycel merge`, and overruled by `mycel resolve`.
+    """
+    with session.open(reading=undo is None) as db:
+        if undo is not None:
+            made = db.undo_choice(undo)
+            session.out.say(f"Took the other value, in {made}.", {"commit": made})
+            return
+        found = db.choices(commit)
+    session.out.list(
+        found,
+        ("id", "element", "value", "rule", "reason"),
+        lambda each: (each.id, each.label, _where(each), each.rule, each.reason),
+        lambda each: each.to_dict(),
+    )
 
 
 def _where(about: Choice | Conflict) -> str:

@@ -28,7 +28,9 @@ def chosen(reader: Reader, id_: str) -> Choice:
     """
     found = next((each for each in choices(reader, None) if each.id == id_), None)
     if found is None:
-        raise NotFound(f"There is no choice {id_!r}.", hint="db.choices() lists them.")
+        raise NotFound(
+            f"There is no choice {id_!r}.", hint="db.choices() (`mycel choices`) lists them."
+        )
     return found
 
 

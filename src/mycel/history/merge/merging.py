@@ -280,7 +280,8 @@ class Merging:
         if not found:
             named = "" if id_ is None else f" {id_!r}"
             raise NotFound(
-                f"No merge{named} is open in {self._into}.", hint="db.merges lists them."
+                f"No merge{named} is open in {self._into}.",
+                hint="db.merges (`mycel conflicts`) lists them.",
             )
         if len(found) > 1:
             raise ConstraintViolation(
@@ -342,8 +343,8 @@ class Merging:
                 f"{number} of the merge of {request.source} must be decided first:\n  "
                 + "\n  ".join(listed)
                 + more,
-                hint="Decide with db.resolve(conflict, 'ours' | 'theirs' | 'base' | 'value'), or"
-                " give up with db.abort_merge().",
+                hint="Decide with db.resolve (`mycel resolve`), or give up with db.abort_merge()"
+                " (`mycel merge --abort`).",
                 data={"merge": request.id, "conflicts": [each.to_dict() for each in left]},
             )
         if done.status == "up_to_date":

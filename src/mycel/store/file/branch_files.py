@@ -90,7 +90,6 @@ def existing(graph: Path, name: str) -> Path:
     raise NotFound(
         f"The graph {graph.name!r} has no branch {name!r}.",
         hint=f"{did_you_mean(name, known)} `mycel branch list` shows all of them.".lstrip(),
-        data={"branch": name},
     )
 
 

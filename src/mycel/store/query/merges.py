@@ -14,6 +14,11 @@ def opened(reader: Reader) -> list[dict[str, Any]]:
     return merges.opened(reader.connection)
 
 
+def may_have_conflicts(reader: Reader) -> bool:
+    """False if no merge ever had a conflict in this file: a test that costs next to nothing."""
+    return merges.are_there(reader.connection)
+
+
 def open_conflicts(reader: Reader, numbers: Iterable[int]) -> dict[int, list[dict[str, Any]]]:
     """The conflicts of open merges that are about elements, by number; those decided, too."""
     return merges.conflicts_of(reader.connection, list(numbers))
