@@ -103,7 +103,9 @@ def serve(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Sh
         path = tmp_path_factory.mktemp("graph") / "shop" / "graph.db"
         write(path)
         server = Server(
-            "mycel", "serve", "--json", "--db", path, "--port", "0", *options, **environment
+            "mycel",
+            *("serve", "--json", "--db", path, "--port", "0", "--root", path.parent, *options),
+            **environment,
         )
         started.append(server)
         server.wait_until_ready()

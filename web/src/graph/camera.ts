@@ -37,14 +37,14 @@ interface Room {
 /** Room for labels at the right, and for the legend at the left where the frame is wide. */
 const roomOf = ({ width }: Frame): Room => ({ left: width > 820 ? 190 : 40, right: width > 500 ? 110 : 70, top: 40, bottom: 36 })
 
-/** The camera that shows all of the points, with room for labels at the edges. */
-export function fit(points: Iterable<{ x: number; y: number }>, frame: Frame, room: Room = roomOf(frame), zoomMax = 1.5): Camera {
+/** The camera that shows all of the points, each with its reach, and room for labels at the edges. */
+export function fit(points: Iterable<{ x: number; y: number; reach?: number }>, frame: Frame, room: Room = roomOf(frame), zoomMax = 1.5): Camera {
   let [left, right, top, bottom] = [Infinity, -Infinity, Infinity, -Infinity]
-  for (const { x, y } of points) {
-    left = Math.min(left, x)
-    right = Math.max(right, x)
-    top = Math.min(top, y)
-    bottom = Math.max(bottom, y)
+  for (const { x, y, reach = 0 } of points) {
+    left = Math.min(left, x - reach)
+    right = Math.max(right, x + reach)
+    top = Math.min(top, y - reach)
+    bottom = Math.max(bottom, y + reach)
   }
   if (left === Infinity) return { x: 0, y: 0, zoom: 1 }
   const width = Math.max(40, frame.width - room.left - room.right)

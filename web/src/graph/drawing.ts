@@ -256,12 +256,13 @@ function drawGroupLabel(pen: Pen, { palette }: Picture, { node, x, y, radius: si
   const alpha = lit ? 1 : 0.4
   const name = clip(group.name, 28)
   const width = pen.measure(name, 13, 600)
-  const inside = width < 2 * size - 10
-  const top = inside ? y - 7 : y + size + 11
-  const box: Box = { left: x - width / 2, right: x + width / 2, top: top - 9, bottom: top + 23 }
-  if (!inside && !occupied.claim(box)) return
+  const fits = width < 2 * size - 10
+  const boxAt = (top: number): Box => ({ left: x - width / 2, right: x + width / 2, top: top - 9, bottom: top + 23 })
+  const outside = fits ? undefined : [y + size + 11, y - size - 27].find((place) => occupied.claim(boxAt(place)))
+  const inside = outside === undefined
+  const top = outside ?? y - 7
   const note = group.missing ? `${group.nodes.toLocaleString('en')} · ${group.missing} missing` : group.nodes.toLocaleString('en')
-  pen.text(name, x, top, { colour: palette.ink, size: 13, weight: 600, align: 'center', alpha, around: inside ? undefined : palette.ground })
+  pen.text(name, x, top, { colour: palette.ink, size: 13, weight: 600, align: 'center', alpha, around: fits ? undefined : palette.ground })
   const noteInside = inside && pen.measure(note, 11, 400) < 2 * size - 12
   const shown = inside && !noteInside ? group.nodes.toLocaleString('en') : note
   pen.text(shown, x, top + 16, { colour: group.missing && shown === note ? palette.missing : palette.muted, size: 11, align: 'center', alpha, around: inside ? undefined : palette.ground })

@@ -31,7 +31,7 @@ export async function settle(forces: Forces, pause: () => Promise<void> | null):
     edgeWeightInfluence: 1,
     scalingRatio: 900,
     strongGravityMode: true,
-    gravity: 0.12,
+    gravity: 0.12 + 0.3 * Math.max(0, 1 - links.length / PER_LINK / Math.max(1, count)),
     slowDown: 2 + Math.log(Math.max(2, count)),
     barnesHutOptimize: count > LARGE,
     barnesHutTheta: 0.6,

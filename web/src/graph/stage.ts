@@ -7,8 +7,13 @@ import { fit, toPlane, zoomAt, type Camera, type Frame } from './camera'
 import { draw, nodeAt, type Picture } from './drawing'
 import { CanvasPen } from './pen'
 import type { Scene } from './scene'
+import { radius } from './size'
 
 const FIT_MS = 260
+
+/** The places of all nodes, with the radius of those that grow with the zoom. */
+export const reaches = (scene: Scene): { x: number; y: number; reach: number }[] =>
+  [...scene.nodes.values()].map((node) => ({ x: node.x, y: node.y, reach: node.group ? radius(node) : 0 }))
 
 /** The lasso: a rectangle on the screen, from one corner to the other. */
 export interface Lasso {
@@ -127,7 +132,7 @@ export class Stage {
     if (!this.frame.peek().width || !this.visible.peek().nodes.size) return
     const { nodes } = this.visible.peek()
     const groups = [...nodes.values()].some((node) => node.group)
-    this.#moveTo(fit(nodes.values(), this.frame.peek(), undefined, groups ? 1 : undefined), atOnce)
+    this.#moveTo(fit(reaches(this.visible.peek()), this.frame.peek(), undefined, groups ? 1 : undefined), atOnce)
   }
 
   zoomBy(factor: number, x = this.frame.peek().width / 2, y = this.frame.peek().height / 2): void {

@@ -13,7 +13,7 @@ import { Empty, Failure, Name, NodeButton, Waiting } from '../parts/basics'
 import { DiffText } from '../parts/diff-text'
 import { useLoad } from '../parts/load'
 import type { Change, ChangedLink, ChangedNode, ChangedValue, Difference } from '../source/types'
-import { moment, number, valueText } from '../text/format'
+import { count, moment, number, valueText } from '../text/format'
 
 const SIGNS: Record<Change, string> = { added: '+', removed: '−', changed: 'Δ', moved: '→' }
 
@@ -135,15 +135,20 @@ function sceneOf(nodes: ChangedNode[], links: ChangedLink[]): Scene {
 function NodeChange({ node, explorer }: { node: ChangedNode; explorer: Explorer }): JSX.Element {
   const values = node.values ?? []
   return (
-    <details class="change" open={values.length > 0 && values.length < 4}>
-      <summary>
+    <div class="change">
+      <div class="change-head">
         <span class={`change-sign ${node.change}`} aria-hidden="true">{SIGNS[node.change]}</span>
         <span class="change-word">{node.change}</span>
         <NodeButton card={node} explorer={explorer} path />
         {node.was && <span class="note">was <Name text={node.was} /></span>}
-      </summary>
-      {values.map((value, i) => <ValueChange key={i} value={value} />)}
-    </details>
+      </div>
+      {values.length > 0 && (
+        <details open={node.change === 'changed'}>
+          <summary>{count(values.length, 'value')}</summary>
+          {values.map((value, i) => <ValueChange key={i} value={value} />)}
+        </details>
+      )}
+    </div>
   )
 }
 

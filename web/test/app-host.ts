@@ -1,0 +1,2 @@
+import { AppBridge, PostMessageTransport } from '@modelcontextprotocol/ext-apps/app-bridge'
+Object.assign(window, { AppBridge, PostMessageTransport })
