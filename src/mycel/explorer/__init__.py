@@ -5,6 +5,7 @@ knows HTTP or MCP.
 
 Modules, in the order of control flow:
 
+- `open_explorers` the explorers of a server, by branch
 - `explorer`       the class with a method for each view, and for each write of the explorer
 - `parameters`     checked values of the parameters of a view
 - `moments`        the state that a view shows, and elements by id

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from functools import partial
 from typing import Any, Final, TypeVar
-from weakref import WeakKeyDictionary
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response, StreamingResponse
@@ -21,6 +19,7 @@ from mycel.explorer import bundle
 from mycel.explorer.conflicts import ACTIONS
 from mycel.explorer.explorer import VIEWS, Explorer
 from mycel.explorer.feed import written
+from mycel.explorer.open_explorers import OpenExplorers
 from mycel.explorer.parameters import checked, whole
 from mycel.history.graph import Graph
 from mycel.history.open_branches import OpenBranches
@@ -30,7 +29,6 @@ from mycel.http.request_values import given_parameters
 from mycel.http.responses import JSON, answer, encode, refusal
 from mycel.http.sessions import SESSION_S
 from mycel.http.worker_pool import Workers
-from mycel.knowledge.knowledge import Knowledge
 
 PAGE: Final = "/ui/"
 API: Final = "/api"
@@ -83,9 +81,9 @@ class ExplorerRoutes:
         self._policy: Final = policy
         self._branches: Final = branches
         self._workers: Final = workers
-        self._workspace: Final = workspace
-        self._explorers: Final[WeakKeyDictionary[Graph, Explorer]] = WeakKeyDictionary()
-        self._making: Final = threading.Lock()
+        self._explorers: Final = OpenExplorers(
+            workspace, readonly=policy.readonly, timeout_s=policy.timeout_s
+        )
         self._watchers: Final[dict[str, Watcher]] = {}
         self._warming: set[asyncio.Task[None]] = set()
 
@@ -145,7 +143,7 @@ class ExplorerRoutes:
 
         async def warm() -> None:
             try:
-                await self._run(None, lambda db: self._explorer(db).warm())
+                await self._run(None, lambda db: self._explorers.of(db).warm())
             except MycelError:
                 return  # Whoever asks next is told.
 
@@ -184,22 +182,9 @@ class ExplorerRoutes:
     ) -> Response:
         def run(db: Graph) -> bytes:
             db.check_in_place()
-            return encode(work(self._explorer(db)))
+            return encode(work(self._explorers.of(db)))
 
         return Response(await self._run(branch, run, request), media_type=JSON)
-
-    def _explorer(self, db: Graph) -> Explorer:
-        with self._making:
-            explorer = self._explorers.get(db)
-            if explorer is None:
-                knowledge = Knowledge(db, workspace=self._workspace)
-                explorer = self._explorers[db] = Explorer(
-                    db,
-                    knowledge,
-                    readonly=self._policy.readonly,
-                    timeout_s=self._policy.timeout_s,
-                )
-            return explorer
 
     async def _run(
         self, branch: str | None, work: Callable[[Graph], Result], request: Request | None = None

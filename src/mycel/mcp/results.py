@@ -57,6 +57,8 @@ class Answer(NamedTuple):
     failed: bool = False
     asks: Undecided | None = None
     """Conflicts that the client may be asked about."""
+    view: JsonObject | None = None
+    """The part of the graph that the page beside a chat shows."""
 
     def to_wire(self) -> dict[str, Any]:
         """The result in the form of MCP."""
@@ -66,6 +68,8 @@ class Answer(NamedTuple):
         }
         if self.data is not None:
             told["structuredContent"] = self.data
+        if self.view is not None:
+            told["_meta"] = {"mycel/view": self.view}
         return told
 
 

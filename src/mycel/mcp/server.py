@@ -31,11 +31,12 @@ from mcp.shared.message import ServerMessageMetadata
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from mycel.errors import Category, InternalError, MycelError, did_you_mean
+from mycel.explorer.open_explorers import OpenExplorers
 from mycel.history.graph import Graph
 from mycel.history.open_branches import OpenBranches
 from mycel.knowledge.active_context import ActiveContext, Contexts
 from mycel.knowledge.knowledge import Knowledge
-from mycel.mcp import arguments, hints, inquiries, prompts, resources
+from mycel.mcp import app_view, arguments, hints, inquiries, prompts, resources
 from mycel.mcp.messages import worded
 from mycel.mcp.results import COMPLETE, Answer, failure
 from mycel.mcp.tool_context import Call, Report, ServerState
@@ -50,6 +51,8 @@ CALLS_AT_ONCE: Final = 16
 """Requests that use the graph at the same time; the others wait."""
 BRANCH_CONTEXTS_MAX: Final = 64
 """Branches whose active contexts are kept; the oldest one is dropped above that."""
+EXPLORING_S: Final = 10.0
+"""The time for a view of the explorer."""
 PROGRESS_S: Final = 0.25
 """The least time between two progress reports of a call."""
 SAME_FOR_MS: Final = 3_600_000
@@ -87,7 +90,8 @@ def build_server(
     `branches`.
     """
     branches = OpenBranches(db) if branches is None else branches
-    state = ServerState(db, knowledge, branches, contexts, readonly, sampling)
+    explorers = OpenExplorers(knowledge.workspace, readonly=True, timeout_s=EXPLORING_S)
+    state = ServerState(db, knowledge, branches, explorers, contexts, readonly, sampling)
     return _Service(state, runner).server()
 
 
@@ -104,7 +108,8 @@ class _Service:
         self._by_handle: Final = state.contexts is not None
         self._tools: Final = {tool.name: tool for tool in self._offered()}
         self._schemas: Final = {
-            name: tool.schema(by_handle=self._by_handle) for name, tool in self._tools.items()
+            tool.name: tool.schema(by_handle=self._by_handle)
+            for tool in (*self._tools.values(), app_view.EXPLORE)
         }
         self._branch_contexts: Final[dict[str, ActiveContext]] = {}
         self._limiter: Final = anyio.CapacityLimiter(CALLS_AT_ONCE)
@@ -127,7 +132,7 @@ class _Service:
                 self._state.knowledge.workspace, readonly=self._state.readonly
             ),
             cache_hints={
-                "tools/list": same,
+                "tools/list": CacheHint(SAME_FOR_MS, "private"),  # It depends on the client.
                 "prompts/list": same,
                 "resources/templates/list": same,
                 "resources/list": now,
@@ -135,6 +140,7 @@ class _Service:
             },
             get_tool_input_schema=self._schemas.get,
         )
+        server.extensions[app_view.EXTENSION] = {}
         server.middleware.append(worded)
         add = server.add_request_handler
         add("tools/list", Paging, self._list_tools)
@@ -148,12 +154,18 @@ class _Service:
 
     # Tools.
 
-    async def _list_tools(self, _context: Context, _params: Paging) -> JsonObject:
-        tools = [tool.to_wire(by_handle=self._by_handle) for tool in self._tools.values()]
+    async def _list_tools(self, context: Context, _params: Paging) -> JsonObject:
+        if not _shows_app(context):
+            tools = [tool.to_wire(by_handle=self._by_handle) for tool in self._tools.values()]
+        else:
+            listed = (*self._tools.values(), app_view.EXPLORE)
+            tools = [app_view.tool_to_wire(tool, by_handle=self._by_handle) for tool in listed]
         return COMPLETE | {"tools": tools}
 
     async def _call_tool(self, context: Context, params: types.CallToolRequestParams) -> JsonObject:
-        tool = self._tools.get(params.name)
+        tool, shows_app = self._tools.get(params.name), _shows_app(context)
+        if shows_app and params.name == app_view.EXPLORE.name:
+            tool = app_view.EXPLORE
         if tool is None:
             raise self._unknown(params.name)
         given, branch = params.arguments or {}, self._chosen_branch(context)
@@ -161,7 +173,7 @@ class _Service:
             return await self._settle(context, tool, given, _dumped(params.input_responses))
         if not tool.is_long:
             answer = await self._in_thread(
-                context, lambda: self._run(tool, given, branch, tool.run)
+                context, lambda: self._run(tool, given, branch, tool.run, shows_app=shows_app)
             )
         else:
             async with _watched(context) as report:
@@ -177,11 +189,14 @@ class _Service:
         branch: str | None,
         work: Callable[[Call], Answer],
         *report: Report,
+        shows_app: bool = False,
     ) -> Answer:
         try:
             checked = arguments.check(tool.name, self._schemas[tool.name], given)
             with self._on_branch(checked.pop("branch", branch)) as state:
-                return work(Call(state, checked, *report))
+                call = Call(state, checked, *report)
+                answer = work(call)
+                return app_view.with_view(tool, call, answer) if shows_app else answer
         except MycelError as error:
             return failure(hints.in_tools(error, readonly=self._state.readonly))
         except _StoppedError:
@@ -275,9 +290,10 @@ class _Service:
     # Resources.
 
     async def _list_resources(self, context: Context, params: Paging) -> JsonObject:
-        return COMPLETE | await self._asked(
-            context, lambda state: resources.listed(state, params.cursor)
-        )
+        told = await self._asked(context, lambda state: resources.listed(state, params.cursor))
+        if params.cursor is None and _shows_app(context):
+            told["resources"].insert(0, app_view.resource())
+        return COMPLETE | told
 
     async def _list_templates(self, _context: Context, _params: Paging) -> JsonObject:
         has_files = self._state.knowledge.root is not None
@@ -286,8 +302,12 @@ class _Service:
     async def _read_resource(
         self, context: Context, params: types.ReadResourceRequestParams
     ) -> JsonObject:
+        uri = str(params.uri)
         return COMPLETE | await self._asked(
-            context, lambda state: resources.read(state, str(params.uri))
+            context,
+            lambda state: (
+                app_view.content() if uri == app_view.RESOURCE else resources.read(state, uri)
+            ),
         )
 
     # Prompts.
@@ -328,6 +348,11 @@ class _Service:
         except MycelError as error:
             told = hints.in_tools(error, readonly=self._state.readonly)
             raise _protocol_error(told) from None
+
+
+def _shows_app(context: Context) -> bool:
+    """True if the client of a request shows MCP Apps."""
+    return app_view.is_negotiated(context.session.client_capabilities)
 
 
 def _protocol_error(error: MycelError) -> MCPError:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from mycel.errors import ConstraintViolation, InvalidSyntax, ResourceExhausted
+from mycel.explorer.open_explorers import OpenExplorers
 from mycel.history.graph import Graph
 from mycel.history.open_branches import OpenBranches
 from mycel.knowledge.active_context import Contexts
@@ -35,6 +36,8 @@ class ServerState:
     db: Graph
     knowledge: Knowledge
     branches: OpenBranches
+    explorers: OpenExplorers
+    """Views of the graph, for clients that show them."""
     contexts: Contexts | None = None
     """Contexts by handle, where calls are independent; None where the process has one."""
     readonly: bool = False
