@@ -19,6 +19,8 @@ from mycel.graph.adjacency import Adjacency
 from mycel.graph.walk import check_whole
 from mycel.merkle.proofs import ConsistencyProof, EntryProof, Snapshot, StateProof
 from mycel.model import cbor
+from mycel.model.client_names import SEPARATOR
+from mycel.model.client_names import current as current_client
 from mycel.model.elements import Element
 from mycel.model.limits import FIND_LIMIT_MAX, INTEGER_MAX
 from mycel.model.names import kind_of
@@ -77,7 +79,7 @@ class Nexus(StateView):
         embedder: Embedder | None = None,
     ) -> None:
         super().__init__(store, timeout_s=timeout_s)
-        self.actor = actor
+        self._actor = actor
         self.message = message
         """The message of transactions that are given none; empty for a count of what changed."""
         self._adjacency: Adjacency = Adjacency(store)
@@ -252,6 +254,18 @@ class Nexus(StateView):
         self._recall.save()
 
     # Writing.
+
+    @property
+    def actor(self) -> str:
+        """The author of writes that name no other: that of the graph, and the program it serves."""
+        client = current_client()
+        if client and self._actor == DEFAULT_ACTOR:
+            return f"{DEFAULT_ACTOR}{SEPARATOR}{client}"
+        return self._actor
+
+    @actor.setter
+    def actor(self, actor: str) -> None:
+        self._actor = actor
 
     def _who(self, actor: str | None) -> str:
         return self.actor if actor is None else actor

@@ -7,6 +7,7 @@ Modules, in the order in which a request passes through them:
 - `exchange`             one request and its response, as an application sees them
 - `policy`               hosts, origins, token and limits
 - `request_guard`        checks a request against the policy, and reads its body
+- `token_throttle`       addresses from which too many wrong tokens came
 - `jobs`                 the limits of one request while it runs: deadline, turns, bytes
 - `app`                  the routes, and applications of other layers
 - `kip_endpoint`         from the body of a request to the response

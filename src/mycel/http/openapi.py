@@ -32,10 +32,7 @@ _BRANCH: Final = {
     "schema": {"type": "string"},
     "description": "The branch of the graph; without it, the one that the server began with.",
 }
-_ID: Final = {
-    "type": ["string", "number", "null"],
-    "description": "Whatever the request had beside its method.",
-}
+_ID: Final = {"description": "Any value: what the request had beside its method."}
 
 
 def document(
@@ -163,12 +160,15 @@ _SCHEMAS: Final[Mapping[str, Schema]] = {
                 "type": "object",
                 "properties": {
                     "limit": {
-                        "type": "integer",
+                        "type": ["integer", "null"],
                         "minimum": 1,
                         "maximum": LOG_PAGE_MAX,
                         "default": LOG_PAGE,
                     },
-                    "cursor": {"type": "string", "description": "`next_cursor` of a page before."},
+                    "cursor": {
+                        "type": ["string", "null"],
+                        "description": "`next_cursor` of a page before.",
+                    },
                     "path": {
                         "type": "string",
                         "description": "Changes under this URI, and of links that begin there.",
@@ -355,6 +355,4 @@ def _door(name: str) -> dict[str, Any]:
         "summary": f"{name.upper()}: speak its own protocol here",
         "responses": {"default": {"description": f"As {name.upper()} has it"}},
     }
-    return {
-        method: told | {"operationId": f"{name}_{method}"} for method in ("get", "post", "delete")
-    }
+    return {method: told | {"operationId": f"{name}_{method}"} for method in ("get", "post")}

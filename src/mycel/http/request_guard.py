@@ -36,6 +36,7 @@ from mycel.http.policy import (
     Policy,
 )
 from mycel.http.responses import refusal, stopping
+from mycel.http.token_throttle import DELAY_S, WINDOW_S, Throttle
 from mycel.http.worker_pool import Workers
 
 HEALTH: Final = "/healthz"
@@ -52,9 +53,10 @@ _failures = logging.getLogger(__name__)
 class Refused(Exception):  # noqa: N818 - it is an answer.
     """Ends the handling of a request with this response."""
 
-    def __init__(self, response: Response) -> None:
+    def __init__(self, response: Response, *, delay_s: float = 0.0) -> None:
         super().__init__()
         self.response = response
+        self.delay_s = delay_s
 
 
 class Guard:
@@ -79,6 +81,7 @@ class Guard:
         self._body_limits = body_limits or {}
         self._bodies = _Bodies()
         self._answers = Answers(policy.answers_bytes_max)
+        self._throttle = Throttle()
         self._in_progress = 0
         self._streams: Counter[str] = Counter()
         self._stopping = False
@@ -117,6 +120,8 @@ class Guard:
                 await self._read(scope, send.headers, body)
                 await self._pass_on(scope, body.replay, send)
         except Refused as refused:
+            if refused.delay_s and not self._stopping:
+                await asyncio.sleep(refused.delay_s)
             await refused.response(scope, receive, send)
         except asyncio.CancelledError:
             # The server has waited long enough. The task ends with this answer.
@@ -158,6 +163,13 @@ class Guard:
         if self._is_public(scope["method"], scope["path"], headers.get("accept", "")):
             return
         if not self._policy.admits(headers.get("authorization")):
+            if self._throttle.fail(str((scope.get("client") or ("-",))[0])):
+                error = ResourceExhausted(
+                    "Too many requests with a wrong token came from this address.",
+                    hint="Send the right token.",
+                )
+                late = refusal(error, 429, {"retry-after": str(WINDOW_S)} | _CLOSE)
+                raise Refused(late, delay_s=DELAY_S)
             raise _refused(
                 "This server needs a token, and the request has none or a wrong one.",
                 "Send the header `Authorization: Bearer TOKEN`.",

@@ -26,12 +26,16 @@ from mycel.errors import ExecutionTimeout
 from mycel.http.jobs import Answers, Job, Turns, job_of
 from mycel.http.policy import ANSWER_MARGIN_S, QUICK_WORKERS
 from mycel.model.allowance import using
+from mycel.model.client_names import client_name, working_for
 from mycel.service.malloc_trim import MemoryTrim
 
 QUICK_S: Final = 0.05
 """The time after which a job is heavy."""
 HEAVY_PLACES: Final = max(2, (os.cpu_count() or 1) - 1)
 """Heavy jobs that run at the same time."""
+
+CLIENT_HEADER: Final = b"mycel-client"
+"""The header in which a program names itself: `NAME/VERSION`."""
 
 Result = TypeVar("Result")
 
@@ -57,7 +61,7 @@ class Workers:
         Raises:
             ExecutionTimeout: it was not done at the deadline of the request.
         """
-        return await self._run(job_of(scope), work)
+        return await self._run(job_of(scope), work, _client(scope))
 
     async def run_apart(self, work: Callable[[], Result], *, timeout_s: float) -> Result:
         """The same for work that belongs to no request."""
@@ -67,10 +71,10 @@ class Workers:
         finally:
             job.close()
 
-    async def _run(self, job: Job, work: Callable[[], Result]) -> Result:
+    async def _run(self, job: Job, work: Callable[[], Result], client: str = "") -> Result:
         job.begin()
         await self._take_place(job)
-        run = _Run(self, job, work)
+        run = _Run(self, job, work, client)
         self._running.add(run)
         if self._idle:
             self._idle -= 1
@@ -144,8 +148,9 @@ class Workers:
 class _Run(Generic[Result]):
     """Work that was begun."""
 
-    def __init__(self, workers: Workers, job: Job, work: Callable[[], Result]) -> None:
+    def __init__(self, workers: Workers, job: Job, work: Callable[[], Result], client: str) -> None:
         self.job = job
+        self._client = client
         self._workers = workers
         self._work = work
         self._loop = asyncio.get_running_loop()
@@ -156,7 +161,7 @@ class _Run(Generic[Result]):
     def work(self, leftovers: MemoryTrim) -> None:
         """Do the work, in a thread."""
         try:
-            with using(self.job):
+            with using(self.job), working_for(self._client):
                 result = leftovers.after(self._work)
         except BaseException as error:  # noqa: BLE001 - It is the caller's, in the other thread.
             self._tell(self._end, None, error)
@@ -194,3 +199,12 @@ class _Run(Generic[Result]):
                     " changes nothing. If it reads, ask for less.",
                 )
             )
+
+
+def _client(scope: MutableMapping[str, Any]) -> str:
+    """The program that a request says it comes from."""
+    for name, value in scope.get("headers", ()):
+        if name == CLIENT_HEADER:
+            called, _, version = value.decode("latin-1").partition("/")
+            return client_name(called, version)
+    return ""

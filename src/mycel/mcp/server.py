@@ -41,6 +41,7 @@ from mycel.mcp.messages import worded
 from mycel.mcp.results import COMPLETE, Answer, failure
 from mycel.mcp.tool_context import Call, Report, ServerState
 from mycel.mcp.tool_list import HISTORY, Tool, offered
+from mycel.model.client_names import client_name, working_for
 from mycel.model.names import shorten
 from mycel.model.values import JsonObject
 from mycel.service.malloc_trim import MemoryTrim
@@ -325,7 +326,8 @@ class _Service:
 
     # Threads.
 
-    async def _in_thread(self, context: Context, work: Callable[[], Result]) -> Result:
+    async def _in_thread(self, context: Context, run: Callable[[], Result]) -> Result:
+        work = _for_client(context, run)
         if self._runner is not None and context.request is not None:
             return await self._runner(context.request.scope, work)
         return await self._in_own_thread(work)
@@ -353,6 +355,19 @@ class _Service:
 def _shows_app(context: Context) -> bool:
     """True if the client of a request shows MCP Apps."""
     return app_view.is_negotiated(context.session.client_capabilities)
+
+
+def _for_client(context: Context, run: Callable[[], Result]) -> Callable[[], Result]:
+    """The same work, which writes in the name of the client."""
+    params = context.session.client_params
+    info = None if params is None else params.client_info
+    client = "" if info is None else client_name(info.name, info.version)
+
+    def work() -> Result:
+        with working_for(client):
+            return run()
+
+    return work
 
 
 def _protocol_error(error: MycelError) -> MCPError:

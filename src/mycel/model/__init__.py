@@ -3,6 +3,7 @@
 Modules, in the order in which data passes through them:
 
 - `extras`    packages that are used where they are installed
+- `client_names`  the program in whose name a server writes
 - `allowance`  the deadline, cancellation and bytes of the work in a thread
 - `limits`    every bound on what a caller may send
 - `ids`       `C:12` and `P:13:treats` outside, integers inside

@@ -12,18 +12,25 @@ from mycel.model.names import shown
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NAIVE_EPOCH = _EPOCH.replace(tzinfo=None)
 _MICROSECOND = timedelta(microseconds=1)
+_FIRST = (datetime.min.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
+_LAST = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
 
 # Python takes any character for the T, and so reads fourteen digits in a row as another time.
 _SHAPE = re.compile(r"[0-9W-]{8,10}([T ][0-9:.,]{2,32}(Z|[+-][0-9:.]{2,16})?)?", re.ASCII)
 
 
 def to_datetime(microseconds: int) -> datetime:
-    """The moment as an aware `datetime` in UTC.
+    """The moment as an aware `datetime` in UTC, within the years 1 to 9999.
 
     >>> to_datetime(1_700_000_000_000_001).isoformat()
     '2023-11-14T22:13:20.000001+00:00'
     """
-    return _EPOCH + timedelta(microseconds=microseconds)
+    return _EPOCH + timedelta(microseconds=_told(microseconds))
+
+
+def _told(microseconds: int) -> int:
+    """A time within the years 1 to 9999; a clock or a file may have any."""
+    return min(max(microseconds, _FIRST), _LAST)
 
 
 def from_datetime(moment: datetime) -> int:
@@ -38,13 +45,13 @@ def from_datetime(moment: datetime) -> int:
 
 
 def to_text(microseconds: int) -> str:
-    """ISO 8601 in UTC with all six digits, so that texts sort as times do.
+    """ISO 8601 in UTC with all six digits, so that texts sort as times do; up to the year 9999.
 
     >>> to_text(0)
     '1970-01-01T00:00:00.000000Z'
     """
     # Not strftime: its %Y writes the year 987 with three digits on some systems.
-    moment = _NAIVE_EPOCH + timedelta(microseconds=microseconds)
+    moment = _NAIVE_EPOCH + timedelta(microseconds=_told(microseconds))
     return f"{moment.isoformat(timespec='microseconds')}Z"
 
 

@@ -135,7 +135,7 @@ def test_a_server_with_a_token_answers_only_those_who_bring_it(
     server = start("--token-file", held, "--verbose")
     assert server.ask({"command": NAMES}, headers=BEARER).status_code == 200
     assert server.get(headers={"authorization": f"bearer  {SECRET}"}).status_code == 200
-    for wrong in (
+    wrongs = (
         "",
         "Bearer",
         SECRET,
@@ -143,12 +143,13 @@ def test_a_server_with_a_token_answers_only_those_who_bring_it(
         f"Bearer {SECRET}x",
         f"Bearer {SECRET[:-1]}",
         "Bearer é".encode("latin-1"),
-    ):
-        for path in ("/", "/kip", "/openapi.json", "/mcp", "/nothing"):
-            answer = HTTP.post(server.url + path, headers={"authorization": wrong})
-            assert answer.status_code == 401
-            assert answer.headers["www-authenticate"].startswith("Bearer")
-            assert SECRET not in answer.text
+    )
+    others = [("", path) for path in ("/", "/openapi.json", "/mcp", "/nothing")]
+    for wrong, path in [(each, "/kip") for each in wrongs] + others:
+        answer = HTTP.post(server.url + path, headers={"authorization": wrong})
+        assert answer.status_code == 401
+        assert answer.headers["www-authenticate"].startswith("Bearer")
+        assert SECRET not in answer.text
     assert server.ask({"command": NAMES}).status_code == 401
     assert server.is_well()
     status, said, complained = server.stop()

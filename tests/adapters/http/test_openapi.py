@@ -87,6 +87,7 @@ def test_every_example_fits_its_schema_and_runs(garden: Server, document: dict[s
     [
         ({"command": "nonsense"}, {}),
         ({"method": "list_logs", "params": {"limit": 0}, "id": 5}, {}),
+        ({"method": "list_logs", "params": {"limit": None, "cursor": None}, "id": [{}]}, {}),
         ({"command": 'UPSERT { CONCEPT { {id: "C:99998"} } }'}, {}),
         ({"command": "DESCRIBE PRIMER", "verbose": True}, {}),
         ({"command": "DESCRIBE PRIMER"}, {"host": "evil.example"}),
@@ -94,7 +95,7 @@ def test_every_example_fits_its_schema_and_runs(garden: Server, document: dict[s
         ({"command": "DESCRIBE PRIMER"}, {"content-type": "text/plain"}),
         ({"command": "x" * (5 << 20)}, {}),
     ],
-    ids=["syntax", "logs", "missing", "warning", "host", "origin", "type", "large"],
+    ids=["syntax", "logs", "id", "missing", "warning", "host", "origin", "type", "large"],
 )
 def test_every_answer_fits_its_schema(
     garden: Server, document: dict[str, Any], body: dict[str, Any], headers: dict[str, str]
@@ -111,4 +112,4 @@ def test_a_server_with_a_token_says_so() -> None:
     assert told["security"] == [{"token": []}]
     assert told["components"]["securitySchemes"]["token"]["scheme"] == "bearer"
     assert told["paths"]["/healthz"]["get"]["security"] == []
-    assert set(told["paths"]["/mcp"]) == {"get", "post", "delete"}
+    assert set(told["paths"]["/mcp"]) == {"get", "post"}

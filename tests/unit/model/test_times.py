@@ -108,3 +108,9 @@ def test_a_datetime_carries_every_microsecond(microseconds: int) -> None:
     moment = to_datetime(microseconds)
     assert moment.tzinfo is UTC
     assert from_datetime(moment) == microseconds
+
+
+def test_a_time_of_a_wrong_clock_is_told_as_the_last_or_first_there_is() -> None:
+    assert to_text(1 << 62) == "9999-12-31T23:59:59.999999Z"
+    assert to_text(-(1 << 62)) == "0001-01-01T00:00:00.000000Z"
+    assert to_datetime(1 << 62).year == 9999

@@ -14,6 +14,7 @@ from mycel.store.file.layout import OPEN_END
 from mycel.store.file.rows import Row
 from mycel.store.log import marks
 from mycel.store.log.journal import JournalNodes, Kind
+from mycel.store.query.filters import named_actor
 from mycel.store.query.paths import Path, names_under
 from mycel.store.query.reader import Reader
 
@@ -98,7 +99,9 @@ def transactions(
 
 def _conditions(reader: Reader, where: LogFilter) -> Iterator[tuple[str, tuple[Any, ...]]]:
     if where.actor is not None:
-        yield "actor = (SELECT id FROM actor WHERE name = ?)", (_text("actor", where.actor),)
+        # The name occurs three times in the condition.
+        known = f"(SELECT id FROM actor WHERE {named_actor('name', '?')})"
+        yield f"actor IN {known}", (_text("actor", where.actor),) * 3
     if where.after is not None:
         yield "seq > ?", (where.after,)
     if where.until is not None:

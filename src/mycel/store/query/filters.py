@@ -14,6 +14,7 @@ import orjson
 
 from mycel.errors import InvalidValueType
 from mycel.model import times
+from mycel.model.client_names import SEPARATOR
 from mycel.model.limits import INTEGER_MAX
 from mycel.model.names import check_actor, check_text, kind_of
 from mycel.store.query.history import Moment, state_at
@@ -79,6 +80,15 @@ _OWNERS: Final = (
     " SELECT p.subject FROM owner JOIN proposition p ON p.id = owner.id)"
     " SELECT 1 FROM owner JOIN concept c ON c.id = owner.id"
 )
+
+
+def named_actor(column: str, name: str) -> str:
+    """A condition on the name of an actor: this one, or a program that writes for it."""
+    return (
+        f"({column} = {name} OR substr({column}, 1, length({name}) + 1) = {name} || '{SEPARATOR}')"
+    )
+
+
 _WRITER: Final = "(SELECT t.actor FROM tx t WHERE t.seq >= e.seq ORDER BY t.seq LIMIT 1)"
 
 
@@ -105,8 +115,8 @@ def condition(filters: Filters, table: Table) -> Condition:
     if (path := filters.get("path")) is not None:
         parts += _path(path, table, bindings)
     if (actor := filters.get("actor")) is not None:
-        known = "(SELECT a.id FROM actor a WHERE a.name = :filter_actor)"
-        parts.append(f"(e.created_by = {known} OR {_WRITER} = {known})")
+        known = f"(SELECT a.id FROM actor a WHERE {named_actor('a.name', ':filter_actor')})"
+        parts.append(f"(e.created_by IN {known} OR {_WRITER} IN {known})")
         bindings["filter_actor"] = check_actor(actor)
     for name, sign, moment in (
         ("since", ">=", filters.get("since")),

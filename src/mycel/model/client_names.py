@@ -1,0 +1,48 @@
+"""The program in whose name a server writes: part of the actor in the journal.
+
+A server writes as its own actor, by default `$self`. Programs that call it say who they are: an MCP
+client in its `clientInfo`, others in a header. What they write has the actor `$self:NAME/VERSION`.
+The prefix keeps a program from passing for another actor: nothing checks its name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Final
+
+SEPARATOR: Final = ":"
+"""Between an actor and the program that writes for it."""
+
+_NAME_MAX: Final = 64
+_VERSION_MAX: Final = 32
+_ODD: Final = re.compile(r"[^A-Za-z0-9._+@ -]+")
+_current: ContextVar[str] = ContextVar("mycel_client", default="")
+current = _current.get
+"""Returns the name of the program that this thread works for; empty if none is known."""
+
+
+@contextmanager
+def working_for(name: str) -> Iterator[None]:
+    """Let what is written in this block be written for a program; an empty name changes nothing."""
+    token = _current.set(name or _current.get())
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+def client_name(name: object, version: object = None) -> str:
+    r"""The name of a program with its version, with nothing odd in it; empty for no name.
+
+    >>> client_name("claude-code", "2.1.0"), client_name("a\nb/c"), client_name(None)
+    ('claude-code/2.1.0', 'a_b_c', '')
+    """
+    called, is_of = _plain(name, _NAME_MAX), _plain(version, _VERSION_MAX)
+    return f"{called}/{is_of}" if called and is_of else called
+
+
+def _plain(text: object, size: int) -> str:
+    return _ODD.sub("_", text.strip()[:size]) if isinstance(text, str) else ""
