@@ -12,7 +12,18 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from benchmarks import bulk, checks, edges, engines, proofs, reads, startup, traversals, writes
+from benchmarks import (
+    bulk,
+    checks,
+    edges,
+    engines,
+    mirror,
+    proofs,
+    reads,
+    startup,
+    traversals,
+    writes,
+)
 from benchmarks.bootstrap import runs as bootstrap_runs
 from benchmarks.compat import latencies, official
 from benchmarks.databases import Databases
@@ -50,6 +61,7 @@ MEASURES: Final[dict[str, Callable[[Databases], Iterable[Line]]]] = {
     "start": startup.measure,
     "mcp": calls.measure,
     "bootstrap": bootstrap_runs.measure,
+    "mirror": mirror.measure,
     "recall": recall.measure,
     "verify": checks.measure_verify,
 }

@@ -70,7 +70,7 @@ TYPO_SIMILARITY: Final = 0.8
 
 _TEXT: Final = {"type": "string", "is_required": False}
 _NUMBER: Final = {"type": "number", "is_required": False}
-_UNDESCRIBED: Final = {"description": "Registered on first use."}
+UNDESCRIBED: Final = {"description": "Registered on first use."}
 
 DEFINITIONS: Final[dict[str, dict[str, Any]]] = {
     CONCEPT: {
@@ -134,7 +134,7 @@ def require_type(
         return ()
     known = definition or DEFINITIONS.get(name)
     warnings = () if known else _likely_typo(tx, "type", name, CONCEPT_TYPE_NUMBER)
-    tx.define_type(name, known or _UNDESCRIBED)
+    tx.define_type(name, known or UNDESCRIBED)
     return warnings
 
 
@@ -145,7 +145,7 @@ def require_relation(tx: Transaction, name: str, description: str = "") -> tuple
         return ()
     known = {"description": description} if description else None
     warnings = () if known else _likely_typo(tx, "relation type", name, PROPOSITION_TYPE_NUMBER)
-    tx.define_predicate(name, known or _UNDESCRIBED)
+    tx.define_predicate(name, known or UNDESCRIBED)
     return warnings
 
 

@@ -8,7 +8,10 @@ settings      the file beside the graph that names its mirror
 commits       Git commits from transactions: authors, messages, trailers
 export        Git objects from documents, by `git fast-import`
 folder        the files that people see and edit
+front_matter  reading a file, as written or as edited
+edits         from edited files to changes of the graph
 upkeep        what is written to the repository, in which order, and when not
-mirror        `Mirror`: create, status, push
+intake        the merge of edited files into the graph
+mirror        `Mirror`: create, status, push, import_edits
 follower      a thread that keeps the mirror up to date while a process writes
 """

@@ -66,15 +66,21 @@ def commit_object(tree: str, parent: str | None, heading: Heading) -> bytes:
 def write_changes(
     write: Callable[[bytes], object],
     ref: str,
-    parent: str | None,
     heading: Heading,
     changes: Changes,
+    parent: str | None,
+    tree: str | None = None,
 ) -> None:
-    """Send one commit to `git fast-import`; `parent` is None if it follows one just sent."""
+    """Send one commit to `git fast-import`; `parent` is None if it follows one just sent.
+
+    The changes are made to the files of the parent, or to another `tree`.
+    """
     said = heading.message.encode()
     write(f"commit {ref}\n{heading.lines()}".encode() + b"data %d\n%s\n" % (len(said), said))
     if parent is not None:
         write(f"from {parent}\n".encode())
+    if tree is not None:
+        write(f'M 040000 {tree} ""\n'.encode())
     for path in changes.removed:
         write(f"D {path}\n".encode())
     for file in changes.written:

@@ -8,7 +8,7 @@ way is refused.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -30,13 +30,16 @@ class Folder:
         self._repository: Final = repository
         self._root: Final = repository.folder
 
-    def edited(self, changes: Sequence[TreeChange]) -> list[str]:
-        """Those of the paths that differ on the disk from both states of a change."""
+    def edited(self, changes: Sequence[TreeChange], imported: Mapping[str, str]) -> list[str]:
+        """Those of the paths that differ on the disk from both states of a change.
+
+        `imported` are objects that files may be as well.
+        """
         found = []
         for change in changes:
             content = self.content(change.path)
             there = "" if content is None else self._repository.blob(content)
-            if there not in (change.old, change.new):
+            if there not in (change.old, change.new, imported.get(change.path)):
                 found.append(change.path)
         return found
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from mycel.errors import ConstraintViolation, GitFailed, NotFound
 from mycel.history.graph import Graph
@@ -12,6 +12,9 @@ from mycel.mirror import commits, settings
 from mycel.mirror.repository import root_of
 from mycel.mirror.settings import Settings
 from mycel.mirror.upkeep import Pushed, Status, Upkeep
+
+if TYPE_CHECKING:
+    from mycel.mirror.intake import Imported
 
 OWN_BRANCH: Final = "main"
 """The branch of a mirror that is a repository of its own."""
@@ -29,6 +32,7 @@ class Mirror:
     """
 
     def __init__(self, graph: Graph) -> None:
+        self._graph: Final = graph
         self._upkeep: Final = Upkeep(graph)
 
     @property
@@ -114,6 +118,38 @@ class Mirror:
                 " pull them and `mycel mirror import`; Mycel never forces a push."
             )
             raise
+
+    def import_edits(
+        self,
+        *,
+        allow_deletions: bool = False,
+        policy: str | Mapping[str, str] | None = None,
+        dry_run: bool = False,
+        by: str | None = None,
+        message: str = "",
+    ) -> Imported:
+        """Bring files that were edited, and commits on top of the mirror's, into the graph.
+
+        They are merged: the base is the last commit of the mirror, theirs the files, ours the
+        graph. All of it is imported, or nothing. If values are contested the merge stays open;
+        once it is resolved and committed, `push` goes on. More than 50 deleted files, or a tenth
+        of all, need `allow_deletions`. A `policy` is that of `Graph.merge`.
+
+        Raises:
+            ConstraintViolation: a file cannot be read, or too many were deleted; the data lists
+                everything. Or the repository is no longer the one that was written.
+        """
+        # Late: only this needs PyYAML and the merge.
+        from mycel.mirror.intake import import_edits  # noqa: PLC0415
+
+        return import_edits(
+            self._graph,
+            self._upkeep,
+            allow_deletions=allow_deletions,
+            dry_run=dry_run,
+            options={"policy": policy, "by": by},
+            message=message,
+        )
 
     def status(self) -> Status:
         """Position of the mirror, files that were edited, and the reason why it cannot go on."""

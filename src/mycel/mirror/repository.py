@@ -182,6 +182,10 @@ class Repository:
                 yield out[end + 1 : end + 1 + size]
                 at = end + 1 + size + 1
 
+    def tree_of(self, commit: str) -> str:
+        """The tree of a commit."""
+        return self.line("rev-parse", "--verify", f"{commit}^{{tree}}")
+
     def tree(self, commit: str) -> dict[str, str]:
         """The files of a commit: each path with its object."""
         found: dict[str, str] = {}

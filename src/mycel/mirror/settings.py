@@ -22,6 +22,19 @@ SUFFIX: Final = "@mirror.json"
 FORMAT: Final = 1
 
 
+class Pending(NamedTuple):
+    """An import that has begun: the files that it brings into the graph."""
+
+    source: str
+    """The name of the merge."""
+    seq: int
+    """The last entry of the journal before it."""
+    tip: str
+    """The commit of the branch that was imported from."""
+    files: Mapping[str, str]
+    """The object of each file that was edited; empty for one that was deleted."""
+
+
 class Settings(NamedTuple):
     """The settings of one mirror."""
 
@@ -40,6 +53,7 @@ class Settings(NamedTuple):
     """The last commit of the mirror when `seq` was set."""
     seq: int = 0
     """The entry of the journal up to which no file has changed since `commit`."""
+    pending: Pending | None = None
 
 
 def has_mirror(graph: str | os.PathLike[str]) -> bool:
@@ -58,6 +72,8 @@ def read(graph: Path) -> Settings:
     try:
         said: dict[str, Any] = orjson.loads(path.read_bytes())
         fields = {key: said[key] for key in Settings._fields if key in said}
+        if fields.get("pending"):
+            fields["pending"] = Pending(**fields["pending"])
         return Settings(**fields)._replace(folder=Path(said["folder"]))
     except FileNotFoundError:
         raise NotFound(
@@ -82,6 +98,7 @@ def write(graph: Path, settings: Settings) -> None:
         {"format": FORMAT} | settings._asdict() | {"folder": str(settings.folder)}
     )
     said["authors"] = dict(settings.authors)
+    said["pending"] = None if settings.pending is None else settings.pending._asdict()
     try:
         new.write_bytes(orjson.dumps(said, option=orjson.OPT_INDENT_2) + b"\n")
         new.replace(path)

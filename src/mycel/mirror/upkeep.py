@@ -19,7 +19,7 @@ are, and `git log knowledge` works in both.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -32,8 +32,8 @@ from mycel.mirror.commits import Identity, Position
 from mycel.mirror.export import Heading
 from mycel.mirror.folder import SHOWN_MAX, Folder
 from mycel.mirror.projection import Changes
-from mycel.mirror.repository import Repository
-from mycel.mirror.settings import Settings
+from mycel.mirror.repository import Repository, TreeChange
+from mycel.mirror.settings import Pending, Settings
 from mycel.model.state import LIVE, State
 from mycel.store.file.locks import turn
 from mycel.store.query.alignment import touched
@@ -123,45 +123,54 @@ class Upkeep:
 
     # Catching up.
 
-    def catch_up(self, message: str = "") -> Pushed:
+    def catch_up(self, message: str = "", imported: Mapping[str, str] | None = None) -> Pushed:
         """Write what the journal has and the repository lacks.
 
-        With a `message`, all of it is one Git commit with this message.
+        With a `message`, all of it is one Git commit with this message. `imported` are the objects
+        of edited files that the graph has.
 
         Raises:
             ConstraintViolation: edits wait to be imported, or the repository is no longer the one
                 that was written.
         """
         with self.locked():
-            return self._catch_up(message)
+            return self._catch_up(message, imported)
 
-    def _catch_up(self, message: str) -> Pushed:
+    def _catch_up(self, message: str, imported: Mapping[str, str] | None) -> Pushed:
         with self._graph.reading() as reader:
             sight = self.look(reader)
+            if imported is None:
+                imported = self._imported(reader, sight)
             if sight.incoming:
-                self._finish(sight.tip, sight.last, sight.incoming)
+                self._finish(sight, sight.incoming, imported)
                 sight = self.look(reader)
-            self._check_imported(sight)
+            if imported is None:
+                self._check_imported(sight)
             head = reader.head().seq
-            start = self._start(sight)
-            if start >= head:
+            start = self.start(sight)
+            if start >= head and imported is None:
                 return Pushed(0, sight.last, start)
             if touched(reader, start, head).purged:
                 return self._rebuild(reader, sight)
             made = self._write(reader, sight, start, message)
         incoming = self.repository.refs(self._incoming_ref).get(self._incoming_ref)
-        if made and incoming:
-            self._finish(sight.tip, sight.last, incoming)
         last = incoming if made and incoming else sight.last
+        self._finish(sight, last, imported)
         self._note(last, head)
         self._tidy()
         return Pushed(made, last, head)
 
     def _write(self, reader: Reader, sight: Sight, start: int, message: str) -> int:
-        """Write commits for the transactions after an entry. Returns the number of commits."""
+        """Write commits for the transactions after an entry. Returns the number of commits.
+
+        On top of commits of others, which are imported, there is at least one.
+        """
         entries = list(transactions(reader, where=LogFilter(after=start)))[::-1]
-        groups = [entries] if message else commits.groups(entries)
-        head = entries[-1].seq
+        groups = [entries] if message and entries else commits.groups(entries)
+        head = reader.head().seq
+        tree = None if sight.tip == sight.last else self.repository.tree_of(sight.last)
+        if not groups and tree is not None:
+            groups = [[transaction_of(reader, head)._replace(message="Import edits")]]
         made, before = 0, start
         with ExitStack() as stream:
             write = None
@@ -169,44 +178,78 @@ class Upkeep:
                 after = group[-1].seq
                 changes = _changes(reader, before, after, head)
                 before = after
-                if not changes:
+                is_last = group is groups[-1]
+                if not changes and (tree is None or made or not is_last):
                     continue
                 if write is None:
                     write = stream.enter_context(self.repository.fast_import())
                 said = commits.message_of(group, changes, journal_root_at(reader, after), message)
                 who = self._author(group[-1].actor)
-                parent = sight.tip if made == 0 else None
                 heading = Heading(who, self._committer, group[-1].time_us, said)
-                export.write_changes(write, self._incoming_ref, parent, heading, changes)
+                first = (None, None) if made else (sight.tip, tree)
+                export.write_changes(write, self._incoming_ref, heading, changes, *first)
                 made += 1
         return made
 
-    def _finish(self, tip: str, last: str, incoming: str) -> None:
+    def _finish(self, sight: Sight, commit: str, imported: Mapping[str, str] | None) -> None:
         """Let files, index and references follow a commit that is written. Nothing is overwritten.
+
+        Files that were imported become what the commit says, if they were not edited since.
 
         Raises:
             ConstraintViolation: files that would change have been edited.
         """
         repository = self.repository
         folder = Folder(repository)
-        changes = repository.tree_changes(tip, incoming)
-        edited = folder.edited(changes)
+        changes = {each.path: each for each in repository.tree_changes(sight.tip, commit)}
+        if imported:
+            changes |= self._brought(commit, imported)
+        paths = list(changes.values())
+        edited = folder.edited(paths, imported or {})
         if edited:
-            repository.update_refs([(self._incoming_ref, None, incoming)])
+            if commit not in (sight.tip, sight.last):
+                repository.update_refs([(self._incoming_ref, None, commit)])
             raise _held(
                 f"{_shown(edited)} {'was' if len(edited) == 1 else 'were'} edited in the mirror,"
                 " and changed in the graph too.",
                 edited,
             )
-        folder.update(changes)
-        folder.note(changes)
-        repository.update_refs(
-            [
-                (self._branch_ref, incoming, tip),
-                (self._last_ref, incoming, last or None),
-                (self._incoming_ref, None, incoming),
-            ]
-        )
+        folder.update(paths)
+        folder.note(paths)
+        if commit != sight.tip:
+            repository.update_refs(
+                [
+                    (self._branch_ref, commit, sight.tip),
+                    (self._last_ref, commit, sight.last or None),
+                    (self._incoming_ref, None, None),
+                ]
+            )
+
+    # Edits that were imported.
+
+    def note_pending(self, pending: Pending | None) -> None:
+        """Keep the files of an import that begins, or forget them."""
+        self.settings = self.settings._replace(pending=pending)
+        settings.write(self._path, self.settings)
+
+    def is_imported(self) -> bool:
+        """True if the graph has the edits of the import that has begun."""
+        with self._graph.reading() as reader:
+            return self._imported(reader, self.look(reader)) is not None
+
+    def _imported(self, reader: Reader, sight: Sight) -> Mapping[str, str] | None:
+        """The files of an import that the graph has; None if there is none."""
+        pending = self.settings.pending
+        if pending is None or pending.tip != sight.tip:
+            return None
+        where = LogFilter(after=pending.seq, text=pending.source)
+        found = next(transactions(reader, limit=1, where=where), None)
+        return None if found is None else pending.files
+
+    def _brought(self, commit: str, imported: Mapping[str, str]) -> dict[str, TreeChange]:
+        """Imported files, as they are on the disk, and as a commit has them."""
+        tree = self.repository.tree(commit)
+        return {path: TreeChange(path, name, tree.get(path, "")) for path, name in imported.items()}
 
     # The whole of it.
 
@@ -263,7 +306,7 @@ class Upkeep:
         commit = self._write_whole(repository, reader, tip or None)
         if tip and self.settings.is_complete:
             repository.update_refs([(self._incoming_ref, commit, None)])
-            self._finish(tip, last, commit)
+            self._finish(Sight(tip, last, "", Position(0, "")), commit, None)
             return commit
         # Nobody has seen it yet.
         repository.update_refs(
@@ -276,7 +319,7 @@ class Upkeep:
         """Begin the history anew: Git keeps what it saw, and something was purged."""
         commit = self._write_whole(self.repository, reader, None)
         self.repository.update_refs([(self._incoming_ref, commit, None)])
-        self._finish(sight.tip, sight.last, commit)
+        self._finish(sight, commit, None)
         notes = ["Something was purged, so the history of the mirror begins anew."]
         if self.settings.is_worktree:
             notes.append(
@@ -318,7 +361,7 @@ class Upkeep:
         with self._graph.reading() as reader:
             try:
                 sight = self.look(reader)
-                seq, commit = self._start(sight), sight.last
+                seq, commit = self.start(sight), sight.last
                 where = LogFilter(after=seq)
                 behind = sum(1 for _ in transactions(reader, where=where))
                 edited = self.edited(sight.last)
@@ -381,7 +424,7 @@ class Upkeep:
         if sight.tip != sight.last:
             raise _held("Commits of others on the mirror's branch are not in the graph yet.", [])
 
-    def _start(self, sight: Sight) -> int:
+    def start(self, sight: Sight) -> int:
         """The entry from which on the journal may have changed files."""
         if self.settings.commit == sight.last:
             return max(self.settings.seq, sight.position.seq)
@@ -421,7 +464,7 @@ class Upkeep:
             yield
 
     def _note(self, commit: str, seq: int) -> None:
-        self.settings = self.settings._replace(commit=commit, seq=seq)
+        self.settings = self.settings._replace(commit=commit, seq=seq, pending=None)
         settings.write(self._path, self.settings)
 
     def _tidy(self) -> None:

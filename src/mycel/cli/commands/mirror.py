@@ -12,6 +12,7 @@ from mycel.cli.frame.output import count
 
 if TYPE_CHECKING:
     from mycel.history.graph import Graph
+    from mycel.mirror.intake import Imported
     from mycel.mirror.upkeep import Pushed, Status
 
 
@@ -110,6 +111,50 @@ def push(session: Session, *, remote: str | None) -> None:
     with session.open(reading=True) as db, session.out.waiting("Writing the mirror"):
         pushed = Mirror(db).push(message, remote=remote)
     session.out.say(_said(pushed), pushed.to_dict())
+
+
+@mirror.command("import", cls=Command)
+@click.option(
+    "--allow-deletions", is_flag=True, help="Also if more than 50 files, or a tenth, are gone"
+)
+@click.option(
+    "--policy",
+    type=click.Choice(("ours", "theirs", "newest", "ask")),
+    help="The side that wins where both changed a value: ours is the graph, theirs the files",
+)
+@click.option("--dry-run", is_flag=True, help="Show what would change; change nothing")
+@pass_session
+def import_(session: Session, *, allow_deletions: bool, policy: str | None, dry_run: bool) -> int:
+    """Bring edited files, and commits on top of the mirror's, into the graph: all or nothing.
+
+    They are merged with what the graph has become since. Exit status 1 if there are conflicts.
+    """
+    # Late: see the package's docstring.
+    from mycel.mirror.mirror import Mirror
+
+    with session.open(reading=True) as db:
+        imported = Mirror(db).import_edits(
+            allow_deletions=allow_deletions,
+            policy=policy,
+            dry_run=dry_run,
+            message=session.given.get("message", ""),
+        )
+    session.out.say(_told(imported), imported.to_dict())
+    return 1 if imported.merge is not None and imported.merge.status == "conflicts" else 0
+
+
+def _told(imported: Imported) -> str:
+    merge = imported.merge
+    if merge is None:
+        return "No file was edited."
+    files = count(len(imported.files), "file")
+    if merge.status == "conflicts":
+        found = [f"  {each.label}: {each.reason}" for each in merge.conflicts]
+        title = f"{files}; {count(len(found), 'conflict')} in the merge {merge.id}:"
+        after = "Resolve and commit the merge; then `mycel mirror push` goes on."
+        return "\n".join([title.replace("  ", " "), *found, after])
+    changes = ", ".join(f"{number} {kind}" for kind, number in merge.diff.counts.items() if number)
+    return f"{files}: {changes or 'nothing to change in the graph'}."
 
 
 def _said(pushed: Pushed) -> str:

@@ -1,0 +1,94 @@
+"""The Git mirror: the first export, a small catch-up, and a write beside a thread that follows it.
+
+The export runs in a process of its own, so that its peak of memory can be told. It includes the
+files on the disk.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter, perf_counter_ns
+from typing import Final
+
+import mycel
+from benchmarks.databases import Databases, Pair, say
+from benchmarks.report import Bar, Line, Measure
+from benchmarks.timing import Summary
+from mycel.mirror.follower import Follower
+
+SECONDS_PER_FILE_MAX: Final = 1 / 4_000
+MEMORY_BYTES_MAX: Final = 300 << 20
+CATCH_UPS: Final = 9
+BLOCKS: Final = 8
+WRITES: Final = 60
+"""Writes of one block, with and without a follower in turn."""
+
+_EXPORT: Final = """
+import json, resource, sys, time, mycel
+with mycel.open(sys.argv[1], create=False) as db:
+    start = time.perf_counter()
+    mirror = mycel.Mirror.create(db, sys.argv[2])
+    took = time.perf_counter() - start
+files = sum(1 for path in mirror.folder.rglob("*.*") if ".git" not in path.parts)
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+print(json.dumps([took, files, peak * (1 if sys.platform == "darwin" else 1024)]))
+"""
+
+
+def measure(databases: Databases) -> Iterator[Line]:
+    for pair in databases.pairs():
+        say(f"Git mirror: {pair.size}")
+        with TemporaryDirectory(prefix="mycel-bench-", dir=databases.folder) as folder:
+            yield from _measure(pair, Path(folder))
+
+
+def _measure(pair: Pair, folder: Path) -> Iterator[Line]:
+    graph = folder / "graph.db"
+    shutil.copyfile(pair.ours, graph)
+    command = [sys.executable, "-c", _EXPORT, str(graph), str(folder / "mirror")]
+    done = subprocess.run(command, capture_output=True, check=True)
+    took, files, peak = json.loads(done.stdout)
+    each = Summary.of([took / files])
+    note = f"{files} files, {files / took:.0f}/s"
+    bar = Bar(SECONDS_PER_FILE_MAX, "ours")
+    yield Measure("first export, a file", pair.size, "s", each, bar=bar, note=note)
+    memory = Bar(MEMORY_BYTES_MAX, "ours")
+    yield Measure("first export, memory", pair.size, "B", Summary.of([peak]), bar=memory)
+    with mycel.open(graph, create=False) as db:
+        yield _catch_up(db, pair)
+        yield _beside(db, pair)
+
+
+def _catch_up(db: mycel.Graph, pair: Pair) -> Measure:
+    mirror = mycel.Mirror(db)
+    notes = mycel.Knowledge(db, workspace="bench")
+    took = []
+    for number in range(CATCH_UPS):
+        notes.add(f"note/{number}", content="A note.")
+        start = perf_counter()
+        mirror.push()
+        took.append(perf_counter() - start)
+    return Measure("catch-up of one small commit", pair.size, "s", Summary.of(took))
+
+
+def _beside(db: mycel.Graph, pair: Pair) -> Measure:
+    """A durable write with a follower in the process, to one without."""
+    notes = mycel.Knowledge(db, workspace="bench")
+    times: dict[bool, list[int]] = {True: [], False: []}
+    for block in range(BLOCKS):
+        is_followed = block % 2 == 0
+        follower = Follower(db) if is_followed else None
+        for number in range(WRITES):
+            start = perf_counter_ns()
+            notes.add(f"beside/{block}/{number}", content="A note.")
+            times[is_followed].append(perf_counter_ns() - start)
+        if follower is not None:
+            follower.close()
+    ours, plain = (Summary.of_ns(times[key]) for key in (True, False))
+    return Measure("write, followed by a mirror", pair.size, "s", ours, plain, Bar(1.1))

@@ -1,0 +1,303 @@
+"""Reading the file of a concept, as the mirror wrote it or as a person edited it.
+
+PyYAML reads the syntax, so any way to write YAML is fine: what Obsidian makes of a front matter,
+comments, block lists, quotes of either kind. The meaning of a plain word is that of JSON alone:
+`true`, `null` and `1.5` are what they are there, and everything else is a text, `yes`, `1_000` and
+`2024-01-01` included. What would mean something else than it seems to is refused, with the line:
+keys that occur twice, anchors, tags, conflict marks, a second front matter.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, ClassVar, Final, NamedTuple
+
+import yaml
+
+from mycel.errors import MycelError
+from mycel.knowledge.uris import parse
+from mycel.mirror.documents import (
+    CONFLICT,
+    CONTENT,
+    DEFAULT_WEIGHT,
+    FENCE,
+    NAME,
+    Document,
+    LinkName,
+    Relation,
+    is_fenced,
+)
+from mycel.mirror.paths import uri_of_path
+
+KEYS: Final = ("uri", "type", "name", "properties", "metadata", "relations", "content")
+RELATION_KEYS: Final = ("relation", "target", "weight", "properties", "metadata", "source")
+NEW_TYPE: Final = "Concept"
+"""The type of a new file that names none."""
+
+_NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?", re.ASCII)
+_WORDS: Final = {"true": True, "false": False, "null": None, "": None, "~": None}
+_OURS: Final = re.compile(r"^(?:uri|type|relations|properties)\s*:", re.MULTILINE)
+_SURROGATES: Final = re.compile("[\ud800-\udbff][\udc00-\udfff]")
+_TAGS: Final = frozenset(f"tag:yaml.org,2002:{kind}" for kind in ("str", "map", "seq"))
+"""Tags of nodes that were written without one."""
+
+
+class Problem(NamedTuple):
+    """Something in a file that cannot be read, and its line; 0 for the file as a whole."""
+
+    path: str
+    line: int
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.path}{f':{self.line}' if self.line else ''}: {self.message}"
+
+
+class UnreadableError(Exception):
+    """A file cannot be read."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(str(problem))
+        self.problem = problem
+
+
+def read_document(path: str, raw: bytes) -> Document:
+    """The document of a file.
+
+    Raises:
+        UnreadableError: it cannot be read; the error names the line.
+    """
+    return _Reading(path, raw).document()
+
+
+class _Reading:
+    """The reading of one file."""
+
+    def __init__(self, path: str, raw: bytes) -> None:
+        self._path: Final = path
+        try:
+            text = raw.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            line = raw.count(b"\n", 0, error.start) + 1
+            raise self._error(line, "it is not UTF-8") from None
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+        if found := CONFLICT.search(text):
+            line = text.count("\n", 0, found.start()) + 1
+            raise self._error(line, "it has a mark of a merge conflict; settle the conflict first")
+        self._text: Final = text
+
+    def document(self) -> Document:
+        front, body, line = self._parts()
+        fields = {} if front is None else self._fields(front)
+        uri, type_name = self._uri(fields), self._word(fields, "type", NEW_TYPE)
+        attributes = self._map(fields, "properties")
+        for key in (NAME, CONTENT):
+            value = fields.get(key, (None, 0))[0]
+            if key in attributes and (value is not None or (key == CONTENT and body is not None)):
+                raise self._error(fields["properties"][1], f"{key!r} is a property, and there too")
+            if value is not None:
+                if not isinstance(value, str):
+                    raise self._error(fields[key][1], f"{key!r} must be a text")
+                attributes[key] = value
+        if body is not None:
+            if CONTENT in attributes:
+                raise self._error(line, "it has a body, and `content` in its front matter too")
+            attributes[CONTENT] = body
+        relations = tuple(self._relations(fields))
+        return Document(uri, type_name, attributes, self._map(fields, "metadata"), relations)
+
+    # Front matter and body.
+
+    def _parts(self) -> tuple[str | None, str | None, int]:
+        """The front matter, the body, and the line at which that begins."""
+        lines = self._text.split("\n")
+        if lines[0].rstrip() != FENCE:
+            return None, self._body(self._text, 1), 1
+        for at in range(1, len(lines)):
+            if lines[at].rstrip() == FENCE:
+                front = "\n".join(map(_untabbed, lines[1:at]))
+                return front, self._body("\n".join(lines[at + 1 :]), at + 2), at + 2
+        raise self._error(1, "its front matter has no end: a line `---`")
+
+    def _body(self, text: str, line: int) -> str | None:
+        if is_fenced(text):
+            second = text.split(FENCE, 2)[1]
+            if _OURS.search(second):
+                raise self._error(line, "it has a second front matter; keep one of the two")
+        return text.removesuffix("\n") if text else None
+
+    # Values.
+
+    def _fields(self, front: str) -> dict[str, tuple[Any, int]]:
+        """Each key of the front matter, with its value and line."""
+        try:
+            node = yaml.compose(front, Loader=_Loader)
+        except yaml.MarkedYAMLError as error:
+            mark = error.problem_mark or error.context_mark
+            said = error.problem or error.context or "it is not YAML"
+            raise self._error(2 if mark is None else mark.line + 2, str(said)) from None
+        except yaml.YAMLError as error:
+            raise self._error(2, str(error).partition("\n")[0]) from None
+        except RecursionError:
+            raise self._error(2, "its front matter nests too deep") from None
+        if node is None:
+            return {}
+        if not isinstance(node, yaml.MappingNode):
+            raise self._error(2, "its front matter is no list of keys and values")
+        seen: set[int] = set()
+        fields = {}
+        for key, value in self._pairs(node, seen):
+            name, line = key.value, _line(key)
+            if name not in KEYS:
+                hint = "write it below `properties:`" if name not in RELATION_KEYS else ""
+                raise self._error(line, f"{name!r} is not a key of the front matter; {hint}")
+            fields[name] = self._value(value, seen), line
+        return fields
+
+    def _pairs(
+        self, node: yaml.MappingNode, seen: set[int]
+    ) -> Iterator[tuple[yaml.ScalarNode, yaml.Node]]:
+        self._check(node, seen)
+        names: set[str] = set()
+        for key, value in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                raise self._error(_line(key), "a key must be a text")
+            self._check(key, seen)
+            if key.value in names:
+                raise self._error(_line(key), f"the key {key.value!r} occurs twice")
+            names.add(key.value)
+            yield key, value
+
+    def _value(self, node: yaml.Node, seen: set[int]) -> Any:
+        if isinstance(node, yaml.MappingNode):
+            return {
+                _whole(key.value): self._value(value, seen)
+                for key, value in self._pairs(node, seen)
+            }
+        self._check(node, seen)
+        if isinstance(node, yaml.SequenceNode):
+            return [self._value(each, seen) for each in node.value]
+        if node.style:
+            return _whole(node.value)
+        return self._plain(node)
+
+    def _plain(self, node: yaml.ScalarNode) -> Any:
+        text = node.value
+        if text in _WORDS:
+            return _WORDS[text]
+        found = _NUMBER.fullmatch(text)
+        if found is None:
+            return text
+        return float(text) if found[1] or found[2] else int(text)
+
+    def _check(self, node: yaml.Node, seen: set[int]) -> None:
+        if id(node) in seen:
+            raise self._error(_line(node), "anchors and aliases (& and *) are not read")
+        seen.add(id(node))
+        if node.tag not in _TAGS:
+            raise self._error(_line(node), "tags (!) are not read")
+
+    # The fields of a document.
+
+    def _uri(self, fields: dict[str, tuple[Any, int]]) -> str:
+        value, line = fields.get("uri", (None, 0))
+        if value is None:
+            uri = uri_of_path(self._path)
+            if uri is None:
+                raise self._error(1, "it has no `uri`, and its path names none")
+            return uri
+        try:
+            uri = parse(value, "").text
+        except MycelError as error:
+            raise self._error(line, error.message) from None
+        if uri != value:
+            raise self._error(line, f"its URI is written {uri}")
+        return uri
+
+    def _word(self, fields: dict[str, tuple[Any, int]], key: str, default: str) -> str:
+        value, line = fields.get(key, (default, 0))
+        if not isinstance(value, str) or not value:
+            raise self._error(line, f"{key!r} must be a word")
+        return value
+
+    def _map(self, fields: dict[str, tuple[Any, int]], key: str) -> dict[str, Any]:
+        value, line = fields.get(key, (None, 0))
+        if value is None:
+            return {}
+        if not isinstance(value, dict):
+            raise self._error(line, f"{key!r} must be a list of keys and values")
+        return value
+
+    def _relations(self, fields: dict[str, tuple[Any, int]]) -> Iterator[Relation]:
+        values, line = fields.get("relations", (None, 0))
+        if values is None:
+            return
+        if not isinstance(values, list):
+            raise self._error(line, "'relations' must be a list")
+        for value in values:
+            yield self._relation(value, line)
+
+    def _relation(self, value: Any, line: int) -> Relation:
+        if not isinstance(value, dict):
+            raise self._error(line, "a relation must be a map: {relation: …, target: …}")
+        if unknown := value.keys() - set(RELATION_KEYS):
+            raise self._error(line, f"{min(unknown)!r} is not a key of a relation")
+        name, weight = value.get("relation"), value.get("weight", DEFAULT_WEIGHT)
+        if not isinstance(name, str) or not name:
+            raise self._error(line, "a relation has no name: relation: depends_on")
+        if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 <= weight <= 1:
+            raise self._error(line, f"the weight of {name!r} must be a number from 0 to 1")
+        maps = [value.get(key) or {} for key in ("properties", "metadata")]
+        if not all(isinstance(each, dict) for each in maps):
+            raise self._error(line, f"properties and metadata of {name!r} must be maps")
+        source = value.get("source")
+        return Relation(
+            name,
+            self._end(value.get("target"), line),
+            float(weight),
+            *maps,
+            None if source is None else self._link_name(source, line),
+        )
+
+    def _end(self, value: Any, line: int) -> str | LinkName:
+        if not isinstance(value, str):
+            return self._link_name(value, line)
+        try:
+            return parse(value, "").text
+        except MycelError as error:
+            raise self._error(line, error.message) from None
+
+    def _link_name(self, value: Any, line: int) -> LinkName:
+        if not isinstance(value, dict) or value.keys() != {"source", "relation", "target"}:
+            raise self._error(line, "an end of a relation is a URI, or {source, relation, target}")
+        if not isinstance(value["relation"], str):
+            raise self._error(line, "a relation has no name: relation: depends_on")
+        ends = {key: self._end(value[key], line) for key in ("source", "target")}
+        return {**ends, "relation": value["relation"]}
+
+    def _error(self, line: int, message: str) -> UnreadableError:
+        return UnreadableError(Problem(self._path, line, message.removesuffix("; ")))
+
+
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+    """YAML whose plain words are all texts; their meaning is found afterwards."""
+
+    yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {}
+
+
+def _line(node: yaml.Node) -> int:
+    return int(node.start_mark.line) + 2
+
+
+def _untabbed(line: str) -> str:
+    """A line whose indentation is of spaces; an editor may have made a tab of two."""
+    rest = line.lstrip(" \t")
+    return line[: len(line) - len(rest)].replace("\t", "  ") + rest
+
+
+def _whole(text: str) -> str:
+    """A text whose characters were written as two halves, as JSON may."""
+    return _SURROGATES.sub(
+        lambda found: found[0].encode("utf-16", "surrogatepass").decode("utf-16"), text
+    )

@@ -1,0 +1,153 @@
+"""The way back: files that were edited in a mirror become a merge into the graph.
+
+The base is the last commit that the mirror has written, theirs are the files on the disk, ours is
+the graph. All of it is imported, or nothing. Commits on top of the mirror's are imported with the
+files, and their subjects are the message.
+
+The settings name the files before the merge begins. If the process is killed after the merge is
+committed, or the merge has conflicts and is committed later, the next catch-up finds its
+transaction by the name of the source, and lets the files follow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from hashlib import sha256
+from typing import Any, Final, NamedTuple
+
+from mycel.errors import ConstraintViolation
+from mycel.history.graph import Graph
+from mycel.history.merge.outcome import Merge
+from mycel.mirror import edits
+from mycel.mirror.edits import EditedFile
+from mycel.mirror.folder import Folder
+from mycel.mirror.paths import DOCUMENT
+from mycel.mirror.settings import Pending
+from mycel.mirror.upkeep import Pushed, Sight, Upkeep
+from mycel.model.state import LIVE, State
+
+SUBJECTS_MAX: Final = 5
+
+
+class Imported(NamedTuple):
+    """The result of an import."""
+
+    files: tuple[str, ...]
+    """The files that were edited."""
+    merge: Merge | None
+    """What became of them; None if no file was edited."""
+    pushed: Pushed | None = None
+    """The catch-up afterwards; None after a dry run, or while conflicts are open."""
+
+    def to_dict(self) -> dict[str, Any]:
+        merged = {} if self.merge is None else {"merge": self.merge.to_dict()}
+        pushed = {} if self.pushed is None else {"mirror": self.pushed.to_dict()}
+        return {"files": list(self.files)} | merged | pushed
+
+
+class Intake(NamedTuple):
+    """The edits of a mirror, ready to be merged."""
+
+    sight: Sight
+    base: int
+    """The entry of the journal whose state was edited."""
+    head: int
+    files: Mapping[str, str]
+    """The object of each file; empty for one that was deleted."""
+    edits: list[edits.Edit]
+    message: str
+
+    @property
+    def source(self) -> str:
+        """The name of the merge, which follows from the files."""
+        said = repr((self.sight.last, sorted(self.files.items())))
+        return f"mirror {sha256(said.encode()).hexdigest()[:12]}"
+
+
+def import_edits(
+    graph: Graph,
+    upkeep: Upkeep,
+    *,
+    allow_deletions: bool,
+    dry_run: bool,
+    options: Mapping[str, Any],
+    message: str,
+) -> Imported:
+    """Merge the edits of a mirror into the graph; `options` go to `Graph.merge_changes`.
+
+    Raises:
+        ConstraintViolation: a file cannot be read, or too many were deleted; or an earlier import
+            has open conflicts. Nothing was imported.
+    """
+    if not dry_run:
+        _settle(graph, upkeep)
+    with upkeep.locked():
+        taken = _taken(graph, upkeep, allow_deletions=allow_deletions)
+        if not taken.files and taken.sight.tip == taken.sight.last:
+            return Imported((), None)
+        if not dry_run:
+            pending = Pending(taken.source, taken.head, taken.sight.tip, taken.files)
+            upkeep.note_pending(pending)
+        merged = graph.merge_changes(
+            taken.edits,
+            base=taken.base,
+            source=taken.source,
+            dry_run=dry_run,
+            message=f"{message or taken.message} ({taken.source})",
+            **options,
+        )
+    files = tuple(sorted(taken.files))
+    if dry_run or merged.is_open:
+        return Imported(files, merged)
+    return Imported(files, merged, upkeep.catch_up(imported=taken.files))
+
+
+def _settle(graph: Graph, upkeep: Upkeep) -> None:
+    """Let an earlier import come to its end.
+
+    Raises:
+        ConstraintViolation: it has open conflicts.
+    """
+    pending = upkeep.settings.pending
+    if pending is None:
+        return
+    for merge in graph.merges:
+        if merge.source == pending.source:
+            raise ConstraintViolation(
+                f"The import before has open conflicts: the merge {merge.id}.",
+                hint="Resolve and commit it, or abort it; then import again.",
+                data={"merge": merge.id},
+            )
+    if upkeep.is_imported():
+        upkeep.catch_up()
+    else:
+        with upkeep.locked():
+            upkeep.note_pending(None)
+
+
+def _taken(graph: Graph, upkeep: Upkeep, *, allow_deletions: bool) -> Intake:
+    repository, folder = upkeep.repository, Folder(upkeep.repository)
+    with graph.reading() as reader:
+        sight = upkeep.look(reader)
+        known = repository.tree(sight.last)
+        paths = upkeep.edited(sight.last)
+        had = [path for path in paths if path in known]
+        bases = dict(zip(had, repository.blobs([known[path] for path in had]), strict=True))
+        files = [EditedFile(path, bases.get(path), folder.content(path)) for path in paths]
+        others = {path for path in known if path.endswith(DOCUMENT)} - set(paths)
+        seq, head = upkeep.start(sight), reader.head().seq
+        base = reader.at(LIVE if seq == head else State(seq))
+        found = edits.edits_of(base, files, others, allow_deletions=allow_deletions)
+    objects = {
+        each.path: "" if each.theirs is None else repository.blob(each.theirs) for each in files
+    }
+    return Intake(sight, seq, head, objects, found, _message(upkeep, sight, len(files)))
+
+
+def _message(upkeep: Upkeep, sight: Sight, count: int) -> str:
+    """The subjects of commits that are imported, or a count of files."""
+    if sight.tip == sight.last:
+        return f"Import {count} file{'s'[: count != 1]} of the mirror"
+    words = ("log", "--format=%s", f"--max-count={SUBJECTS_MAX}", f"{sight.last}..{sight.tip}")
+    subjects = upkeep.repository.run(*words).decode(errors="replace").splitlines()
+    return "; ".join(reversed(subjects))
