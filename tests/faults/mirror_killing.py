@@ -32,7 +32,15 @@ def _push(db: mycel.Graph, _: Path) -> None:
     mycel.Mirror(db).push()
 
 
-WORK: dict[str, Callable[[mycel.Graph, Path], None]] = {"create": _create, "push": _push}
+def _import(db: mycel.Graph, _: Path) -> None:
+    mycel.Mirror(db).import_edits()
+
+
+WORK: dict[str, Callable[[mycel.Graph, Path], None]] = {
+    "create": _create,
+    "push": _push,
+    "import": _import,
+}
 
 
 def copy_graph(graph: Path, folder: Path) -> Path:

@@ -12,6 +12,8 @@ import mycel
 from mycel.errors import MycelError
 from tests.unit.mirror.conftest import Shop
 
+EDITED = "One, by hand."
+
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="forks")
 
 
@@ -31,19 +33,24 @@ def _killed(graph: Path, folder: Path, work: str, points: Sequence[int]) -> None
     assert any(each["killed"] for each in found)
     for each in found:
         assert each["killed"] or each["code"] == 0, (each, done.stderr)
-        _check(folder / str(each["n"]) / graph.name)
+        _check(folder / str(each["n"]) / graph.name, is_edited=work == "import")
 
 
-def _check(path: Path) -> None:
+def _check(path: Path, *, is_edited: bool) -> None:
     shop = Shop(path.parent)
     try:
         try:
+            shop.mirror.import_edits()  # Nothing, unless there are edits.
             shop.mirror.push()
         except MycelError:  # It was killed before there was a mirror.
             mycel.Mirror.create(shop.db, shop.folder)
         shop.check()
         assert shop.mirror.push().commits == 0
         assert "refs/mycel/main-incoming" not in shop.git("for-each-ref")
+        assert shop.db.verify().ok
+        if is_edited:
+            assert shop.knowledge.get("mine").content == f"{EDITED}\n\nTwo, by an agent."
+            assert len(list(shop.db.log(text="mirror "))) == 1
     finally:
         shop.db.close()
 
@@ -69,12 +76,36 @@ def _behind(folder: Path) -> Path:
     return graph
 
 
+def _edited(folder: Path) -> Path:
+    """A graph whose mirror has edits, uncommitted and committed, and that has gone on."""
+    graph = _prepared(folder)
+    shop = Shop(folder)
+    shop.knowledge.add("mine", content="One.\n\nTwo.")
+    shop.create()
+    shop.knowledge.update("mine", content="One.\n\nTwo, by an agent.")
+    mine = shop.file("concepts/shop/mine.md")
+    mine.write_text(shop.read("concepts/shop/mine.md").replace("One.", EDITED))
+    shop.git("commit", "-qam", "By hand")
+    mine.rename(shop.file("concepts/shop/theirs.md"))
+    shop.db.close()
+    return graph
+
+
+def test_a_killed_import_is_in_the_graph_once_or_not_at_all(tmp_path: Path) -> None:
+    _killed(_edited(tmp_path / "graph"), tmp_path, "import", (22, 30, 37))
+
+
 def test_a_killed_catch_up_goes_on_where_it_was(tmp_path: Path) -> None:
-    _killed(_behind(tmp_path / "graph"), tmp_path, "push", (0, 9, 14, 19, 22, 24))
+    _killed(_behind(tmp_path / "graph"), tmp_path, "push", (0, 19, 24))
 
 
 def test_a_mirror_whose_creation_was_killed_can_be_created(tmp_path: Path) -> None:
-    _killed(_prepared(tmp_path / "graph"), tmp_path, "create", (0, 7, 12, 15))
+    _killed(_prepared(tmp_path / "graph"), tmp_path, "create", (0, 15))
+
+
+@pytest.mark.soak
+def test_an_import_survives_a_kill_at_every_call_of_git(tmp_path: Path) -> None:
+    _killed(_edited(tmp_path / "graph"), tmp_path, "import", range(50))
 
 
 @pytest.mark.soak

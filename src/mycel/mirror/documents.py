@@ -78,53 +78,77 @@ class Document(NamedTuple):
 
     def text(self) -> str:
         """The file."""
-        return "\n".join(self._lines())
-
-    def _lines(self) -> Iterator[str]:
-        rest = dict(self.attributes)
-        content = rest.pop(CONTENT, None) if isinstance(rest.get(CONTENT), str) else None
-        name = rest.pop(NAME, None) if isinstance(rest.get(NAME), str) else None
-        yield FENCE
-        yield f"uri: {scalar(self.uri)}"
-        yield f"type: {scalar(self.type)}"
-        if name is not None:
-            yield f"name: {as_json(name)}"
-        yield from _block("properties", rest)
-        yield from _block("metadata", self.metadata)
-        if self.relations:
-            yield "relations:"
-            yield from sorted(f"  - {relation_text(each)}" for each in self.relations)
-        is_plain = content is None or _is_plain(content)
-        if content is not None and not is_plain:
-            yield f"content: {as_json(content)}"
-        yield FENCE
-        if content is not None and is_plain:
-            yield content
-        yield ""
+        lines = [relation_line(each) for each in self.relations]
+        return render(self.uri, self.type, self.attributes, self.metadata, lines)
 
 
-def relation_text(relation: Relation) -> str:
-    """A relation as a map on one line."""
-    parts = [f"relation: {scalar(relation.relation)}"]
-    if relation.source is not None:
-        parts.append(f"source: {as_json(relation.source)}")
-    parts.append(f"target: {as_json(relation.target)}")
-    if relation.weight != DEFAULT_WEIGHT:
-        parts.append(f"weight: {as_json(relation.weight)}")
-    if relation.properties:
-        parts.append(f"properties: {as_json(relation.properties)}")
-    if relation.metadata:
-        parts.append(f"metadata: {as_json(relation.metadata)}")
-    return f"{{{', '.join(parts)}}}"
+def render(
+    uri: str,
+    type_name: str,
+    attributes: Mapping[str, Any],
+    metadata: Mapping[str, Any],
+    relations: Sequence[str],
+) -> str:
+    """The file of a concept, whose relations are lines already."""
+    rest = dict(attributes)
+    content = rest.pop(CONTENT) if isinstance(rest.get(CONTENT), str) else None
+    name = rest.pop(NAME) if isinstance(rest.get(NAME), str) else None
+    lines = [FENCE, f"uri: {scalar(uri)}", f"type: {scalar(type_name)}"]
+    if name is not None:
+        lines.append(f"name: {as_json(name)}")
+    if rest:
+        lines += _block("properties", rest)
+    if metadata:
+        lines += _block("metadata", metadata)
+    if relations:
+        lines.append("relations:")
+        lines += sorted(relations)
+    is_plain = content is None or _is_plain(content)
+    if not is_plain:
+        lines.append(f"content: {as_json(content)}")
+    lines.append(FENCE)
+    if content is not None and is_plain:
+        lines.append(content)
+    lines.append("")
+    return "\n".join(lines)
+
+
+def relation_line(relation: Relation) -> str:
+    """A relation as a line of the front matter."""
+    source = "" if relation.source is None else as_json(relation.source)
+    contents = (as_json(each) if each else "" for each in (relation.properties, relation.metadata))
+    return line_of(
+        scalar(relation.relation), source, as_json(relation.target), relation.weight, *contents
+    )
+
+
+def line_of(
+    relation: str, source: str, target: str, weight: float, properties: str, metadata: str
+) -> str:
+    """A relation as a line of the front matter, from texts of YAML; empty ones are left out."""
+    line = f"  - {{relation: {relation}, "
+    if source:
+        line += f"source: {source}, "
+    line += f"target: {target}"
+    if weight != DEFAULT_WEIGHT:
+        line += f", weight: {weight!r}"
+    if properties:
+        line += f", properties: {properties}"
+    if metadata:
+        line += f", metadata: {metadata}"
+    return line + "}"
 
 
 def as_json(value: Any) -> str:
-    """A value as JSON on one line that YAML reads as the same value."""
-    text = orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
-    if isinstance(value, dict | list):
-        # Readers of YAML want a space after a colon and a comma.
-        text = _spaced(text)
-    return text if text.isascii() and "\x7f" not in text else _ESCAPED.sub(_escape, text)
+    """A value as JSON on one line, which YAML reads as the same value."""
+    return for_yaml(orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode())
+
+
+def for_yaml(text: str) -> str:
+    """JSON in which characters that YAML does not take are escaped."""
+    if text.isascii() and "\x7f" not in text:
+        return text
+    return _ESCAPED.sub(_escape, text)
 
 
 def scalar(text: str) -> str:
@@ -156,15 +180,6 @@ def _block(title: str, values: Mapping[str, Any]) -> Iterator[str]:
             yield from (f"    - {as_json(each)}" for each in value)
         else:
             yield f"  {shown}: {as_json(value)}"
-
-
-_STRING_OR_SIGN: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[:,]')
-
-
-def _spaced(text: str) -> str:
-    return _STRING_OR_SIGN.sub(
-        lambda found: f"{found[0]} " if found[0] in (":", ",") else found[0], text
-    )
 
 
 def _escape(found: re.Match[str]) -> str:

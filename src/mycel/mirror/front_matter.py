@@ -248,15 +248,16 @@ class _Reading:
             raise self._error(line, "a relation has no name: relation: depends_on")
         if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 <= weight <= 1:
             raise self._error(line, f"the weight of {name!r} must be a number from 0 to 1")
-        maps = [value.get(key) or {} for key in ("properties", "metadata")]
-        if not all(isinstance(each, dict) for each in maps):
+        properties, metadata = value.get("properties") or {}, value.get("metadata") or {}
+        if not (isinstance(properties, dict) and isinstance(metadata, dict)):
             raise self._error(line, f"properties and metadata of {name!r} must be maps")
         source = value.get("source")
         return Relation(
             name,
             self._end(value.get("target"), line),
             float(weight),
-            *maps,
+            properties,
+            metadata,
             None if source is None else self._link_name(source, line),
         )
 

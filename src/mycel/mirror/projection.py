@@ -24,10 +24,10 @@ from mycel.knowledge.node_lookup import Found, rank
 from mycel.knowledge.uris import KIP, uri_of
 from mycel.knowledge.vocabulary import CONCEPT, RESOURCE, STAMP, SYMBOL
 from mycel.migration import schema_in_force
-from mycel.mirror.documents import Document, LinkName, Relation
+from mycel.mirror.documents import LinkName, as_json, for_yaml, line_of, render, scalar
 from mycel.mirror.paths import declaration_path, path_of
 from mycel.model.names import META_TYPES
-from mycel.model.values import parse_object
+from mycel.model.values import EMPTY_OBJECT, parse_object
 from mycel.schema.formatter import format_declared
 from mycel.schema.stored_declaration import PG
 from mycel.store.query import contents
@@ -39,6 +39,10 @@ URIS_KEPT_MAX: Final = 100_000
 
 _BOOTSTRAP_KEYS: Final = {RESOURCE: FILE_KEYS, CONCEPT: FOLDER_KEYS, SYMBOL: SYMBOL_KEYS}
 _STAMP: Final = f'"{STAMP}":'
+_RESERVED: Final = '"_'
+"""The beginning of a key that only the engine writes, or of another text."""
+_OBJECT: Final = 3
+"""The place of the object in the row of a link."""
 _DECLARED: Final = f'"{PG}":'
 
 
@@ -55,6 +59,10 @@ class Projection:
     def __init__(self, reader: Reader) -> None:
         self._reader: Final = reader
         self._uris: Final[dict[int, str]] = {}
+        self._quoted: Final[dict[int, str]] = {}
+        """The same URIs as JSON."""
+        self._words: Final[dict[int, str]] = {}
+        """The names of predicates, as they are written."""
         self._nests: Final = contents.has_links_on_links(reader)
         self._seconds: set[int] | None = None
         """Concepts whose name is the URI of another one; None if they are looked up each time."""
@@ -69,8 +77,7 @@ class Projection:
         after = -1
         while rows := contents.page(self._reader, after, CONCEPTS_AT_ONCE):
             after = rows[-1].number
-            for document in self._documents(rows):
-                yield _file(document)
+            yield from self._files(rows)
 
     def declarations(self) -> Iterator[File]:
         """A file for each type that a schema declares."""
@@ -84,12 +91,7 @@ class Projection:
 
     def files_of(self, numbers: Collection[int]) -> Iterator[File]:
         """The files of some concepts."""
-        for document in self.documents_of(numbers):
-            yield _file(document)
-
-    def documents_of(self, numbers: Collection[int]) -> Iterator[Document]:
-        """The documents of some concepts."""
-        yield from self._documents(contents.concepts(self._reader, numbers))
+        yield from self._files(contents.concepts(self._reader, numbers))
 
     def paths_of(self, numbers: Collection[int]) -> set[str]:
         """The paths of some concepts, if they have documents or not."""
@@ -103,7 +105,7 @@ class Projection:
         while rest:
             found |= {each for each in rest if not each & 1}
             links = [each for each in rest if each & 1]
-            rest = {row.subject for row in contents.links(self._reader, links)} - found
+            rest = {subject for _, subject, *_ in contents.links(self._reader, links)} - found
         return found
 
     def namesakes(self, numbers: Collection[int]) -> set[int]:
@@ -117,16 +119,16 @@ class Projection:
         others = {row.number for row in rows if counts[row.name] > 1}
         return others | self.owners(contents.subjects_linked_to(self._reader, others))
 
-    # From rows to documents.
+    # From rows to files.
 
-    def _documents(self, rows: Iterable[ConceptRow]) -> Iterator[Document]:
+    def _files(self, rows: Iterable[ConceptRow]) -> Iterator[File]:
         kept = {row.number: row for row in rows if not self._is_left_out(row)}
         links = self._links(kept)
-        self._learn([*kept, *(row.object for each in links.values() for row in each)])
+        self._learn([*kept, *(row[_OBJECT] for each in links.values() for row in each)])
         for number, row in kept.items():
-            document = self._document(row, links.get(number, ()))
-            if document is not None:
-                yield document
+            file = self._file(row, links.get(number, ()))
+            if file is not None:
+                yield file
 
     def _is_left_out(self, row: ConceptRow) -> bool:
         type_name = self._reader.type_name(row.type)
@@ -134,10 +136,12 @@ class Projection:
             return True
         return type_name in META_TYPES and _DECLARED in row.attributes
 
-    def _document(self, row: ConceptRow, links: Collection[LinkRow]) -> Document | None:
+    def _file(self, row: ConceptRow, links: Collection[LinkRow]) -> File | None:
         type_name = self._reader.type_name(row.type)
         attributes = parse_object(row.attributes)
-        metadata = _free(row.metadata)
+        metadata = parse_object(row.metadata)
+        if _RESERVED in row.metadata:
+            metadata = _free(metadata)
         if _STAMP in row.attributes and STAMP in attributes:
             keys = _BOOTSTRAP_KEYS.get(type_name, frozenset())
             attributes = values_of_others(attributes, keys)
@@ -145,50 +149,57 @@ class Projection:
                 metadata = {}
                 if not attributes and not links:
                     return None
-        relations = [self._relation(each, row.number) for each in links]
-        return Document(self._uris[row.number], type_name, attributes, metadata, relations)
+        uri = self._uris[row.number]
+        lines = [self._line(each, row.number) for each in links]
+        return File(path_of(uri), render(uri, type_name, attributes, metadata, lines).encode())
 
     def _links(self, numbers: Collection[int]) -> dict[int, list[LinkRow]]:
-        """The links in the documents of some concepts, those about links of theirs included."""
+        """The links in the files of some concepts, those about links of theirs included."""
         found: dict[int, list[LinkRow]] = {}
         level: Mapping[int, int] = {each: each for each in numbers}
         while level:
             below: dict[int, int] = {}
             for row in contents.links_leaving(self._reader, level):
-                if row.metadata == AUTHOR_TEXT and row.version == 1:
+                number, subject, *_, metadata, version = row
+                if metadata == AUTHOR_TEXT and version == 1:
                     continue  # Of a bootstrap.
-                root = level[row.subject]
+                root = level[subject]
                 found.setdefault(root, []).append(row)
                 if self._nests:
-                    below[row.number] = root
+                    below[number] = root
             level = below
         return found
 
-    def _relation(self, row: LinkRow, owner: int) -> Relation:
-        return Relation(
-            self._reader.predicate_name(row.predicate),
-            self._end(row.object),
-            row.weight,
-            parse_object(row.attributes),
-            _free(row.metadata),
-            None if row.subject == owner else self._link_name(row.subject),
+    def _line(self, row: LinkRow, owner: int) -> str:
+        _, subject, predicate, object_, weight, attributes, metadata, _ = row
+        word = self._words.get(predicate)
+        if word is None:
+            word = self._words[predicate] = scalar(self._reader.predicate_name(predicate))
+        target = self._quoted.get(object_) or as_json(self._end(object_))
+        if _RESERVED in metadata:
+            metadata = as_json(_free(parse_object(metadata)))
+        return line_of(
+            word,
+            "" if subject == owner else as_json(self._link_name(subject)),
+            target,
+            weight,
+            "" if attributes == EMPTY_OBJECT else for_yaml(attributes),
+            "" if metadata == EMPTY_OBJECT else for_yaml(metadata),
         )
 
     def _end(self, number: int) -> str | LinkName:
         if number & 1:
             return self._link_name(number)
-        uri = self._uris.get(number)
-        if uri is None:
+        if number not in self._uris:
             self._learn([number])
-            uri = self._uris[number]
-        return uri
+        return self._uris[number]
 
     def _link_name(self, number: int) -> LinkName:
-        (row,) = contents.links(self._reader, [number])
+        ((_, subject, predicate, object_, *_),) = contents.links(self._reader, [number])
         return {
-            "source": self._end(row.subject),
-            "relation": self._reader.predicate_name(row.predicate),
-            "target": self._end(row.object),
+            "source": self._end(subject),
+            "relation": self._reader.predicate_name(predicate),
+            "target": self._end(object_),
         }
 
     # URIs of concepts.
@@ -201,6 +212,7 @@ class Projection:
         if len(self._uris) > URIS_KEPT_MAX:
             unknown |= self._uris.keys() & set(numbers)
             self._uris.clear()
+            self._quoted.clear()
         rows = contents.names(self._reader, unknown)
         seconds = self._seconds
         if seconds is None:
@@ -210,6 +222,7 @@ class Projection:
             type_name = self._reader.type_name(type_number)
             uri = f"{KIP}:{type_name}/{name}" if number in seconds else uri_of(type_name, name)
             self._uris[number] = uri
+            self._quoted[number] = as_json(uri)
 
     def _second(self, rows: Iterable[ConceptRow]) -> set[int]:
         """Those of some concepts whose name is the URI of another one."""
@@ -266,10 +279,6 @@ def _are_definitions(reader: Reader, numbers: Collection[int]) -> bool:
     return any(reader.type_name(each) in META_TYPES for each in types)
 
 
-def _file(document: Document) -> File:
-    return File(path_of(document.uri), document.text().encode())
-
-
-def _free(metadata: str) -> dict[str, Any]:
+def _free(metadata: Mapping[str, Any]) -> dict[str, Any]:
     """Metadata without the keys that only the engine writes."""
-    return {k: v for k, v in parse_object(metadata).items() if not k.startswith("_")}
+    return {key: value for key, value in metadata.items() if not key.startswith("_")}

@@ -33,6 +33,24 @@ def test_commands_that_write_keep_the_mirror_up_to_date(run: Run, folder: Path) 
     assert run("mirror", "status", "--json").object["behind"] == 0
 
 
+def test_edits_are_imported_all_or_none(run: Run, folder: Path) -> None:
+    run("init", "--bare", "--git")
+    run("define", "type", "Drug")
+    run("concept", "put", "Drug", "Aspirin")
+    (file,) = folder.glob("kip/Drug/*/*.md")
+    assert run("mirror", "import").lines == ["No file was edited."]
+    text = file.read_text()
+    file.write_text(text.replace("---\n", "<<<<<<< HEAD\n"))
+    refused = run("mirror", "import", "--json")
+    assert (refused.status, refused.error["data"]["problems"][0]["line"]) == (2, 1)
+    file.write_text(f"{text}A pill.\n")
+    dry = run("mirror", "import", "--dry-run")
+    assert (dry.status, dry.lines) == (0, ["1 file: 1 changed."])
+    assert run("mirror", "import", "--message", "By hand").lines == ["1 file: 1 changed."]
+    assert "A pill." in run("concept", "get", "Drug:Aspirin").stdout
+    assert log(folder)[0].split(": ")[1].startswith("By hand (mirror ")
+
+
 def test_a_problem_of_the_mirror_is_a_note_and_the_command_succeeds(run: Run, folder: Path) -> None:
     run("init", "--bare", "--git")
     (folder / ".git/HEAD").write_text("ref: refs/heads/other\n")

@@ -30,7 +30,7 @@ def test_a_concept_is_a_file_that_a_person_can_read(shop: Shop) -> None:
         "type: Concept\n"
         'name: "Log in"\n'
         "properties:\n"
-        '  depth: {"x": [1, 2.5]}\n'
+        '  depth: {"x":[1,2.5]}\n'
         '  importance: "high"\n'
         '  "no": null\n'
         "  tags:\n"

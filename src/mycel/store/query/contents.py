@@ -6,7 +6,7 @@ Every function reads the state of its reader, the live one or one of the past.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from typing import Final, NamedTuple
 
 import orjson
@@ -31,17 +31,12 @@ class ConceptRow(NamedTuple):
     metadata: str
 
 
-class LinkRow(NamedTuple):
-    """A link as it is stored."""
+LinkRow = tuple[int, int, int, int, float, str, str, int]
+"""A link as it is stored.
 
-    number: int
-    subject: int
-    predicate: int
-    object: int
-    weight: float
-    attributes: str
-    metadata: str
-    version: int
+Number, subject, predicate, object, weight, attributes, metadata and version. It is a plain tuple,
+because they are read by the million.
+"""
 
 
 def page(reader: Reader, after: int, limit: int) -> list[ConceptRow]:
@@ -71,15 +66,15 @@ def names(reader: Reader, numbers: Collection[int]) -> list[tuple[int, int, str]
 def links(reader: Reader, numbers: Collection[int]) -> list[LinkRow]:
     """The links with these numbers."""
     query = _select(reader, "proposition", _LINK, _EACH, "e.id = j.value")
-    return list(map(LinkRow._make, reader.every(query, (_json(numbers),))))
+    found: list[LinkRow] = reader.every(query, (_json(numbers),))
+    return found
 
 
-def links_leaving(reader: Reader, numbers: Collection[int]) -> Iterator[LinkRow]:
+def links_leaving(reader: Reader, numbers: Collection[int]) -> list[LinkRow]:
     """The links that leave these elements."""
     query = _select(reader, "proposition", _LINK, _EACH, "e.subject = j.value")
-    make = tuple.__new__
-    for row in reader.execute(query, (_json(numbers),)):
-        yield make(LinkRow, row)
+    found: list[LinkRow] = reader.every(query, (_json(numbers),))
+    return found
 
 
 def subjects_linked_to(reader: Reader, numbers: Collection[int]) -> set[int]:

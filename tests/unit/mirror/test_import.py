@@ -1,0 +1,211 @@
+"""Edits of files become a merge: all of it, or nothing."""
+
+import pytest
+
+from mycel.errors import ConstraintViolation
+from tests.cases import each_case
+from tests.unit.mirror.conftest import Shop
+
+LOGIN = "concepts/shop/auth/login.md"
+SESSION = "concepts/shop/auth/session.md"
+
+
+def edit(shop: Shop, path: str, old: str, new: str) -> None:
+    text = shop.read(path)
+    assert old in text
+    shop.file(path).write_text(text.replace(old, new), encoding="utf-8", newline="")
+
+
+def test_edits_by_hand_reach_the_graph_and_come_back_in_their_form(shop: Shop) -> None:
+    shop.knowledge.update("auth/login", properties={"importance": "high", "n": 1})
+    shop.create()
+    edit(shop, LOGIN, 'importance: "high"', "importance: low # by hand")
+    edit(shop, LOGIN, "Sessions last a day.", "Sessions last an hour.")
+    edit(shop, LOGIN, "weight: 0.5", "weight: 0.25")
+    edit(
+        shop,
+        LOGIN,
+        "relations:\n",
+        "relations:\n  - relation: falls_back_to\n    target: concept://shop/help\n",
+    )
+    shop.file("concepts/shop/ideas/new.md").parent.mkdir()
+    shop.file("concepts/shop/ideas/new.md").write_text("An idea\r\nof two lines", newline="")
+    imported = shop.mirror.import_edits(by="eve")
+    assert imported.merge is not None
+    assert imported.merge.status == "merged"
+    login = shop.knowledge.get("auth/login")
+    assert login.properties == {"importance": "low", "n": 1}
+    assert login.content == "Users log in.\nSessions last an hour."
+    relations = {each.relation: each for each in shop.knowledge.relations("auth/login")}
+    assert relations["depends_on"].weight == 0.25
+    assert relations["falls_back_to"].missing == ("concept://shop/help",)
+    assert shop.knowledge.get("ideas/new").content == "An idea\nof two lines"
+    entry = next(shop.db.log())
+    assert (entry.actor, entry.message.startswith("Import 2 files of the mirror")) == ("eve", True)
+    shop.check()
+    assert 'importance: "low"' in shop.read(LOGIN)
+    assert not shop.mirror.import_edits().files
+    assert shop.db.verify().ok
+
+
+def test_renamed_files_changed_uris_and_deleted_files(shop: Shop) -> None:
+    for number in range(20):
+        shop.knowledge.add(f"note/{number}", content="x")
+    before = shop.knowledge.get("auth/login").id
+    shop.create()
+    shop.file(SESSION).rename(shop.file("concepts/shop/elsewhere.md"))  # The same concept.
+    edit(shop, LOGIN, "uri: concept://shop/auth/login", "uri: concept://shop/auth/signin")
+    shop.file("concepts/shop/note/3.md").unlink()
+    merge = shop.mirror.import_edits().merge
+    assert merge is not None
+    assert merge.diff.counts == {"added": 0, "removed": 1, "changed": 0, "moved": 1}
+    assert shop.knowledge.get("auth/signin").id == before
+    assert shop.knowledge.get("auth/session").content == "Kept in Redis."
+    shop.check()
+    assert shop.file(SESSION).exists()
+    assert not shop.file("concepts/shop/elsewhere.md").exists()
+
+
+def test_edits_are_merged_with_what_the_graph_has_become(shop: Shop) -> None:
+    shop.knowledge.update("auth/login", content="Users log in.\n\nSessions last a day.")
+    shop.create()
+    shop.knowledge.update("auth/login", properties={"owner": "bob"})
+    shop.knowledge.update("auth/login", content="Users log in, fast.\n\nSessions last a day.")
+    shop.knowledge.add("auth/sso")
+    edit(shop, LOGIN, "Sessions last a day.", "Sessions last an hour.\nThen they end.")
+    shop.git("commit", "-qam", "Shorter sessions")
+    dry = shop.mirror.import_edits(dry_run=True)
+    assert dry.merge is not None
+    assert dry.merge.status == "clean"
+    shop.mirror.import_edits()
+    login = shop.knowledge.get("auth/login")
+    assert login.content == "Users log in, fast.\n\nSessions last an hour.\nThen they end."
+    assert login.properties == {"owner": "bob"}
+    shop.check()
+    subjects = shop.git("log", "--format=%an %s").splitlines()
+    assert "Eve Shorter sessions" in subjects
+    assert subjects[0].startswith("ada Shorter sessions (mirror ")
+
+
+def test_a_contested_value_is_a_conflict_and_the_mirror_goes_on_when_it_is_settled(
+    shop: Shop,
+) -> None:
+    shop.knowledge.update("auth/login", properties={"importance": "high"})
+    shop.create()
+    shop.knowledge.update("auth/login", properties={"importance": "medium"})
+    edit(shop, LOGIN, '"high"', '"low"')
+    imported = shop.mirror.import_edits()
+    assert imported.merge is not None
+    (conflict,) = imported.merge.conflicts
+    assert (conflict.base, conflict.ours, conflict.theirs) == ("high", "medium", "low")
+    with pytest.raises(ConstraintViolation, match="open conflicts"):
+        shop.mirror.import_edits()
+    with pytest.raises(ConstraintViolation, match="was edited"):
+        shop.mirror.push()
+    shop.db.resolve(conflict, "ours")
+    shop.db.commit_merge()
+    shop.mirror.push()
+    shop.check()
+    assert '"medium"' in shop.read(LOGIN)
+    edit(shop, LOGIN, '"medium"', '"none"')
+    shop.knowledge.update("auth/login", properties={"importance": "all"})
+    shop.mirror.import_edits()
+    shop.db.abort_merge()
+    assert shop.mirror.import_edits(policy="theirs").merge.status == "merged"  # type: ignore[union-attr]
+    assert shop.knowledge.get("auth/login").properties == {"importance": "none"}
+    shop.check()
+
+
+TWICE = '  - {relation: depends_on, target: "concept://shop/auth/session"}'
+BAD = [
+    ("Users log in.", "<<<<<<< HEAD\nUsers log in.", "login.md:7: it has a mark of a merge"),
+    ("auth/login", "auth/session", "is the uri of concepts/shop/auth/login.md too"),
+    ("Users log in.", "---\nuri: concept://shop/x\n---\nUsers", "second front matter"),
+    ("---\nUsers", "Users", "has no end"),
+    ("type: Concept", "type: Concept\ntype: Note", "login.md:4: the key 'type' occurs twice"),
+    ("type: Concept", "type: Concept\nstatus: done", "write it below `properties:`"),
+    ("type: Concept", "type: [Concept", "login.md:"),
+    ("shop/auth/login", "shop/../login", "leads up"),
+    ("weight: 0.5", "weight: 7", "from 0 to 1"),
+    ("relations:", f"relations:\n{TWICE}", "it has a relation twice"),
+    ("concept://shop/auth/session", "kip:Person/Nobody", "there is no kip:Person/Nobody"),
+    ("type: Concept", "type: &a Concept\nname: *a", "aliases"),
+    ("type: Concept", "type: !!python/name:os.system Concept", "tags"),
+]
+
+
+def test_a_file_that_cannot_be_read_is_named_and_nothing_is_imported(shop: Shop) -> None:
+    shop.create()
+    before = shop.db.snapshot()
+    with each_case() as case:
+        for old, new, said in BAD:
+            with case(said):
+                shop.git("checkout", "-q", ".")
+                edit(shop, LOGIN, old, new)
+                edit(shop, SESSION, "---\nKept", "name: Fine\n---\nKept")
+                with pytest.raises(ConstraintViolation) as refused:
+                    shop.mirror.import_edits()
+                assert said in refused.value.message
+                assert refused.value.data["problems"]
+                assert shop.db.snapshot() == before
+                assert "name: Fine" in shop.read(SESSION)
+    shop.git("checkout", "-q", ".")
+    shop.file("concepts/copy.md").write_text(shop.read(LOGIN))
+    with pytest.raises(ConstraintViolation, match=rf"copy\.md: .* is the uri of {LOGIN} too"):
+        shop.mirror.import_edits()
+
+
+def test_many_deletions_need_a_flag(shop: Shop) -> None:
+    for number in range(30):
+        shop.knowledge.add(f"note/{number}")
+    shop.create()
+    for number in range(10):
+        shop.file(f"concepts/shop/note/{number}.md").unlink()
+    with pytest.raises(ConstraintViolation, match="10 of ") as refused:
+        shop.mirror.import_edits()
+    assert "--allow-deletions" in refused.value.hint
+    assert len(refused.value.data["deleted"]) == 10
+    shop.mirror.import_edits(allow_deletions=True)
+    assert len(shop.knowledge.get_many(["note/9", "note/10"])) == 2
+    with pytest.raises(Exception, match="no node"):
+        shop.knowledge.get("note/9")
+    shop.check()
+
+
+def test_other_line_ends_tabs_and_forms_of_yaml_change_nothing(shop: Shop) -> None:
+    shop.knowledge.update("auth/login", properties={"tags": ["a"], "deep": {"x": [1]}, "yes": "no"})
+    shop.create()
+    before = shop.db.snapshot()
+    text = shop.read(LOGIN)
+    written = (
+        "\ufeff---\nuri: 'concept://shop/auth/login'\ntype: Concept\nproperties:\n"
+        "\tyes: no\n\ttags: [a]\n\tdeep:\n\t\tx:\n\t\t- 1\nrelations:\n"
+        "- relation: depends_on\n  target: concept://shop/auth/session\n  weight: 5e-1\n---\n"
+        "Users log in.\nSessions last a day.\n"
+    )
+    shop.file(LOGIN).write_bytes(written.replace("\n", "\r\n").encode())
+    merge = shop.mirror.import_edits().merge
+    assert merge is not None
+    assert merge.status == "up_to_date"
+    assert shop.db.snapshot() == before
+    assert shop.read(LOGIN) == text
+    shop.check()
+
+
+def test_a_schema_file_is_changed_by_applying_a_schema(shop: Shop) -> None:
+    shop.db.schema.apply("node Person {\n  name: String @key\n}\n")
+    shop.create()
+    edit(shop, "schema/Person.pg", "name: String", "name: String?")
+    with pytest.raises(ConstraintViolation, match="mycel schema apply"):
+        shop.mirror.import_edits()
+
+
+def test_values_that_are_not_in_files_stay(shop: Shop) -> None:
+    with shop.db.transaction() as tx:
+        login = tx.get_concept("Concept", "concept://shop/auth/login")
+        tx.update(login.id, attributes={"_bootstrap": 7, "extra": 1})
+    shop.create()
+    edit(shop, LOGIN, "extra: 1", "extra: 2")
+    shop.mirror.import_edits()
+    attributes = shop.db.get(("Concept", "concept://shop/auth/login")).attributes
+    assert (attributes["_bootstrap"], attributes["extra"]) == (7, 2)
