@@ -35,7 +35,7 @@ class Imported(NamedTuple):
     files: tuple[str, ...]
     """The files that were edited."""
     merge: Merge | None
-    """What became of them; None if no file was edited."""
+    """The merge of them; None if no file was edited."""
     pushed: Pushed | None = None
     """The catch-up afterwards; None after a dry run, or while conflicts are open."""
 
