@@ -178,9 +178,10 @@ class _Service:
             )
         else:
             async with _watched(context) as report:
-                answer = await self._in_own_thread(
-                    lambda: self._run(tool, given, branch, tool.run, report)
+                work = _for_client(
+                    context, lambda: self._run(tool, given, branch, tool.run, report)
                 )
+                answer = await self._in_own_thread(work)
         return await self._asking(context, tool, given, answer, 1)
 
     def _run(

@@ -13,6 +13,7 @@ from typing import Final
 import apsw
 
 from mycel.errors import DatabaseCorrupt, TypeMismatch, did_you_mean
+from mycel.model.client_names import SEPARATOR
 from mycel.model.limits import IDENTIFIER_BYTES_MAX
 from mycel.model.names import shorten
 from mycel.store.file.layout import (
@@ -138,4 +139,11 @@ def undefined(what: str, name: object, names: Names) -> TypeMismatch:
     define = f"Define it first: tx.define_{what}(name), or `mycel define {what} NAME`."
     return TypeMismatch(
         f"The {what} {shorten(repr(name))} is not defined.", hint=f"{close} {define}".strip()
+    )
+
+
+def named_actor(column: str, name: str) -> str:
+    """A condition on the name of an actor: this one, or a program that writes for it."""
+    return (
+        f"({column} = {name} OR substr({column}, 1, length({name}) + 1) = {name} || '{SEPARATOR}')"
     )

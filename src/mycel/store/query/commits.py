@@ -14,7 +14,7 @@ from mycel.store.file.layout import OPEN_END
 from mycel.store.file.rows import Row
 from mycel.store.log import marks
 from mycel.store.log.journal import JournalNodes, Kind
-from mycel.store.query.filters import named_actor
+from mycel.store.log.registry import named_actor
 from mycel.store.query.paths import Path, names_under
 from mycel.store.query.reader import Reader
 

@@ -14,9 +14,9 @@ import orjson
 
 from mycel.errors import InvalidValueType
 from mycel.model import times
-from mycel.model.client_names import SEPARATOR
 from mycel.model.limits import INTEGER_MAX
 from mycel.model.names import check_actor, check_text, kind_of
+from mycel.store.log.registry import named_actor
 from mycel.store.query.history import Moment, state_at
 from mycel.store.query.paths import path_of
 from mycel.store.query.reader import Reader
@@ -80,13 +80,6 @@ _OWNERS: Final = (
     " SELECT p.subject FROM owner JOIN proposition p ON p.id = owner.id)"
     " SELECT 1 FROM owner JOIN concept c ON c.id = owner.id"
 )
-
-
-def named_actor(column: str, name: str) -> str:
-    """A condition on the name of an actor: this one, or a program that writes for it."""
-    return (
-        f"({column} = {name} OR substr({column}, 1, length({name}) + 1) = {name} || '{SEPARATOR}')"
-    )
 
 
 _WRITER: Final = "(SELECT t.actor FROM tx t WHERE t.seq >= e.seq ORDER BY t.seq LIMIT 1)"
