@@ -80,11 +80,11 @@ export class Explorer {
       const wanted = [...new Set([...base.map((card) => card.id), ...ids])].slice(0, this.nodesMax)
       const part = ids.length || less.length
         ? await this.source.subgraph(wanted, at)
-        : { nodes: base, links: overview?.edges ?? [], gone: [], moved: {}, links_cut: 0, position: 0 }
+        : { nodes: base, links: overview?.edges ?? [], gone: [], moved: {}, position: 0 }
       if (turn !== this.#loading) return
       await this.#place(part.nodes, part.links, overview)
       if (part.gone.length) say(`${count(part.gone.length, 'node')} of this view ${part.gone.length === 1 ? 'is' : 'are'} not in the graph${at === null ? ' any more' : ' at this moment'}.`)
-      if (part.links_cut) say(`${count(part.links_cut, 'link')} between the nodes shown are left out: too many to draw.`)
+      if (part.links_cut) say('Not all links between the nodes shown are drawn: there are too many.')
     })
   }
 

@@ -7,7 +7,7 @@ import { complain, say } from '../notices'
 import { Empty, Failure, Name, Waiting } from '../parts/basics'
 import { DiffText } from '../parts/diff-text'
 import { useLoad } from '../parts/load'
-import type { Conflict, Merge, Resolution } from '../source/types'
+import type { Choice, Conflict, Merge, Resolution } from '../source/types'
 import { count, valueText } from '../text/format'
 
 export function ConflictsScreen({ explorer }: { explorer: Explorer }): JSX.Element {
@@ -49,7 +49,9 @@ function MergeView({ merge, explorer, again }: Props): JSX.Element {
     <section class="merge">
       <h2><Name text={merge.source} /> into <Name text={merge.into} /></h2>
       <p class="lead">{open ? `${count(open, 'conflict')} of ${merge.conflicts.length} still open. Nothing is committed until all are resolved.` : 'All conflicts are resolved.'}</p>
+      {merge.warnings?.map((warning) => <p key={warning} class="warning"><Name text={warning} /></p>)}
       {merge.conflicts.map((conflict) => <ConflictView key={conflict.id} conflict={conflict} merge={merge} explorer={explorer} again={again} />)}
+      {merge.choices && merge.choices.length > 0 && <Choices choices={merge.choices} />}
       {writable && (
         <div class="tools">
           <input aria-label="Message of the merge commit" placeholder="Message of the merge commit" value={message} onInput={(event) => setMessage(event.currentTarget.value)} />
@@ -61,12 +63,25 @@ function MergeView({ merge, explorer, again }: Props): JSX.Element {
   )
 }
 
+/** What rules have chosen by themselves. */
+const Choices = ({ choices }: { choices: Choice[] }): JSX.Element => (
+  <details>
+    <summary>{count(choices.length, 'value')} chosen by rules</summary>
+    <ul class="plain">
+      {choices.map((choice) => (
+        <li key={choice.id}><Name text={choice.label ?? ''} /> <code>{(choice.path ?? []).join('.')}</code>: <Name text={valueText(choice.value)} /> <span class="note">{choice.side}, by {choice.rule}{choice.reason ? `: ${choice.reason}` : ''}</span></li>
+      ))}
+    </ul>
+  </details>
+)
+
 function ConflictView({ conflict, merge, explorer, again }: Props & { conflict: Conflict }): JSX.Element {
   const [text, setText] = useState(valueText(conflict.resolution?.value ?? conflict.theirs ?? conflict.ours))
   const [editing, setEditing] = useState(false)
   const resolve = (resolution: Resolution) =>
     void explorer.source.resolve(merge.id, conflict.id, resolution).then(again, complain)
   const writable = explorer.about.value?.writable ?? false
+  const options = conflict.options ?? ['ours', 'theirs', 'base', 'value']
   const label = [conflict.field, ...(conflict.path ?? [])].filter(Boolean).join('.')
   return (
     <article class={conflict.resolution ? 'conflict resolved' : 'conflict'}>
@@ -83,16 +98,16 @@ function ConflictView({ conflict, merge, explorer, again }: Props & { conflict: 
       {conflict.resolution && <p class="good">✓ Resolved: {conflict.resolution.choice}{conflict.resolution.choice === 'value' ? <> “<Name text={valueText(conflict.resolution.value)} />”</> : null}</p>}
       {writable && (
         <div class="actions">
-          <button type="button" class="button" onClick={() => resolve({ take: 'ours' })}>Take mine</button>
-          <button type="button" class="button" onClick={() => resolve({ take: 'theirs' })}>Take theirs</button>
-          <button type="button" class="button" onClick={() => resolve({ take: 'base' })}>Take base</button>
-          {(conflict.options ?? ['value']).includes('value') && <button type="button" class="button" aria-expanded={editing} onClick={() => setEditing(!editing)}>Edit the result</button>}
+          {options.includes('ours') && <button type="button" class="button" onClick={() => resolve({ choice: 'ours' })}>Take mine</button>}
+          {options.includes('theirs') && <button type="button" class="button" onClick={() => resolve({ choice: 'theirs' })}>Take theirs</button>}
+          {options.includes('base') && <button type="button" class="button" onClick={() => resolve({ choice: 'base' })}>Take base</button>}
+          {options.includes('value') && <button type="button" class="button" aria-expanded={editing} onClick={() => setEditing(!editing)}>Edit the result</button>}
         </div>
       )}
       {editing && (
         <div class="result">
           <label class="field">Result<textarea rows={6} value={text} onInput={(event) => setText(event.currentTarget.value)} /></label>
-          <button type="button" class="button strong" onClick={() => resolve({ value: typed(text, conflict) })}>Use this result</button>
+          <button type="button" class="button strong" onClick={() => resolve({ choice: 'value', value: typed(text, conflict) })}>Use this result</button>
         </div>
       )}
     </article>

@@ -84,7 +84,8 @@ export interface Subgraph {
   links: Link[]
   gone: string[]
   moved: Record<string, string>
-  links_cut?: number
+  /** True if there are more links than can be drawn. */
+  links_cut?: boolean
   position: number
 }
 
@@ -95,7 +96,8 @@ export interface Neighbours {
   /** All neighbours of the node, and those that are still not shown after this answer. */
   total: number
   left: number
-  links_cut?: number
+  /** True if there are more links than can be drawn. */
+  links_cut?: boolean
   position: number
 }
 
@@ -249,15 +251,28 @@ export interface Conflict {
   options?: string[]
 }
 
+/** A value that a rule chose in a merge. */
+export interface Choice {
+  id: string
+  label?: string
+  path?: string[]
+  value?: unknown
+  side: string
+  rule: string
+  reason?: string
+}
+
 export interface Merge {
   id: string
   source: string
   into: string
   conflicts: Conflict[]
+  choices?: Choice[]
+  warnings?: string[]
 }
 
 /** One side of a conflict, or another value. */
-export type Resolution = { take: 'ours' | 'theirs' | 'base' } | { value: unknown }
+export type Resolution = { choice: 'ours' | 'theirs' | 'base' } | { choice: 'value'; value: unknown }
 
 /** A transaction that was written while the page is open. */
 export interface LiveChange {
