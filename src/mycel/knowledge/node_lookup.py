@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from difflib import get_close_matches
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from mycel.engine.missing_concepts import MISSING, MISSING_ENTITY, is_placeholder, keeps_place
 from mycel.errors import ConstraintViolation, InvalidId, NotFound
@@ -20,6 +20,7 @@ from mycel.model import ids
 from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.names import shorten
 from mycel.store.query import lookup
+from mycel.store.query.merges import conflicts_named
 from mycel.store.query.reader import Reader
 
 NEIGHBOURS_COMPARED: Final = 300
@@ -82,10 +83,15 @@ def not_found(reader: Reader, uri: Uri, *, linked: bool = False) -> NotFound:
     hint = f"Did you mean {' or '.join(close)}? " if close else ""
     hint += "Search for it, or add it." if not linked else "Add it; the relations to it stay."
     said = "Relations name it, but it does not exist yet." if linked else ""
+    data: dict[str, Any] = {"uri": uri.text, "closest": close}
+    contested = [each for each in conflicts_named(reader, uri.text) if not each.get("resolution")]
+    if contested:
+        first = contested[0]
+        said = f"The merge {first['merge']} has a conflict about it, {first['id']}: "
+        said += first.get("reason", "")
+        data["conflicts"] = contested
     return NotFound(
-        f"There is no node {shorten(uri.text, 200)}. {said}".rstrip(),
-        hint=hint,
-        data={"uri": uri.text, "closest": close},
+        f"There is no node {shorten(uri.text, 200)}. {said}".rstrip(), hint=hint, data=data
     )
 
 

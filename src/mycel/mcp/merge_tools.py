@@ -151,9 +151,11 @@ def _show(call: Call, page: TextPage, done: Merge, data: dict[str, Any]) -> None
     start = call.number_in(_PAGE) or 0
     shown = 0
     for each in left[start:]:
-        lines = plain_lines(each.to_dict(), characters_max=VALUE_CHARACTERS)
-        if not page.add("\n".join(lines)) and shown:
-            break
+        text = "\n".join(plain_lines(each.to_dict(), characters_max=VALUE_CHARACTERS))
+        if not page.add(text):
+            if shown:
+                break
+            page.add_beginning(text)
         shown += 1
     if start + shown < len(left):
         data["next_cursor"] = f"{_PAGE}:{start + shown}"

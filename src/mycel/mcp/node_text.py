@@ -16,6 +16,8 @@ SNIPPET_CHARACTERS: Final = 160
 VALUE_CHARACTERS: Final = 200
 VERSION_CHARACTERS: Final = 1_000
 """Characters of each version of a contested value."""
+CONFLICTS_CHARACTERS: Final = 12_000
+"""Characters of all conflicts of a node together."""
 
 
 def head(node: Node) -> str:
@@ -55,15 +57,17 @@ def relation(link: Relation, *, seen_from: str | None = None, detailed: bool = F
 
 
 def conflicts(found: Node | Relation) -> list[str]:
-    """The open conflicts at a node or relation, with their versions."""
-    return [
-        line
-        for told in found.conflicts
-        for line in (
-            f"In conflict, merge {told['merge']}:",
-            *plain_lines(told, characters_max=VERSION_CHARACTERS),
-        )
-    ]
+    """The open conflicts at a node or relation, with their versions; those that have room."""
+    lines: list[str] = []
+    room = CONFLICTS_CHARACTERS
+    for at, told in enumerate(found.conflicts):
+        shown = plain_lines(told, characters_max=VERSION_CHARACTERS)
+        room -= sum(map(len, shown))
+        if room < 0:
+            lines.append(f"… and {counted(len(found.conflicts) - at, 'more conflict')}")
+            break
+        lines += [f"In conflict, merge {told['merge']}:", *shown]
+    return lines
 
 
 def conflict_mark(found: Node | Relation) -> str:

@@ -4,8 +4,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+import anyio
 import httpx
+import mcp_types as types
 import pytest
+from mcp import Client
 
 import mycel
 from tests.adapters.http.conftest import HTTP, Server, Start
@@ -141,3 +144,35 @@ def test_a_connection_or_a_call_names_the_branch_it_works_on(
     assert "Pass branch with each call" in switched["structuredContent"]["error"]["hint"]
     missing = call("get_nodes", "?branch=drafft", uris=["a"])["structuredContent"]["error"]
     assert missing["hint"].startswith("Did you mean 'draft'?")
+
+
+@pytest.mark.parametrize(("mode", "status"), [("auto", "merged"), ("legacy", "conflicts")])
+def test_the_model_of_a_client_decides_where_the_protocol_lets_a_server_ask_over_http(
+    start: Start, graph: Path, mode: str, status: str
+) -> None:
+    with mycel.open(graph) as db:
+        db.branches.create("draft")
+        with db.open_branch("draft") as draft:
+            draft.write(lambda tx: tx.update(("Plant", "Oak"), attributes={"height_m": 21}))
+        db.write(lambda tx: tx.update(("Plant", "Oak"), attributes={"height_m": 22}))
+    asked = []
+
+    async def sample(_context: Any, params: types.CreateMessageRequestParams) -> Any:
+        text = str(getattr(params.messages[0].content, "text", ""))
+        asked.append(text)
+        id_ = next(line.split()[0] for line in text.splitlines() if line.endswith("height_m"))
+        said = json.dumps({"resolutions": [{"conflict": id_, "choice": "theirs"}]})
+        content = types.TextContent(type="text", text=said)
+        return types.CreateMessageResult(role="assistant", content=content, model="test")
+
+    server = start("--sampling")
+
+    async def merge() -> Any:
+        async with Client(f"{server.url}/mcp", mode=mode, sampling_callback=sample) as client:
+            return await client.call_tool("manage_history", {"action": "merge", "name": "draft"})
+
+    told = anyio.run(merge)
+    assert told.structured_content["status"] == status
+    assert len(asked) == (status == "merged")
+    find = 'FIND(?p.attributes.height_m) WHERE { ?p {name: "Oak"} }'
+    assert server.run(find) == [21 if status == "merged" else 22]

@@ -9,7 +9,8 @@ import rich_click as click
 from mycel.cli.commands.differences import counted, show_diff
 from mycel.cli.frame.context import Command, Session, pass_session
 from mycel.cli.frame.output import Output, cell, count, visible
-from mycel.cli.frame.parameters import json_value, moment
+from mycel.cli.frame.parameters import ELEMENT, json_value, moment
+from mycel.cli.frame.parameters import resolve as resolve_element
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -163,7 +164,7 @@ def _summary(done: Merge, *, dry_run: bool) -> str:
 
 @click.command(cls=Command)
 @click.argument("conflict", required=False, metavar="[ID]", help="One conflict, by its id")
-@click.option("--element", metavar="ID|URI", help="Only those of one element")
+@click.option("--element", metavar=ELEMENT, help="Only those of one element")
 @pass_session
 def conflicts(session: Session, *, conflict: str | None, element: str | None) -> int:
     """Show the conflicts of open merges: base, ours and theirs side by side.
@@ -172,7 +173,7 @@ def conflicts(session: Session, *, conflict: str | None, element: str | None) ->
     """
     with session.open(reading=True) as db:
         merges = {each.id: each for each in db.merges}
-        found = db.conflicts(element) if element is not None else db.conflicts()
+        found = db.conflicts() if element is None else db.conflicts(resolve_element(db, element))
     if conflict is not None:
         found = [each for each in found if each.id.startswith(conflict)]
     left = [each for each in found if each.resolution is None]

@@ -94,6 +94,17 @@ def conflicts_of(connection: apsw.Connection, numbers: Sequence[int]) -> dict[in
     return found
 
 
+def conflicts_named(connection: apsw.Connection, name: str) -> list[Any]:
+    """The open conflicts of concepts that have a name."""
+    if not are_there(connection):
+        return []
+    query = (
+        "SELECT body FROM merge_conflict"
+        " WHERE json_extract(body, '$.identity.name') = ? ORDER BY rowid"
+    )
+    return [orjson.loads(body) for (body,) in every(connection, query, (name,))]
+
+
 def keep_choices(connection: apsw.Connection, seq: int, choices: Sequence[Row]) -> None:
     """Store the choices of a merge whose last entry is `seq`."""
     if choices:

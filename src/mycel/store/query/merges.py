@@ -24,6 +24,11 @@ def open_conflicts(reader: Reader, numbers: Iterable[int]) -> dict[int, list[dic
     return merges.conflicts_of(reader.connection, list(numbers))
 
 
+def conflicts_named(reader: Reader, name: str) -> list[dict[str, Any]]:
+    """The conflicts of open merges about concepts of a name, also of those that are not there."""
+    return merges.conflicts_named(reader.connection, name)
+
+
 def choices(reader: Reader, seq: int | None = None) -> list[tuple[int, dict[str, Any]]]:
     """Automatic choices of one merge, or of all, newest first, each with the merge's last entry."""
     return merges.choices(reader.connection, seq)
