@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -75,9 +76,11 @@ def step(tx: mycel.Transaction, random: Random) -> None:
             random.choice(actions)()
 
 
-def random_history(random: Random, commits: int) -> tuple[mycel.Graph, list[int]]:
+def random_history(
+    random: Random, commits: int, path: str | Path = ":memory:"
+) -> tuple[mycel.Graph, list[int]]:
     """A graph with a random past, and the positions after each of its transactions."""
-    db = mycel.open(clock_us=TickingClock(), bootstrap=False)
+    db = mycel.open(path, clock_us=TickingClock(), bootstrap=False, durability="off")
     with db.transaction() as tx:
         for name in TYPES:
             tx.define_type(name)

@@ -88,6 +88,10 @@ class EditSides(Target):
                 found[number] = edited
         return found
 
+    def definition(self, meta_type: str, name: str) -> Concept | None:
+        edited = self._edited.get(self._numbers.get((meta_type, name), 0))
+        return edited if isinstance(edited, Concept) else self._concept_before(meta_type, name)
+
     def on_theirs(self, number: int) -> Iterable[int]:
         stored = self._before.touching(number) if number < NEW else []
         made = [

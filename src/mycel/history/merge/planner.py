@@ -4,8 +4,9 @@
    Links that went with an element stay if it does.
 2. Two elements that would have one key: links fall together, concepts are a conflict.
 3. Links that would lead nowhere become missing links, or are a conflict.
-4. Choices about rows that break a constraint replace what was merged.
-5. What differs from the target is a goal (`history.goals`).
+4. Definitions that are still used stay.
+5. Choices about rows that break a constraint replace what was merged.
+6. What differs from the target is a goal (`history.goals`).
 
 Everything is told in numbers of the target; what it does not have yet has a number from `NEW` on.
 """
@@ -22,7 +23,7 @@ from mycel.history.merge.outcome import Choice, Conflict, Resolution
 from mycel.history.merge.rules import Origin, Rules
 from mycel.history.merge.versions import NAME, TYPE, Place, Values, Versions, content_of
 from mycel.model.elements import Concept, Element, Proposition
-from mycel.model.names import CONCEPT_TYPE
+from mycel.model.names import CONCEPT_TYPE, META_TYPES, PROPOSITION_TYPE
 from mycel.model.values import object_text
 from mycel.store.query.alignment import NEW
 from mycel.store.query.diff import ends_of, identity_of, label_of, with_ends
@@ -53,6 +54,12 @@ class Sides(Protocol):
 
     def on(self, number: int) -> Iterable[int]:
         """The links of the target that stand on an element."""
+
+    def definition(self, meta_type: str, name: str) -> Concept | None:
+        """The definition of a type or predicate in the source."""
+
+    def users(self, number: int) -> Iterable[int]:
+        """The elements of the target that use what a concept defines."""
 
     def on_theirs(self, number: int) -> Iterable[int]:
         """The links of the source that stand on an element."""
@@ -143,6 +150,7 @@ class Planner:
         self._settle_keys()
         self._settle_links()
         self._apply_overrides()
+        self._keep_definitions()
         goals = [
             Goal(self._label(number), self._ours.get(number), then)
             for number, then in self._results.items()
@@ -269,7 +277,11 @@ class Planner:
         self._note(number, clash)
         (conflict,) = clash.conflicts
         if conflict.resolution is None or conflict.resolution.choice in ("ours", "base"):
-            self._results[number] = before
+            self._results[number] = (
+                result._replace(type=before.type, name=before.name)
+                if isinstance(before, Concept)
+                else None
+            )
         elif conflict.resolution.choice == "theirs":
             self._results[there] = self._moved_back(there, other)
         else:
@@ -370,7 +382,43 @@ class Planner:
             self._results[end] = (was.ours if side == "ours" else was.theirs) or was.element
         return True
 
-    # 4. Rows that break a constraint.
+    # 4. Definitions.
+
+    def _keep_definitions(self) -> None:
+        """Let definitions stay, or come, that elements of the other side use."""
+        used: dict[tuple[str, str], int] = {}
+        for number, result in self._results.items():
+            if isinstance(result, Concept):
+                used[CONCEPT_TYPE, result.type] = number
+            elif result is not None:
+                used[PROPOSITION_TYPE, result.predicate] = number
+        here = {
+            (each.type, each.name) for each in self._results.values() if isinstance(each, Concept)
+        }
+        for place, number in used.items():
+            if place not in here and self._sides.holder(_placed(place)) is None:
+                found = self._sides.definition(*place)
+                if found is not None:
+                    self._names[found.number] = self._results[found.number] = found
+                    self._warn_of_use(found.number, number)
+        gone = [number for number, each in self._results.items() if each is None]
+        for number in gone:
+            definition = self._ours.get(number)
+            if isinstance(definition, Concept) and definition.type in META_TYPES:
+                users = self._sides.users(number)
+                left = (each for each in users if self._result(each) is not None)
+                user = used.get((definition.type, definition.name)) or next(left, None)
+                if user is not None:
+                    self._results[number] = definition
+                    self._warn_of_use(number, user)
+
+    def _warn_of_use(self, number: int, user: int) -> None:
+        self._warnings.append(
+            f"{self._label(number)} was removed on one side. It stays, because"
+            f" {self._label(user)} uses it."
+        )
+
+    # 5. Rows that break a constraint.
 
     def _apply_overrides(self) -> None:
         if not self._overrides:
@@ -387,3 +435,8 @@ class Planner:
             like = ElementMerge(self._context, self._versions(number))
             old = None if base is None else like.base_element()
             self._results[number] = chosen_element(resolution, old, ours, theirs, number)
+
+
+def _placed(place: tuple[str, str]) -> Concept:
+    """A concept with a type and name, to be looked for."""
+    return Concept(NEW, *place, "{}", "{}", 0, 0, 0, "", 0)

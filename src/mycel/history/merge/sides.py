@@ -14,6 +14,7 @@ from mycel.model.records import concept_key
 from mycel.model.state import State
 from mycel.store.log.marks import MERGE, Mark
 from mycel.store.query.alignment import NEW, Alignment, touched
+from mycel.store.query.bulk import instances
 from mycel.store.query.commits import commit_at
 from mycel.store.query.diff import ABSENT, ends_of
 from mycel.store.query.history import check_kept, value_since
@@ -52,6 +53,17 @@ class Target:
         found = self.reader.link(subject, predicate, object_)
         return None if found is None else found.number
 
+    def users(self, number: int) -> Iterable[int]:
+        definition = self.reader.concept(number)
+        if definition is None:
+            return ()
+        is_type = definition.type == CONCEPT_TYPE
+        find = self.reader.find_type if is_type else self.reader.find_predicate
+        known = find(definition.name)
+        if known is None:
+            return ()
+        return instances.numbers(self.reader, "concept" if is_type else "proposition", known)
+
     def declared(self, type_or_predicate: str) -> Mapping[str, str]:
         known = self._policies.get(type_or_predicate)
         if known is None:
@@ -82,7 +94,10 @@ class BranchSides(Target):
         self._alignment.match_again(since.numbers)
         # All of them, so that each is matched before anybody asks for what it is matched with.
         matched = {each: number(each) for each in sorted(since.numbers)}
-        self.touched: Final = frozenset(matched[each] for each in changed)
+        # So does what the target had changed by a common ancestor, and the source has not kept.
+        mine = max((each.seq for each in self.lineage.bases if each.side == "ours"), default=shared)
+        own = touched(ours, shared, mine).numbers
+        self.touched: Final = frozenset({*(matched[each] for each in changed), *own})
         self.commits: Final = (
             commit_at(ours, position(ours)),
             commit_at(theirs, position(theirs)),
@@ -111,6 +126,11 @@ class BranchSides(Target):
 
     def theirs(self, numbers: Iterable[int]) -> Mapping[int, Element]:
         return self._alignment.elements(self._theirs, numbers)
+
+    def definition(self, meta_type: str, name: str) -> Concept | None:
+        found = self._theirs.concept_named(self._theirs.type_number(meta_type), name)
+        told = None if found is None else self._alignment.told(found)
+        return told if isinstance(told, Concept) else None
 
     def on_theirs(self, number: int) -> Iterable[int]:
         found = self._alignment.there((number,)).get(number, ())

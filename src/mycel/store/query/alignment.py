@@ -155,7 +155,7 @@ class Alignment:
         for number in numbers:
             other = self._numbers.get(number)
             candidates = [] if other is None else [other]
-            if number < self.made_from[number & 1]:
+            if number < self.made_from[number & 1] and self._known.get(number, number) == number:
                 candidates.append(number)
             if candidates:
                 found[number] = candidates
