@@ -77,6 +77,7 @@ def recalled_by(
         lambda numbers: recall.pieces(reader, numbers),
         lambda numbers: _edges(reader, numbers),
         recall.question_vector,
+        recall.calibration(reader),
     )
     allowed = None if kind is None else corpus.types == kind
     if condition.sql:

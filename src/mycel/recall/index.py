@@ -26,6 +26,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from mycel.embedding.calibration import SHIPPED, Calibration, calibration_of, pairs
 from mycel.embedding.guard import QUESTION_S, SEARCH_S, GuardedEmbedder
 from mycel.embedding.static import StaticModel, shipped_model
 from mycel.embedding.vectors import as_bytes, unit
@@ -99,6 +100,7 @@ class Recall:
         self._in_background: Final = background
         self._embedded: dict[int, tuple[int, bytes]] = {}
         self._failure: MycelError | None = None
+        self._calibration: Calibration | None = None
         self._lock: Final = Lock()
         self._starting: Final = Lock()
         self._corpus: Corpus | None = None
@@ -138,6 +140,32 @@ class Recall:
         if self._guarded is None:
             return self.model.embed(texts)
         return self._guarded.embed(texts, SEARCH_S)
+
+    def calibration(self, reader: Reader) -> Calibration:
+        """The meaning of the embedder's cosines: measured once, and stored.
+
+        Raises:
+            EmbedderFailed: the embedder failed, or takes too long.
+        """
+        if self._guarded is None:
+            return SHIPPED
+        if self._calibration is None:
+            found = passages.calibration(reader, self.mark)
+            self._calibration = self._measured() if found is None else Calibration(*found)
+        return self._calibration
+
+    def _measured(self) -> Calibration:
+        texts = [text for each in pairs() for text in each]
+        vectors = np.concatenate(
+            [
+                self.text_vectors(texts[at : at + EMBEDDED_AT_ONCE_MAX])
+                for at in range(0, len(texts), EMBEDDED_AT_ONCE_MAX)
+            ]
+        )
+        made = calibration_of(*np.split(vectors, 2))
+        with suppress(DatabaseError, DatabaseBusy, DiskFull):
+            self._store.keep_calibration(self.mark, made)
+        return made
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
@@ -257,6 +285,8 @@ class Recall:
             self._embedded |= {element: (seq, vector) for element, seq, vector in rows}
             if report is not None:
                 report(min(at + EMBEDDED_AT_ONCE_MAX, len(missing)), len(missing))
+        with self._store.reading() as reader:
+            self.calibration(reader)
 
     def save(self) -> None:
         """Store what was derived if enough has gathered; to be called when nothing is being read.

@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from mycel.embedding.calibration import Calibration
 from mycel.embedding.static import StaticModel
 from mycel.recall.corpus import ASKS, TIMED, Corpus, Floats, Positions
 from mycel.recall.phrases import LITTLE_WORDS
@@ -21,7 +22,7 @@ from mycel.recall.weights import (
     ALONE,
     LOOKUP_MEANING_MIN,
     LOOKUP_TERMS_MAX,
-    MEANING_MIN,
+    SCORE_MIN,
     WEIGHTS,
     Stage,
     score,
@@ -35,6 +36,13 @@ RARE_MAX: Final = 10
 COMMON_MIN: Final = 500
 COMMON_MAX: Final = 1_500
 """A word in more passages than one in 20, and than these bounds, is too common to be looked up."""
+
+OPEN_MEANING: Final = 0.6
+NAMED: Final = 0.8
+"""The weights of meaning and names in the first order, beside 1 for words; meaning by the share of
+the question that no passage has in words."""
+STRONG: Final = 0.8
+"""A seed with less than this sum lends its links less strength, even if it is the best."""
 
 MONTHS: Final = (
     "january", "february", "march", "april", "may", "june", "july", "august", "september",
@@ -66,6 +74,8 @@ class Sources(NamedTuple):
     """Links of the graph around elements."""
     embed: Callable[[str], Floats]
     """The vector of a question."""
+    calibration: Calibration
+    """The meaning of cosines with that vector."""
 
 
 class Found(NamedTuple):
@@ -82,7 +92,7 @@ class Found(NamedTuple):
         """The stages that found it, the one with most evidence first."""
         shares: dict[Stage, float] = {}
         for key, value in self.evidence.items():
-            stage = WEIGHTS[key].stage if self.via else ALONE.get(key, WEIGHTS[key].stage)
+            stage = WEIGHTS[key].stage if self.via or key not in ALONE else ALONE[key].stage
             shares[stage] = shares.get(stage, 0.0) + value
         return sorted(shares, key=lambda stage: -shares[stage])
 
@@ -138,19 +148,17 @@ class _Asked:
         corpus = self._corpus
         matched, shares = self._words()
         words = shares @ matched if len(shares) else np.zeros(len(corpus), np.float32)
-        own, meaning = self._meaning()
+        meaning = self._meaning()
         named, unique = self._named()
         actor = self._actor()
         episode = self._episode(matched, shares)
         favour = words + words.max(initial=0) * (0.2 * episode + 0.5 * (actor > 0) * (words > 0))
-        first = (
-            0.6 * favour / max(favour.max(initial=0), 0.3)
-            + 0.4 * np.clip((meaning - 0.1) / (max(meaning.max(initial=0), 0.5) - 0.1), 0, 1)
-            + 0.8 * named
-        )
+        # Meaning decides where words leave the question open.
+        unsaid = OPEN_MEANING * max(1 - float(words.max(initial=0)), 0)
+        first = favour + unsaid * meaning + NAMED * named
         first[~corpus.alive] = -1
         seeds = _best(first, SEEDS)
-        strength = np.maximum(first[seeds] / (first[seeds[0]] or 1), 0).astype(np.float32)
+        strength = np.maximum(first[seeds] / max(first[seeds[0]], STRONG), 0).astype(np.float32)
         links, shared = self._links(seeds, strength)
         by_link, by_shared = (
             self._together(each, seeds, matched, shares) for each in (links, shared)
@@ -171,12 +179,10 @@ class _Asked:
             "named": unique,
             "link": self._spread(links, (seeds[links.seed] != links.place).astype(np.float32)),
             "link_pieces": self._spread(links, self._covered(links, seeds, at, likeness)),
-            "shared_words": joined,
             "shared_pieces": self._spread(shared, self._covered(shared, seeds, at, likeness)),
             "shared_new": self._spread(shared, self._added(shared, seeds, matched, shares)),
             "actor": actor,
             "episode": episode,
-            "around": self._around(own),
             "time": self._time(),
             "date": self._dates(),
             "answer": self._answer(),
@@ -214,20 +220,18 @@ class _Asked:
             scores = np.minimum(scores + 0.5 * np.maximum(before, after), peaks[:, None])
         return scores / peaks[:, None], peaks / peaks.sum()
 
-    def _meaning(self) -> tuple[Floats, Floats]:
-        """The cosine of each passage on its own, and with its neighbours in an episode."""
+    def _meaning(self) -> Floats:
+        """The evidence of the cosine of each passage, with its neighbours in an episode."""
         corpus = self._corpus
         if "meaning" in self._without:
-            nothing = np.zeros(len(corpus), np.float32)
-            return nothing, nothing
+            return np.zeros(len(corpus), np.float32)
         own = corpus.similarities(self._sources.embed(self._bare))
-        if not corpus.has_episodes:
-            return own, np.clip(own, 0, 1)
-        before, after = corpus.beside(own)
-        neighbours = (corpus.previous >= 0).astype(np.float32) + (corpus.next >= 0)
-        # The length of a vector with half of each neighbour's added, as it is on average.
-        blended = (own + 0.5 * before + 0.5 * after) / np.sqrt(1 + 0.6 * neighbours)
-        return own, np.clip(blended, 0, 1)
+        if corpus.has_episodes:
+            before, after = corpus.beside(own)
+            neighbours = (corpus.previous >= 0).astype(np.float32) + (corpus.next >= 0)
+            # The length of a vector with half of each neighbour's added, as it is on average.
+            own = (own + 0.5 * before + 0.5 * after) / np.sqrt(1 + 0.6 * neighbours)
+        return self._sources.calibration.evidence(own)
 
     def _named(self) -> tuple[Floats, Floats]:
         """The weight of a name in the question, for each passage; and where it has one bearer."""
@@ -265,15 +269,6 @@ class _Asked:
         episode[within] = (shares @ best)[corpus.episodes[within]]
         return episode
 
-    def _around(self, own: Floats) -> Floats:
-        """Half the sum of the cosines of two passages before and two after."""
-        corpus = self._corpus
-        if not corpus.has_episodes or "episode" in self._without:
-            return np.zeros(len(corpus), np.float32)
-        before, after = corpus.beside(own)
-        further = corpus.beside(before)[0] + corpus.beside(after)[1]
-        return np.clip((before + after + further) / 2, 0, 1)
-
     def _time(self) -> Floats:
         asks = "time" not in self._without and _WHEN.search(self._question.lower().strip())
         return ((self._corpus.flags & TIMED) > 0).astype(np.float32) * bool(asks)
@@ -307,7 +302,8 @@ class _Asked:
     def _pieces(self, places: Positions) -> tuple[Floats, Floats]:
         """The likeness of each piece of the question to the nearest of each passage; the sum."""
         words = [word for word in _WORD.findall(self._bare.lower()) if word not in LITTLE_WORDS]
-        asked = list(dict.fromkeys(each for word in words for each in self._model.token_ids(word)))
+        spelt = [each for word in dict.fromkeys(words) if (each := self._model.token_ids(word))]
+        asked = [piece for word in spelt for piece in word]
         if not asked or "pieces" in self._without:
             return np.zeros((0, len(places)), np.float32), np.zeros(len(places), np.float32)
         texts = self._sources.pieces(self._corpus.numbers[places].tolist())
@@ -318,8 +314,11 @@ class _Asked:
         is_there[row] = True
         near = self._model.likeness(np.flatnonzero(is_there), asked)
         near = near.take((np.cumsum(is_there) - 1)[row], axis=0)
-        weights = self._model.token_weights(asked)
-        likeness = np.maximum(np.maximum.reduceat(near, starts, axis=0), 0).T
+        near = np.maximum(np.maximum.reduceat(near, starts, axis=0), 0).T
+        # A word is as near as the farthest of its pieces: parts of rare words are common.
+        first = np.cumsum([0, *map(len, spelt[:-1])])
+        likeness = np.minimum.reduceat(near, first, axis=0)
+        weights = np.add.reduceat(self._model.token_weights(asked), first)
         likeness = likeness * (weights / weights.sum())[:, None]
         return likeness, likeness.sum(axis=0)
 
@@ -417,7 +416,7 @@ class _Asked:
         }
         total = np.sum(list(parts.values()), axis=0)
         scores = score(total, titled, self._without)
-        fits = self._fits(evidence)
+        fits = (scores >= SCORE_MIN) & self._fits(evidence)
         order = np.lexsort((corpus.numbers[places], -scores))
         return [
             Found(
@@ -430,14 +429,14 @@ class _Asked:
         ]
 
     def _fits(self, evidence: dict[str, Floats]) -> NDArray[np.bool_]:
-        """True for passages that have more in common with the question than chance would give."""
-        if "words" in self._without:
+        """True for what a look-up may find; other questions leave that to the score."""
+        if "words" in self._without or len(self._terms) > LOOKUP_TERMS_MAX:
             return np.ones(len(evidence["meaning"]), bool)
-        grounds, closeness = ["words", "named"], LOOKUP_MEANING_MIN
-        if len(self._terms) > LOOKUP_TERMS_MAX:
-            grounds, closeness = [*grounds, "link", "shared_words"], MEANING_MIN
-        common = np.any([evidence[key] > 0 for key in grounds], axis=0)
-        fits: NDArray[np.bool_] = common | (evidence["meaning"] >= closeness)
+        fits: NDArray[np.bool_] = (
+            (evidence["words"] > 0)
+            | (evidence["named"] > 0)
+            | (evidence["meaning"] >= LOOKUP_MEANING_MIN)
+        )
         return fits
 
     def _ways(self, seeds: Positions, links: _Links, covered: Floats) -> dict[int, tuple[int, str]]:

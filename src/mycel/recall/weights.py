@@ -2,23 +2,25 @@
 
     words      BM25 of the question's words, as a share of the most that the question could reach;
                a turn of an episode has half of its neighbours' words too
-    meaning    cosine of the vectors of question and passage; of a turn with its neighbours'
-    pieces     each word piece of the question, by its likeness to the nearest piece of the passage
+    meaning    cosine of the vectors of question and passage, on the scale of its model
+               (`embedding.calibration`); of a turn with its neighbours'
+    pieces     each word of the question, by its likeness to the nearest word of the passage
     named      the question has a name of the concept, and of no other
     link       a passage that fits mentions this concept, or a proposition joins them
     shared     a passage that fits and this one mention the same, which few others do
     actor      the question names one actor, and it is the one who speaks
-    episode    the words of the question are in the same episode; vectors close by are like it
+    episode    the words of the question are in the same episode
     time       the question asks for a time and the text has one; or it has the date of the turn
     answer     the turn before is a question
 
 `link` and `shared` count by how much of the question both passages cover together (words in one,
 words in the other): the two halves of an answer are found by what joins them.
 
-Evidence is between 0 and 1 (against an actor, between -1 and 0), and never relative to the other
-passages found. A score is a fixed function of the weighted sum, so it means the same for every
-question: `PLAIN` for a passage with just the words and the meaning of the question, at most
-`SCORE_MAX`.
+Evidence is between 0 and 1 (against an actor, between -1 and 0; meaning exceeds 1 where a cosine is
+higher than answers have on average, or a model is better than the shipped one), and never relative
+to the other passages found. A score is a fixed function of the weighted sum, so it means the same
+for every question: 0 for a passage with no more evidence than chance gives, `PLAIN` for one with
+just the words and the meaning of the question, at most `SCORE_MAX`.
 """
 
 from __future__ import annotations
@@ -45,47 +47,56 @@ class Evidence(NamedTuple):
 
 
 WEIGHTS: Final[dict[str, Evidence]] = {
-    "words": Evidence("words", 0.80, 2.24),
-    "meaning": Evidence("meaning", 0.80, 4.78),
-    "pieces": Evidence("pieces", 0.80, 3.76),
-    "named": Evidence("named", 1.04, 0.0),
-    "link": Evidence("link", 1.04, 0.0),
-    "link_pieces": Evidence("link", 2.72, 0.0),
-    "shared_words": Evidence("shared", 1.67, 0.0),
-    "shared_pieces": Evidence("shared", 4.08, 0.0),
-    "shared_new": Evidence("shared", 2.18, 0.0),
-    "actor": Evidence("actor", 0.0, 1.45),
-    "episode": Evidence("episode", 0.0, 3.82),
-    "around": Evidence("episode", 0.0, 0.67),
-    "time": Evidence("time", 0.0, 2.05),
-    "date": Evidence("time", 0.0, 5.94),
-    "answer": Evidence("answer", 0.0, 0.59),
+    "words": Evidence("words", 0.40, 2.09),
+    "meaning": Evidence("meaning", 0.40, 3.89),
+    "pieces": Evidence("pieces", 0.40, 2.75),
+    "named": Evidence("named", 0.81, 0.0),
+    "link": Evidence("link", 0.61, 0.0),
+    "link_pieces": Evidence("link", 3.38, 0.0),
+    "shared_pieces": Evidence("shared", 5.62, 0.0),
+    "shared_new": Evidence("shared", 2.11, 0.0),
+    "actor": Evidence("actor", 0.0, 1.34),
+    "episode": Evidence("episode", 0.0, 3.63),
+    "time": Evidence("time", 0.0, 1.84),
+    "date": Evidence("time", 0.0, 5.62),
+    "answer": Evidence("answer", 0.0, 0.62),
 }
-"""Fitted by softmax regression, none below 0, on development questions of HotpotQA, 2Wiki and
-MuSiQue and on passages asked for with their own words (concepts with a title; the first three are
-kept at 0.8 or more, for passages that nothing leads to), and of LoCoMo (turns of conversations)."""
+"""Fitted by softmax regression, none below 0, on questions of HotpotQA, 2Wiki and MuSiQue, on
+passages asked for with their own words, and on facts asked for in other words (concepts with a
+title; the first three are kept at 0.4 or more, for passages that nothing leads to); and of LoCoMo
+and the same facts (turns of conversations)."""
 
-ALONE: Final[dict[str, Stage]] = {
-    "words": "words",
-    "meaning": "meaning",
-    "pieces": "pieces",
-    "link_pieces": "pieces",
-    "shared_words": "words",
-    "shared_pieces": "pieces",
+
+class Alone(NamedTuple):
+    """Evidence that a passage has by itself.
+
+    One that covers a question alone counts as two that cover it together.
+    """
+
+    stage: Stage
+    """Its origin."""
+    chance: float
+    """The evidence that a passage has which has nothing to do with the question."""
+
+
+ALONE: Final[dict[str, Alone]] = {
+    "words": Alone("words", 0.0),
+    "meaning": Alone("meaning", 0.35),
+    "pieces": Alone("pieces", 0.2),
+    "link_pieces": Alone("pieces", 0.05),
+    "shared_pieces": Alone("pieces", 0.05),
 }
-"""The evidence that a passage has by itself, and where it then comes from: one that covers a
-question alone counts as two that cover it together."""
+"""Chance is that of the best of 500 passages for questions of made-up words."""
 
 PLAIN: Final = 0.7
 SCORE_MAX: Final = 0.9
+SCORE_MIN: Final = 0.02
+"""Passages with a lower score are left out: they have no more evidence than chance gives."""
 
-MEANING_MIN: Final = 0.1
-"""A passage without a word, a name or a link in common needs at least this cosine, unless meaning
-is all that is asked for."""
 LOOKUP_TERMS_MAX: Final = 2
-LOOKUP_MEANING_MIN: Final = 0.3
+LOOKUP_MEANING_MIN: Final = 0.75
 """A question of so few words is rather a look-up: links bring nothing that does not fit by itself,
-and meaning has to be closer. Cosines of unrelated words reach 0.25."""
+and without a word or a name in common the evidence of meaning has to be this strong."""
 
 
 def score(total: Floats, titled: NDArray[np.bool_], without: Collection[Stage] = ()) -> Floats:
@@ -93,9 +104,12 @@ def score(total: Floats, titled: NDArray[np.bool_], without: Collection[Stage] =
 
     `titled` tells passages with a title from turns.
     """
-    plain = [WEIGHTS[key] for key in ALONE if WEIGHTS[key].stage not in without]
-    most = np.where(titled, sum(each.titled for each in plain), sum(each.turn for each in plain))
-    most = np.maximum(most, 1e-9)
+    keys = [key for key in ALONE if WEIGHTS[key].stage not in without]
+    weights = np.array([WEIGHTS[key][1:] for key in keys]).reshape(-1, 2)
+    chances = np.array([ALONE[key].chance for key in keys])
+    sums = np.stack((weights.sum(axis=0), chances @ weights))
+    most, least = np.where(titled, sums[:, :1], sums[:, 1:])
+    shares = np.maximum(total - least, 0) / np.maximum(most - least, 1e-9)
     steepness = -np.log(1 - PLAIN / SCORE_MAX)
-    scores: Floats = SCORE_MAX * (1 - np.exp(-steepness * np.maximum(total, 0) / most))
+    scores: Floats = SCORE_MAX * (1 - np.exp(-steepness * shares))
     return scores

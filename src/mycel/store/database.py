@@ -361,6 +361,14 @@ class Store:
             lambda connection, _: property_vectors.forget(connection, but=but), wait=True
         )
 
+    def keep_calibration(self, model: str, measured: tuple[float, float, float]) -> None:
+        """Store the calibration of a model, if that is possible now."""
+        if not self.location.readonly and not self._writer.is_mine():
+            self._writer.maintain(
+                lambda connection, _: passages.keep_calibration(connection, model, measured),
+                wait=False,
+            )
+
     def forget_vectors(self, *, model: str | None = None, but: str | None = None) -> None:
         """Remove vectors (`index.passages.forget_vectors`)."""
         self._check_writable()

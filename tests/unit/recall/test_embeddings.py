@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from hashlib import sha512
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -11,6 +12,13 @@ import pytest
 
 import mycel
 from mycel.embedding import endpoint, guard, static
+from mycel.embedding.calibration import (
+    SHIPPED,
+    WEIGHT_MAX,
+    WEIGHT_MIN,
+    calibration_of,
+    pairs,
+)
 from mycel.errors import ConstraintViolation, EmbedderFailed, InvalidValueType
 from mycel.recall import index
 from mycel.recall.setting import SUFFIX
@@ -160,10 +168,12 @@ def test_embedding_that_was_cut_short_goes_on_where_it_stopped(
         server.requests.clear()
         assert db.embeddings.use(server.address).pending == 0
         sent = sum(len(each["input"]) for each in server.requests)
-        assert sent == CONCEPTS - 8 + 1, "those that were missing, and the first trial"
+        trials = 1 + 2 * len(pairs()[0])
+        assert sent == CONCEPTS - 8 + trials, "those that were missing, and the trials"
         server.requests.clear()
         assert db.embeddings.rebuild().pending == 0
-        assert sum(len(each["input"]) for each in server.requests) == CONCEPTS
+        sent = sum(len(each["input"]) for each in server.requests)
+        assert sent == CONCEPTS + trials - 1, "everything is made and measured anew"
 
 
 def test_vectors_of_what_has_changed_or_gone_meanwhile_are_not_stored(path: Path) -> None:
@@ -239,3 +249,43 @@ def test_weights_that_are_damaged_leave_an_answer_by_keywords(
             assert "by names and words alone" in result.warnings[0]
             assert db.verify().problems == ()
     static.shipped_model.cache_clear()
+
+
+class Knowing:
+    """An embedder that knows which question of the calibration asks for which text."""
+
+    name, dimensions = "knowing", 64
+
+    def __init__(self, clearly: bool) -> None:
+        self.clearly = clearly
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        known = [*pairs()[0], *pairs()[1]]
+        vectors = []
+        for text in texts:
+            place = known.index(text) % 50 if text in known else 50 + ("bee" in text.lower())
+            vectors.append([float(at == place) + 0.1 * (at % 7) for at in range(64)])
+            if not self.clearly:
+                vectors[-1] = [hash_ / 255 for hash_ in sha512(text.encode()).digest()]
+        return vectors
+
+
+def test_an_embedder_weighs_by_how_clearly_it_tells_answers_from_other_texts() -> None:
+    weights = []
+    for clearly in (True, False):
+        with mycel.open(embedder=Knowing(clearly)) as db:
+            fill(db)
+            names(db, "what of bees?")
+            with db.reading() as reader:
+                measured = db._recall.get().calibration(reader)
+                stored = reader.only("SELECT other, answer, separation FROM recall_model")
+            assert stored == measured
+            weights.append(measured.weight)
+    assert weights[0] == WEIGHT_MAX
+    assert weights[1] == WEIGHT_MIN
+
+
+def test_the_calibration_of_the_shipped_model_is_what_is_measured() -> None:
+    model = static.shipped_model()
+    measured = calibration_of(*(model.embed(each) for each in pairs()))
+    assert measured == pytest.approx(SHIPPED, abs=0.005)

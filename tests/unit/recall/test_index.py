@@ -72,6 +72,24 @@ def test_a_question_in_other_words_finds_what_is_meant() -> None:
             assert meant not in names(db, question, mode="keyword")
 
 
+def test_a_question_without_any_support_finds_nothing_or_scores_near_zero() -> None:
+    with mycel.open() as db:
+        fill(db)
+        best = {}
+        for question in (
+            "xqzv blorp fnord gribble?",
+            "wub wub dakka snorf glimp",
+            "zzkrt vreeb gwompf skreel",
+            "qwertyuiop asdfghjkl xqzv",
+        ):
+            for mode in ("hybrid", "semantic"):
+                hits = db.search(question, kind="CONCEPT", mode=mode)
+                best[question, mode] = hits[0][1] if hits else 0.0
+        assert max(best.values()) < 0.15
+        assert list(best.values()).count(0.0) >= 6
+        assert db.search("Whose automobile had trouble?", limit=1)[0][1] > 0.2
+
+
 def test_what_is_stored_gives_the_same_answers_as_what_is_derived_anew(path: Path) -> None:
     with mycel.open(path) as db:
         fill(db)

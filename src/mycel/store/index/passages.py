@@ -3,6 +3,7 @@
     recall_mark     what was derived, and up to which entry of the journal
     recall_passage  of each concept: names, phrases and word pieces of its text, its episode
     recall_vector   of each concept and model: the vector of its text
+    recall_model    of each model: the meaning of its cosines, as it was measured
 
 This is derived data: no record, root or history depends on it, `verify` leaves it out, and it is
 made when first needed. `seq` of a row is the version of its element. A mark means that all elements
@@ -47,10 +48,13 @@ CREATE TABLE IF NOT EXISTS recall_vector (
     vector BLOB NOT NULL,
     PRIMARY KEY (model, element)
 ) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS recall_model (
+    name TEXT PRIMARY KEY, other REAL NOT NULL, answer REAL NOT NULL, separation REAL NOT NULL
+) STRICT;
 """
 
 
-_NAMES: Final = ("recall_mark", "recall_passage", "recall_vector")
+_NAMES: Final = ("recall_mark", "recall_passage", "recall_vector", "recall_model")
 
 
 class PassageRow(NamedTuple):
@@ -160,10 +164,29 @@ def keep_vectors(
         connection.execute(_KEEP_VECTOR, (number, *row))
 
 
+def keep_calibration(
+    connection: apsw.Connection, name: str, measured: tuple[float, float, float]
+) -> None:
+    """Store the calibration of a model."""
+    _make_tables(connection)
+    connection.execute("INSERT OR REPLACE INTO recall_model VALUES (?, ?, ?, ?)", (name, *measured))
+
+
+def calibration(connection: apsw.Connection, name: str) -> tuple[float, float, float] | None:
+    """The stored calibration of a model; None if there is none."""
+    if not has_tables(connection):
+        return None
+    query = "SELECT other, answer, separation FROM recall_model WHERE name = ?"
+    row = first(connection, query, (name,))
+    return None if row is None else (float(row[0]), float(row[1]), float(row[2]))
+
+
 def forget_vectors(connection: apsw.Connection, *, model: str | None, but: str | None) -> None:
-    """Remove the vectors of one model, or those of all models but one."""
+    """Remove the vectors of one model, or those of all models but one; and calibrations."""
     if has_tables(connection):
-        which = "SELECT id FROM recall_mark WHERE name = ?1 OR (?1 IS NULL AND name <> ?2)"
+        others = "name = ?1 OR (?1 IS NULL AND name <> ?2)"
+        connection.execute(f"DELETE FROM recall_model WHERE {others}", (model, but))
+        which = f"SELECT id FROM recall_mark WHERE {others}"
         connection.execute(f"DELETE FROM recall_vector WHERE model IN ({which})", (model, but))
         connection.execute(f"DELETE FROM recall_mark WHERE id IN ({which})", (model, but))
 

@@ -30,6 +30,11 @@ def mark(reader: Reader, model: str) -> int | None:
     return passages.mark(reader.connection, model)
 
 
+def calibration(reader: Reader, model: str) -> tuple[float, float, float] | None:
+    """The stored calibration of a model; None if there is none."""
+    return passages.calibration(reader.connection, model)
+
+
 def last_entry(reader: Reader) -> int:
     """The last entry of the journal."""
     return int(reader.only("SELECT coalesce(max(seq), 0) FROM journal")[0])
