@@ -32,6 +32,7 @@ Modules, in the order in which a command passes through them:
 - `example_commands`     example commands for a graph
 - `hits`                 hits of a search, ranked
 - `search`               SEARCH
+- `nearest`              NEAREST
 - `traverse`             TRAVERSE
 - `export`               EXPORT
 - `explain`              EXPLAIN

@@ -154,6 +154,10 @@ class Engine:
                 from mycel.engine.search import fold_text  # noqa: PLC0415 - see `statements`
 
                 fold_text(self._store)
+            case ast.Nearest() if self._recall is not None and not dry_run:
+                from mycel.engine.nearest import prepare  # noqa: PLC0415 - see `statements`
+
+                prepare(self._store, command, values, self._recall, monotonic() + self._timeout_s)
         with self._reading() as reader:
             outcome = introspect(
                 reader, command, values, self._adjacency, self._planner, self._recall

@@ -76,7 +76,11 @@ def search(
     threshold = _threshold(node, values)
     mode = check_mode(HYBRID if node.mode is None else values.text(node.mode, "MODE of SEARCH"))
     mode = KEYWORD if recall is None else mode
-    filters = _filters(node, values)
+    filters = filters_of(node, values, "SEARCH")
+    if node.near is not None:
+        filters["near"] = values.text(node.near, "near of SEARCH")
+    if node.as_of is not None:
+        filters["as_of"] = moment_value(node.as_of, values, "AS OF")
     reader = state_reader(reader, filters)
     name = None if node.type is None else values.text(node.type, "type of SEARCH")
     kind = None if name is None else _kind(reader, node.kind, name)
@@ -96,17 +100,15 @@ def search(
     return Outcome([hit.to_dict() for hit in hits], warnings=tuple(warnings))
 
 
-def _filters(node: ast.Search, values: Values) -> Filters:
-    """The filters of a SEARCH."""
+def filters_of(node: ast.Search | ast.Nearest, values: Values, statement: str) -> Filters:
+    """The filters of a SEARCH or NEAREST that exclude elements."""
     given: Filters = {}
     if node.metadata is not None:
-        given["metadata"] = values.mapping(node.metadata, "METADATA of SEARCH")
-    for name in ("path", "actor", "since", "until", "near"):
+        given["metadata"] = values.mapping(node.metadata, f"METADATA of {statement}")
+    for name in ("path", "actor", "since", "until"):
         text: ast.Text | None = getattr(node, name)
         if text is not None:
-            given[name] = values.text(text, f"{name} of SEARCH")
-    if node.as_of is not None:
-        given["as_of"] = moment_value(node.as_of, values, "AS OF")
+            given[name] = values.text(text, f"{name} of {statement}")
     return given
 
 

@@ -28,7 +28,7 @@ def introspect(
     """Run a statement of META.
 
     `adjacency` may have the links of the present in memory, `planner` its vocabulary. Without
-    `recall` a SEARCH is one by keywords.
+    `recall` a SEARCH is one by keywords, and NEAREST is only checked.
     """
     match command:
         case ast.Traverse():
@@ -39,6 +39,10 @@ def introspect(
             from mycel.engine.search import search
 
             return search(reader, command, values, recall)
+        case ast.Nearest():
+            from mycel.engine.nearest import nearest
+
+            return nearest(reader, command, values, recall)
         case ast.Export():
             from mycel.engine.export import export
 

@@ -15,7 +15,7 @@ Modules, in the order in which a command passes through them:
 - `kql`               FIND
 - `upsert`            UPSERT
 - `kml`               DELETE, UPDATE, MERGE
-- `meta`              DESCRIBE, SEARCH, EXPORT, TRAVERSE
+- `meta`              DESCRIBE, SEARCH, NEAREST, EXPORT, TRAVERSE
 - `parser`            tokens to tree: `parse`
 - `fragments`         parts of a tree to text, and the placeholders of a tree
 - `formatter`         tree to text: `format`

@@ -518,6 +518,26 @@ class Search:
 
 
 @node
+class Nearest:
+    """`NEAREST CONCEPT TO vector WITH TYPE "t" BY "property" [THRESHOLD x] …`, our extension.
+
+    The filters are those of SEARCH.
+    """
+
+    to: Value
+    type: Text
+    by: Text
+    threshold: Number | None = None
+    limit: Number | None = None
+    path: Text | None = None
+    actor: Text | None = None
+    since: Text | None = None
+    until: Text | None = None
+    metadata: Map | None = None
+    span: Span = _span()
+
+
+@node
 class Export:
     """`EXPORT ?t WHERE { … } [WITH DEFINITIONS] [LIMIT n] [CURSOR c]`."""
 
@@ -551,7 +571,7 @@ class Traverse:
 
 Query = Find
 Manipulation = Capsule | DeleteKeys | DeletePropositions | DeleteConcept | Update | Merge
-Introspection = Describe | Search | Export | Traverse
+Introspection = Describe | Search | Nearest | Export | Traverse
 
 
 @node

@@ -69,6 +69,19 @@ def _command(command: ast.Command) -> Iterator[str]:
                 NEAR=command.near,
             )
             yield from _options(**{"AS OF": command.as_of, "LIMIT": command.limit})
+        case ast.Nearest():
+            yield f"NEAREST CONCEPT TO {inline(command.to)}"
+            yield f"WITH TYPE {inline(command.type)}"
+            yield from _options(
+                BY=command.by,
+                THRESHOLD=command.threshold,
+                UNDER=command.path,
+                ACTOR=command.actor,
+                SINCE=command.since,
+                UNTIL=command.until,
+                METADATA=command.metadata,
+                LIMIT=command.limit,
+            )
         case ast.Traverse():
             yield from _traverse(command)
         case _:

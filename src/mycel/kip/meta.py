@@ -1,4 +1,4 @@
-"""DESCRIBE, SEARCH and EXPORT (KIP §5 and its additions), and TRAVERSE, which is ours."""
+"""DESCRIBE, SEARCH and EXPORT (KIP §5 and its additions), and ours: NEAREST and TRAVERSE."""
 
 from __future__ import annotations
 
@@ -18,6 +18,9 @@ SEARCH_OPTIONS = (
     "WITH", "MODE", "THRESHOLD", "UNDER", "ACTOR", "SINCE", "UNTIL", "METADATA", "NEAR", "AS",
     "LIMIT",
 )  # fmt: skip
+NEAREST_OPTIONS = (
+    "WITH", "BY", "THRESHOLD", "UNDER", "ACTOR", "SINCE", "UNTIL", "METADATA", "LIMIT"
+)  # fmt: skip
 DIRECTIONS = ("out", "in", "both")
 
 _TEXTS = {
@@ -26,11 +29,13 @@ _TEXTS = {
     "SINCE": "a time",
     "UNTIL": "a time",
     "NEAR": "a URI or an id",
+    "BY": "a property that is a vector",
 }
 _TRAVERSE_OPTIONS = ("ALONG", "DIRECTION", "MAX_COST", "MAX_TOKENS", "LIMIT", "AS")
 _EXPORT_OPTION = "EXPORT … WITH DEFINITIONS adds the types and predicates that are used."
 _MODES = 'The modes are "keyword", "semantic" and "hybrid".'
 _DIRECTIONS = 'It is "out" (along the links), "in" (against them) or "both".'
+_NEAREST = 'NEAREST CONCEPT TO :vector WITH TYPE "…" BY "…"'
 _START = 'TRAVERSE FROM {type: "…", name: "…"}'
 
 
@@ -100,13 +105,32 @@ def search(tokens: Tokens) -> ast.Search:
         )
     tokens.at += 1
     term = values.text(tokens, "what to search for")
+    options = _options(tokens, SEARCH_OPTIONS)
+    return ast.Search(kind, term, **options, span=tokens.span(first))
+
+
+def nearest(tokens: Tokens) -> ast.Nearest:
+    """`NEAREST CONCEPT TO …` and its options, in any order and each at most once."""
+    first = tokens.at
+    tokens.at = first + 1
+    for word in ("CONCEPT", "TO"):
+        expect(tokens, word, hint=f"Write {_NEAREST}.")
+    to = values.value(tokens)
+    options = _options(tokens, NEAREST_OPTIONS)
+    for option, name in ("WITH", "type"), ("BY", "by"):
+        if name not in options:
+            raise unexpected(tokens, option, hint=f"Say which vectors: {_NEAREST}.")
+    return ast.Nearest(to, **options, span=tokens.span(first))
+
+
+def _options(tokens: Tokens, known: tuple[str, ...]) -> dict[str, Any]:
     options: dict[str, Any] = {}
-    while (token := texts[tokens.at]) in SEARCH_OPTIONS:
+    while (token := tokens.tokens[tokens.at]) in known:
         name = {"WITH": "type", "UNDER": "path", "AS": "as_of"}.get(token, token.lower())
         if name in options:
             raise fail(tokens, f"{token} is given twice.", "Keep one of the two.")
         options[name] = _option(tokens, token)
-    return ast.Search(kind, term, **options, span=tokens.span(first))
+    return options
 
 
 def _option(tokens: Tokens, option: str) -> Any:

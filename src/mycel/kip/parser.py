@@ -15,7 +15,7 @@ from mycel.kip.foreign_words import OPENINGS
 from mycel.kip.kml import delete, merge, update
 from mycel.kip.kql import find
 from mycel.kip.lexer import FOLDED_CHARACTERS_MIN, Tokens, checked, is_capsule
-from mycel.kip.meta import describe, export, search, traverse
+from mycel.kip.meta import describe, export, nearest, search, traverse
 from mycel.kip.syntax_errors import unexpected
 from mycel.kip.trailing_clauses import trailing
 from mycel.kip.upsert import capsule
@@ -31,6 +31,7 @@ _STATEMENTS: dict[str, Callable[[Tokens], Any]] = {
     "MERGE": merge,
     "DESCRIBE": describe,
     "SEARCH": search,
+    "NEAREST": nearest,
     "EXPORT": export,
     "TRAVERSE": traverse,
 }

@@ -11,7 +11,7 @@ from mycel.kip.foreign_idioms import scalar
 from mycel.kip.foreign_words import BOUNDS, STATEMENTS
 from mycel.kip.fragments import inline
 from mycel.kip.lexer import Tokens
-from mycel.kip.meta import SEARCH_OPTIONS
+from mycel.kip.meta import NEAREST_OPTIONS, SEARCH_OPTIONS
 from mycel.kip.syntax_errors import unexpected
 from mycel.model.names import shorten
 
@@ -46,7 +46,9 @@ def trailing(tokens: Tokens, found: ast.Command) -> MycelError:
 
 def _instead(tokens: Tokens, found: ast.Command, token: str) -> str | None:
     """The command to write in the place of one with a clause that its statement does not have."""
-    if token in _INSIDE and not isinstance(found, ast.Capsule | ast.Describe | ast.Search):
+    if token in _INSIDE and not isinstance(
+        found, ast.Capsule | ast.Describe | ast.Search | ast.Nearest
+    ):
         return f"{token} belongs inside the braces: WHERE {{ … {token}{_INSIDE[token]} }}."
     match found:
         case ast.Find() if token in {"AS", "WHERE", "ORDER", "LIMIT", "CURSOR"}:
@@ -65,6 +67,8 @@ def _instead(tokens: Tokens, found: ast.Command, token: str) -> str | None:
             return "EXPORT has its own order; its pages follow with LIMIT and CURSOR."
         case ast.Search():
             return _search(tokens, found, token)
+        case ast.Nearest():
+            return f"NEAREST has no {token}; its options are {', '.join(NEAREST_OPTIONS)}."
         case ast.DescribeTypes(kind) if token not in {"OFFSET", "SKIP", "LIMIT"}:
             return (
                 f"DESCRIBE {kind} TYPES has LIMIT and CURSOR only. Definitions are concepts: "
@@ -140,6 +144,8 @@ def _modifiers(found: ast.Command) -> tuple[str, ...]:
             return ("LIMIT",)
         case ast.Search():
             return SEARCH_OPTIONS
+        case ast.Nearest():
+            return NEAREST_OPTIONS
         case ast.Traverse():
             return ("ALONG", "DIRECTION", "MAX_COST", "MAX_TOKENS", "LIMIT", "AS")
         case ast.Capsule():

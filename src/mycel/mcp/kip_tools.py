@@ -19,6 +19,7 @@ Query. ?x is a variable; a FIND returns one column for each of its expressions.
   (?a, "calls"{1,3}, ?b) follows up to three links; ORDER BY ?c.name DESC, LIMIT 20 and
   CURSOR "…" (next_cursor of the last answer) come after WHERE.
   SEARCH CONCEPT "login" LIMIT 5
+  NEAREST CONCEPT TO :vector WITH TYPE "Page" BY "embedding" LIMIT 5
 
 Write. Types and predicates are defined before they are used; DESCRIBE lists them.
   UPSERT { CONCEPT { {type: "$PropositionType", name: "owns"}

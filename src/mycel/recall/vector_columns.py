@@ -31,6 +31,8 @@ from mycel.store.query import passages, property_vectors, summary, vocabulary
 from mycel.store.query.passages import Source
 from mycel.store.query.reader import Reader
 
+F32_MAX: Final = float(np.finfo(np.float32).max)
+
 STORED_TOGETHER: Final = 4_096
 """The number of vectors of records that are stored at once."""
 
@@ -47,6 +49,8 @@ class VectorProperty(NamedTuple):
     """The property whose text is embedded, with `@embed`."""
     model: str | None
     """The only model that may embed it, if the schema names one."""
+    is_declared: bool = True
+    """False if no schema declares the type: then every array of so many numbers is a vector."""
 
 
 class VectorColumns:
@@ -56,7 +60,7 @@ class VectorColumns:
         self._store: Final = store
         self._recall: Final = recall
         self._lock: Final = Lock()
-        self._matrices: Final[dict[Column, VectorMatrix]] = {}
+        self._matrices: Final[dict[tuple[Column, int], VectorMatrix]] = {}
         self._unsaved: Final[dict[Column, dict[int, PropertyVector]]] = {}
 
     def prepare(self, of: VectorProperty, deadline: float = inf) -> None:
@@ -71,7 +75,9 @@ class VectorColumns:
             return
         column = self._column(of)
         with self._store.reading() as reader:
-            missing = [each.element for each in property_vectors.missing(reader, column)]
+            known = self._matrices.get((column, of.dimension))
+            changed = None if known is None else passages.changed_since(reader, known.seq)
+            missing = [each.element for each in property_vectors.missing(reader, column, changed)]
         size = STORED_TOGETHER if of.source is None else EMBEDDED_AT_ONCE_MAX
         for at in range(0, len(missing), size):
             if monotonic() > deadline:
@@ -89,7 +95,7 @@ class VectorColumns:
         column = self._column(of)
         with self._lock:
             seq = passages.last_entry(reader)
-            known = self._matrices.get(column)
+            known = self._matrices.get((column, of.dimension))
             if known is not None and known.seq == seq:
                 return known
             changed = None if known is None else passages.changed_since(reader, known.seq)
@@ -98,7 +104,7 @@ class VectorColumns:
                 matrix = built(seq, of.dimension, found)
             else:
                 matrix = known.changed(seq, changed, found)
-            self._matrices[column] = matrix
+            self._matrices[column, of.dimension] = matrix
             return matrix
 
     def vectors(self, reader: Reader, of: VectorProperty, numbers: Sequence[int]) -> Floats:
@@ -157,9 +163,18 @@ class VectorColumns:
         numbers: Collection[int] | None,
     ) -> Iterator[tuple[int, bytes]]:
         """The vectors of all concepts that have one, or of those with these numbers."""
+        size = 4 * of.dimension
+        unread = None if numbers is None else set(numbers)
+        for number, vector in property_vectors.stored(reader, column, numbers):
+            if unread is not None:
+                unread.discard(number)
+            if len(vector) == size:
+                yield number, vector
+        if unread is not None and not unread:
+            return
         unsaved = self._unsaved.setdefault(column, {})
         missing = {
-            each.element: each.seq for each in property_vectors.missing(reader, column, numbers)
+            each.element: each.seq for each in property_vectors.missing(reader, column, unread)
         }
         new = [
             number
@@ -172,11 +187,8 @@ class VectorColumns:
             some = self._made(reader, of, new[at : at + EMBEDDED_AT_ONCE_MAX])
             unsaved |= {each.element: each for each in some}
         for number in missing:
-            if unsaved[number].vector:
+            if len(unsaved[number].vector) == size:
                 yield number, unsaved[number].vector
-        for number, vector in property_vectors.stored(reader, column, numbers):
-            if vector:
-                yield number, vector
 
     def _made(
         self, reader: Reader, of: VectorProperty, numbers: Collection[int]
@@ -187,7 +199,7 @@ class VectorColumns:
         for each in passages.sources(reader, numbers):
             attributes = parse_object(each.attributes)
             written, text = attributes.get(of.name), attributes.get(of.source or "")
-            if isinstance(written, list) and len(written) == of.dimension:
+            if isinstance(written, list) and is_vector(written):
                 made.append(_kept(each, np.array(written, np.float32)))
             elif of.source is not None and isinstance(text, str) and text:
                 texts.append((each, text))
@@ -200,8 +212,21 @@ class VectorColumns:
         return made
 
 
-def vector_property(reader: Reader, type_name: str, name: str) -> VectorProperty:
+def is_vector(value: object) -> bool:
+    """True for an array of numbers, each in the range of f32."""
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and all(type(each) in (int, float) and abs(each) <= F32_MAX for each in value)
+    )
+
+
+def vector_property(
+    reader: Reader, type_name: str, name: str, dimension: int | None = None
+) -> VectorProperty:
     """A `Vector` property by the names of its type, in KIP, and its own.
+
+    With `dimension`, an attribute of a type that no schema declares may be one.
 
     Raises:
         TypeMismatch: there is no such type.
@@ -209,6 +234,9 @@ def vector_property(reader: Reader, type_name: str, name: str) -> VectorProperty
     """
     number = reader.type_number(type_name)
     declared = declaration(summary.definition(reader, CONCEPT_TYPE_NUMBER, type_name))
+    if declared is None and dimension is not None:
+        label = f"{type_name}.{name}"
+        return VectorProperty(number, label, name, dimension, None, None, is_declared=False)
     properties = declared.properties if isinstance(declared, NodeType) else ()
     vectors = [each.name for each in properties if each.type.scalar == "Vector"]
     found = next((each for each in properties if each.name == name), None)

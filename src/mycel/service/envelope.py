@@ -70,7 +70,7 @@ _LIKENESS: Final = 0.8
 _KEY_LETTERS_MAX: Final = 40
 _KEYS_MAX: Final = 32
 """The most keys of a request: each unknown one is compared and gets a warning."""
-_READS: Final = ("FIND", "SEARCH", "DESCRIBE", "EXPORT", "TRAVERSE")
+_READS: Final = ("FIND", "SEARCH", "NEAREST", "DESCRIBE", "EXPORT", "TRAVERSE")
 _WRITES: Final = frozenset(("UPSERT", "DELETE", "UPDATE", "MERGE"))
 
 _FIRST_WORD: Final = re.compile(r"(?>(?:\s++|//[^\n]*+)*)([A-Z]*)")

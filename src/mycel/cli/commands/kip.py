@@ -23,7 +23,7 @@ from mycel.errors import InvalidSyntax
 if TYPE_CHECKING:
     pass
 
-READS = ("FIND", "SEARCH", "DESCRIBE", "EXPORT", "TRAVERSE", "EXPLAIN")
+READS = ("FIND", "SEARCH", "NEAREST", "DESCRIBE", "EXPORT", "TRAVERSE", "EXPLAIN")
 
 
 @click.command(cls=Command)

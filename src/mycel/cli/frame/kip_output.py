@@ -68,7 +68,7 @@ def _has_elements(statement: str, result: Result) -> bool:
     if result.columns != _NO_COLUMNS:
         return any(_is_element(value) for row in result.rows for value in row)
     return (
-        statement in ("SEARCH", "TRAVERSE")
+        statement in ("SEARCH", "NEAREST", "TRAVERSE")
         and isinstance(result.value, list)
         and bool(result.value)
     )
@@ -92,9 +92,9 @@ def _show(
         return
     value = result.value
     match statement, value:
-        case "FIND" | "SEARCH" | "EXPORT" | "DESCRIBE" | "TRAVERSE", {"valid": True}:
+        case "FIND" | "SEARCH" | "NEAREST" | "EXPORT" | "DESCRIBE" | "TRAVERSE", {"valid": True}:
             out.line("Valid.")
-        case "SEARCH", _:
+        case "SEARCH" | "NEAREST", _:
             _search(out, value, label)
         case "TRAVERSE", _:
             _traverse(out, value, label)

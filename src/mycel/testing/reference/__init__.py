@@ -25,6 +25,7 @@ Modules, in the order in which a command uses them:
 - `merge`        MERGE
 - `describe`     DESCRIBE
 - `export`       EXPORT
+- `nearest`      NEAREST
 - `traverse`     TRAVERSE
 - `nexus`        one command
 - `envelope`     one request

@@ -21,6 +21,7 @@ from mycel.testing.reference.export import export
 from mycel.testing.reference.find import answers, columns
 from mycel.testing.reference.graph import Concept, Graph, JsonObject
 from mycel.testing.reference.merge import merge
+from mycel.testing.reference.nearest import nearest
 from mycel.testing.reference.pages import Pages
 from mycel.testing.reference.parameters import Parameters
 from mycel.testing.reference.scopes import misplaced_clauses
@@ -122,6 +123,8 @@ class ReferenceNexus:
                 new = bootstrapped() if query.definitions else None
                 capsule = export(page, self.graph, new)
                 return _answer(capsule, cursor, [*misplaced_clauses(where)])
+            case ast.Nearest():
+                return _answer(nearest(query, self.graph, values))
             case ast.Traverse():
                 result, warnings = traverse(query, self.graph, values)
                 return _answer(result, None, warnings)

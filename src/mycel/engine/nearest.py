@@ -1,0 +1,129 @@
+"""NEAREST: concepts by the vectors of a property, by cosine (our extension).
+
+    NEAREST CONCEPT TO [0.1, 0.7, 0.2] WITH TYPE "Page" BY "embedding" LIMIT 5
+
+A text in the place of the vector is embedded, if `@embed` makes the vectors of the property. The
+vectors are kept by `recall.vector_columns`; a vector that no one has asked for yet is made first.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mycel.engine.outcome import Outcome
+from mycel.engine.search import SEARCH_LIMIT_DEFAULT, SEARCH_LIMIT_MAX, filters_of
+from mycel.engine.values import Values, json_kind
+from mycel.errors import ConstraintViolation, InvalidValueType
+from mycel.kip import ast
+from mycel.recall.lazy import LazyRecall
+from mycel.recall.vector_columns import VectorProperty, is_vector, vector_property
+from mycel.recall.vector_matrix import Floats
+from mycel.store.database import Store
+from mycel.store.query.filters import condition
+from mycel.store.query.reader import Reader
+from mycel.store.query.vocabulary import Vocabulary
+from mycel.syntax.diagnostics import located
+
+
+def prepare(
+    store: Store, node: ast.Nearest, values: Values, recall: LazyRecall, deadline: float
+) -> None:
+    """Make and store the missing vectors of the property; to be called when nothing is read."""
+    with store.reading() as reader:
+        of, _ = _asked(reader, node, values)
+    recall.columns().prepare(of, deadline)
+
+
+def nearest(
+    reader: Reader, node: ast.Nearest, values: Values, recall: LazyRecall | None
+) -> Outcome:
+    """Run a NEAREST; without `recall` it is only checked.
+
+    Raises:
+        TypeMismatch: the type is not defined.
+        ConstraintViolation: the property is no vector, or has another length; no direction.
+        InvalidValueType: the vector is no array of numbers.
+        EmbedderFailed: a text cannot be embedded.
+    """
+    of, to = _asked(reader, node, values)
+    limit = SEARCH_LIMIT_DEFAULT if node.limit is None else values.positive(node.limit, "LIMIT")
+    threshold = -1.0 if node.threshold is None else values.number(node.threshold, "THRESHOLD")
+    if not -1 <= threshold <= 1:
+        raise ConstraintViolation(
+            f"The THRESHOLD is {threshold}; cosines are between -1 and 1.",
+            hint="1 is the same direction, 0 is at right angles.",
+        )
+    passing = condition(filters_of(node, values, "NEAREST"), "concept")
+    if recall is None:
+        return Outcome([])
+    vector = recall.get().text_vectors([to])[0] if isinstance(to, str) else np.array(to, np.float32)
+    columns = recall.columns()
+    matrix = columns.matrix(reader, of)
+    if not len(matrix.numbers) and not of.is_declared:
+        raise ConstraintViolation(
+            f"No {of.label} is an array of {of.dimension} numbers.",
+            hint="Give as many numbers as the vectors have, or declare the property in a schema as"
+            f" Vector({of.dimension}).",
+        )
+    allowed = np.isin(matrix.numbers, passing.numbers(reader, "concept")) if passing.sql else None
+
+    def read(numbers: Any) -> Floats:
+        return columns.vectors(reader, of, numbers)
+
+    found = matrix.nearest(vector, min(limit, SEARCH_LIMIT_MAX), read, allowed)
+    elements = reader.elements([number for number, _ in found])
+    result = []
+    for number, cosine in found:
+        if cosine >= threshold and number in elements:
+            wire: dict[str, Any] = elements[number].to_dict()
+            wire["metadata"] = wire["metadata"] | {"_score": round(cosine, 4)}
+            result.append(wire)
+    return Outcome(result)
+
+
+def _asked(
+    reader: Reader, node: ast.Nearest, values: Values
+) -> tuple[VectorProperty, list[float] | str]:
+    """The property, and the vector or text that is compared."""
+    type_name = values.text(node.type, "type of NEAREST")
+    name = values.text(node.by, "property of NEAREST")
+    Vocabulary(reader).type_number(type_name)
+    given = values.value(node.to)
+    if isinstance(given, str):
+        of = vector_property(reader, type_name, name)
+        if of.source is None:
+            raise located(
+                InvalidValueType(
+                    f"{of.label} has vectors of its own, and no text can be compared with them.",
+                    hint="Give a vector, or declare the property with @embed(source).",
+                ),
+                node.to.span,
+            )
+        return of, given
+    if not is_vector(given):
+        raise located(
+            InvalidValueType(
+                f"NEAREST compares with a vector, not with {json_kind(given)}.",
+                hint="Give an array of finite numbers: TO [0.1, 0.2, 0.3], or TO :vector.",
+            ),
+            node.to.span,
+        )
+    of = vector_property(reader, type_name, name, len(given))
+    if len(given) != of.dimension:
+        raise located(
+            ConstraintViolation(
+                f"{of.label} has vectors of {of.dimension} numbers, and this one has {len(given)}.",
+                hint=f"Give a vector of {of.dimension} numbers.",
+            ),
+            node.to.span,
+        )
+    if not any(given):
+        raise located(
+            ConstraintViolation(
+                "A vector of zeros has no direction.", hint="Give one with another number."
+            ),
+            node.to.span,
+        )
+    return of, given
