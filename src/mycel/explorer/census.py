@@ -84,6 +84,8 @@ class Census:
         self._shelf_of: Final = array("i", (_NONE,))
         """The shelf of each folder, by their numbers."""
         self._membership: Final = reader.find_predicate(MEMBERSHIP) or -1
+        self._links_end = outline.links_end(reader)
+        """The number that the next new link gets."""
         self._is_divided = False
         self._size = 0
         """The number of nodes when the shelves were chosen."""
@@ -244,24 +246,30 @@ class Census:
         size = len(self.degrees) + self.relations.total()
         if (len(changes.concepts) + len(changes.links)) * CHANGES_SHARE_MAX > size + 10_000:
             return None
-        before = reader.at(State(self.position))
         lines = {line.number: line for line in outline.concepts_among(reader, changes.concepts)}
-        old = {link.number: link for link in outline.links_among(before, changes.links)}
         new = {link.number: link for link in outline.links_among(reader, changes.links)}
+        # What is new has no place before; a new concept has only new links.
+        older = [number for number in changes.links if number < self._links_end]
+        before = reader.at(State(self.position))
+        old = {link.number: link for link in (outline.links_among(before, older) if older else ())}
         moving = {number for number in changes.concepts if self._moves(reader, number, lines)}
         moving |= {
             link.subject
             for link in (*old.values(), *new.values())
             if link.predicate == self._membership and not link.subject & 1
         }
-        old |= {link.number: link for link in outline.links_at(before, moving)}
-        new |= {link.number: link for link in outline.links_at(reader, moving)}
+        known = [number for number in moving if self._is_node(number)]
+        if known:
+            old |= {link.number: link for link in outline.links_at(before, known)}
+            new |= {link.number: link for link in outline.links_at(reader, known)}
+        entering = [lines[number] for number in moving if number in lines]
+        entering += outline.concepts_among(reader, moving - lines.keys()) if moving else ()
         for link in old.values():
             self._count_link(link, -1)
         self._reserve(max((*changes.concepts, *moving), default=0))
         for number in moving:
             self._clear(number)
-        for line in outline.concepts_among(reader, moving):
+        for line in entering:
             self._enter(reader, line)
         self._enter_domains((link.subject, link.predicate, link.object) for link in new.values())
         for number in moving:
@@ -269,7 +277,7 @@ class Census:
                 self._count_node(number, 1)
         for link in new.values():
             self._count_link(link, 1)
-        self.position = changes.position
+        self.position, self._links_end = changes.position, outline.links_end(reader)
         return list(lines.values())
 
     def _moves(self, reader: Reader, number: int, now: dict[int, ConceptLine]) -> bool:

@@ -25,6 +25,8 @@ class LiveCounts:
         self._lock: Final = threading.Lock()
         self._census: Census | None = None
         self._index: NameIndex | None = None
+        self._unindexed: Final[dict[int, ConceptLine]] = {}
+        """Nodes that changed since the index was last asked."""
 
     def census_if_ready(self) -> Census | None:
         """The census as it was last brought up to date, if it was made."""
@@ -44,6 +46,10 @@ class LiveCounts:
                 with collector_paused(True):
                     self._index = NameIndex(_named(reader, lines), census.degrees)
                     self._index.folders(census.folders, "")
+            else:
+                for number, uri, label in _named(reader, self._unindexed.values()):
+                    self._index.add(number, uri, label, census.degrees)
+            self._unindexed.clear()
             return self._index, census
 
     def index_if_ready(self) -> tuple[NameIndex, Census] | None:
@@ -64,8 +70,7 @@ class LiveCounts:
                 raise
             if changed is not None:
                 if self._index is not None:
-                    for number, uri, label in _named(reader, changed):
-                        self._index.add(number, uri, label, census.degrees)
+                    self._unindexed.update((line.number, line) for line in changed)
                 return census
         self._census = self._index = None
         # Hundreds of thousands of objects are made, and none of them is garbage.

@@ -62,7 +62,7 @@ def checked(view: str, known: Parameters, given: Mapping[str, Any]) -> dict[str,
     found = {}
     for name, parameter in known.items():
         value = given.get(name)
-        if value is None or value == []:
+        if value is None:
             if parameter.required:
                 raise InvalidSyntax(
                     f"{view} needs the parameter {name!r}.", hint=f"{parameter.description}."
@@ -96,7 +96,7 @@ def _value(name: str, parameter: Parameter, given: Any) -> Any:
 
 def _single(name: str, given: Any) -> Any:
     if isinstance(given, list):
-        if len(given) > 1:
+        if len(given) != 1:
             raise InvalidSyntax(f"{name} is given {len(given)} times.", hint="Give it once.")
         return given[0]
     return given

@@ -52,6 +52,12 @@ def position(reader: Reader) -> int:
     return int(last) if reader.state.seq is None else reader.state.seq
 
 
+def links_end(reader: Reader) -> int:
+    """The number that the next new link gets."""
+    (number,) = newest(reader.connection, "next_proposition")
+    return int(number)
+
+
 def concepts(reader: Reader) -> Iterator[ConceptLine]:
     """All concepts of a state."""
     source = Sources.of(reader.state).concepts("c")
