@@ -19,12 +19,11 @@ from collections import Counter
 from collections.abc import Iterable
 from heapq import nlargest
 from operator import itemgetter
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
-from mycel.engine.missing_concepts import keeps_place
+from mycel.engine.missing_concepts import MISSING, MISSING_ENTITY, keeps_place
 from mycel.explorer import limits
-from mycel.explorer.folders import FolderTree, folder_of, parent_of
-from mycel.knowledge.uris import uri_of
+from mycel.explorer.folders import FolderTree, concept_folder, parent_of
 from mycel.model.names import ACTORS, CORE_DOMAINS, META_TYPES
 from mycel.model.state import State
 from mycel.store.query import outline
@@ -36,12 +35,24 @@ BYS: Final[tuple[By, ...]] = ("folder", "domain", "type")
 
 MEMBERSHIP: Final = "belongs_to_domain"
 _FURNITURE: Final = CORE_DOMAINS | ACTORS
+_SPECIAL: Final = {MISSING, MISSING_ENTITY, *(type_name for type_name, _ in _FURNITURE)}
+"""Types of which some concepts are placeholders, or part of every graph."""
 _NONE: Final = 0
 """The number of no folder, no type: the concept is not there, or no node."""
+_SHELF_BITS: Final = 16
+"""Room for the number of a shelf: there are far fewer."""
 GROWTH_NODES: Final = 100
 """A graph may grow by so many nodes before the shelves are chosen anew."""
 CHANGES_SHARE_MAX: Final = 5
 """When more than one in so many elements has changed, the census is made again."""
+
+
+class _Kind(NamedTuple):
+    """A type of concepts."""
+
+    name: str
+    is_special: bool
+    """True if not all of its concepts are ordinary nodes."""
 
 
 class Grouping:
@@ -84,6 +95,7 @@ class Census:
         self._shelf_of: Final = array("i", (_NONE,))
         """The shelf of each folder, by their numbers."""
         self._membership: Final = reader.find_predicate(MEMBERSHIP) or -1
+        self._kinds: Final[dict[int, _Kind]] = {}
         self._links_end = outline.links_end(reader)
         """The number that the next new link gets."""
         self._is_divided = False
@@ -123,6 +135,18 @@ class Census:
             for number, count in Counter(map(itemgetter(end), ends)).items():
                 if not number & 1:
                     self.degrees[number >> 1] += count
+        of = self.shelves.of
+        pairs = Counter(
+            [of[s >> 1] << _SHELF_BITS | of[o >> 1] for s, _, o in ends if not (s | o) & 1]
+        )
+        low = (1 << _SHELF_BITS) - 1
+        self.shelves.links = Counter(
+            {
+                (pair >> _SHELF_BITS, pair & low): count
+                for pair, count in pairs.items()
+                if pair >> _SHELF_BITS and pair & low
+            }
+        )
 
     def links_between(self, grouping: Grouping, reader: Reader) -> Counter[tuple[int, int]]:
         """The links between groups; the reader shows the state of this census."""
@@ -171,22 +195,38 @@ class Census:
 
     def _enter(self, reader: Reader, line: ConceptLine) -> None:
         """Set folder and type of a concept; none if it is no node."""
-        type_name, slot = reader.type_name(line.type), line.number >> 1
-        if type_name in META_TYPES or (type_name, line.name) in _FURNITURE:
-            return
-        folder = folder_of(uri_of(type_name, line.name))
+        number, type_number, name, _ = line
+        kind = self._kinds.get(type_number) or self._kind(reader, type_number)
+        if kind.is_special:
+            if kind.name in META_TYPES or (kind.name, name) in _FURNITURE:
+                return
+            if keeps_place(kind.name, name):
+                self.missing.add(number)
+        # Most names are URIs with a path: their folder is what is before the last slash.
+        head, _, last = name.rpartition("/")
+        folder = self._numbers.get(head) if "://" in head and "#" not in last else None
+        if folder is None:
+            folder = self._folder_number(concept_folder(kind.name, name))
+        slot = number >> 1
+        self.folder_of[slot] = folder
+        self.types.of[slot] = type_number
+        if self._is_divided:
+            self.shelves.of[slot] = self._shelf_of[folder]
+
+    def _kind(self, reader: Reader, number: int) -> _Kind:
+        name = reader.type_name(number)
+        is_special = name in META_TYPES or name in _SPECIAL
+        found = self._kinds[number] = _Kind(name, is_special)
+        return found
+
+    def _folder_number(self, folder: str) -> int:
         number = self._numbers.get(folder)
         if number is None:
             number = self._numbers[folder] = len(self.folders)
             self.folders.append(folder)
             if self._is_divided:  # Otherwise all folders get their shelves together.
                 self._shelf_of.append(self._shelf(folder))
-        self.folder_of[slot] = number
-        self.types.of[slot] = line.type
-        if self._is_divided:
-            self.shelves.of[slot] = self._shelf_of[number]
-        if keeps_place(type_name, line.name):
-            self.missing.add(line.number)
+        return number
 
     def _enter_domains(self, ends: Iterable[tuple[int, int, int]]) -> None:
         """Set the domain of nodes from links; of several, the one that was written first."""
@@ -289,7 +329,7 @@ class Census:
         folder = self.folders[self.folder_of[slot]]
         return (
             self.types.of[slot] != line.type
-            or folder != folder_of(uri_of(type_name, line.name))
+            or folder != concept_folder(type_name, line.name)
             or (number in self.missing) != keeps_place(type_name, line.name)
         )
 

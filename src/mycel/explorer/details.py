@@ -10,7 +10,7 @@ from mycel.engine.missing_concepts import MISSING, MISSING_ENTITY, SCHEME
 from mycel.errors import MycelError, NotFound
 from mycel.explorer import limits
 from mycel.explorer.cards import concept_card
-from mycel.explorer.folders import folder_of
+from mycel.explorer.folders import concept_folder
 from mycel.explorer.moments import Scene
 from mycel.explorer.past import commit_of
 from mycel.knowledge.relation_writer import bad_cursor
@@ -41,7 +41,7 @@ def node(scene: Scene, id_: str) -> JsonObject:
         card
         | values_of(element)
         | {
-            "folder": folder_of(card["id"]),
+            "folder": _folder(element),
             "created_at": times.to_text(element.created_us),
             "created_by": element.created_by,
             "updated_at": times.to_text(element.updated_us),
@@ -61,6 +61,12 @@ def node(scene: Scene, id_: str) -> JsonObject:
         way: sum(count for _, each, count in counted if each == way) for way in ("out", "in")
     }
     return scene.told(**told)
+
+
+def _folder(element: Element) -> str | None:
+    if not isinstance(element, Concept):
+        return None
+    return concept_folder(element.type, element.name)
 
 
 def _element(scene: Scene, id_: str) -> Element:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
+from mycel.knowledge.vocabulary import RESOURCE
+
 
 def folder_of(uri: str) -> str:
     """The folder of a URI.
@@ -28,6 +30,17 @@ def folder_of(uri: str) -> str:
     path, _, symbol = rest.partition("#")
     inner = path if symbol else path.rpartition("/")[0]
     return f"{scheme}://{inner or path}"
+
+
+def concept_folder(type_name: str, name: str) -> str:
+    """The folder of a concept: that of its name, if it is a URI, or of its type.
+
+    >>> concept_folder("Concept", "concept://shop/auth/login"), concept_folder("Person", "Ada")
+    ('concept://shop/auth', 'kip:Person')
+    """
+    if "://" in name or (type_name == RESOURCE and ":" in name and " " not in name):
+        return folder_of(name)
+    return f"kip:{type_name}"
 
 
 def last_segment(uri: str) -> str:

@@ -23,6 +23,7 @@ class LiveCounts:
     def __init__(self, db: Graph) -> None:
         self._db: Final = db
         self._lock: Final = threading.Lock()
+        self._indexing: Final = threading.Lock()
         self._census: Census | None = None
         self._index: NameIndex | None = None
         self._unindexed: Final[dict[int, ConceptLine]] = {}
@@ -39,26 +40,37 @@ class LiveCounts:
             yield self._current(reader), reader
 
     def index(self) -> tuple[NameIndex, Census]:
-        """The index of names at this moment."""
-        with self.counted() as (census, reader):
+        """The index of names at this moment.
+
+        It is made outside of the lock, so that nobody who wants counts waits for it.
+        """
+        while True:
             if self._index is None:
-                lines = census.take_lines() or outline.concepts(reader)
-                with collector_paused(True):
-                    self._index = NameIndex(_named(reader, lines), census.degrees)
-                    self._index.folders(census.folders, "")
-            else:
-                for number, uri, label in _named(reader, self._unindexed.values()):
-                    self._index.add(number, uri, label, census.degrees)
-            self._unindexed.clear()
-            return self._index, census
+                self._make_index()
+            with self.counted() as (census, reader):
+                if self._index is not None:  # Otherwise much has changed meanwhile.
+                    for number, uri, label in _named(reader, self._unindexed.values()):
+                        self._index.add(number, uri, label, census.degrees)
+                    self._unindexed.clear()
+                    return self._index, census
+
+    def _make_index(self) -> None:
+        with self._indexing:
+            if self._index is not None:
+                return
+            with self.counted() as (census, reader):
+                names = list(_named(reader, census.take_lines() or outline.concepts(reader)))
+                self._unindexed.clear()  # From here on changes are kept, until the index is there.
+            made = NameIndex(names, census.degrees)
+            made.folders(census.folders, "")
+            with self._lock:
+                if self._census is census:
+                    self._index = made
 
     def index_if_ready(self) -> tuple[NameIndex, Census] | None:
-        """The index of names at this moment; None while another thread makes it."""
-        if self._index is None:
-            if not self._lock.acquire(blocking=False):
-                return None
-            self._lock.release()
-        return self.index()
+        """The index of names at this moment; None while another thread makes it, or the counts."""
+        is_busy = self._indexing.locked() or self._lock.locked()
+        return None if self._index is None and is_busy else self.index()
 
     def _current(self, reader: Reader) -> Census:
         census = self._census
@@ -69,7 +81,7 @@ class LiveCounts:
                 self._census = self._index = None
                 raise
             if changed is not None:
-                if self._index is not None:
+                if self._index is not None or self._indexing.locked():
                     self._unindexed.update((line.number, line) for line in changed)
                 return census
         self._census = self._index = None

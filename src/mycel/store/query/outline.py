@@ -64,7 +64,7 @@ def concepts(reader: Reader) -> Iterator[ConceptLine]:
     rows = reader.execute(
         f"SELECT c.id, c.type, c.name, {READABLE_NAME.format(c='c')} FROM {source}"
     )
-    return (ConceptLine(*row) for row in rows)
+    return map(ConceptLine._make, rows)
 
 
 def links(reader: Reader) -> Iterator[tuple[int, int, int]]:

@@ -1,10 +1,11 @@
-"""Counts that follow the journal are those that are made afresh."""
+"""Counts and names that follow the journal are those that are made afresh."""
 
 import random
 from typing import Any
 
 import mycel
 from mycel.explorer.census import Census
+from mycel.explorer.explorer import Explorer
 from mycel.explorer.live_counts import LiveCounts
 
 
@@ -71,3 +72,40 @@ def test_counts_follow_every_kind_of_change() -> None:
                 db.purge(knowledge.add("p/q", exist_ok=True).id, "for a test")
             with live.counted() as (followed, reader):
                 assert told(followed, reader) == told(Census(reader), reader), step
+
+
+def test_names_are_found_as_they_are_now() -> None:
+    with mycel.open() as db:
+        knowledge = mycel.Knowledge(db, workspace="shop")
+        explorer = Explorer(db, knowledge)
+
+        def found(typed: str) -> list[str]:
+            return [hit["id"] for hit in explorer.view("suggest", {"q": typed})["hits"]]
+
+        knowledge.add("auth/login", name="Sign in")
+        assert found("sig") == found("log") == ["concept://shop/auth/login"]
+        knowledge.update("auth/login", name="Enter")
+        knowledge.move("auth/login", "auth/door")
+        assert (found("sig"), found("log")) == ([], [])
+        assert found("ent") == found("auth do") == found("doo") == ["concept://shop/auth/door"]
+        knowledge.add("auth/HTTPServer_v2")
+        assert (
+            found("serv") == found("http") == found("v2") == ["concept://shop/auth/HTTPServer_v2"]
+        )
+        knowledge.delete("auth/door")
+        assert found("door") == []
+        for hostile in (
+            "*",
+            "%",
+            "'",
+            '"',
+            "\\",
+            "(",
+            "\u202e",
+            "a" * 400,
+            "://",
+            "kip:",
+            "C:",
+            "…",
+        ):
+            assert isinstance(found(hostile), list)
