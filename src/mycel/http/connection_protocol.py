@@ -248,14 +248,17 @@ class _Connection(asyncio.Protocol):
             return
         self._exchange = None
         parser = self._parser
-        if not keep_alive or parser.our_state is not h11.DONE or parser.their_state is not h11.DONE:
+        if not keep_alive or parser.their_state is not h11.DONE:
             self.leave()
             return
-        parser.start_next_cycle()
+        following = parser.trailing_data[0]
+        # A new parser: responses are not written by h11, whose state would have to follow.
+        self._parser = h11.Connection(h11.SERVER, HEAD_BYTES_MAX)
         if self._is_paused:
             self._is_paused = False
             self._transport.resume_reading()
-        if parser.trailing_data[0]:
+        if following:
+            self._parser.receive_data(following)
             self._expect(_HEAD, self.rules.head_timeout_s)
             self._loop.call_soon(self._parse_next)
         else:

@@ -1,7 +1,7 @@
 """One request and its response, as an ASGI application sees them.
 
-A response is written in pieces, and each has to leave within a time limit: a client that does not
-read is disconnected.
+h11 parses requests; responses are written here. A response is written in pieces, and each has to
+leave within a time limit: a client that does not read is disconnected.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any, Final, Protocol
 import h11
 from starlette.types import ASGIApp, Message
 
+from mycel.errors import InternalError
 from mycel.http.policy import READING_BYTES_PER_S, READING_S, STALLED_S
 
 _PIECE: Final = 256 << 10
@@ -22,6 +23,11 @@ _PIECE: Final = 256 << 10
 _BODY_PART_MAX: Final = 256 << 10
 """Bytes of a request that wait for the application."""
 _PHRASES: Final = {status.value: status.phrase.encode() for status in HTTPStatus}
+
+TAKE_BODY: Final = "mycel.take_body"
+"""The key of a scope for a function that returns the whole body, if it has arrived."""
+_LENGTH, _CHUNKS, _CLOSE, _NONE = range(4)
+"""The end of a body: by its length, its last chunk, the connection; or there is no body."""
 
 _log = logging.getLogger(__name__)
 
@@ -51,6 +57,7 @@ class Exchange:
         stalled_s: float = STALLED_S,
     ) -> None:
         self.scope: Final = scope
+        scope[TAKE_BODY] = self.take_body
         self.keep_alive = True
         self.has_begun_response = False
         self.received = 0
@@ -59,6 +66,13 @@ class Exchange:
         self._transport = transport
         self._parser = parser
         self._stalled_s = stalled_s
+        self._head = b""
+        """The head of the response, if it waits for the body."""
+        self._framing = _LENGTH
+        self._due = 0
+        """Bytes of the body that are still to come, by the length that the head says."""
+        self._is_invited = False
+        """True if the client was told to send its body."""
         self._headers = headers
         """Headers of every response."""
         self._parts: list[bytes] = []
@@ -124,14 +138,26 @@ class Exchange:
 
     # The application's side.
 
+    def take_body(self) -> bytes | None:
+        """The whole body, if it has arrived; None if it has to be waited for."""
+        if not self._body_ended and not self._parser.they_are_waiting_for_100_continue:
+            self._line.want_body()
+        if not self._body_ended or self._is_over():
+            return None
+        self._told_end = True
+        return self._take_parts()
+
+    def _take_parts(self) -> bytes:
+        whole = b"".join(self._parts)
+        self._parts, self._waiting_size = [], 0
+        return whole
+
     async def receive(self) -> Message:
         if not self._is_over() and not self._parts:
             if not self._body_ended:
-                if self._parser.they_are_waiting_for_100_continue:
-                    told = h11.InformationalResponse(
-                        status_code=100, headers=[], reason=b"Continue"
-                    )
-                    self._write(self._parser.send(told))
+                if self._parser.they_are_waiting_for_100_continue and not self._is_invited:
+                    self._is_invited = True
+                    self._write(b"HTTP/1.1 100 Continue\r\n\r\n")
                 self._line.want_body()
             # After the whole body, nothing more comes than the end of the connection.
             while not (self._parts or self._is_over() or self._ends_now()):
@@ -140,10 +166,9 @@ class Exchange:
                 self._changed = None
         if self._is_over():
             return {"type": "http.disconnect"}
-        whole = b"".join(self._parts)
-        self._parts, self._waiting_size = [], 0
         self._told_end = self._body_ended
-        return {"type": "http.request", "body": whole, "more_body": not self._body_ended}
+        more = not self._body_ended
+        return {"type": "http.request", "body": self._take_parts(), "more_body": more}
 
     def _is_over(self) -> bool:
         """True if no more of the request counts."""
@@ -160,31 +185,63 @@ class Exchange:
             self._begin(message)
             return
         body = memoryview(message.get("body", b""))
-        more = message.get("more_body", False)
-        if self.scope["method"] == "HEAD":
-            body = memoryview(b"")
+        if self._framing == _NONE:
+            body = body[:0]
         for at in range(0, len(body) or 1, _PIECE):
-            self._write(self._parser.send(h11.Data(data=body[at : at + _PIECE])))  # type: ignore[arg-type]
+            self._write(self._framed(body[at : at + _PIECE]))
             if self._drained is not None:
                 await self._drain()
             if self._is_over():
                 return
-        if not more:
-            self._write(self._parser.send(h11.EndOfMessage()))
-            self._is_answered = True
-            self._notify()
-            self._line.finish(keep_alive=self.keep_alive)
+        if not message.get("more_body", False):
+            self._end()
 
     def _begin(self, message: Message) -> None:
         self.has_begun_response = True
         status, headers = message["status"], [*self._headers, *message.get("headers", ())]
-        if not self.keep_alive:
+        names = dict(headers)
+        if names.get(b"connection") == b"close":
+            self.keep_alive = False
+        elif not self.keep_alive or self._parser.their_state is h11.MUST_CLOSE:
+            self.keep_alive = False
             headers.append((b"connection", b"close"))
+        if self.scope["method"] == "HEAD" or status in (204, 304):
+            self._framing = _NONE
+        elif b"content-length" in names:
+            self._framing, self._due = _LENGTH, int(names[b"content-length"])
+        elif self.scope["http_version"] == "1.1":
+            self._framing = _CHUNKS
+            headers.append((b"transfer-encoding", b"chunked"))
+        else:
+            self._framing, self.keep_alive = _CLOSE, False
+        head = b"".join([b"%s: %s\r\n" % each for each in headers])
+        if head.count(b"\n") != len(headers) or head.count(b"\r") != len(headers):
+            raise InternalError("A header of a response has a line break.")
+        first = b"HTTP/1.1 %d %s\r\n" % (status, _PHRASES.get(status, b""))
+        self._head = b"%s%s\r\n" % (first, head)
         self._read_until = asyncio.get_running_loop().time() + READING_S
-        response = h11.Response(
-            status_code=status, headers=headers, reason=_PHRASES.get(status, b"")
-        )
-        self._write(self._parser.send(response))
+        if self._framing != _LENGTH:  # Otherwise it leaves with the body, which follows at once.
+            self._write(self._take_head())
+
+    def _take_head(self) -> bytes:
+        head, self._head = self._head, b""
+        return head
+
+    def _framed(self, data: memoryview) -> bytes:
+        """Bytes of the body as they are sent, after the head if that is still to be sent."""
+        if self._framing == _CHUNKS:
+            return b"%x\r\n%s\r\n" % (len(data), data) if data else b""
+        if self._framing == _LENGTH:
+            self._due -= len(data)
+        return b"%s%s" % (self._take_head(), data)
+
+    def _end(self) -> None:
+        if self._framing == _CHUNKS:
+            self._write(b"0\r\n\r\n")
+        self._is_answered = True
+        self._notify()
+        # A response that is not as long as it says would run into the next one.
+        self._line.finish(keep_alive=self.keep_alive and not self._due)
 
     def _write(self, data: bytes | None) -> None:
         if data and not self._transport.is_closing():

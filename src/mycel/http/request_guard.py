@@ -30,6 +30,7 @@ from mycel.errors import (
     MycelError,
     ResourceExhausted,
 )
+from mycel.http.exchange import TAKE_BODY
 from mycel.http.jobs import Answers, Job, attach
 from mycel.http.policy import (
     BODIES_BYTES_MAX,
@@ -229,8 +230,14 @@ class Guard:
                 f"A {scope['method']} request has no body here.", hint="Send it without one."
             )
             raise Refused(refusal(error, 400, _CLOSE))
+        body.check_announced(headers)
+        take = scope.get(TAKE_BODY)
+        whole = None if take is None else take()
+        if whole is not None:
+            body.take(whole)
+            return
         with anyio.CancelScope() as reading, self._ending(reading):
-            await body.read(headers)
+            await body.read()
         if reading.cancelled_caught:
             raise Refused(stopping())
 
@@ -277,10 +284,19 @@ class _Body:
         self._parts: list[bytes] | None = None
         self._size = 0
 
-    async def read(self, headers: Headers) -> None:
+    def check_announced(self, headers: Headers) -> None:
+        """Refuse a body that says that it is too large."""
         announced = headers.get("content-length", "")
         if announced.isdecimal() and int(announced) > self._limit:
             raise self._too_large()
+
+    def take(self, whole: bytes) -> None:
+        """Take the whole body at once."""
+        self._count(len(whole))
+        self._parts = [whole]
+
+    async def read(self) -> None:
+        """Read the body as it arrives."""
         parts: list[bytes] = []
         try:
             async with asyncio.timeout(self._timeout_s):

@@ -18,6 +18,7 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable, MutableMapping
+from functools import partial
 from queue import SimpleQueue
 from time import monotonic
 from typing import Any, Final, Generic, TypeVar
@@ -51,6 +52,9 @@ class Workers:
         self._threads: list[threading.Thread] = []
         self._idle = 0
         self._running: set[_Run[Any]] = set()
+        self._done: deque[Callable[[], None]] = deque()
+        """What the event loop has to do for work that is done; it is woken once for all."""
+        self._is_woken = False
         self._leftovers = MemoryTrim()
 
     async def run(self, scope: MutableMapping[str, Any], work: Callable[[], Result]) -> Result:
@@ -123,6 +127,18 @@ class Workers:
             run.work(self._leftovers)
             del run
 
+    def tell(self, loop: asyncio.AbstractEventLoop, function: Callable[[], None]) -> None:
+        """Let the event loop call a function. Called by the threads."""
+        self._done.append(function)
+        if not self._is_woken and not loop.is_closed():
+            self._is_woken = True
+            loop.call_soon_threadsafe(self._collect)
+
+    def _collect(self) -> None:
+        self._is_woken = False  # First: what is added from here on wakes the loop again.
+        while self._done:
+            self._done.popleft()()
+
     def promote(self, job: Job) -> None:
         """Let a job that has run for long take turns with the others of its kind."""
         job.become_heavy(self._turns)
@@ -164,15 +180,11 @@ class _Run(Generic[Result]):
             with using(self.job), working_for(self._client):
                 result = leftovers.after(self._work)
         except BaseException as error:  # noqa: BLE001 - It is the caller's, in the other thread.
-            self._tell(self._end, None, error)
+            self._workers.tell(self._loop, partial(self._end, None, error))
         else:
-            self._tell(self._end, result, None)
+            self._workers.tell(self._loop, partial(self._end, result, None))
 
-    def _tell(self, function: Callable[..., None], *arguments: object) -> None:
-        if not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(function, *arguments)
-
-    def _end(self, result: Result, error: BaseException | None) -> None:
+    def _end(self, result: Any, error: BaseException | None) -> None:
         self._timer.cancel()
         self.job.leave_turns()
         self._workers.end(self)

@@ -190,7 +190,7 @@ def test_the_other_protocol_answers_beside_it(start: Start) -> None:
     evil = accepted | {"origin": "https://evil.example"}
     assert HTTP.post(f"{server.url}/mcp", json=hello, headers=evil).status_code == 403
     assert "mcp" in server.get().json()["endpoints"]
-    assert set(server.get("/openapi.json").json()["paths"]["/mcp"]) == {"get", "post", "delete"}
+    assert set(server.get("/openapi.json").json()["paths"]["/mcp"]) == {"get", "post"}
 
 
 # Others at the same file.
