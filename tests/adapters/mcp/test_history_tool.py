@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+import mycel
 from tests.adapters.mcp.clients import connected
 
 
@@ -74,6 +75,10 @@ def test_a_model_works_on_a_branch_that_a_call_names_or_the_session_switched_to(
         assert gone.text.startswith("Deleted draft")
         assert "one" in session.ok("get_nodes", uris=["a"]).text
         assert call(uris=["a"], branch="draft").error["code"] == "KIP_3002"
-    with connected(db, "--readonly", mode=mode) as session:
+
+
+def test_a_server_that_only_reads_lists_branches_and_makes_none(db: Path) -> None:
+    mycel.open(db, bootstrap=False).close()
+    with connected(db, "--readonly") as session:
         assert "* main" in session.ok("manage_history", action="branches").text
         assert session.call("manage_history", action="create_branch", name="x").failed

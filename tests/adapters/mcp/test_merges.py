@@ -1,6 +1,7 @@
 """Merges through the SDK's own client: conflicts are told, and decided by model, user or tool."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,11 @@ SCHEMA = 'node Plan @open { name: String @key owner: String? @merge("ask") rank:
 LOGIN = "concept://shop/login"
 
 
-@pytest.fixture
-def graph(tmp_path: Path) -> Path:
-    """A graph whose branch draft has changed what main has changed too."""
-    path = tmp_path / "graph.db"
-    with mycel.open(path, durability="off", actor="ada") as db:
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a graph whose branch draft has changed what main has changed too."""
+    folder = tmp_path_factory.mktemp("made")
+    with mycel.open(folder / "graph.db", durability="off", bootstrap=False, actor="ada") as db:
         db.schema.apply(SCHEMA)
         shop = mycel.Knowledge(db, workspace="shop")
         shop.add("login", content="With a password.\nFor a day.", properties={"rank": 1})
@@ -32,7 +33,14 @@ def graph(tmp_path: Path) -> Path:
             there.update("login", content="With a link.\nFor a day.", properties={"rank": 3})
             there.add("logout", content="New.")
             draft.write(lambda tx: tx.update(("Plan", "move"), attributes={"owner": "cleo"}))
-    return path
+    return folder
+
+
+@pytest.fixture
+def graph(made: Path, tmp_path: Path) -> Path:
+    """A copy of it."""
+    shutil.copytree(made, tmp_path / "copy")
+    return tmp_path / "copy" / "graph.db"
 
 
 def merge(session: Session, **more: Any) -> Any:
