@@ -147,8 +147,9 @@ class Planner:
         for number in sorted(touched):
             self._merge(number)
         self._keep_links()
-        self._settle_keys()
-        self._settle_links()
+        for _ in range(2):  # An element that comes back for a link may need the key of another one.
+            self._settle_keys()
+            self._settle_links()
         self._apply_overrides()
         self._keep_definitions()
         goals = [
@@ -241,29 +242,30 @@ class Planner:
     # 2. Keys.
 
     def _settle_keys(self) -> None:
+        named: dict[tuple[str, str], int] = {}
         for number, result in list(self._results.items()):
             if isinstance(result, Concept):
-                self._settle_name(number, result)
+                there = named.setdefault((result.type, result.name), number)
+                self._settle_name(number, result, there)
         placed: dict[tuple[Any, ...], int] = {}
         for number, result in list(self._results.items()):
             if not isinstance(result, Proposition):
                 continue
             place = *ends_of(result), result.predicate
-            there = self._sides.link_at(result)
-            if there is None or there == number:
-                there = placed.setdefault(place, number)
-            other = None if there == number else self._result(there)
+            holder = self._sides.link_at(result)
+            there = placed.setdefault(place, number) if holder in (None, number) else holder
+            other = None if there in (None, number) else self._result(there or 0)
             if isinstance(other, Proposition) and (*ends_of(other), other.predicate) == place:
                 self._results[number] = None  # The same link on both sides is one.
 
-    def _settle_name(self, number: int, result: Concept) -> None:
-        """Refuse a type and name that another concept has."""
+    def _settle_name(self, number: int, result: Concept, there: int) -> None:
+        """Refuse a type and name that another concept has: one of the target, or a merged one."""
         before = self._ours.get(number)
-        if isinstance(before, Concept) and (before.type, before.name) == (result.type, result.name):
-            return
-        there = self._sides.holder(result)
-        other = None if there is None or there == number else self._result(there)
-        if not isinstance(other, Concept) or there is None:
+        if there == number:
+            holder = self._sides.holder(result)
+            there = number if holder is None else holder
+        other = None if there == number else self._result(there)
+        if not isinstance(other, Concept):
             return
         if (other.type, other.name) != (result.type, result.name):
             return
@@ -406,7 +408,7 @@ class Planner:
             definition = self._ours.get(number)
             if isinstance(definition, Concept) and definition.type in META_TYPES:
                 users = self._sides.users(number)
-                left = (each for each in users if self._result(each) is not None)
+                left = (each for each in users if _uses(self._result(each), definition.name))
                 user = used.get((definition.type, definition.name)) or next(left, None)
                 if user is not None:
                     self._results[number] = definition
@@ -435,6 +437,13 @@ class Planner:
             like = ElementMerge(self._context, self._versions(number))
             old = None if base is None else like.base_element()
             self._results[number] = chosen_element(resolution, old, ours, theirs, number)
+
+
+def _uses(element: Element | None, name: str) -> bool:
+    """True if an element has the type or predicate of this name."""
+    if element is None:
+        return False
+    return name == (element.type if isinstance(element, Concept) else element.predicate)
 
 
 def _placed(place: tuple[str, str]) -> Concept:

@@ -91,12 +91,13 @@ class BranchSides(Target):
         changed = since.numbers
         if [each.side for each in self.lineage.bases] == ["theirs"]:
             changed = touched(theirs, self.lineage.seen, position(theirs)).numbers
-        self._alignment.match_again(since.numbers)
+        mine = touched(ours, shared, position(ours))
+        self._alignment.match_again(since.numbers, since.ended | mine.ended)
         # All of them, so that each is matched before anybody asks for what it is matched with.
         matched = {each: number(each) for each in sorted(since.numbers)}
         # So does what the target had changed by a common ancestor, and the source has not kept.
-        mine = max((each.seq for each in self.lineage.bases if each.side == "ours"), default=shared)
-        own = touched(ours, shared, mine).numbers
+        bases = [each.seq for each in self.lineage.bases if each.side == "ours"]
+        own = touched(ours, shared, max(bases, default=shared)).numbers
         self.touched: Final = frozenset({*(matched[each] for each in changed), *own})
         self.commits: Final = (
             commit_at(ours, position(ours)),

@@ -74,7 +74,6 @@ class Alignment:
         self._theirs: Final = theirs
         self.made_from: Final = made_from
         self._moments: Final = [(theirs.at(one), ours.at(other)) for one, other in merged]
-        self._moments.append((theirs, ours))
         self._known: Final[dict[int, int]] = {}
         self._numbers: Final[dict[int, int]] = {}
         """The number in the other copy of each element that has a different one there."""
@@ -93,29 +92,42 @@ class Alignment:
             self._numbers[known] = number
         return known
 
-    def match_again(self, numbers: Iterable[int]) -> None:
-        """Match elements that both had, and of which this copy has lost the number.
+    def match_again(self, numbers: Iterable[int], ended: Iterable[int]) -> None:
+        """Match elements that both had, where the number alone does not tell.
 
-        One that was purged here, and added again, has another number.
+        One that was purged here, and added again, has another number. One that was removed in
+        either copy may have got its number back in a merge, for another element.
         """
         old = {number for number in numbers if number < self.made_from[number & 1]}
-        for number in sorted(old - self._ours.elements(old).keys()):
-            found = self._match(number)
+        lost = old - self._ours.elements(old).keys()
+        removed = {number for number in ended if number < self.made_from[number & 1]} - lost
+        for number in sorted(lost | removed, key=lambda each: (each & 1, each)):
+            found = self._match(number, is_sure=number in removed)
             if found is not None and found not in self._numbers:
                 self._known[number] = found
                 self._numbers[found] = number
 
-    def _match(self, number: int) -> int | None:
-        for theirs, ours in self._moments:
+    def _match(self, number: int, *, is_sure: bool = False) -> int | None:
+        """The element here that an element there is, by its key: when they were merged, or now.
+
+        With `is_sure`, only when they were merged.
+        """
+        now = () if is_sure else ((self._theirs, self._ours),)
+        for theirs, ours in (*self._moments, *now):
             element = theirs.element(number)
             found = None if element is None else self._like(ours, element)
-            if found is None:
-                continue
-            if found >= self.made_from[found & 1] or theirs is not self._theirs:
+            if found is not None and not self._is_taken(theirs, found, number):
                 return found
-            # It has the key of an element that both had: the same, if that one is gone there.
-            return found if theirs.element(found) is None else None
         return None
+
+    def _is_taken(self, theirs: Reader, found: int, number: int) -> bool:
+        """True if the element with the same key here is one that both had, and still have."""
+        return (
+            found not in (number, *self._numbers)
+            and found < self.made_from[found & 1]
+            and self._known.get(found, found) == found
+            and theirs.element(found) is not None
+        )
 
     def _like(self, ours: Reader, element: Element) -> int | None:
         """The number here of the element with the natural key of one of the other copy."""
