@@ -571,6 +571,18 @@ class Nexus(StateView):
             )
         return [(hit.element, hit.score) for hit in hits]
 
+    def mentions_in(self, reader: Reader, number: int, limit: int) -> list[int]:
+        """Concepts that the text of a concept mentions by name; derived, and no knowledge."""
+        from mycel.recall.mentions import mentioned  # noqa: PLC0415 - it brings numpy
+
+        return mentioned(reader, self._recall, number, limit)
+
+    def unlinked_mentions_in(self, reader: Reader, limit: int) -> list[tuple[int, int]]:
+        """Concepts that mention others without a link between them, the newest first."""
+        from mycel.recall.mentions import unlinked  # noqa: PLC0415 - as above
+
+        return unlinked(reader, self._recall, limit)
+
     def hits_in(
         self,
         reader: Reader,

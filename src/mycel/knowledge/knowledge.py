@@ -64,6 +64,7 @@ from mycel.store.write.transaction import Transaction
 
 PAGE_DEFAULT: Final = 100
 SEARCH_DEFAULT: Final = 10
+MENTIONS_DEFAULT: Final = 10
 
 Result = TypeVar("Result")
 Sought = Literal["any", "node", "relation"]
@@ -634,6 +635,32 @@ class Knowledge:
             filters["path"] = self.uri(path).text
         if isinstance(near, str):
             filters["near"] = node_at(reader, self.uri(near))
+
+    def mentions(self, uri: str, *, limit: int = MENTIONS_DEFAULT) -> tuple[str, ...]:
+        """The URIs of nodes that the text of a node mentions by name, the rarest names first.
+
+        Mentions are derived from texts and follow every rename, alias and new node. They are no
+        relations: write one where the text says what it is.
+
+        Raises:
+            NotFound: there is no such node.
+        """
+        address = self.uri(uri)
+        with self._reading() as reader:
+            number = node_at(reader, address).number
+            found = reader.elements(numbers := self.db.mentions_in(reader, number, limit))
+        return tuple(element_uri(found[each]) for each in numbers if each in found)
+
+    def unlinked_mentions(self, *, limit: int = MENTIONS_DEFAULT) -> tuple[tuple[str, str], ...]:
+        """Pairs of URIs: a node mentions the other by name, and no relation joins them."""
+        with self._reading() as reader:
+            pairs = self.db.unlinked_mentions_in(reader, limit)
+            found = reader.elements({each for pair in pairs for each in pair})
+        return tuple(
+            (element_uri(found[one]), element_uri(found[other]))
+            for one, other in pairs
+            if one in found and other in found
+        )
 
     def recall(
         self,

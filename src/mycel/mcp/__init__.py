@@ -10,6 +10,7 @@ Modules, in the order in which a call passes through them:
     arguments      checks the arguments of a call against a schema
     tool_context   the graph, knowledge and contexts that a call works on
     read_tools     search, get, traverse, describe, the active context
+    mention_tools  nodes that a text names, in answers
     write_tools    remember, update, forget, bootstrap
     history_tools  the log, differences, tags and ways back
     branch_actions list, switch, create and delete branches

@@ -11,7 +11,7 @@ from mycel.knowledge.node_traversal import Reached
 from mycel.knowledge.node_values import Hit, Node, Relation
 from mycel.knowledge.recalled_nodes import RECALL_HITS
 from mycel.knowledge.vocabulary import STAMP
-from mycel.mcp import hints, node_text, source_lines
+from mycel.mcp import hints, mention_tools, node_text, source_lines
 from mycel.mcp.kip_tools import CHEAT_SHEET
 from mycel.mcp.results import Answer, TextPage, answer_about, data_within, estimate, size_of
 from mycel.mcp.tool_context import Call, bad_cursor
@@ -236,6 +236,7 @@ def _node(call: Call, knowledge: Knowledge, uri: str, page: TextPage, told: Json
     _content(text, since or 0, page, entry)
     if node is not None and since is None and "content_cursor" not in entry:
         _relations(call, knowledge, node, page, entry)
+        mention_tools.add(call, knowledge, node, page, entry)
     told["nodes"].append(entry)
     return True
 
@@ -501,6 +502,8 @@ def describe(call: Call) -> Answer:
             return Answer(CHEAT_SHEET)
         case "broken_links":
             return _broken_links(call)
+        case "mentions":
+            return mention_tools.unlinked(call)
         case "types":
             return _names(call, "CONCEPT")
         case "relation_types":

@@ -306,10 +306,11 @@ BOOTSTRAP: Final = Tool(
 DESCRIBE: Final = Tool(
     "describe_graph",
     "Describe the graph",
-    "Overview of the graph, types, relations to missing concepts, how to write KIP.",
+    "Overview of the graph, types, relations to missing concepts, mentions, how to write KIP.",
     {
         "topic": _one_of(
-            "overview", "types", "type", "relation_types", "relation_type", "broken_links", "kip"
+            *("overview", "types", "type", "relation_types", "relation_type"),
+            *("broken_links", "mentions", "kip"),
         ),
         "name": _text("Of the type or relation type"),
         "detail": DETAIL,

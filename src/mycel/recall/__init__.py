@@ -10,6 +10,7 @@ Modules, in the order in which data passes through them:
 - `stages`    the evidence of each stage, on every passage
 - `answer`    a question to a graph: what the stages need, brought together
 - `setting`   the embedder that was chosen for a graph, in a file beside it
+- `mentions`  known concepts that texts mention
 - `vector_matrix`  vectors in memory, and the nearest among them
 - `vector_columns` the vectors of `Vector` properties, written or made by `@embed`
 - `lazy`      all of it, made when a search first needs it

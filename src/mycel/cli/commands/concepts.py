@@ -37,6 +37,8 @@ _OPTIONS = {
 }
 """Options of `mycel search`, and of SEARCH."""
 
+MENTIONS_MAX = 20
+
 
 @click.group(cls=Group)
 def define() -> None:
@@ -115,8 +117,11 @@ def put(
 @concept.command("get")
 @click.argument("words", metavar=_CONCEPT, nargs=-1, required=True, help="The concept")
 @click.option("--as-of", type=moment, metavar="SEQ|TIME", help="As it was then")
+@click.option("--mentions", is_flag=True, help="Show known concepts that its text names now, too")
 @pass_session
-def get(session: Session, words: tuple[str, ...], as_of: int | str | None) -> None:
+def get(
+    session: Session, words: tuple[str, ...], as_of: int | str | None, *, mentions: bool
+) -> None:
     """Show a concept."""
     exactly(words, 1, 2, form=f"mycel concept get {_CONCEPT}")
     with session.open(reading=True) as db:
@@ -124,6 +129,7 @@ def get(session: Session, words: tuple[str, ...], as_of: int | str | None) -> No
         found = find_concept(view, *words) if len(words) == 2 else _concept(view, words[0])
         if as_of is None:
             warn_conflicts(session, db, [found.id])
+        named = _mentioned(db, found) if mentions else []
     session.out.fields(
         (
             ("id", found.id),
@@ -134,9 +140,19 @@ def get(session: Session, words: tuple[str, ...], as_of: int | str | None) -> No
             ("version", found.version),
             ("created", f"{when(found.created_at)} by {found.created_by}"),
             ("updated", found.updated_at),
+            *((("mentions", ", ".join(named)),) if mentions else ()),
         ),
-        wire(found),
+        wire(found) | ({"mentions": named} if mentions else {}),
     )
+
+
+def _mentioned(db: Nexus, found: Concept) -> list[str]:
+    """The concepts that a text names, as arguments of this command."""
+    with db.reading() as reader:
+        numbers = db.mentions_in(reader, found.number, MENTIONS_MAX)
+        others = reader.elements(numbers)
+    label = labels(db)
+    return [label(others[each].id) for each in numbers if each in others]
 
 
 @concept.command("retire")

@@ -1,0 +1,39 @@
+"""Mentions in answers: nodes that a text names, and those among them without a relation."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from mycel.knowledge.knowledge import Knowledge
+from mycel.knowledge.node_values import Node
+from mycel.mcp.results import Answer, TextPage
+from mycel.mcp.tool_context import Call
+from mycel.model.values import JsonObject
+
+CONCISE: Final = 5
+DETAILED: Final = 20
+"""The number of mentions that are shown."""
+
+
+def add(call: Call, knowledge: Knowledge, node: Node, page: TextPage, entry: JsonObject) -> None:
+    """Add the nodes that the text mentions, on the first page of its relations."""
+    if call.arguments.get("cursor") is not None:
+        return
+    found = knowledge.mentions(node.uri, limit=DETAILED if call.is_detailed else CONCISE)
+    if found and page.add(f"mentions: {', '.join(found)}"):
+        entry["mentions"] = list(found)
+
+
+def unlinked(call: Call) -> Answer:
+    """Nodes that mention others without a relation to them."""
+    found = call.state.knowledge.unlinked_mentions(limit=DETAILED)
+    page = TextPage()
+    for uri, other in found:
+        page.add(f"{uri} mentions {other}")
+    if not found:
+        page.close("No text is known to mention a node that it has no relation to.")
+    elif not call.state.readonly:
+        page.close(
+            "Where the text says how they are related, write a relation with remember_knowledge."
+        )
+    return Answer(str(page), {"mentions": [list(pair) for pair in found]})
