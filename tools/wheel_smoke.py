@@ -30,6 +30,13 @@ if not (package / "py.typed").exists():
 if importlib.util.find_spec("pytest"):
     sys.exit("the environment is not bare: pytest is there")
 
+from mycel.explorer import bundle
+
+if not bundle.names():
+    sys.exit("the wheel lacks the explorer's page")
+for name in bundle.names():
+    bundle.asset(name)
+
 mycel.open("smoke.db").close()
 if not Path("smoke.db").exists():
     sys.exit("no database was created")
