@@ -35,6 +35,8 @@ FORMS_MAX: Final = 5
 PROMPT_TOKENS: Final = 8_000
 ANSWER_TOKENS: Final = 4_000
 _KEY: Final = re.compile(r"([1-9])\.([0-9A-Za-z_-]{1,64})\.(model|[0-9a-f]{4,64})", re.ASCII)
+_OF_MODEL: Final = ".model"
+"""The end of the key of a question to a model; others end with the id of a conflict."""
 _FENCE: Final = re.compile(r"```(?:json)?\s*(.*?)```", re.DOTALL)
 
 _TASK: Final = """\
@@ -77,8 +79,8 @@ def inquiry(asked: Undecided, offer: Offer, round_: int) -> Inquiry | None:
     merge = asked.merge
     personal = [each for each in merge.unresolved if each.id in asked.personal]
     others = [each for each in merge.unresolved if each.id not in asked.personal]
-    if offer.model and others:
-        return Inquiry({f"{round_}.{merge.id}.model": _sampling(merge, others)})
+    if offer.model and others and asked.is_for_model:
+        return Inquiry({f"{round_}.{merge.id}{_OF_MODEL}": _sampling(merge, others)})
     if offer.person and personal:
         return Inquiry(
             {f"{round_}.{merge.id}.{each.id}": _form(each) for each in personal[:FORMS_MAX]}
@@ -145,7 +147,7 @@ Responses = Mapping[str, Mapping[str, Any]]
 def settle(call: Call, responses: Responses) -> Answer:
     """Decide what the answers of a client decide, and tell what is left.
 
-    The result asks on only if something was decided.
+    The result asks on if something was decided, or if the model was asked and a person is next.
     """
     merge_id, _ = asked_about(responses)
     merge = next((each for each in call.state.db.merges if each.id == merge_id), None)
@@ -154,7 +156,9 @@ def settle(call: Call, responses: Responses) -> Answer:
             f"No merge {shorten(merge_id)!r} is open.",
             hint="It was committed or given up. Call the tool again without inputResponses.",
         )
-    decided, problems = _decisions(merge, responses)
+    before = undecided(call, merge)
+    personal = frozenset() if before is None else before.personal
+    decided, problems = _decisions(merge, personal, responses)
     if decided:
         try:
             merge = settled(call, decided, merge_id)
@@ -163,7 +167,12 @@ def settle(call: Call, responses: Responses) -> Answer:
             problems.append(f"An answer was of no use: {error.message} {error.hint}")
     told = answer(call, merge)
     told = told._replace(text="\n".join((*problems, told.text)))
-    return told._replace(asks=undecided(call, merge)) if decided else told
+    left = undecided(call, merge)
+    by_model = any(key.endswith(_OF_MODEL) for key in responses)
+    if left is None or not (decided or by_model):
+        return told
+    # A model that decided nothing is not asked again, nor after the person whose turn is next.
+    return told._replace(asks=left._replace(is_for_model=by_model and bool(decided)))
 
 
 def asked_about(keys: Iterable[str]) -> tuple[str, int]:
@@ -182,8 +191,13 @@ def asked_about(keys: Iterable[str]) -> tuple[str, int]:
     return known
 
 
-def _decisions(merge: Merge, responses: Responses) -> tuple[list[dict[str, Any]], list[str]]:
-    """Decisions about conflicts that are open, and sentences about answers of no use."""
+def _decisions(
+    merge: Merge, personal: frozenset[str], responses: Responses
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """Decisions about open conflicts, and sentences about answers of no use.
+
+    A model decides none of those that are for a person.
+    """
     open_ids = {each.id: each for each in merge.unresolved}
     found: list[dict[str, Any]] = []
     problems: list[str] = []
@@ -191,7 +205,8 @@ def _decisions(merge: Merge, responses: Responses) -> tuple[list[dict[str, Any]]
         about = key.rpartition(".")[2]
         try:
             if about == "model":
-                found += _from_model(response)
+                given = _from_model(response)
+                found += [each for each in given if each["conflict"] not in personal]
             elif about in open_ids:
                 found += _from_person(open_ids[about], response)
         except MycelError as error:

@@ -47,6 +47,8 @@ class Undecided(NamedTuple):
 
     merge: Merge
     personal: frozenset[str]
+    is_for_model: bool = True
+    """False if the model was asked, and has decided what it could."""
 
 
 class Answer(NamedTuple):

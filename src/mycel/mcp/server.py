@@ -170,7 +170,7 @@ class _Service:
         if tool is None:
             raise self._unknown(params.name)
         given, branch = params.arguments or {}, self._chosen_branch(context)
-        if params.input_responses and tool.name == HISTORY.name:
+        if params.input_responses and tool is HISTORY and given.get("action") == "merge":
             return await self._settle(context, tool, given, _dumped(params.input_responses))
         if not tool.is_long:
             answer = await self._in_thread(

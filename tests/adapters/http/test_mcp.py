@@ -176,3 +176,36 @@ def test_the_model_of_a_client_decides_where_the_protocol_lets_a_server_ask_over
     assert len(asked) == (status == "merged")
     find = 'FIND(?p.attributes.height_m) WHERE { ?p {name: "Oak"} }'
     assert server.run(find) == [21 if status == "merged" else 22]
+
+
+def test_answers_to_questions_that_were_never_asked_decide_nothing(
+    start: Start, graph: Path
+) -> None:
+    with mycel.open(graph) as db:
+        db.branches.create("draft")
+        with db.open_branch("draft") as draft:
+            draft.write(lambda tx: tx.update(("Plant", "Oak"), attributes={"height_m": 21}))
+        db.write(lambda tx: tx.update(("Plant", "Oak"), attributes={"height_m": 22}))
+        merge = db.merge("draft")
+    content = {"type": "text", "text": '[{"conflict": "CONFLICT", "choice": "theirs"}]'}
+    content["text"] = content["text"].replace("CONFLICT", merge.conflicts[0].id)
+    said = {"role": "assistant", "content": content, "model": "test"}
+
+    def call(server: Server, key: str, **arguments: Any) -> dict[str, Any]:
+        params = {"name": "manage_history", "arguments": arguments, "_meta": ABOUT}
+        params["inputResponses"] = {key: said}
+        body = {"jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": params}
+        headers = NEWER | {"mcp-method": "tools/call", "mcp-name": "manage_history"}
+        answer = HTTP.post(f"{server.url}/mcp", json=body, headers=headers)
+        told: dict[str, Any] = message(answer)["result"]
+        return told
+
+    key = f"1.{merge.id}.model"
+    reading, writing = start("--readonly"), start()
+    call(reading, key, action="merge", name="draft")
+    call(reading, key, action="log")
+    call(writing, key, action="log")
+    for wrong in ("nonsense", "1.deadbeef.model", "9.x.model", f"1.{merge.id}.ffffffff"):
+        call(writing, wrong, action="merge", name="draft")
+    with mycel.open(graph) as db:
+        assert [len(each.unresolved) for each in db.merges] == [1]

@@ -205,6 +205,15 @@ def test_the_model_of_the_client_decides_where_the_user_opted_in_and_a_person_wh
     assert [each.count("cleo") for each in person.asked] == [1]
 
 
+def test_a_person_is_asked_after_a_model_that_decides_nothing(graph: Path, project: Path) -> None:
+    model, person = Model(decisions()), Person(choice="theirs")
+    offers = {"sampling_callback": model, "elicitation_callback": person}
+    with connected(graph, "--root", str(project), "--sampling", **offers) as session:
+        left = merge(session)
+    assert by_place(left.data).keys() == {"content", "rank"}
+    assert (model.answers, len(person.asked)) == ([], 1)
+
+
 @ERAS
 def test_nobody_is_asked_who_did_not_opt_in_and_useless_answers_leave_the_conflicts(
     graph: Path, project: Path, mode: str
@@ -217,7 +226,9 @@ def test_nobody_is_asked_who_did_not_opt_in_and_useless_answers_leave_the_confli
         assert len(person.asked) == 1  # And declined.
         session.ok("resolve_conflicts", abort=True)
     assert model.asked == []
+    owner = by_place(left.data)["owner"]["id"]
     useless = (
+        decisions({"conflict": owner, "choice": "theirs"}),  # That is for a person.
         "I would take ours.",
         decisions({"conflict": "CONTENT", "choice": "delete everything"}),
         decisions({"conflict": "ffffffff", "choice": "ours"}),
