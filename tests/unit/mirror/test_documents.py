@@ -1,0 +1,83 @@
+"""A file says exactly what the concept says, to us and to other readers of YAML."""
+
+from typing import Any
+
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mycel.mirror.documents import Document, Relation
+from mycel.mirror.front_matter import read_document
+
+TEXTS = st.one_of(
+    st.text(max_size=12),
+    st.sampled_from(
+        ("", "yes", "null", "1_000", "2024-01-01", "0x1f", "1:30", "a: b", "# x", "- a", "{a}", "'")
+    ),
+    st.text(alphabet="\t \r\n\x00\x7f\x85\u2028\ufeff😀é<>|=-:#\"'\\", max_size=8),
+)
+BODIES = st.one_of(
+    TEXTS,
+    st.sampled_from(
+        ("---\nuri: x\n---", "\n\n", "x\n", "<<<<<<< a\nb\n>>>>>>> c\n", "---", " ---\na", "\r\n")
+    ),
+)
+SCALARS = st.one_of(
+    TEXTS,
+    st.none(),
+    st.booleans(),
+    st.integers(-(2**63), 2**64 - 1),
+    st.floats(allow_nan=False, allow_infinity=False),
+)
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
+    max_leaves=6,
+)
+MAPS = st.dictionaries(TEXTS, VALUES, max_size=4)
+ENDS = st.sampled_from(("concept://shop/a", "https://example.org/B?c#d", "kip:Person/A\nb"))
+RELATIONS = st.builds(
+    Relation,
+    st.sampled_from(("knows", "no", "depends_on")),
+    ENDS,
+    st.floats(0, 1).map(lambda weight: abs(weight)),
+    MAPS,
+    MAPS,
+    st.none() | st.fixed_dictionaries({"source": ENDS, "relation": st.just("x"), "target": ENDS}),
+)
+
+
+def _document(
+    attributes: dict[str, Any], content: str | None, metadata: Any, relations: Any
+) -> Document:
+    body = {} if content is None else {"content": content}
+    return Document("concept://shop/a", "Concept", attributes | body, metadata, relations)
+
+
+@given(MAPS, st.none() | BODIES, MAPS, st.lists(RELATIONS, max_size=3))
+def test_what_is_written_is_read_again_with_any_line_ends(
+    attributes: dict[str, Any], content: str | None, metadata: Any, relations: Any
+) -> None:
+    document = _document(attributes, content, metadata, relations)
+    text = document.text()
+    for written in (text, text.replace("\n", "\r\n"), f"\ufeff{text}"):
+        read = read_document("x.md", written.encode())
+        assert repr(read.attributes) == repr(read.attributes)
+        assert read.text() == text
+        assert {**read.attributes} == {**document.attributes}
+        assert read.metadata == metadata
+        assert sorted(map(repr, read.relations)) == sorted(map(repr, relations))
+
+
+@given(MAPS, MAPS)
+def test_other_readers_of_yaml_see_the_same_texts(
+    attributes: dict[str, Any], metadata: dict[str, Any]
+) -> None:
+    text = _document(attributes, None, metadata, ()).text()
+    read = yaml.safe_load(text.split("---\n")[1]) if text.count("---\n") == 2 else None
+    if read is not None:
+        told = {**attributes, **metadata}
+        seen = {**(read.get("properties") or {}), **(read.get("metadata") or {})}
+        for key, value in told.items():
+            if isinstance(value, str) and key not in ("name", "content"):
+                assert seen[key] in (value, attributes.get(key))
