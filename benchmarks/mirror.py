@@ -31,7 +31,7 @@ WRITES: Final = 60
 
 _EXPORT: Final = """
 import json, resource, sys, time, mycel
-with mycel.open(sys.argv[1], create=False) as db:
+with mycel.open(sys.argv[1], create=False, memory="modest") as db:
     start = time.perf_counter()
     mirror = mycel.Mirror.create(db, sys.argv[2])
     took = time.perf_counter() - start

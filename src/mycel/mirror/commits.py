@@ -17,6 +17,7 @@ from posixpath import commonpath
 from typing import Final, NamedTuple
 
 from mycel.mirror.projection import Changes
+from mycel.model.client_names import SEPARATOR
 from mycel.store.query.commits import LogEntry
 from mycel.store.write.change_summary import is_summary
 
@@ -72,13 +73,15 @@ def groups(entries: Iterable[LogEntry]) -> list[list[LogEntry]]:
 def author_of(actor: str, authors: Mapping[str, str], own: Identity) -> Identity:
     """The author for an actor: of the settings, or made from the name.
 
-    `own` is the identity that Git is configured with, for an actor without a name.
+    `own` is the identity that Git is configured with, for an actor without a name. The program that
+    an actor wrote with does not count.
     """
-    if given := identity(authors.get(actor, "")):
+    person = actor.partition(SEPARATOR)[0]
+    if given := identity(authors.get(actor) or authors.get(person, "")):
         return given
-    if actor == SELF:
+    if person == SELF:
         return own
-    name = _UNFIT.sub("", actor).strip() or "unknown"
+    name = _UNFIT.sub("", person).strip() or "unknown"
     address = re.sub(r"[^A-Za-z0-9._+-]+", "-", name).strip("-.") or "unknown"
     return Identity(name, f"{address}@mycel.invalid")
 

@@ -27,6 +27,7 @@ from mycel.mirror.upkeep import Pushed, Sight, Upkeep
 from mycel.model.state import LIVE, State
 
 SUBJECTS_MAX: Final = 5
+MESSAGE_CHARACTERS_MAX: Final = 500
 
 
 class Imported(NamedTuple):
@@ -150,4 +151,4 @@ def _message(upkeep: Upkeep, sight: Sight, count: int) -> str:
         return f"Import {count} file{'s'[: count != 1]} of the mirror"
     words = ("log", "--format=%s", f"--max-count={SUBJECTS_MAX}", f"{sight.last}..{sight.tip}")
     subjects = upkeep.repository.run(*words).decode(errors="replace").splitlines()
-    return "; ".join(reversed(subjects))
+    return "; ".join(reversed(subjects))[:MESSAGE_CHARACTERS_MAX]

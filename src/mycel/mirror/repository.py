@@ -36,7 +36,6 @@ _SAFE: Final = tuple(
         "push.gpgSign=false",
         "gc.auto=0",
         "advice.detachedHead=false",
-        "checkout.workers=0",
         "core.compression=1",
     )
     for word in ("-c", setting)
@@ -96,12 +95,12 @@ class Repository:
         return os.fsdecode(self.run(*words, check=check)).partition("\n")[0]
 
     @contextmanager
-    def fast_import(self) -> Iterator[Callable[[bytes], object]]:
+    def fast_import(self, *options: str) -> Iterator[Callable[[bytes], object]]:
         """A function that writes to `git fast-import`; all of it counts, or nothing.
 
         If the block raises, or the process is killed, no reference changes.
         """
-        words = ["fast-import", "--quiet", "--done", "--force", "--date-format=raw"]
+        words = ["fast-import", "--quiet", "--done", "--force", "--date-format=raw", *options]
         try:
             process = subprocess.Popen(
                 [_git(), *_SAFE, *words],

@@ -40,7 +40,7 @@ RELATIONS = st.builds(
     Relation,
     st.sampled_from(("knows", "no", "depends_on")),
     ENDS,
-    st.floats(0, 1).map(lambda weight: abs(weight)),
+    st.floats(0, 1).map(abs),
     MAPS,
     MAPS,
     st.none() | st.fixed_dictionaries({"source": ENDS, "relation": st.just("x"), "target": ENDS}),
@@ -62,11 +62,11 @@ def test_what_is_written_is_read_again_with_any_line_ends(
     text = document.text()
     for written in (text, text.replace("\n", "\r\n"), f"\ufeff{text}"):
         read = read_document("x.md", written.encode())
-        assert repr(read.attributes) == repr(read.attributes)
         assert read.text() == text
         assert {**read.attributes} == {**document.attributes}
         assert read.metadata == metadata
-        assert sorted(map(repr, read.relations)) == sorted(map(repr, relations))
+        assert len(read.relations) == len(relations)
+        assert all(each in relations for each in read.relations)
 
 
 @given(MAPS, MAPS)

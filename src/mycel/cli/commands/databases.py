@@ -134,7 +134,7 @@ def init(
         # Late: see the package's docstring.
         from mycel.cli.commands import mirror
 
-        with session.open(reading=True) as db:
+        with session.open(reading=True, memory="modest") as db:
             mirror.create(session, db)
     for draft in drafts:
         _report_client(session, draft.client, config_files.write(draft))

@@ -58,7 +58,7 @@ def init(
     index, hooks and files of the project stay as they are.
     """
     given = dict(_author(each) for each in authors)
-    with session.open() as db:
+    with session.open(memory="modest") as db:
         create(session, db, folder, git_branch, given, remote)
 
 
@@ -108,7 +108,10 @@ def push(session: Session, *, remote: str | None) -> None:
     from mycel.mirror.mirror import Mirror
 
     message = session.given.get("message", "")
-    with session.open(reading=True) as db, session.out.waiting("Writing the mirror"):
+    with (
+        session.open(reading=True, memory="modest") as db,
+        session.out.waiting("Writing the mirror"),
+    ):
         pushed = Mirror(db).push(message, remote=remote)
     session.out.say(_said(pushed), pushed.to_dict())
 

@@ -13,6 +13,7 @@ import orjson
 
 from mycel.store.file.layout import SUBJECT_SIDE
 from mycel.store.query.reader import Reader
+from mycel.store.query.state_rows import tables
 
 _CONCEPT: Final = "e.id, e.type, e.name, e.attributes, e.metadata"
 _EACH: Final = "json_each(?1) j CROSS JOIN "
@@ -85,10 +86,7 @@ def subjects_linked_to(reader: Reader, numbers: Collection[int]) -> set[int]:
 
 def shared_names(reader: Reader) -> list[str]:
     """The names that several concepts of different types have."""
-    query = (
-        f"SELECT name FROM ({_select(reader, 'concept', 'e.name', '', '1')})"
-        " GROUP BY name HAVING count(*) > 1"
-    )
+    query = _select(reader, "concept", "e.name", "", "1") + " GROUP BY e.name HAVING count(*) > 1"
     return [name for (name,) in reader.every(query)]
 
 
@@ -98,15 +96,8 @@ def has_links_on_links(reader: Reader) -> bool:
     return reader.first(query, (SUBJECT_SIDE,)) is not None
 
 
-def _select(reader: Reader, table: str, columns: str, tables: str, where: str) -> str:
-    seq = reader.state.seq
-    if seq is None:
-        return f"SELECT {columns} FROM {tables}{table} e WHERE {where}"
-    return (
-        f"SELECT {columns} FROM {tables}{table} e WHERE {where} AND e.seq <= {seq}"
-        f" UNION ALL SELECT {columns} FROM {tables}{table}_past e WHERE {where}"
-        f" AND e.from_seq <= {seq} AND e.to_seq > {seq} AND e.tombstoned_at IS NULL"
-    )
+def _select(reader: Reader, table: str, columns: str, joined: str, where: str) -> str:
+    return f"{tables(reader.state)}SELECT {columns} FROM {joined}{table} e WHERE {where}"
 
 
 def _json(values: Collection[object]) -> str:

@@ -13,7 +13,9 @@ from typing import Final
 from mycel.model.state import State
 
 _CONCEPT: Final = "id, type, name, attributes, metadata, created_by, updated_at"
-_PROPOSITION: Final = "id, subject, predicate, object, attributes, metadata, created_by, updated_at"
+_PROPOSITION: Final = (
+    "id, subject, predicate, object, weight, attributes, metadata, version, created_by, updated_at"
+)
 
 
 def tables(state: State) -> str:
