@@ -40,6 +40,8 @@ export class Explorer {
   readonly #undo = new UndoStack<Shown>()
   #positions = new Positions('mycel:positions')
   #loading = 0
+  /** Ids that this page has written itself: they do not wait. */
+  readonly #own = new Set<string>()
 
   constructor(
     readonly source: Source,
@@ -75,7 +77,7 @@ export class Explorer {
     await this.#attempt(async () => {
       const { group, by, at, ids, less } = this.view.value
       const overview = group === null ? null : withoutNeedlessGroups(await this.source.overview(by, group || null, at))
-      const without = new Set(less)
+      const without = new Set([...less, ...this.waiting.value])
       const base = (overview?.nodes ?? []).filter((card) => !without.has(card.id))
       const wanted = [...new Set([...base.map((card) => card.id), ...ids])].slice(0, this.nodesMax)
       const part = ids.length || less.length
@@ -193,6 +195,11 @@ export class Explorer {
     const nodes = [...this.scene.value.nodes.values()].filter((node) => !node.group).map((node) => node.card)
     const all = [...[...this.scene.value.links.values()].filter((line) => line.count === 1).map((line) => line.link), ...links]
     await this.#place([...nodes, ...cards], all, this.overview.value)
+  }
+
+  /** Notes that a node comes from this page, so that it is not told as new. */
+  wrote(id: string): void {
+    this.#own.add(id)
   }
 
   /** Adds nodes to what is shown, and reads the links again. */
@@ -322,7 +329,7 @@ export class Explorer {
     const scene = this.scene.value
     const touched = new Set(changes.flatMap((change) => [...change.ids, ...change.removed, ...change.healed.flat()]))
     const seen = [...touched].filter((id) => scene.nodes.has(id))
-    const added = changes.flatMap((change) => change.added).filter((id) => !scene.nodes.has(id))
+    const added = changes.flatMap((change) => change.added).filter((id) => !scene.nodes.has(id) && !this.#own.delete(id))
     if (added.length) this.waiting.value = new Set([...this.waiting.value, ...added])
     for (const change of changes) this.#follow(change.moved)
     this.changed.value++

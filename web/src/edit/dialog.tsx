@@ -94,8 +94,10 @@ async function shown(explorer: Explorer, change: Write, written: Written): Promi
   say(written.changed ? `Written: commit ${written.commit?.commit ?? ''} at position ${position}.` : 'Nothing changed: it was so already.', { action: undo, hint: written.warnings[0] ?? null })
   explorer.changed.value++
   await explorer.readAbout()
-  if (change.op === 'add') await explorer.open(written.id ?? change.id)
-  else if (change.op === 'link') await explorer.bring([change.source, change.target])
+  if (change.op === 'add') {
+    explorer.wrote(written.id ?? change.id)
+    await explorer.open(written.id ?? change.id)
+  } else if (change.op === 'link') await explorer.bring([change.source, change.target])
   else if (change.op === 'move') explorer.rename(change.id, written.id ?? change.to)
   else await explorer.show()
 }

@@ -145,7 +145,7 @@ function drawNode(pen: Pen, picture: Picture, each: Drawn): void {
   const { node, x, y, radius: size } = each
   const { palette, focus, frame } = picture
   if (!onFrame(frame, x, y, size + 20)) return
-  const alpha = each.lit ? 1 : 0.28
+  const alpha = each.lit ? 1 : 0.4
   const pulse = focus.pulses.get(node.id)
   if (pulse !== undefined) pen.circle(x, y, size + 4 + 14 * pulse, { fill: null, stroke: { colour: palette.accent, width: 2, alpha: 1 - pulse } })
   if (node.card.active) pen.circle(x, y, size + 5, { fill: palette.halo, alpha: alpha * 0.45 })
@@ -204,7 +204,8 @@ export function clip(text: string, max = LABEL_MAX): string {
 
 function drawLabels(pen: Pen, picture: Picture, drawn: Map<string, Drawn>, lit: Set<string> | null): void {
   const occupied = new Occupied()
-  for (const { x, y, radius: size } of drawn.values()) {
+  for (const { node, x, y, radius: whole } of drawn.values()) {
+    const size = node.group ? whole * 0.75 : whole
     occupied.take({ left: x - size, right: x + size, top: y - size, bottom: y + size })
   }
   const order = [...drawn.values()].filter(({ x, y }) => onFrame(picture.frame, x, y, 0))
@@ -225,7 +226,7 @@ function importance({ focus }: Picture, { node, lit, radius: size }: Drawn): num
 function drawLabel(pen: Pen, picture: Picture, each: Drawn, occupied: Occupied, lit: Set<string> | null): boolean {
   const { node, x, y, radius: size } = each
   const { palette, focus, scene } = picture
-  if (lit && !each.lit) return false
+  const alpha = lit && !each.lit ? 0.5 : 1
   const missing = node.card.kind === 'missing'
   const chosen = focus.hovered === node.id || focus.selected.has(node.id)
   const weight = chosen ? 650 : 450
@@ -234,18 +235,21 @@ function drawLabel(pen: Pen, picture: Picture, each: Drawn, occupied: Occupied, 
   const extra = missing ? ' missing' : hidden ? ` +${hidden}` : ''
   const nameWidth = pen.measure(name, LABEL_SIZE, weight)
   const extraWidth = extra ? pen.measure(extra, LABEL_SIZE - 1.5, 450) + 3 : 0
-  const place = freePlace(labelPlaces(x, y, size, nameWidth + extraWidth, LABEL_SIZE + 4), occupied, chosen)
+  const places = labelPlaces(x, y, size, nameWidth + extraWidth, LABEL_SIZE + 4)
+  const place = freePlace(places, occupied, picture.frame, chosen)
   if (!place) return false
   const left = place.box.left
   const colour = missing ? palette.missing : palette.ink
-  pen.text(name, left, place.y, { colour, size: LABEL_SIZE, weight, around: palette.ground, struck: node.change === 'removed' })
-  if (extra) pen.text(extra.trim(), left + nameWidth + 5, place.y, { colour: missing ? palette.missing : palette.muted, size: LABEL_SIZE - 1.5, around: palette.ground })
+  pen.text(name, left, place.y, { colour, size: LABEL_SIZE, weight, alpha, around: palette.ground, struck: node.change === 'removed' })
+  if (extra) pen.text(extra.trim(), left + nameWidth + 5, place.y, { colour: missing ? palette.missing : palette.muted, size: LABEL_SIZE - 1.5, alpha, around: palette.ground })
   return true
 }
 
-/** The first place that is free. A label that has to be shown takes the first place anyway. */
-function freePlace(places: Place[], occupied: Occupied, always: boolean): Place | null {
-  for (const place of places) if (occupied.claim(place.box)) return place
+/** The first place that is free and inside the frame. A label that has to be shown takes the first one anyway. */
+function freePlace(places: Place[], occupied: Occupied, frame: Frame, always: boolean): Place | null {
+  for (const place of places) {
+    if (place.box.left >= 2 && place.box.right <= frame.width - 2 && occupied.claim(place.box)) return place
+  }
   if (!always) return null
   occupied.take(places[0]!.box)
   return places[0]!
@@ -254,15 +258,16 @@ function freePlace(places: Place[], occupied: Occupied, always: boolean): Place 
 function drawGroupLabel(pen: Pen, { palette }: Picture, { node, x, y, radius: size, lit }: Drawn, occupied: Occupied): void {
   const group = node.group!
   const alpha = lit ? 1 : 0.4
-  const name = clip(group.name, 28)
-  const width = pen.measure(name, 13, 600)
+  const whole = clip(group.name, 28)
+  const width = pen.measure(whole, 12.5, 600)
   const fits = width < 2 * size - 10
-  const boxAt = (top: number): Box => ({ left: x - width / 2, right: x + width / 2, top: top - 9, bottom: top + 23 })
-  const outside = fits ? undefined : [y + size + 11, y - size - 27].find((place) => occupied.claim(boxAt(place)))
+  const boxAt = (top: number): Box => ({ left: x - width / 2, right: x + width / 2, top: top - 7, bottom: top + 21 })
+  const outside = fits ? undefined : [y + size + 9, y - size - 24, y + size + 2, y - size - 17].find((place) => occupied.claim(boxAt(place)))
   const inside = outside === undefined
   const top = outside ?? y - 7
+  const name = inside && !fits ? clip(group.name, Math.max(4, Math.floor(size / 3.6))) : whole
   const note = group.missing ? `${group.nodes.toLocaleString('en')} · ${group.missing} missing` : group.nodes.toLocaleString('en')
-  pen.text(name, x, top, { colour: palette.ink, size: 13, weight: 600, align: 'center', alpha, around: fits ? undefined : palette.ground })
+  pen.text(name, x, top, { colour: palette.ink, size: 12.5, weight: 600, align: 'center', alpha, around: fits ? undefined : palette.ground })
   const noteInside = inside && pen.measure(note, 11, 400) < 2 * size - 12
   const shown = inside && !noteInside ? group.nodes.toLocaleString('en') : note
   pen.text(shown, x, top + 16, { colour: group.missing && shown === note ? palette.missing : palette.muted, size: 11, align: 'center', alpha, around: inside ? undefined : palette.ground })

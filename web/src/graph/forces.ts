@@ -80,7 +80,7 @@ function linkMatrix({ links }: Forces, nodes: Float32Array): Float32Array {
 /** Moves nodes apart that are closer than their radii and a gap for their labels. Fixed nodes stay. */
 function spread(places: Float32Array, nodes: Float32Array): void {
   const count = places.length / 2
-  const gap = 14
+  const gap = count <= 60 ? 52 : count <= 200 ? 30 : 14
   const cell = 2 * maxRadius(nodes) + gap
   for (let round = 0; round < 40; round++) {
     const grid = new Map<string, number[]>()

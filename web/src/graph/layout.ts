@@ -110,7 +110,7 @@ function forcesOf(scene: Scene, nodes: SceneNode[], stays: (node: SceneNode) => 
   const links: number[] = []
   for (const { link, count } of scene.links.values()) {
     if (link.source === link.target) continue
-    const strength = count > 1 ? Math.min(4, 1 + Math.log2(count) / 3) : 1.6 - Math.min(1, Math.max(0, link.weight))
+    const strength = count > 1 ? Math.min(4, 1 + Math.log2(count) / 3) : 1.3 - 0.6 * Math.min(1, Math.max(0, link.weight))
     links.push(place.get(link.source)!, place.get(link.target)!, strength)
   }
   return { nodes: matrix, links: new Float32Array(links), iterations }

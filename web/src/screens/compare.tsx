@@ -104,7 +104,7 @@ function Picture({ explorer, nodes, links }: { explorer: Explorer; nodes: Change
       stage?.destroy()
     }
   }, [nodes.length, links.length, nodes[0]?.id])
-  return <canvas ref={canvas} class="canvas compare-canvas" role="img" aria-label="Picture of the changes; they are listed below" />
+  return <canvas ref={canvas} class={nodes.length + links.length < 12 ? 'canvas compare-canvas few' : 'canvas compare-canvas'} role="img" aria-label="Picture of the changes; they are listed below" />
 }
 
 const DRAWN_MAX = 300
