@@ -19,7 +19,7 @@ from mycel.explorer import conflicts, details, edits, limits, neighbours, past
 from mycel.explorer import overview as overviews
 from mycel.explorer.census import BYS, By, Census
 from mycel.explorer.live_counts import LiveCounts
-from mycel.explorer.moments import Scene, scene, scene_of
+from mycel.explorer.moments import Scene, moment_of, scene, scene_of
 from mycel.explorer.parameters import AT, CURSOR, ID, Parameter, Parameters, checked, whole
 from mycel.explorer.suggestions import suggest
 from mycel.history.graph import Graph
@@ -29,6 +29,7 @@ from mycel.model import times
 from mycel.model.names import shorten
 from mycel.model.values import JsonObject
 from mycel.store.query import surroundings
+from mycel.store.query.filters import Filters
 from mycel.store.query.history import snapshot_of
 from mycel.store.query.reader import Reader
 
@@ -71,6 +72,7 @@ VIEWS: Final[dict[str, View]] = {
             ),
             "limit": whole("Hits", limits.HITS, limits.HITS_MAX),
             "type": Parameter("text", "Only nodes of this type"),
+            "at": AT,
         },
     ),
     "overview": View(
@@ -313,10 +315,11 @@ class Explorer:
             hits = suggest(seen, ready, q, limit)
             return seen.told(hits=hits, complete=seen.is_past or ready is not None)
 
-    def _search(self, *, q: str, limit: int, type: str | None) -> JsonObject:  # noqa: A002
+    def _search(self, *, q: str, limit: int, type: str | None, at: str | None) -> JsonObject:  # noqa: A002
         warnings: list[str] = []
-        found = self._knowledge.search(q, limit=limit, type=type, warnings=warnings)
-        with self._scene(None) as seen:
+        moment: Filters = {} if at is None else {"as_of": moment_of(at)}
+        found = self._knowledge.search(q, limit=limit, type=type, warnings=warnings, **moment)
+        with self._scene(at) as seen:
             hits = []
             for hit in found:
                 number = None if isinstance(hit.found, Relation) else seen.find(hit.found.id)

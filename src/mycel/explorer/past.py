@@ -15,10 +15,11 @@ from mycel.knowledge.uris import uri_of
 from mycel.model import times
 from mycel.model.elements import Concept, Proposition
 from mycel.model.names import shorten
+from mycel.model.state import State
 from mycel.model.values import JsonObject
 from mycel.store.query import timeline as spans
 from mycel.store.query.commits import LogEntry
-from mycel.store.query.diff import Diff, ElementChange
+from mycel.store.query.diff import ElementChange
 
 _MESSAGE_CHARACTERS_MAX: Final = 2_000
 
@@ -107,8 +108,8 @@ def diff(db: Graph, given: Mapping[str, Any]) -> JsonObject:
     page = found.elements[start : start + limit]
     told: dict[str, Any] = {
         "position": found.b.seq,
-        "from": _side(found, "from"),
-        "to": _side(found, "to"),
+        "from": _side(db, found.a, given["from"]),
+        "to": _side(db, found.b, given["to"]),
         "counts": found.counts,
         "nodes": [changed_node(each) for each in page if isinstance(each.element, Concept)],
         "links": [changed_link(each) for each in page if isinstance(each.element, Proposition)],
@@ -120,10 +121,11 @@ def diff(db: Graph, given: Mapping[str, Any]) -> JsonObject:
     return told
 
 
-def _side(found: Diff, side: str) -> JsonObject:
-    told = {"seq": found.a.seq if side == "from" else found.b.seq}
-    branch = getattr(found, f"{side}_branch", None)
-    return told | ({"branch": branch} if branch else {})
+def _side(db: Graph, state: State, named: str | None) -> JsonObject:
+    """One side of a comparison: its position, and the branch that was named."""
+    name = (named or "").partition(":")[0]
+    is_branch = bool(name) and db.path != ":memory:" and name in db.branches.names()
+    return {"seq": state.seq} | ({"branch": name} if is_branch else {})
 
 
 def changed_node(change: ElementChange) -> JsonObject:
@@ -163,11 +165,6 @@ def _end(identity: Mapping[str, Any]) -> str:
     if "name" not in identity:
         return f"kip:{identity.get('id')}"
     return uri_of(identity["type"], identity["name"])
-
-
-def counted(changes: Diff) -> JsonObject:
-    """The number of elements of each kind of change."""
-    return dict(changes.counts)
 
 
 def listed(changes: Iterable[ElementChange], most: int = limits.CHANGES) -> list[JsonObject]:
