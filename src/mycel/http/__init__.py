@@ -3,6 +3,7 @@
 Modules, in the order in which a request passes through them:
 
 - `server`               sockets, the server around the application, and stopping it
+- `supervisor`           several processes that serve one graph
 - `connection_protocol`  the bytes of HTTP, limits on slow clients and on connections
 - `exchange`             one request and its response, as an application sees them
 - `policy`               hosts, origins, token and limits

@@ -129,6 +129,8 @@ class Policy:
     answers_bytes_max: int = ANSWERS_BYTES_MAX
     streams_max: int = STREAMS_MAX
     stream_s: float = STREAM_S
+    processes: int = 1
+    """Processes that serve the graph together; the other limits are those of each."""
 
     @property
     def head_timeout_s(self) -> float:

@@ -82,8 +82,10 @@ def is_loopback(addresses: Sequence[Address]) -> bool:
     )
 
 
-def bind(addresses: Sequence[Address]) -> list[socket.socket]:
+def bind(addresses: Sequence[Address], *, shared: bool = False) -> list[socket.socket]:
     """A socket for each address, all with one port, not yet listening.
+
+    With `shared`, other sockets of this user may have the same address.
 
     Raises:
         ResourceExhausted: the port is taken.
@@ -94,13 +96,13 @@ def bind(addresses: Sequence[Address]) -> list[socket.socket]:
     try:
         for family, (host, port, *more) in addresses:
             # Where any port will do, the first socket chooses for all.
-            shared = bound[0].getsockname()[1] if bound and not port else port
+            common = bound[0].getsockname()[1] if bound and not port else port
             try:
-                bound.append(_bind(family, (host, shared, *more)))
+                bound.append(_bind(family, (host, common, *more), shared=shared))
             except OSError as error:
                 if error.errno in (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT) and len(addresses) > 1:
                     continue  # `localhost` means an address of IPv6 where there may be none.
-                raise _cannot_listen(host, shared, error) from error
+                raise _cannot_listen(host, common, error) from error
     except BaseException:
         for each in bound:
             each.close()
@@ -112,12 +114,14 @@ def bind(addresses: Sequence[Address]) -> list[socket.socket]:
     return bound
 
 
-def _bind(family: int, address: tuple[Any, ...]) -> socket.socket:
+def _bind(family: int, address: tuple[Any, ...], *, shared: bool) -> socket.socket:
     # The protocol is given explicitly: only then does asyncio send small answers at once.
     made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         if os.name == "posix":
             made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if shared and hasattr(socket, "SO_REUSEPORT"):
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         # Of each connection: more of an answer would wait in the kernel, where nobody counts it.
         made.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER_BYTES)
         if family == socket.AF_INET6:

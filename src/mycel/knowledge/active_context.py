@@ -235,3 +235,23 @@ class Contexts:
         """Drop a context. False if there was none."""
         with self._lock:
             return self._contexts.pop(handle, None) is not None
+
+
+class NoContexts(Contexts):
+    """Contexts of a server of several processes: each call has its own, and none is kept."""
+
+    def mint(self) -> str:
+        return ""
+
+    def get(self, handle: object) -> ActiveContext:
+        """A new context.
+
+        Raises:
+            ConstraintViolation: a context of an earlier call is asked for.
+        """
+        if handle != "":
+            raise ConstraintViolation(
+                "This server has several processes and keeps no contexts.",
+                hint="Leave context_id out, or start the server without --workers.",
+            )
+        return ActiveContext(self._size_max)

@@ -75,7 +75,8 @@ class Call(NamedTuple):
         if contexts is None:
             return self.state.knowledge, {}
         handle = contexts.mint() if handle is None else handle
-        return self.state.knowledge.with_context(contexts.get(handle)), {"context_id": handle}
+        told: JsonObject = {"context_id": handle} if handle else {}
+        return self.state.knowledge.with_context(contexts.get(handle)), told
 
     def uris(self) -> list[str]:
         """The URIs of the call, each once."""

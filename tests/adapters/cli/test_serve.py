@@ -172,7 +172,7 @@ def test_clients_are_told_of_no_token_where_none_is_asked_for(garden: Path) -> N
 def test_clients_are_told_the_name_that_is_allowed(garden: Path) -> None:
     allowed = ("--allow-host", "graph.example.org", "--allow-host", "other.example.org")
     said = _said("--db", garden, "--host", "0.0.0.0", *allowed, MYCEL_TOKEN=SECRET)
-    assert said.count("http://graph.example.org:") == 5
+    assert said.count("http://graph.example.org:") == 6
     assert "127.0.0.1" not in said
     # Here a proxy has that name, and nobody knows its port.
     local = _said("--db", garden, *allowed)

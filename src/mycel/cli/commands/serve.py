@@ -30,6 +30,9 @@ from mycel.clients.programs import Server, connection_help, own_program, server_
 from mycel.errors import AccessDenied
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from socket import socket
+
     from mycel.history.graph import Graph
     from mycel.history.open_branches import OpenBranches
     from mycel.http.app import Door
@@ -114,6 +117,13 @@ _TOKEN_BYTES_MAX = 4096
     help="How large all answers that are being made or sent may be together",
 )
 @click.option(
+    "--workers",
+    default=1,
+    type=click.IntRange(1, 64),
+    metavar="N",
+    help="How many processes serve; the limits are divided among them",
+)
+@click.option(
     "--grace",
     "grace_s",
     default=10.0,
@@ -161,6 +171,7 @@ def serve(
     connections: int,
     streams: int,
     answers_mib: int,
+    workers: int,
     grace_s: float,
     project: Path | None,
     root: Path | None,
@@ -183,6 +194,7 @@ def serve(
     from mycel.http.policy import Policy, names_of, origins_of
     from mycel.http.server import bind, is_loopback, resolve, run, url_of
     from mycel.http.sessions import Sessions
+    from mycel.http.supervisor import Supervisor, check_possible, listening_again
 
     addresses = resolve(host, port)
     token = _token(session.out, token_file)
@@ -192,6 +204,9 @@ def serve(
             hint=f"Name a file that holds one with --token-file, or set {TOKEN_VARIABLE}; or"
             f" listen on {HOST}.",
         )
+    if workers > 1:
+        check_possible()
+        _check_alone(open_page=open_page, sampling=sampling)
     policy = Policy(
         hosts=names_of(host, allow_host),
         origins=origins_of(allow_origin),
@@ -199,49 +214,80 @@ def serve(
         sessions=Sessions(None if token is None else token.key("sessions")),
         readonly=readonly,
         files=files,
-        requests_max=concurrency,
+        requests_max=-(-concurrency // workers),
         timeout_s=timeout_s,
         write_s=write_s,
-        connections_max=connections,
-        streams_max=streams,
-        answers_bytes_max=answers_mib << 20,
+        connections_max=-(-connections // workers),
+        streams_max=-(-streams // workers),
+        answers_bytes_max=(answers_mib << 20) // workers,
+        processes=workers,
     )
-    sockets = bind(addresses)
-    try:
-        folder = (root or project or session.root()).resolve()
-        if files and token_file is not None and token_file.resolve().is_relative_to(folder):
-            session.out.warn([f"The token is in {folder}, whose files are served. Move it away."])
-        # What --bootstrap brings in is written here, whatever others may do.
+    sockets = bind(addresses, shared=workers > 1)
+
+    def serve_here(
+        db: Graph, bound: list[socket], number: int, **calls: Callable[..., object]
+    ) -> None:
         with ExitStack() as stack:
-            stored = _graph(session, policy, readonly=readonly and project is None)
-            db = stack.enter_context(stored)
-            if not readonly:
+            if not readonly and number == 0:
                 # Late: see the package's docstring.
                 from mycel.mirror.follower import Follower
 
                 stack.callback(Follower(db).close)
-            if project is not None:
-                _bring_in(session, db, folder, project.resolve())
-            _prepare_logs(verbose=verbose)
             branches = stack.enter_context(closing(OpenBranches(db)))
             app = _application(
                 session, db, branches, policy, folder, context_size, sampling=sampling
             )
-            here, there = url_of(sockets[0], host), url_of(sockets[0], host, allow_host)
-            url = here if session.as_json else there
-            run(
-                app,
-                sockets,
-                policy,
-                on_ready=lambda: _be_ready(session, db, url, folder, policy, open_page=open_page),
-                on_stop=lambda running: _say_stopping(session, running, grace_s),
-                on_cut=lambda: _say_stopped(session),
-                grace_s=grace_s,
+            run(app, bound, policy, grace_s=grace_s, **calls)
+
+    def serve_as(number: int, on_ready: Callable[[], None]) -> None:
+        """Serve as one of several processes."""
+        with _graph(session, policy, readonly=readonly) as db:
+            bound = listening_again(sockets)
+            serve_here(db, bound, number, on_ready=on_ready, on_stop=lambda _running: None)
+
+    try:
+        folder = (root or project or session.root()).resolve()
+        if files and token_file is not None and token_file.resolve().is_relative_to(folder):
+            session.out.warn([f"The token is in {folder}, whose files are served. Move it away."])
+        here, there = url_of(sockets[0], host), url_of(sockets[0], host, allow_host)
+        url = here if session.as_json else there
+        _prepare_logs(verbose=verbose)
+        # What --bootstrap brings in is written here, whatever others may do.
+        with _graph(session, policy, readonly=readonly and project is None) as db:
+            if project is not None:
+                _bring_in(session, db, folder, project.resolve())
+            if workers == 1:
+                serve_here(
+                    db,
+                    sockets,
+                    0,
+                    on_ready=lambda: _be_ready(
+                        session, db, url, folder, policy, open_page=open_page
+                    ),
+                    on_stop=lambda running: _say_stopping(session, running, grace_s),
+                    on_cut=lambda: _say_stopped(session),
+                )
+        if workers > 1:
+            # Before they are forked, so that they share the memory and start at once.
+            import mycel.http.app
+            import mycel.mcp.web  # noqa: F401
+
+            gc.freeze()
+            Supervisor(workers, serve_as, grace_s=grace_s).run(
+                on_ready=lambda: _be_ready(session, db, url, folder, policy, open_page=False),
+                on_stop=lambda: session.out.say("Stopping.", {"event": "stopping"}),
             )
     finally:
         for each in sockets:
             each.close()
     _say_stopped(session)
+
+
+def _check_alone(*, open_page: bool, sampling: bool) -> None:
+    """Refuse what only one process can do: it is kept in its memory."""
+    for option, is_given in (("--open", open_page), ("--sampling", sampling)):
+        if is_given:
+            raise click.UsageError(f"{option} needs a single process: leave --workers out.")
 
 
 def _token(out: Output, path: Path | None) -> Token | None:
@@ -335,11 +381,12 @@ def _door(
 ) -> Door:
     # Late: see the package's docstring.
     from mycel.http.app import Door
-    from mycel.knowledge.active_context import Contexts
+    from mycel.knowledge.active_context import Contexts, NoContexts
     from mycel.mcp.web import BODY_BYTES_MAX, PATH, http_app
 
     workspace = session.workspace(root)
-    contexts = Contexts() if context_size is None else Contexts(size_max=context_size)
+    kind = Contexts if policy.processes == 1 else NoContexts
+    contexts = kind() if context_size is None else kind(size_max=context_size)
     app = http_app(
         db,
         workspace=workspace,
