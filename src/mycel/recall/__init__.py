@@ -4,6 +4,7 @@ Modules, in the order in which data passes through them:
 
 - `passages`  from a concept to its text, its names, its actor, its episode and its time
 - `phrases`   phrases as hashes over word pieces, and which of them a text mentions
+- `blocks`    those arrays as they are stored, for the next process
 - `corpus`    all passages in memory, as arrays
 - `index`     the corpus of a store, kept in step with what is committed
 - `weights`   evidence that a passage answers a question, its weight, and what a score means

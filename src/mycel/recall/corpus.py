@@ -15,8 +15,9 @@ from typing import Any, Final, Literal, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from mycel.recall.blocks import Arrays, kept, packed
 from mycel.recall.phrases import Hashes, PhraseSet, Vocabulary
-from mycel.store.index.passages import PassageRow
+from mycel.store.index.passages import PassageRow, block_of
 
 Floats = NDArray[np.float32]
 Positions = NDArray[np.int64]
@@ -102,7 +103,7 @@ class Segment:
         self.arrays: Final = arrays
         self.numbers: Positions = arrays["numbers"]
         self.vectors: NDArray[np.int8] = arrays["vectors"]
-        self.lengths: Final = np.linalg.norm(self.vectors.astype(np.float32), axis=1).clip(1e-9)
+        self.lengths: Final = _lengths(self.vectors)
         self._mentions: Hashes = arrays["mentions"]
         self._counts: Positions = arrays["mention_counts"]
         self._starts: Final = np.concatenate(([0], np.cumsum(self._counts)))
@@ -147,24 +148,15 @@ class Segment:
         """The phrases that a passage mentions."""
         return self._mentions[self._starts[at] : self._starts[at + 1]]
 
-    def kept(self, keep: NDArray[np.bool_]) -> dict[str, NDArray[Any]]:
-        """The arrays of some of the passages."""
-        arrays = dict(self.arrays)
-        for flat, counts in (("names", "name_counts"), ("mentions", "mention_counts")):
-            arrays[flat] = arrays[flat][np.repeat(keep, arrays[counts])]
-        return {
-            key: value if key in ("names", "mentions") else value[keep]
-            for key, value in arrays.items()
-        }
-
 
 class Inverse:
     """From hashes to the passages that have them."""
 
     def __init__(self, hashes: Hashes, items: Positions) -> None:
-        order = np.argsort(hashes, kind="stable")
-        self.hashes: Final = hashes[order]
-        self.items: Final = items[order].astype(np.int32)
+        # Sorting keys is several times faster than finding the order of hashes.
+        keys = np.sort(hashes.astype(np.uint64) << np.uint64(32) | items.astype(np.uint64))
+        self.hashes: Final = (keys >> np.uint64(32)).astype(np.uint32)
+        self.items: Final = keys.astype(np.uint32).astype(np.int32)
 
     def counts(self, hashes: Hashes) -> Positions:
         """The number of passages that have each."""
@@ -214,8 +206,8 @@ class Corpus:
         self._dead_mentions: Final = np.sort(
             np.concatenate(
                 (
-                    base.kept(~alive[: len(base)])["mentions"],
-                    tail.kept(~alive[len(base) :])["mentions"],
+                    kept(base.arrays, ~alive[: len(base)])["mentions"],
+                    kept(tail.arrays, ~alive[len(base) :])["mentions"],
                 )
             )
         )
@@ -229,6 +221,31 @@ class Corpus:
         base = Segment.of(rows, mentions_in(rows, dictionary), shared)
         tail = Segment.of((), _NO_MENTIONS, shared)
         return cls(seq, base, tail, np.ones(len(base), bool), dictionary.hashes, shared)
+
+    @classmethod
+    def stored(cls, seq: int, arrays: Arrays, dictionary: Hashes, shared: Shared) -> Self:
+        """A corpus of arrays that were stored (`blocks`), with their vectors."""
+        base, tail = Segment(arrays), Segment.of((), _NO_MENTIONS, shared)
+        return cls(seq, base, tail, np.ones(len(base), bool), dictionary, shared)
+
+    def blocks(self, wanted: Collection[int] | None) -> dict[int, bytes]:
+        """Blocks to store (`blocks`): those with these numbers, or all."""
+        texts = (list(self._shared.actors.numbers), list(self._shared.episodes.numbers))
+        block = np.where(self.alive, block_of(self.numbers), _NOWHERE)
+        present = set(np.unique(block[self.alive]).tolist())
+        split = len(self.base)
+        arrays = [
+            {key: value for key, value in each.arrays.items() if key != "vectors"}
+            for each in (self.base, self.tail)
+        ]
+        found = {}
+        for number in present if wanted is None else present & set(wanted):
+            keep = block == number
+            parts = (kept(arrays[0], keep[:split]), kept(arrays[1], keep[split:]))
+            found[number] = packed(
+                {key: np.concatenate([e[key] for e in parts]) for key in parts[0]}, texts
+            )
+        return found
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -344,13 +361,25 @@ def _cosines(segment: Segment, vector: Floats) -> Floats:
         np.einsum("ij,j->i", segment.vectors[at : at + block].astype(np.float32), vector)
         for at in range(0, len(segment), block)
     ]
-    cosines: Floats = np.concatenate([np.zeros(0, np.float32), *found]) / segment.lengths
+    cosines: Floats = np.concatenate([np.zeros(0, np.float32), *found])
+    cosines /= segment.lengths
     return cosines
 
 
+def _lengths(vectors: NDArray[np.int8]) -> Floats:
+    """The lengths of vectors, block by block; at least 1e-9."""
+    block = 4096
+    squares = [
+        np.einsum("ij,ij->i", *[vectors[at : at + block].astype(np.float32)] * 2)
+        for at in range(0, len(vectors), block)
+    ]
+    lengths: Floats = np.sqrt(np.concatenate([np.zeros(0, np.float32), *squares]))
+    return np.maximum(lengths, np.float32(1e-9))
+
+
 def _merged(*parts: tuple[Segment, NDArray[np.bool_]]) -> Segment:
-    kept = [segment.kept(keep) for segment, keep in parts]
-    return Segment({key: np.concatenate([each[key] for each in kept]) for key in kept[0]})
+    arrays = [kept(segment.arrays, keep) for segment, keep in parts]
+    return Segment({key: np.concatenate([each[key] for each in arrays]) for key in arrays[0]})
 
 
 def _unpacked(packed: Sequence[bytes]) -> tuple[Hashes, Positions]:

@@ -39,12 +39,13 @@ from mycel.errors import (
     MycelError,
 )
 from mycel.model.values import parse_object
+from mycel.recall import blocks
 from mycel.recall.corpus import ASKS, TIMED, TITLED, Corpus, Floats, Interner, Rows, Shared
 from mycel.recall.passages import passage_of
 from mycel.recall.phrases import PhraseSet, Vocabulary, capitalised
 from mycel.search.embedding import Embedder, NotReadyError
 from mycel.store.database import Store
-from mycel.store.index.passages import PassageRow
+from mycel.store.index.passages import DICTIONARY, PassageRow, block_of
 from mycel.store.query import candidates, lookup, passages
 from mycel.store.query.passages import Source
 from mycel.store.query.reader import Reader
@@ -108,6 +109,9 @@ class Recall:
         self._saved: dict[int, Derived] = {}
         self._gone: set[int] = set()
         self._since: int | None = None
+        self._touched: set[int] | None = None
+        """Blocks that changed since they were stored; None if all are to be stored."""
+        self._tried: int | None = None
         self._thread: Thread | None = None
         self._stopped = False
 
@@ -199,7 +203,8 @@ class Recall:
             if self._corpus is None:
                 self._corpus = self._load(reader, seq)
             elif self._corpus.seq < seq:
-                self._corpus = self._follow(reader, self._corpus, seq)
+                changed = passages.changed_since(reader, self._corpus.seq)
+                self._corpus = self._follow(reader, self._corpus, seq, changed)
             return self._corpus
 
     def close(self) -> None:
@@ -259,8 +264,8 @@ class Recall:
         with self._store.reading() as reader:
             self._current(reader)
         with self._lock:
-            if self._corpus is not None and (self._unsaved or self._gone):
-                self._save(self._corpus.seq)
+            if self._corpus is not None and (self._unsaved or self._gone or self._touched is None):
+                self._save(self._corpus.seq, self._corpus)
 
     def _embed(
         self, embedder: GuardedEmbedder, report: Callable[[int, int], object] | None
@@ -296,8 +301,13 @@ class Recall:
         with self._lock:
             self._saved = {}
             enough = len(self._unsaved) + len(self._gone) >= SAVED_TOGETHER_MIN
-            if enough and self._corpus is not None:
-                self._save(self._corpus.seq)
+            if self._corpus is None or self._store.location.readonly:
+                return
+            # Blocks that are missing are stored once, if that is possible, for the next process.
+            missing = self._touched is None and self._tried != self._corpus.seq
+            if enough or (missing and len(self._corpus) >= SAVED_TOGETHER_MIN):
+                self._tried = self._corpus.seq
+                self._save(self._corpus.seq, self._corpus)
 
     def pieces(self, reader: Reader, numbers: Sequence[int]) -> list[NDArray[np.uint16]]:
         """The word pieces of passages."""
@@ -308,10 +318,20 @@ class Recall:
         }
         missing = [number for number in numbers if number not in at_hand]
         stored = passages.pieces_of(reader, missing) if missing else {}
+        texts = {
+            number: text
+            for number, each in stored.items()
+            if not len(each) % 2
+            and (text := np.frombuffer(each, "<u2")).max(initial=0) < len(self.model.pieces)
+        }
+        if lost := set(missing).difference(texts):  # The table is damaged.
+            with self._lock:
+                made = {each.row.element: each for each in self._derived(reader, lost)}
+                self._unsaved |= made
+            at_hand |= made
+        nothing = np.zeros(0, np.uint16)
         return [
-            at_hand[number].pieces
-            if number in at_hand
-            else np.frombuffer(stored.get(number, b""), "<u2")
+            at_hand[number].pieces if number in at_hand else texts.get(number, nothing)
             for number in numbers
         ]
 
@@ -326,6 +346,12 @@ class Recall:
         kept: list[tuple[PassageRow, bytes]] = []
         if self._since is not None:
             changed = passages.changed_since(reader, self._since)
+            corpus = self._stored(reader, seq)
+            if corpus is not None:
+                changed |= passages.sought(reader).difference(corpus.numbers.tolist())
+                if not self._is_much(changed, corpus):
+                    self._unsaved, self._gone, self._touched = {}, set(), set()
+                    return self._follow(reader, corpus, seq, changed) if changed else corpus
             length = self.embedder.dimensions
             kept = [
                 (row, vector)
@@ -341,7 +367,31 @@ class Recall:
         self._embedded = {}
         self._unsaved = {each.row.element: each for each in made}
         self._gone = (changed or set()) - self._unsaved.keys()
+        self._touched = None
         return self._built(seq, [*kept, *((each.row, each.vector) for each in made)])
+
+    def _stored(self, reader: Reader, seq: int) -> Corpus | None:
+        """The corpus of the stored blocks; None if they are damaged or not all there."""
+        shared = Shared(self.vocabulary, self.embedder.dimensions, Interner(), Interner())
+        found = passages.blocks(reader, self.mark)
+        vectors = passages.vectors(reader, self.mark)
+        try:
+            dictionary = blocks.unpacked_hashes(found.pop(DICTIONARY))
+            numbers = (shared.actors.number, shared.episodes.number)
+            arrays = blocks.joined(found.values(), numbers)
+            elements = np.array([element for element, _ in vectors], np.int64)
+            table = np.frombuffer(b"".join([vector for _, vector in vectors]), np.int8)
+            table = table.reshape(len(elements), shared.dimensions)
+        except (KeyError, ValueError):
+            return None
+        places = np.minimum(np.searchsorted(elements, arrays["numbers"]), len(elements) - 1)
+        keep = elements[places] == arrays["numbers"] if len(elements) else places >= 0
+        arrays = blocks.kept(arrays | {"vectors": table[places]}, keep)
+        return Corpus.stored(seq, arrays, dictionary, shared)
+
+    def _is_much(self, changed: Collection[int], corpus: Corpus) -> bool:
+        """True if a corpus is better built anew than changed."""
+        return len(changed) > max(SAVED_TOGETHER_MIN, len(corpus) // REBUILT_SHARE)
 
     def _built(self, seq: int, rows: Rows) -> Corpus:
         """A corpus of all passages, with their mentions."""
@@ -354,22 +404,24 @@ class Recall:
         shared = Shared(self.vocabulary, self.embedder.dimensions, Interner(), Interner())
         return Corpus.of(seq, rows, dictionary, shared)
 
-    def _follow(self, reader: Reader, corpus: Corpus, seq: int) -> Corpus:
-        """The corpus after what was committed since."""
-        changed = passages.changed_since(reader, corpus.seq)
+    def _follow(self, reader: Reader, corpus: Corpus, seq: int, changed: set[int]) -> Corpus:
+        """The corpus after these concepts have changed."""
         made = self._derived(reader, changed)
         self._unsaved |= {each.row.element: each for each in made}
         gone = changed - {each.row.element for each in made}
         for number in gone:
             self._unsaved.pop(number, None)
         self._gone = (self._gone | gone) - {each.row.element for each in made}
-        if len(changed) > max(SAVED_TOGETHER_MIN, len(corpus) // REBUILT_SHARE):
-            self._save(seq)
+        if self._is_much(changed, corpus):
+            self._save(seq, None)
             return self._load(reader, seq)
         new = self._new_phrases(corpus, made)
         dictionary = np.union1d(corpus.dictionary, np.fromiter(new, np.uint32))
         older = self._older(reader, corpus, new.values(), changed)
         rows = [(each.row, each.vector) for each in made] + older
+        if self._touched is not None:
+            self._touched |= {block_of(number) for number in changed}
+            self._touched |= {block_of(row.element) for row, _ in older}
         return corpus.changed(seq, rows, gone, PhraseSet(self.vocabulary, dictionary))
 
     def _new_phrases(self, corpus: Corpus, made: Iterable[Derived]) -> dict[int, str]:
@@ -480,14 +532,25 @@ class Recall:
         )
         return row, phrases | names, found.text
 
-    def _save(self, seq: int) -> None:
-        """Store what was derived, if nobody minds; the next process derives it otherwise."""
+    def _save(self, seq: int, corpus: Corpus | None) -> None:
+        """Store what was derived, if nobody minds; the next process derives it otherwise.
+
+        `corpus` is of the same entry of the journal; without it no blocks are left.
+        """
         made = [(each.row, each.vector) for each in self._unsaved.values()]
+        some: dict[int, bytes] = {}
+        if corpus is not None:
+            some = corpus.blocks(self._touched)
+            some[DICTIONARY] = blocks.packed_hashes(corpus.dictionary)
+        whole = corpus is None or self._touched is None
         with suppress(DatabaseError, DatabaseBusy, DiskFull):
-            done = self._store.keep_passages(self.mark, self._since, seq, made, self._gone)
+            done = self._store.keep_passages(
+                self.mark, self._since, seq, made, self._gone, blocks=some, whole=whole
+            )
             if done:
                 self._saved = self._unsaved
                 self._since, self._unsaved, self._gone = seq, {}, set()
+                self._touched = None if corpus is None else set()
 
 
 def _is_whole(row: PassageRow) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 import weakref
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -315,6 +315,9 @@ class Store:
         seq: int,
         made: Sequence[tuple[PassageRow, bytes]],
         gone: Collection[int],
+        *,
+        blocks: Mapping[int, bytes],
+        whole: bool,
     ) -> bool:
         """Store what search derived (`index.passages.write`). False if it was not stored."""
         if self.location.readonly or self._writer.is_mine():
@@ -323,7 +326,9 @@ class Store:
 
         def work(connection: apsw.Connection, _: StateTrees) -> None:
             nonlocal stored
-            stored = passages.write(connection, model, since, seq, made, gone)
+            stored = passages.write(
+                connection, model, since, seq, made, gone, blocks=blocks, whole=whole
+            )
 
         return self._writer.maintain(work, wait=False) and stored
 

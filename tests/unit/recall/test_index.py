@@ -105,6 +105,32 @@ def test_what_is_stored_gives_the_same_answers_as_what_is_derived_anew(path: Pat
         assert answers(db) == first
 
 
+def test_the_next_process_reads_the_corpus_and_derives_only_what_changed(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    derived: list[set[int] | None] = []
+    with mycel.open(path) as db:
+        fill(db)
+        first = answers(db)
+    made = index.Recall._derived
+
+    def noted(self: index.Recall, reader: Any, numbers: set[int] | None) -> Any:
+        derived.append(numbers)
+        return made(self, reader, numbers)
+
+    monkeypatch.setattr(index.Recall, "_derived", noted)
+    with mycel.open(path) as db:
+        assert answers(db) == first
+        assert derived == []
+        db.write(lambda tx: tx.put_concept("Place", "Graz", {"text": "A city of camels."}))
+    with mycel.open(path) as db:
+        assert names(db, "camels", mode="semantic")[0] == "Graz"
+        assert derived == [{db.get_concept("Place", "Graz").number}]
+        db.purge(db.get_concept("Place", "Piet Maas").id, reason="asked for")
+    with mycel.open(path) as db:
+        assert "Piet Maas" not in names(db, "honey producers")
+
+
 def test_changes_one_by_one_give_the_same_answers_as_a_corpus_made_anew(path: Path) -> None:
     with mycel.open(path) as db:
         place_type(db)
@@ -216,6 +242,10 @@ def test_derived_tables_that_are_damaged_or_lost_are_made_again(path: Path) -> N
             "UPDATE recall_passage SET names = x'010203', phrases = x'01' WHERE element % 4 = 0",
             "UPDATE recall_vector SET vector = x'01'",
             "UPDATE recall_vector SET element = element + 1000",
+            "DROP TABLE recall_block",
+            "DELETE FROM recall_block WHERE block = -1",
+            "DELETE FROM recall_block WHERE block >= 0",
+            "UPDATE recall_block SET data = substr(data, 1, 100)",
         ):
             change = partial(_execute, damage)
             db._store._writer.maintain(change, wait=True)
@@ -340,8 +370,8 @@ from mycel.store.index import passages
 index.SAVED_TOGETHER_MIN = 1
 written = passages.write
 
-def write(*given):
-    written(*given)
+def write(*given, **named):
+    written(*given, **named)
     os._exit(9)  # All rows and the mark are written, and nothing is committed.
 
 passages.write = write

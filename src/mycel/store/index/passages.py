@@ -3,6 +3,7 @@
     recall_mark     what was derived, and up to which entry of the journal
     recall_passage  of each concept: names, phrases and word pieces of its text, its episode
     recall_vector   of each concept and model: the vector of its text
+    recall_block    of each model: the passages of a range of elements, as arrays (`recall.blocks`)
     recall_model    of each model: the meaning of its cosines, as it was measured
 
 This is derived data: no record, root or history depends on it, `verify` leaves it out, and it is
@@ -14,8 +15,8 @@ done again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Final, NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, NamedTuple
 
 import apsw
 
@@ -48,13 +49,25 @@ CREATE TABLE IF NOT EXISTS recall_vector (
     vector BLOB NOT NULL,
     PRIMARY KEY (model, element)
 ) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS recall_block (
+    model INTEGER NOT NULL, block INTEGER NOT NULL, data BLOB NOT NULL, PRIMARY KEY (model, block)
+) STRICT;
 CREATE TABLE IF NOT EXISTS recall_model (
     name TEXT PRIMARY KEY, other REAL NOT NULL, answer REAL NOT NULL, separation REAL NOT NULL
 ) STRICT;
 """
 
 
-_NAMES: Final = ("recall_mark", "recall_passage", "recall_vector", "recall_model")
+_NAMES: Final = ("recall_mark", "recall_passage", "recall_vector", "recall_block", "recall_model")
+
+
+DICTIONARY: Final = -1
+"""The block with the phrases that are looked for in texts."""
+
+
+def block_of(elements: Any) -> Any:
+    """The block of an element, or of each in an array: some 1,000 concepts have one."""
+    return elements >> 11
 
 
 class PassageRow(NamedTuple):
@@ -104,10 +117,14 @@ def write(
     seq: int,
     made: Iterable[tuple[PassageRow, bytes]],
     gone: Iterable[int],
+    *,
+    blocks: Mapping[int, bytes],
+    whole: bool,
 ) -> bool:
     """Store passages and vectors that were made of the changes between two entries of the journal.
 
-    `since` is None if they are all there is; elements that are `gone` have none. Those of elements
+    `since` is None if they are all there is; elements that are `gone` have none. `blocks` are those
+    that changed, or all if they are `whole`. Those of elements
     that have changed or gone since `seq` are left out: what was purged must not come back, and
     other models may have stored newer passages. False, and nothing is stored, if others have stored
     what is newer, or if what it builds on has been lost.
@@ -131,7 +148,13 @@ def write(
             " (SELECT 1 FROM concept c WHERE c.id = element AND c.seq = recall_passage.seq)"
         )
     for element in gone:
-        remove(connection, element)
+        _remove_rows(connection, element)
+    if whole:
+        connection.execute("DELETE FROM recall_block WHERE model = ?", (number,))
+    connection.executemany(
+        "INSERT OR REPLACE INTO recall_block VALUES (?, ?, ?)",
+        ((number, block, data) for block, data in blocks.items()),
+    )
     marks = ", ".join(f"?{at + 1}" for at in range(len(PassageRow._fields)))
     query = (
         f"INSERT OR REPLACE INTO recall_passage SELECT {marks} FROM concept"
@@ -187,20 +210,25 @@ def forget_vectors(connection: apsw.Connection, *, model: str | None, but: str |
         others = "name = ?1 OR (?1 IS NULL AND name <> ?2)"
         connection.execute(f"DELETE FROM recall_model WHERE {others}", (model, but))
         which = f"SELECT id FROM recall_mark WHERE {others}"
-        connection.execute(f"DELETE FROM recall_vector WHERE model IN ({which})", (model, but))
+        for table in ("recall_vector", "recall_block"):
+            connection.execute(f"DELETE FROM {table} WHERE model IN ({which})", (model, but))
         connection.execute(f"DELETE FROM recall_mark WHERE id IN ({which})", (model, but))
 
 
 def remove(connection: apsw.Connection, element: int) -> None:
-    """Take out all that was derived of an element."""
+    """Take out all that was derived of an element, with the blocks that may know of it."""
     if has_tables(connection):
-        connection.execute("DELETE FROM recall_passage WHERE element = ?", (element,))
-        query = (
-            "DELETE FROM recall_vector WHERE element = ? AND model IN (SELECT id FROM recall_mark)"
-        )
-        connection.execute(query, (element,))
+        _remove_rows(connection, element)
+        query = "DELETE FROM recall_block WHERE block IN (?, ?)"
+        connection.execute(query, (block_of(element), DICTIONARY))
     else:
         forget(connection)  # A table may be lost: the others would keep it.
+
+
+def _remove_rows(connection: apsw.Connection, element: int) -> None:
+    connection.execute("DELETE FROM recall_passage WHERE element = ?", (element,))
+    query = "DELETE FROM recall_vector WHERE element = ? AND model IN (SELECT id FROM recall_mark)"
+    connection.execute(query, (element,))
 
 
 def forget(connection: apsw.Connection) -> None:

@@ -70,6 +70,25 @@ def stored(reader: Reader, model: str) -> Iterator[tuple[PassageRow, bytes]]:
         yield PassageRow(*row), vector
 
 
+def blocks(reader: Reader, model: str) -> dict[int, bytes]:
+    """The stored blocks of passages, by their numbers."""
+    query = (
+        "SELECT block, data FROM recall_block"
+        " WHERE model = (SELECT id FROM recall_mark WHERE name = ?) ORDER BY block"
+    )
+    found: dict[int, bytes] = dict(reader.every(query, (model,)))
+    return found
+
+
+def vectors(reader: Reader, model: str) -> list[tuple[int, bytes]]:
+    """The stored vectors of a model, by element."""
+    query = (
+        "SELECT element, vector FROM recall_vector"
+        " WHERE model = (SELECT id FROM recall_mark WHERE name = ?) ORDER BY element"
+    )
+    return list(reader.every(query, (model,)))
+
+
 def vectors_of(reader: Reader, model: str, numbers: Collection[int]) -> dict[int, bytes]:
     """The stored vectors of concepts as they are now, by element."""
     if not passages.has_tables(reader.connection):
