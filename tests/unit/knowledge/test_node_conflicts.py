@@ -101,3 +101,18 @@ def test_many_conflicts_of_a_node_take_a_bounded_text(tmp_path: Path) -> None:
     lines = node_text.conflicts(node)
     assert sum(map(len, lines)) < node_text.CONFLICTS_CHARACTERS + 1_000
     assert lines[-1].endswith("more conflicts")
+
+
+def test_every_node_that_a_broken_constraint_is_about_says_so(tmp_path: Path) -> None:
+    with mycel.open(tmp_path / "graph.db", durability="off", bootstrap=False) as db:
+        db.schema.apply("node Page @open { name: String @key path: String? @unique }")
+        shop = mycel.Knowledge(db, workspace="shop")
+        for name in "abc":
+            db.write(lambda tx, name=name: tx.put_concept("Page", name, {"name": name}))
+        db.branches.create("draft")
+        db.write(lambda tx: tx.update(("Page", "a"), attributes={"path": "/"}))
+        with db.open_branch("draft") as draft:
+            draft.write(lambda tx: tx.update(("Page", "b"), attributes={"path": "/"}))
+        (conflict,) = db.merge("draft").conflicts
+        told = [[each["id"] for each in shop.get(f"kip:Page/{name}").conflicts] for name in "abc"]
+        assert told == [[conflict.id], [conflict.id], []]

@@ -309,7 +309,7 @@ def _side_by_side(rows: list[SideRow], names: tuple[str, ...]) -> RenderableType
     if with_names:
         table.add_column("", style="cyan", overflow="fold")
     for name in names:
-        table.add_column(name, overflow="fold", ratio=1)
+        table.add_column(Text(visible(name)), overflow="fold", ratio=1)
     for row in rows:
         styles = _SIDE_STYLES if row.contested else ("dim",) * 3
         cells = [

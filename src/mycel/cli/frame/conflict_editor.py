@@ -78,6 +78,8 @@ def file_text(told: Mapping[str, Any]) -> str:
             cells = zip(SIDES, row.versions, strict=True)
             head += [f"{side:>8}: {text}" for side, text in cells]
         head.append("")
+    if told["kind"] == "constraint":
+        head += ['For each element: "ours", "theirs", "base", or {"attributes": {…}}.', ""]
     kind = "text" if is_edited_as_text(told) else "JSON"
     head.append(f"The {kind} below the next line becomes the value. Delete all of it to leave the")
     head.append("conflict as it is.")

@@ -1,8 +1,9 @@
 """Tables of merges: those that are open, their conflicts, and the choices of those that are done.
 
-    merge_open      an open merge: what is merged, how, and what was decided so far
-    merge_conflict  its conflicts, with the element of this graph that each is about
-    merge_choice    the automatic choices of a merge that was committed, by its last entry
+    merge_open       an open merge: what is merged, how, and what was decided so far
+    merge_conflict   its conflicts
+    merge_contested  the elements of this graph that each conflict is about
+    merge_choice     the automatic choices of a merge that was committed, by its last entry
 
 They are no part of the knowledge: no record, root or history depends on them, `verify` leaves them
 out, and they are made with the first row. A purge removes what it finds in them.
@@ -16,6 +17,7 @@ from typing import Any, Final, NamedTuple
 import apsw
 import orjson
 
+from mycel.model.ids import parse_id
 from mycel.store.file.rows import every, first
 
 PREFIX: Final = "merge_"
@@ -26,10 +28,13 @@ CREATE TABLE IF NOT EXISTS merge_open (id TEXT PRIMARY KEY, body TEXT NOT NULL) 
 CREATE TABLE IF NOT EXISTS merge_conflict (
     merge TEXT NOT NULL,
     id TEXT NOT NULL,
-    element INTEGER,
     body TEXT NOT NULL,
     UNIQUE (merge, id)
 ) STRICT;
+CREATE TABLE IF NOT EXISTS merge_contested (
+    element INTEGER NOT NULL, merge TEXT NOT NULL, id TEXT NOT NULL,
+    PRIMARY KEY (element, merge, id)
+) STRICT, WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS merge_choice (
     seq INTEGER NOT NULL, id TEXT NOT NULL, element INTEGER, body TEXT NOT NULL,
     PRIMARY KEY (seq, id)
@@ -57,10 +62,20 @@ def keep(
     connection.execute(_TABLES)
     remove(connection, id_)
     connection.execute("INSERT INTO merge_open VALUES (?, ?)", (id_, _text(body)))
-    connection.executemany(
-        "INSERT INTO merge_conflict VALUES (?, ?, ?, ?)",
-        [(id_, each.id, each.element, _text(each.body)) for each in conflicts],
-    )
+    for each in conflicts:
+        row = (id_, each.id, _text(each.body))
+        connection.execute("INSERT INTO merge_conflict VALUES (?, ?, ?)", row)
+        connection.executemany(
+            "INSERT INTO merge_contested VALUES (?, ?, ?)",
+            [(element, id_, each.id) for element in _elements(each)],
+        )
+
+
+def _elements(conflict: Row) -> set[int]:
+    """The elements that a conflict is about; a broken constraint has a row for each."""
+    listed = [each.get("element") for each in conflict.body.get("rows", ())]
+    found = {parse_id(each) for each in listed if isinstance(each, str)}
+    return found if conflict.element is None else found | {conflict.element}
 
 
 def remove(connection: apsw.Connection, id_: str) -> None:
@@ -68,6 +83,7 @@ def remove(connection: apsw.Connection, id_: str) -> None:
     if are_there(connection):
         connection.execute("DELETE FROM merge_open WHERE id = ?", (id_,))
         connection.execute("DELETE FROM merge_conflict WHERE merge = ?", (id_,))
+        connection.execute("DELETE FROM merge_contested WHERE merge = ?", (id_,))
 
 
 def opened(connection: apsw.Connection) -> list[dict[str, Any]]:
@@ -86,8 +102,10 @@ def conflicts_of(connection: apsw.Connection, numbers: Sequence[int]) -> dict[in
     if not numbers or not are_there(connection):
         return found
     query = (
-        "SELECT element, body FROM merge_conflict"
-        " WHERE element IN (SELECT value FROM json_each(?)) ORDER BY rowid"
+        "SELECT place.element, told.body FROM json_each(?) AS wanted"
+        " CROSS JOIN merge_contested AS place ON place.element = wanted.value"
+        " CROSS JOIN merge_conflict AS told ON told.merge = place.merge AND told.id = place.id"
+        " ORDER BY told.rowid"
     )
     for element, body in every(connection, query, (_text(list(numbers)),)):
         found.setdefault(element, []).append(orjson.loads(body))
@@ -136,6 +154,7 @@ def forget(connection: apsw.Connection, numbers: Iterable[int], until: int = 0) 
     if are_there(connection):
         connection.execute("DELETE FROM merge_open")
         connection.execute("DELETE FROM merge_conflict")
+        connection.execute("DELETE FROM merge_contested")
         connection.executemany(
             "DELETE FROM merge_choice WHERE element = ?", [(each,) for each in numbers]
         )
