@@ -15,8 +15,9 @@ from mycel.knowledge.uris import uri_of
 from mycel.model import times
 from mycel.model.elements import Concept, Proposition
 from mycel.model.names import shorten
-from mycel.model.state import State
+from mycel.model.state import LIVE, State
 from mycel.model.values import JsonObject
+from mycel.store.query import surroundings
 from mycel.store.query import timeline as spans
 from mycel.store.query.commits import LogEntry
 from mycel.store.query.diff import ElementChange
@@ -106,12 +107,17 @@ def diff(db: Graph, given: Mapping[str, Any]) -> JsonObject:
     found = db.diff(moment_of(given["from"]), until, paths=paths)
     start = int(cursor or 0)
     page = found.elements[start : start + limit]
+    linked = _degrees(db, page)
     told: dict[str, Any] = {
         "position": found.b.seq,
         "from": _side(db, found.a, given["from"]),
         "to": _side(db, found.b, given["to"]),
         "counts": found.counts,
-        "nodes": [changed_node(each) for each in page if isinstance(each.element, Concept)],
+        "nodes": [
+            changed_node(each) | {"degree": linked.get(each.element.number, 0)}
+            for each in page
+            if isinstance(each.element, Concept)
+        ],
         "links": [changed_link(each) for each in page if isinstance(each.element, Proposition)],
         "total": len(found.elements),
         "purged": found.purged,
@@ -122,10 +128,20 @@ def diff(db: Graph, given: Mapping[str, Any]) -> JsonObject:
 
 
 def _side(db: Graph, state: State, named: str | None) -> JsonObject:
-    """One side of a comparison: its position, and the branch that was named."""
+    """One side of a comparison: its position and time, and the branch that was named."""
     name = (named or "").partition(":")[0]
     is_branch = bool(name) and db.path != ":memory:" and name in db.branches.names()
-    return {"seq": state.seq} | ({"branch": name} if is_branch else {})
+    told: JsonObject = {"seq": state.seq} | ({"branch": name} if is_branch else {})
+    opened = db.branches.reading(name) if is_branch else db.reading()
+    with opened as reader:
+        at = spans.end_at(reader, LIVE if state.seq is None else state.seq, last=True)
+    return told | {"time": times.to_text(at.time_us)}
+
+
+def _degrees(db: Graph, changes: Iterable[ElementChange]) -> Mapping[int, int]:
+    """The number of links that changed nodes have now."""
+    with db.reading() as reader:
+        return surroundings.degrees(reader, [each.element.number for each in changes])
 
 
 def changed_node(change: ElementChange) -> JsonObject:

@@ -188,6 +188,7 @@ def test_the_past_is_shown_as_it_was(shop: Server) -> None:
     changed = ask(shop, "diff", **{"from": str(then), "to": str(linked)})
     assert changed["counts"] == {"added": 1, "removed": 0, "changed": 1, "moved": 0}
     assert changed["nodes"][0]["values"][0]["new"] == "second"
+    assert changed["from"]["time"] < changed["to"]["time"]
     assert [each["version"] for each in ask(shop, "history", id=one)["versions"]][-1] == 1
     spans = ask(shop, "timeline", buckets=10)
     assert spans["buckets"][-1]["to_seq"] == now["position"]
