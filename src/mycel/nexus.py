@@ -551,8 +551,8 @@ class Nexus(StateView):
         "semantic" by meaning. Definitions and core concepts are found by their type, or when
         nothing else fits. If the embedder fails, the answer does without it, with a RuntimeWarning.
         `kind` is concepts or links only; `type` is a type of concepts, or a predicate of links.
-        Other filters are `path`, `actor`, `since`, `until`, `metadata`, `near` and `as_of`, a
-        moment of the past, which is searched by names and words (docs/search.md).
+        Other filters are `path`, `workspace`, `actor`, `since`, `until`, `metadata`, `near` and
+        `as_of`, a moment of the past, which is searched by names and words (docs/search.md).
 
         Raises:
             TypeMismatch: the type or predicate is not defined.

@@ -105,7 +105,7 @@ def filters_of(node: ast.Search | ast.Nearest, values: Values, statement: str) -
     given: Filters = {}
     if node.metadata is not None:
         given["metadata"] = values.mapping(node.metadata, f"METADATA of {statement}")
-    for name in ("path", "actor", "since", "until"):
+    for name in ("path", "workspace", "actor", "since", "until"):
         text: ast.Text | None = getattr(node, name)
         if text is not None:
             given[name] = values.text(text, f"{name} of {statement}")

@@ -497,8 +497,8 @@ Describe = DescribePrimer | DescribeDomains | DescribeTypes | DescribeType | Des
 class Search:
     """`SEARCH CONCEPT|PROPOSITION "term" [WITH TYPE "t"] [MODE "m"] [THRESHOLD x] [LIMIT n]`.
 
-    The filters `UNDER`, `ACTOR`, `SINCE`, `UNTIL` and `METADATA`, and `NEAR` and `AS OF`, are our
-    extension.
+    The filters `UNDER`, `WORKSPACE`, `ACTOR`, `SINCE`, `UNTIL` and `METADATA`, and `NEAR` and
+    `AS OF`, are our extension.
     """
 
     kind: ElementKind
@@ -508,6 +508,7 @@ class Search:
     threshold: Number | None = None
     limit: Number | None = None
     path: Text | None = None
+    workspace: Text | None = None
     actor: Text | None = None
     since: Text | None = None
     until: Text | None = None
@@ -530,6 +531,7 @@ class Nearest:
     threshold: Number | None = None
     limit: Number | None = None
     path: Text | None = None
+    workspace: Text | None = None
     actor: Text | None = None
     since: Text | None = None
     until: Text | None = None

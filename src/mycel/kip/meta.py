@@ -15,16 +15,17 @@ from mycel.model.names import shorten
 
 SEARCH_MODES = ("keyword", "semantic", "hybrid")
 SEARCH_OPTIONS = (
-    "WITH", "MODE", "THRESHOLD", "UNDER", "ACTOR", "SINCE", "UNTIL", "METADATA", "NEAR", "AS",
-    "LIMIT",
+    "WITH", "MODE", "THRESHOLD", "UNDER", "WORKSPACE", "ACTOR", "SINCE", "UNTIL", "METADATA",
+    "NEAR", "AS", "LIMIT",
 )  # fmt: skip
 NEAREST_OPTIONS = (
-    "WITH", "BY", "THRESHOLD", "UNDER", "ACTOR", "SINCE", "UNTIL", "METADATA", "LIMIT"
+    "WITH", "BY", "THRESHOLD", "UNDER", "WORKSPACE", "ACTOR", "SINCE", "UNTIL", "METADATA", "LIMIT"
 )  # fmt: skip
 DIRECTIONS = ("out", "in", "both")
 
 _TEXTS = {
     "UNDER": 'a path such as "concept://shop/auth"',
+    "WORKSPACE": "the name of a workspace",
     "ACTOR": "the name of an actor",
     "SINCE": "a time",
     "UNTIL": "a time",

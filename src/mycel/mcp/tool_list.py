@@ -164,6 +164,7 @@ SEARCH: Final = Tool(
         "type": _text("Only this type, e.g. Concept, Resource, Symbol"),
         "mode": _one_of(*read_tools.SEARCH_MODES),
         "path": _text("Only below this URI"),
+        "workspace": _text("Only this workspace"),
         "actor": _text("Only what this actor wrote"),
         "since": _text("Written last at this time or later"),
         "until": _text(),

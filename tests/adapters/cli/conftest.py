@@ -80,15 +80,16 @@ def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", str(Path(mycel.__file__).parents[1]))
 
 
+def in_process(*words: str | Path, input: str | None = None) -> Done:  # noqa: A002 - as in CliRunner
+    """Run a command in this process."""
+    result = CliRunner().invoke(_Door(), [str(word) for word in words], input=input)  # type: ignore[arg-type]
+    return Done(result.exit_code, result.stdout, result.stderr)
+
+
 @pytest.fixture
 def run() -> Run:
     """Run a command in this process."""
-
-    def call(*words: str | Path, input: str | None = None) -> Done:  # noqa: A002 - as in CliRunner
-        result = CliRunner().invoke(_Door(), [str(word) for word in words], input=input)  # type: ignore[arg-type]
-        return Done(result.exit_code, result.stdout, result.stderr)
-
-    return call
+    return in_process
 
 
 @pytest.fixture

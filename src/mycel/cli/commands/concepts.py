@@ -28,6 +28,7 @@ _OPTIONS = {
     "mode": "MODE",
     "type": "WITH TYPE",
     "path": "UNDER",
+    "in_workspace": "WORKSPACE",
     "by": "ACTOR",
     "since": "SINCE",
     "until": "UNTIL",
@@ -203,6 +204,7 @@ def _concept(graph: GraphView | Transaction, text: str) -> Concept:
 )
 @click.option("--type", metavar="NAME", help="Only this type; with --kind edge this predicate")
 @click.option("--path", metavar="URI|ID", help="Only what is under it")
+@click.option("--in-workspace", metavar="NAME", help="Only concepts and files of this workspace")
 @click.option("--by", metavar="ACTOR", help="Only what this actor created, or wrote last")
 @click.option("--since", metavar="TIME", help="Only what was written last at this time or later")
 @click.option("--until", metavar="TIME", help="Only what was written last before this time")

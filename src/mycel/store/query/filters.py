@@ -34,6 +34,8 @@ class Filters(TypedDict, total=False):
 
     path: str | None
     """A URI, `kip:Type`, or an id: the concept there, all below it, and links that leave those."""
+    workspace: str | None
+    """A workspace: its concepts and files, and links that leave those."""
     actor: str | None
     """The name of the actor that created the element, or wrote it last."""
     since: datetime | str | None
@@ -82,6 +84,8 @@ _OWNERS: Final = (
 )
 
 
+_SCHEMES: Final = ("concept", "file")
+"""The schemes of URIs that begin with the name of a workspace."""
 _WRITER: Final = "(SELECT t.actor FROM tx t WHERE t.seq >= e.seq ORDER BY t.seq LIMIT 1)"
 
 
@@ -107,6 +111,13 @@ def condition(filters: Filters, table: Table) -> Condition:
     bindings: dict[str, Any] = {}
     if (path := filters.get("path")) is not None:
         parts += _path(path, table, bindings)
+    if (workspace := filters.get("workspace")) is not None:
+        if not isinstance(workspace, str):
+            raise InvalidValueType(f"workspace must be a text, not {kind_of(workspace)}.")
+        row = "e" if table == "concept" else "c"
+        fits = " OR ".join(_below(row, f"filter_{scheme}") for scheme in _SCHEMES)
+        parts.append(f"({fits})" if table == "concept" else f"EXISTS ({_OWNERS} WHERE {fits})")
+        bindings |= {f"filter_{scheme}": f"{scheme}://{workspace}" for scheme in _SCHEMES}
     if (actor := filters.get("actor")) is not None:
         known = f"(SELECT a.id FROM actor a WHERE {named_actor('a.name', ':filter_actor')})"
         parts.append(f"(e.created_by IN {known} OR {_WRITER} IN {known})")
@@ -138,14 +149,19 @@ def _path(path: object, table: Table, bindings: dict[str, Any]) -> Iterator[str]
         covered.append(f"{row}.type = (SELECT t.id FROM type t WHERE t.name = :filter_type)")
         bindings["filter_type"] = read.type
     if read.name:
-        covered.append(
-            f"({row}.name = :filter_path"
-            f" OR ({row}.name >= :filter_path || '/' AND {row}.name < :filter_path || '0')"
-            f" OR ({row}.name >= :filter_path || '#' AND {row}.name < :filter_path || '$'))"
-        )
+        covered.append(_below(row, "filter_path"))
         bindings["filter_path"] = read.name
     fits = " AND ".join(covered)
     yield fits if table == "concept" else f"EXISTS ({_OWNERS} WHERE {fits})"
+
+
+def _below(row: str, parameter: str) -> str:
+    """The condition that the name of a row is the bound one, or below it."""
+    return (
+        f"({row}.name = :{parameter}"
+        f" OR ({row}.name >= :{parameter} || '/' AND {row}.name < :{parameter} || '0')"
+        f" OR ({row}.name >= :{parameter} || '#' AND {row}.name < :{parameter} || '$'))"
+    )
 
 
 def _microseconds(name: str, moment: object) -> int:

@@ -21,7 +21,7 @@ def nearest(node: ast.Nearest, graph: Graph, values: Parameters) -> list[JsonObj
         TypeMismatch, ConstraintViolation, InvalidValueType: there is no such type or vector.
         NotImplementedError: filters are beyond the reference.
     """
-    filters = (node.path, node.actor, node.since, node.until, node.metadata)
+    filters = (node.path, node.workspace, node.actor, node.since, node.until, node.metadata)
     if any(each is not None for each in filters):
         raise NotImplementedError("Filters are beyond the reference.")
     type_name, by = values.text(node.type), values.text(node.by)
