@@ -60,6 +60,9 @@ def main() -> None:
                 sys.exit("`make run` has ended before it was ready")
             if ask(f"{ready['url']}/healthz") != {"status": "ok"}:
                 sys.exit("the server is not well")
+            with urllib.request.urlopen(ready["explorer"], timeout=PATIENCE_S) as page:
+                if "text/html" not in page.headers["content-type"]:
+                    sys.exit("the explorer is not served")
             if not ask(ready["kip"], QUESTION)["result"]:
                 sys.exit("the graph is empty")
             # As Ctrl-C does: to all of them at once.

@@ -28,7 +28,7 @@ from mycel.knowledge.node_values import Relation
 from mycel.model import times
 from mycel.model.names import shorten
 from mycel.model.values import JsonObject
-from mycel.store.query import surroundings
+from mycel.store.query import outline, surroundings
 from mycel.store.query.filters import Filters
 from mycel.store.query.history import snapshot_of
 from mycel.store.query.reader import Reader
@@ -187,9 +187,12 @@ class Explorer:
         self._knowledge: Final = knowledge
         self._timeout_s: Final = timeout_s
         self._live: Final = LiveCounts(db)
-        self._past: Final[OrderedDict[int, Census]] = OrderedDict()
+        self._past: Final[OrderedDict[tuple[int, int], Census]] = OrderedDict()
+        """Counts of past states, by position and number of purges."""
         self._lock: Final = threading.Lock()
-        self._overviews: Final[dict[tuple[Any, ...], JsonObject]] = {}
+        self._overviews: Final[OrderedDict[tuple[Any, ...], tuple[Census, JsonObject]]] = (
+            OrderedDict()
+        )
 
     def view(self, name: str, given: Mapping[str, Any]) -> JsonObject:
         """The answer of a view.
@@ -268,14 +271,15 @@ class Explorer:
             yield seen, self._past_census(seen)
 
     def _past_census(self, seen: Scene) -> Census:
+        key = seen.position, outline.purges(seen.reader)
         with self._lock:
-            if seen.position in self._past:
-                self._past.move_to_end(seen.position)
-                return self._past[seen.position]
+            if key in self._past:
+                self._past.move_to_end(key)
+                return self._past[key]
         made = Census(seen.reader)
         made.take_lines()
         with self._lock:
-            self._past[seen.position] = made
+            self._past[key] = made
             while len(self._past) > limits.PAST_CENSUSES:
                 self._past.popitem(last=False)
         return made
@@ -297,7 +301,6 @@ class Explorer:
                 workspaces=overviews.workspaces(census),
                 counts=overviews.counts(seen.reader, census),
                 conflicts=conflicts.count_open(self.db),
-                streams_max=limits.STREAMS_MAX,
                 actor=self.db.actor,
             )
 
@@ -331,14 +334,17 @@ class Explorer:
 
     def _overview(self, *, by: By, group: str | None, limit: int, at: str | None) -> JsonObject:
         with self._counted(at) as (seen, census):
-            key = census.position, seen.is_past, by, group, limit
-            made = self._overviews.get(key)
-            if made is None:
-                made = overviews.overview(seen, census, by, group, limit)
-                with self._lock:
-                    for old in [each for each in self._overviews if each[0] != census.position]:
-                        del self._overviews[old]
-                    self._overviews[key] = made
+            key = id(census), census.position, by, group, limit
+            with self._lock:
+                kept = self._overviews.get(key)
+            # The census itself is kept as well: its id stays its own.
+            if kept is not None and kept[0] is census:
+                return kept[1]
+            made = overviews.overview(seen, census, by, group, limit)
+            with self._lock:
+                self._overviews[key] = census, made
+                while len(self._overviews) > limits.OVERVIEWS_KEPT:
+                    self._overviews.popitem(last=False)
             return made
 
     def _near(self, **given: Any) -> JsonObject:

@@ -26,6 +26,8 @@ class Event(NamedTuple):
 
     position: int
     text: bytes
+    purges: bool = False
+    """True if elements were purged: earlier events may name them."""
 
 
 def written(kind: str, data: JsonObject, position: int | None = None) -> bytes:
@@ -51,7 +53,10 @@ def events_after(db: Graph, after: int, most: int = limits.FEED_GAP_COMMITS) -> 
         found = commits.transactions_after(reader, after, most + 1)
         if len(found) > most or history.is_scrubbed(reader, after):
             return None
-        return [Event(entry.seq, _event(reader, entry)) for entry in found]
+        return [
+            Event(entry.seq, _event(reader, entry), commits.has_purged(reader, entry))
+            for entry in found
+        ]
 
 
 _ADDED: Final = "added"

@@ -44,6 +44,7 @@ FEED_KEPT: Final = 256
 """Newest events that are kept for streams that fall behind."""
 FEED_GAP_COMMITS: Final = 1_000
 """A stream that is further behind gets no single events, and reloads."""
-STREAMS_MAX: Final = 64
+OVERVIEWS_KEPT: Final = 16
+"""Answers of `overview` that are kept."""
 PAST_CENSUSES: Final = 2
 """Counts of past states that are kept."""

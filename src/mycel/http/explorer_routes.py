@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import aclosing
 from functools import partial
 from typing import Any, Final, TypeVar
 
@@ -231,19 +232,26 @@ class ExplorerRoutes:
         except MycelError as error:
             return refusal(error)
         return StreamingResponse(
-            self._stream(branch, after["after"]),
+            self._stream(branch, after["after"], request.headers.get("authorization")),
             media_type="text/event-stream",
             headers={"cache-control": "no-store", "x-accel-buffering": "no"},
         )
 
-    async def _stream(self, branch: str | None, after: int | None) -> AsyncIterator[bytes]:
+    async def _stream(
+        self, branch: str | None, after: int | None, authorization: str | None
+    ) -> AsyncIterator[bytes]:
+        """The events of one stream, until its session is revoked."""
         name = branch or self._db.branch
         watcher = self._watchers.get(name)
         if watcher is None:
             run: Callable[[Callable[[Graph], Any]], Awaitable[Any]] = partial(self._run, branch)
             watcher = self._watchers[name] = Watcher(run)
         try:
-            async for event in watcher.events(after):
-                yield event
+            async with aclosing(watcher.events(after)) as events:
+                async for event in events:
+                    if not self._policy.admits(authorization):
+                        yield written("bye", {"reason": "revoked"})
+                        return
+                    yield event
         except MycelError:
             yield written("bye", {"reason": "gone"})

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from functools import partial
 from typing import Any, Final
 
@@ -41,7 +41,7 @@ class Watcher:
         self._streams = 0
         self._task: asyncio.Task[None] | None = None
 
-    async def events(self, after: int | None) -> AsyncIterator[bytes]:
+    async def events(self, after: int | None) -> AsyncGenerator[bytes, None]:
         """The events of one stream, from after a position or from now on, without an end."""
         self._streams += 1
         try:
@@ -85,6 +85,9 @@ class Watcher:
             except MycelError:
                 continue  # The graph is busy or gone: look again.
             for event in found or ():
+                if event.purges:
+                    self._since = self._position
+                    self._kept.clear()
                 if len(self._kept) == limits.FEED_KEPT:
                     self._since = self._kept[0].position
                 self._kept.append(event)

@@ -90,10 +90,17 @@ def test_what_is_gone_is_said_everywhere(extremes: tuple[Server, Path]) -> None:
     server, path = extremes
     with mycel.open(path) as db:
         knowledge = mycel.Knowledge(db, workspace="big")
-        knowledge.add("secret", content="nobody may read this")
+        knowledge.add("hidden/secret", content="nobody may read this")
+        before = db.snapshot().entries
+        shown = ask(server, "overview", at=str(before))["groups"]
+        assert "concept://big/hidden" in [group["id"] for group in shown]
         knowledge.add("old", content="as it was")
         knowledge.delete("old", reason="enough")
-        db.purge(knowledge.get("secret").id, "a test")
+        db.purge(knowledge.get("hidden/secret").id, "a test")
+    for state in (True, False):
+        then = {} if state else {"at": str(before)}
+        groups = ask(server, "overview", **then)["groups"]
+        assert "concept://big/hidden" not in [group["id"] for group in groups]
     gone = HTTP.post(
         f"{server.url}/api/links",
         json={"ids": ["concept://big/old", "C:999998", "", "%%", "P:1:x"]},
@@ -101,7 +108,7 @@ def test_what_is_gone_is_said_everywhere(extremes: tuple[Server, Path]) -> None:
     assert (gone["nodes"], len(gone["gone"])) == ([], 5)
     assert ask(server, "node", id="concept://big/old")["deleted"] is True
     for view in ("node", "history", "near", "relations", "proof"):
-        answer = server.get(f"/api/{view}", params={"id": "concept://big/secret"})
+        answer = server.get(f"/api/{view}", params={"id": "concept://big/hidden/secret"})
         assert answer.status_code == 404, (view, answer.text)
         assert "nobody may read" not in answer.text
     assert ask(server, "overview", by="type")["counts"]["nodes"] == SPOKES + 2

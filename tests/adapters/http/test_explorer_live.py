@@ -99,7 +99,11 @@ def test_a_session_counts_until_it_is_revoked(start: Start, tmp_path: Path) -> N
     assert again.status_code == 401
     forged = {"authorization": session["authorization"][:-2] + "AA"}
     assert server.get("/api/about", headers=forged).status_code == 401
-    assert HTTP.post(f"{server.url}/api/signout", headers=session, json={}).json()["revoked"]
+    with stream(server, headers=session) as events:
+        assert next(events)[0] == "hello"
+        assert HTTP.post(f"{server.url}/api/signout", headers=session, json={}).json()["revoked"]
+        server.ask({"command": plant("Yew")}, headers={"authorization": f"Bearer {TOKEN}"})
+        assert list(events) == [("bye", {"reason": "revoked"})]
     assert server.get("/api/about", headers=session).status_code == 401
     with_secret = {"authorization": f"Bearer {TOKEN}"}
     assert server.get("/api/about", headers=with_secret).status_code == 200

@@ -177,6 +177,12 @@ def changed_elements(reader: Reader, entry: LogEntry, limit: int) -> list[int]:
     return [number for (number,) in rows]
 
 
+def has_purged(reader: Reader, entry: LogEntry) -> bool:
+    """True if a transaction has purged elements."""
+    query = "SELECT 1 FROM journal WHERE seq >= ? AND seq < ? AND kind = ? LIMIT 1"
+    return reader.first(query, (entry.first_seq, entry.seq, int(Kind.PURGE))) is not None
+
+
 def transactions_called(reader: Reader, word: str) -> list[LogEntry]:
     """The transactions whose message begins with a word and a space, oldest first."""
     query = f"SELECT {_TX} FROM tx WHERE message >= ? AND message < ? ORDER BY seq"

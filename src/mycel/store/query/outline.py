@@ -52,6 +52,12 @@ def position(reader: Reader) -> int:
     return int(last) if reader.state.seq is None else reader.state.seq
 
 
+def purges(reader: Reader) -> int:
+    """The number of purges so far: what was derived before the last one may hold what is purged."""
+    (count,) = reader.only("SELECT count(*) FROM journal WHERE kind = 6")
+    return int(count)
+
+
 def links_end(reader: Reader) -> int:
     """The number that the next new link gets."""
     (number,) = newest(reader.connection, "next_proposition")
