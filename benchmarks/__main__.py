@@ -29,6 +29,7 @@ from benchmarks.bootstrap import runs as bootstrap_runs
 from benchmarks.compat import latencies, official
 from benchmarks.databases import Databases
 from benchmarks.graphs import NODES
+from benchmarks.http import loads as http_loads
 from benchmarks.kip import capsules, finds, language, others, sweeps
 from benchmarks.mcp import calls
 from benchmarks.recall import recall
@@ -61,6 +62,7 @@ MEASURES: Final[dict[str, Callable[[Databases], Iterable[Line]]]] = {
     "proof": proofs.measure,
     "start": startup.measure,
     "mcp": calls.measure,
+    "http": http_loads.measure,
     "explorer": explorer.measure,
     "bootstrap": bootstrap_runs.measure,
     "mirror": mirror.measure,

@@ -53,7 +53,7 @@ class Workers:
         self._idle = 0
         self._running: set[_Run[Any]] = set()
         self._done: deque[Callable[[], None]] = deque()
-        """What the event loop has to do for work that is done; it is woken once for all."""
+        """Functions that the event loop calls for work that is done; it is woken once for all."""
         self._is_woken = False
         self._leftovers = MemoryTrim()
 

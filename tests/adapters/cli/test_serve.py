@@ -176,7 +176,7 @@ def test_clients_are_told_the_name_that_is_allowed(garden: Path) -> None:
     assert "127.0.0.1" not in said
     # Here a proxy has that name, and nobody knows its port.
     local = _said("--db", garden, *allowed)
-    assert local.count("http://127.0.0.1:") == 5
+    assert local.count("http://127.0.0.1:") == 6
 
 
 # Reading only.

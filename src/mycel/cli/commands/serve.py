@@ -121,7 +121,7 @@ _TOKEN_BYTES_MAX = 4096
     default=1,
     type=click.IntRange(1, 64),
     metavar="N",
-    help="How many processes serve; the limits are divided among them",
+    help="How many processes serve; each has the limits of connections and requests",
 )
 @click.option(
     "--grace",
@@ -214,11 +214,11 @@ def serve(
         sessions=Sessions(None if token is None else token.key("sessions")),
         readonly=readonly,
         files=files,
-        requests_max=-(-concurrency // workers),
+        requests_max=concurrency,
         timeout_s=timeout_s,
         write_s=write_s,
-        connections_max=-(-connections // workers),
-        streams_max=-(-streams // workers),
+        connections_max=connections,
+        streams_max=streams,
         answers_bytes_max=(answers_mib << 20) // workers,
         processes=workers,
     )

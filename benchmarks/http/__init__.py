@@ -1,0 +1,1 @@
+"""The load of the HTTP server: point queries of many connections, alone and beside heavy ones."""

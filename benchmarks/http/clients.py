@@ -1,0 +1,71 @@
+"""Many connections that ask one after the other, in a process with one event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from time import perf_counter
+from typing import Any, Final
+
+_LENGTH: Final = b"content-length:"
+
+
+def request(command: str, **parameters: Any) -> bytes:
+    """A request as bytes."""
+    body = json.dumps({"command": command, "parameters": parameters}).encode()
+    lines = ["POST /kip HTTP/1.1", "Host: localhost", "Content-Type: application/json"]
+    return "\r\n".join([*lines, f"Content-Length: {len(body)}", "", ""]).encode() + body
+
+
+class _Asking(asyncio.Protocol):
+    """A connection that sends the same request again and again, and notes the time of each."""
+
+    def __init__(self, sent: bytes, until: float, took_s: list[float]) -> None:
+        self._sent, self._until, self._took_s = sent, until, took_s
+        self._got = bytearray()
+        self.done = asyncio.get_running_loop().create_future()
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        self._transport = transport
+        self._ask()
+
+    def _ask(self) -> None:
+        self._asked_at = perf_counter()
+        self._transport.write(self._sent)
+
+    def data_received(self, data: bytes) -> None:
+        self._got += data
+        end = self._got.find(b"\r\n\r\n")
+        if end < 0:
+            return
+        at = self._got.lower().find(_LENGTH) + len(_LENGTH)
+        if len(self._got) < end + 4 + int(self._got[at : self._got.find(b"\r", at)]):
+            return
+        if self._got[9:12] != b"200":
+            raise RuntimeError(bytes(self._got[:200]).decode(errors="replace"))
+        self._got.clear()
+        self._took_s.append(perf_counter() - self._asked_at)
+        if perf_counter() < self._until:
+            self._ask()
+        else:
+            self._transport.close()
+
+    def connection_lost(self, _error: Exception | None) -> None:
+        self.done.set_result(None)
+
+
+async def _load(port: int, sent: bytes, connections: int, seconds: float) -> list[float]:
+    took_s: list[float] = []
+    loop, until = asyncio.get_running_loop(), perf_counter() + seconds
+    made = [
+        await loop.create_connection(lambda: _Asking(sent, until, took_s), "127.0.0.1", port)
+        for _ in range(connections)
+    ]
+    for _, asking in made:
+        await asking.done
+    return took_s
+
+
+def load(port: int, sent: bytes, *, connections: int, seconds: float) -> list[float]:
+    """The seconds that each request took."""
+    return asyncio.run(_load(port, sent, connections, seconds))
