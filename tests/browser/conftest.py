@@ -74,6 +74,7 @@ def write_shop(path: Path) -> None:
                 {"source": "auth/login", "relation": "depends_on", "target": "auth/session"},
                 {"source": "auth/session", "relation": "used_by", "target": "auth/login"},
                 {"source": "auth/login", "relation": "falls_back_to", "target": "auth/recovery"},
+                {"source": "auth/session", "relation": "backed_by", "target": "auth/backup"},
                 {"source": "decisions/passkeys", "relation": "affects", "target": "auth/login"},
                 {
                     "source": "auth/login",
@@ -118,7 +119,7 @@ def serve(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Sh
 
 @pytest.fixture(scope="session")
 def shop(serve: Callable[..., Shop]) -> Shop:
-    """A server that tests only read from, or add to without harm to others."""
+    """A server that all tests share. Each test changes only nodes that no other test looks at."""
     return serve()
 
 

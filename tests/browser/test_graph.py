@@ -2,12 +2,15 @@
 
 import re
 from collections.abc import Callable
+from pathlib import Path
+from xml.etree import ElementTree
 
 from tests.browser.conftest import Shop, Tab, playwright
 
 expect = playwright.expect
 LOGIN, SESSION = "concept://shop/auth/login", "concept://shop/auth/session"
-RECOVERY = "concept://shop/auth/recovery"
+RECOVERY, BACKUP = "concept://shop/auth/recovery", "concept://shop/auth/backup"
+PART = "concept://shop/parts/p59"
 RED = (201, 37, 45)
 ALONE = f"#/graph?g=-&n={LOGIN}*{SESSION}*{RECOVERY}"
 
@@ -66,29 +69,25 @@ def test_the_address_shows_the_same_view_to_somebody_else(tab: Callable[..., Tab
 
 
 def test_what_is_missing_is_red_and_heals_while_one_looks(
-    tab: Callable[..., Tab], serve: Callable[..., Shop]
+    tab: Callable[..., Tab], shop: Shop
 ) -> None:
-    served = serve()
-    here = tab(served).graph(ALONE, 3)
+    here = tab().graph(f"#/graph?g=-&n={SESSION}*{BACKUP}", 2)
     expect(here.page.get_by_test_id("live")).to_contain_text("live")
-    expect(here.page.locator(f'[data-id="{RECOVERY}"]')).to_contain_text("missing concept")
+    gap = here.page.locator(f'[data-id="{BACKUP}"]')
+    expect(gap).to_contain_text("missing concept")
     assert here.pixels(RED) > 60
     places = here.nodes()
-    served.knowledge().add("auth/recovery", name="Recovery", content="By mail.")
-    expect(here.page.locator(f'[data-id="{RECOVERY}"]')).to_have_attribute("data-kind", "concept")
-    expect(here.page.locator(f'[data-id="{RECOVERY}"]')).to_contain_text("Recovery, Concept")
+    shop.knowledge().add("auth/backup", name="Backup", content="Every night.")
+    expect(gap).to_have_attribute("data-kind", "concept")
+    expect(gap).to_contain_text("Backup, Concept")
     assert here.pixels(RED) == 0
     assert here.nodes() == places
 
 
-def test_the_slider_shows_the_graph_as_of_then(
-    tab: Callable[..., Tab], serve: Callable[..., Shop]
-) -> None:
-    served = serve()
-    knowledge = served.knowledge()
-    before = served.server.get("/api/about").json()["position"]
-    knowledge.delete("auth/session")
-    here = tab(served).graph(f"#/graph?g=-&n={LOGIN}*{SESSION}*{RECOVERY}&s={LOGIN}", 2)
+def test_the_slider_shows_the_graph_as_of_then(tab: Callable[..., Tab], shop: Shop) -> None:
+    before = shop.server.get("/api/about").json()["position"]
+    shop.knowledge().delete("parts/p59")
+    here = tab().graph(f"#/graph?g=-&n={LOGIN}*{PART}*{RECOVERY}&s={LOGIN}", 2)
     page = here.page
     slider = page.locator("#moment")
     slider.focus()
@@ -102,21 +101,20 @@ def test_the_slider_shows_the_graph_as_of_then(
     here.drawn(2)
     expect(page.get_by_test_id("moment")).to_have_text("now")
     past = page.context.new_page()
-    past.goto(f"{here.address}/ui/#/graph?g=-&n={LOGIN}*{SESSION}&at={before}")
+    past.goto(f"{here.address}/ui/#/graph?g=-&n={LOGIN}*{PART}&at={before}")
     expect(past.locator("canvas").first).to_have_attribute("data-drawn", "2")
 
 
 def test_what_others_write_waits_as_new_until_it_is_asked_for(
-    tab: Callable[..., Tab], serve: Callable[..., Shop]
+    tab: Callable[..., Tab], shop: Shop
 ) -> None:
-    served = serve()
-    here = tab(served).graph(ALONE, 3)
+    here = tab().graph(ALONE, 3)
     page = here.page
     expect(page.get_by_test_id("live")).to_contain_text("live")
     places = here.nodes()
-    served.knowledge().remember(
+    shop.knowledge().remember(
         [{"uri": f"fresh/n{i}"} for i in range(3)],
-        [{"source": "auth/login", "relation": "part", "target": f"fresh/n{i}"} for i in range(3)],
+        [{"source": "auth/notes", "relation": "part", "target": f"fresh/n{i}"} for i in range(3)],
     )
     fresh = page.get_by_role("button", name="+3 new")
     expect(fresh).to_be_visible()
@@ -170,3 +168,21 @@ def test_the_keyboard_alone_reaches_everything(tab: Callable[..., Tab]) -> None:
     expect(page.get_by_role("dialog")).to_have_count(0)
     page.keyboard.press("t")
     expect(page.locator("table.data")).to_be_visible()
+
+
+def test_what_is_shown_is_saved_as_svg_and_png(tab: Callable[..., Tab], tmp_path: Path) -> None:
+    here = tab().graph(f"#/graph?g=-&n={LOGIN}*{RECOVERY}*concept://shop/auth/notes", 3)
+    page = here.page
+    for kind in ("SVG", "PNG"):
+        page.get_by_role("button", name="Save a picture").click()
+        with page.expect_download() as saved:
+            page.get_by_role("button", name=kind).click()
+        saved.value.save_as(tmp_path / kind)
+    drawn = ElementTree.fromstring((tmp_path / "SVG").read_bytes())
+    texts = ["".join(each.itertext()) for each in drawn.iter() if each.tag.endswith("text")]
+    assert {"Login", "missing", "recovery"} <= set(texts)
+    assert any(text.startswith("<img src=x") for text in texts)
+    assert {each.tag.rpartition("}")[2] for each in drawn.iter()} <= {
+        *("svg", "title", "rect", "path", "circle", "polygon", "text")
+    }
+    assert (tmp_path / "PNG").read_bytes().startswith(b"\x89PNG")

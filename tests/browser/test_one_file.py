@@ -44,7 +44,7 @@ def test_an_exported_page_needs_no_server_and_shows_nodes_gaps_and_texts_safely(
     subprocess.run([sys.executable, *command, "--export", str(made)], check=True)
     page = alone.page
     page.goto(f"file://{made}#/graph?s={NOTES}")
-    alone.drawn(66)
+    alone.drawn(67)
     expect(page.locator(".panel-title")).to_contain_text("<img src=x")
     expect(page.locator(".markdown")).to_contain_text("over everything")
     page.keyboard.press("/")
@@ -55,7 +55,7 @@ def test_an_exported_page_needs_no_server_and_shows_nodes_gaps_and_texts_safely(
     page.get_by_role("tab", name="Relations").click()
     expect(page.locator(".relation-row .missing-word")).to_have_text("missing")
     page.locator(".screens").get_by_role("button", name="Missing").click()
-    expect(page.locator("table.data tbody tr")).to_have_count(1)
+    expect(page.locator("table.data tbody tr")).to_have_count(2)
     assert page.evaluate("window.hacked") is None
 
 
