@@ -64,14 +64,21 @@ class Reached(NamedTuple):
 
 
 def attempt(
-    tx: Transaction, goals: Sequence[Goal], twins: Mapping[int, int], *, reason: str
+    tx: Transaction,
+    goals: Sequence[Goal],
+    twins: Mapping[int, int],
+    *,
+    reason: str,
+    has_moved: bool = False,
 ) -> Reached:
     """Make elements what they should be, as far as possible; nothing is raised.
 
     `twins` has the present number of each element that has another one in its goal. Elements that
-    go do so for a `reason`.
+    go do so for a `reason`. With `has_moved`, elements may have new versions since the goals were
+    made.
     """
     steps = _Steps(tx, goals, twins, reason)
+    steps.has_moved = has_moved
     steps.run()
     return Reached(steps.obstacles, steps.numbers)
 
@@ -113,6 +120,8 @@ class _Steps:
             each.then.number: GONE for each in goals if each.then is not None and each.now is None
         }
         """The present number of each element that had another one then."""
+        self.has_moved = False
+        """True if some element has moved, so that others may have new versions."""
         self._aside: Final[set[int]] = set()
         """Concepts that have stepped aside."""
         self._definitions: Final = [each for each in goals if _is_definition(each.element)]
@@ -174,6 +183,7 @@ class _Steps:
 
     def _move_aside(self, goal: Goal) -> None:
         if goal.now is not None:
+            self.has_moved = True
             self._tx.move(goal.now.id, name=f"{goal.now.id} aside")
             self._aside.add(goal.now.number)
 
@@ -185,6 +195,7 @@ class _Steps:
         if isinstance(now, Concept):
             aside = f"{now.id} aside" if now.number in self._aside else now.name
             if not _is_definition(then) and (now.type, aside) != (then.type, then.name):
+                self.has_moved = True
                 tx.move(now.id, type_name=then.type, name=then.name, attributes=then.attributes)
             return
         if tx.get_concept(then.type, then.name) is not None:
@@ -224,8 +235,10 @@ class _Steps:
         live = self._live(then)
         if isinstance(live, Proposition):
             if (live.subject, live.object) != (subject, object_):
+                self.has_moved = True
                 tx.relink(live.id, subject=subject, object_=object_)
             if live.predicate != then.predicate:
+                self.has_moved = True
                 tx.move(tx.reader.outer_id(live.number), predicate=then.predicate)
             return
         if tx.get_edge(subject, then.predicate, object_) is not None:
@@ -255,8 +268,10 @@ class _Steps:
 
     def _set_content(self, goal: Goal) -> None:
         then = goal.then
-        live = None if then is None else self._live(then)
-        if then is not None and live is not None:
+        if then is None:
+            return
+        live = self._live(then) if goal.now is None or self.has_moved else goal.now
+        if live is not None:
             self._tx.replace_content(live, then)
 
     def _remove(self, goal: Goal) -> None:

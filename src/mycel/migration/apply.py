@@ -44,7 +44,14 @@ from mycel.schema.model import (
 )
 from mycel.schema.planner import Plan, plan
 from mycel.schema.schema_match import may_hold
-from mycel.schema.steps import RemoveProperty, RemoveType, RestoreProperty, RestoreType, Step
+from mycel.schema.steps import (
+    RemoveProperty,
+    RemoveType,
+    RestoreProperty,
+    RestoreType,
+    Step,
+    UnsupportedChange,
+)
 from mycel.schema.stored_declaration import (
     PG,
     HiddenProperty,
@@ -178,6 +185,22 @@ def _attempt(
         except _RolledBack:
             planned = replace(planned, changes=(*planned.changes, *findings.steps()))
         return planned, seq
+
+
+def apply_within(tx: Transaction, accepted: Catalog, desired: Catalog) -> tuple[Step, ...]:
+    """Put a schema in force inside of a transaction that goes on afterwards under its rules.
+
+    Types and properties of the two catalogs are matched by their ids. Returns the steps that are
+    not possible, with the rows that do not allow them; then the transaction has to be rolled back.
+    """
+    planned = plan(accepted, schema_in_force.with_renames(accepted, desired))
+    impossible = tuple(each for each in planned.changes if isinstance(each, UnsupportedChange))
+    if impossible or not planned.changes:
+        return impossible
+    findings = Findings()
+    _Apply(tx, accepted, planned, findings, Consent(removals=True)).run()
+    del tx.memo[APPLYING]
+    return tuple(findings.steps())
 
 
 class _Apply:

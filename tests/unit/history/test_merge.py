@@ -308,11 +308,7 @@ node Person {
 def test_constraints_that_a_clean_merge_breaks_are_all_listed_and_nothing_is_evicted(
     db: mycel.Graph,
 ) -> None:
-    db.schema.apply(SCHEMA.replace(' @merge("max")', ""))
-
-    def person(into: mycel.Graph, name: str, **attributes: Any) -> None:
-        into.write(lambda tx: tx.put_concept("Person", name, {"email": name, **attributes}))
-
+    db.schema.apply(SCHEMA)
     with branch(db) as draft:
         for number in range(30):
             person(db, f"o{number}", nick=f"n{number}")
@@ -337,6 +333,90 @@ def test_constraints_that_a_clean_merge_breaks_are_all_listed_and_nothing_is_evi
         assert (done.status, done.diff.counts["added"]) == ("merged", 1)
         assert db.get(("Person", f"t{number}")).attributes["nick"] == "another"
         assert db.merge("draft").status == "up_to_date"
+
+
+# Schemas.
+
+PEOPLE = """
+node Person {
+    email: String @key
+    nick: String?
+}
+edge Knows: Person -> Person
+"""
+
+
+def person(into: mycel.Graph, name: str, type_: str = "Person", **attributes: Any) -> None:
+    into.write(lambda tx: tx.put_concept(type_, name, {"email": name, **attributes}))
+
+
+def test_schemas_are_merged_by_property_and_rows_follow(db: mycel.Graph) -> None:
+    db.schema.apply(PEOPLE)
+    person(db, "ann", nick="a")
+    person(db, "bob", nick="b")
+    with branch(db) as draft:
+        draft.schema.apply(
+            PEOPLE.replace("nick: String?", 'handle: String? @rename_from("nick")\n age: I64?')
+        )
+        person(draft, "cat", handle="c", age=3)
+        person(draft, "bob", age=7)
+        db.schema.apply(PEOPLE.replace("nick: String?", "nick: String?\n city: String? @index"))
+        person(db, "ann", nick="anna", city="Rome")
+        person(db, "dan", nick="d", city="Oslo")
+        done = db.merge("draft")
+        assert (done.status, done.conflicts) == ("merged", ())
+        names = [each.name for each in db.schema.catalog.node("Person").properties]  # type: ignore[union-attr]
+        assert sorted(names) == ["age", "city", "email", "handle"]
+        rows = {name: db.get(("Person", name)).attributes for name in ("ann", "bob", "cat", "dan")}
+        assert rows == {
+            "ann": {"email": "ann", "handle": "anna", "city": "Rome"},
+            "bob": {"email": "bob", "handle": "b", "age": 7},
+            "cat": {"email": "cat", "handle": "c", "age": 3},
+            "dan": {"email": "dan", "handle": "d", "city": "Oslo"},
+        }
+        assert not draft.merge("main").conflicts
+        assert draft.schema.catalog.same_shape(db.schema.catalog)
+        assert not db.verify(replay=True).problems
+
+
+def test_a_declaration_that_both_changed_differently_is_one_conflict_with_its_rows(
+    db: mycel.Graph,
+) -> None:
+    db.schema.apply(PEOPLE)
+    person(db, "ann", nick="a")
+    with branch(db) as draft:
+        draft.schema.apply(PEOPLE.replace("nick: String?", "nick: String? @unique"))
+        draft.schema.apply(PEOPLE.replace("nick: String?", 'nick: String? @description("One")'))
+        db.schema.apply(PEOPLE.replace("nick: String?", 'nick: String? @description("Two")'))
+        merge = db.merge("draft")
+        (conflict,) = merge.conflicts
+        assert (conflict.kind, conflict.label) == ("definition", '$ConceptType "Person"')
+        assert "Two" in conflict.ours
+        assert 'Person "ann"' in [row["label"] for row in conflict.rows]
+        with pytest.raises(ConstraintViolation):
+            db.resolve(conflict, "value", "node Person {}")
+        db.resolve(conflict, "theirs")
+        assert db.commit_merge().status == "merged"
+        assert "One" in str(db.schema.catalog.node("Person"))
+        assert db.merge("draft").status == "up_to_date"
+
+
+def test_a_merged_schema_that_rows_of_the_other_side_break_is_not_committed(
+    db: mycel.Graph,
+) -> None:
+    db.schema.apply(PEOPLE)
+    with branch(db) as draft:
+        draft.schema.apply(PEOPLE.replace("nick: String?", "nick: String? @unique"))
+        for number in range(3):
+            person(db, f"p{number}", nick="same")
+        before = db.snapshot()
+        merge = db.merge("draft")
+        assert (merge.status, db.snapshot()) == ("conflicts", before)
+        assert {each.kind for each in merge.conflicts} == {"constraint"}
+        db.abort_merge()
+        for number in range(3):
+            person(db, f"p{number}", nick=f"n{number}")
+        assert db.merge("draft").status == "merged"
 
 
 # Choices.

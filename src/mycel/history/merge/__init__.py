@@ -5,6 +5,7 @@ requests       what is to be merged and how, and what was decided so far
 sides          the states that are merged, in one numbering
 edits          the same for edits of an earlier state
 planner        what every element should become, and what has to be decided first
+schemas        the merge of schemas, and rows in the names of the merged one
 element_merge  the merge of one element
 rules          automatic choices between two values
 values         the merge of one value: objects, lists, texts

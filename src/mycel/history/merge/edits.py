@@ -20,12 +20,15 @@ from mycel.engine.missing_concepts import MISSING, MISSING_DEFINITION, SCHEME
 from mycel.errors import InvalidValueType, NotFound
 from mycel.history.merge.rules import Origin
 from mycel.history.merge.sides import Target, purged_among
-from mycel.history.merge.versions import Place, Values, values_of
+from mycel.history.merge.versions import Base, Place
+from mycel.migration.schema_in_force import read as schema_at
 from mycel.model import ids
 from mycel.model.elements import Concept, Element, Proposition
-from mycel.model.names import CONCEPT_TYPE, shorten
+from mycel.model.names import CONCEPT_TYPE, META_TYPES, shorten
 from mycel.model.state import State
 from mycel.model.values import object_text
+from mycel.schema.catalog import Catalog
+from mycel.schema.stored_declaration import declaration
 from mycel.store.log.marks import IMPORT, Mark
 from mycel.store.query.alignment import NEW
 from mycel.store.query.commits import commit_at
@@ -71,9 +74,27 @@ class EditSides(Target):
 
     # The states.
 
-    def base(self, numbers: Iterable[int]) -> Mapping[int, Values]:
+    def base(self, numbers: Iterable[int]) -> Mapping[int, Base]:
         found = self._before.elements(number for number in numbers if number < NEW)
-        return {number: values_of(each) for number, each in found.items()}
+        return {number: Base(each) for number, each in found.items()}
+
+    def schemas(self) -> tuple[Catalog, Catalog, Catalog]:
+        before = schema_at(self._before)
+        edited = [
+            (declared, each)
+            for each in self._edited.values()
+            if isinstance(each, Concept)
+            and each.type in META_TYPES
+            and (declared := declaration(each.attributes)) is not None
+        ]
+        gone = {number for number, each in self._edited.items() if each is None}
+        kept = {each.identity: each for each in before.types}
+        for each in self._before.elements(gone).values():
+            was = declaration(each.attributes) if each.type in META_TYPES else None
+            if was is not None:
+                kept.pop(was.identity, None)
+        kept |= {declared.identity: declared for declared, _ in edited}
+        return before, schema_at(self.reader), Catalog.of(kept.values())
 
     def theirs(self, numbers: Iterable[int]) -> Mapping[int, Element]:
         wanted = {*numbers}

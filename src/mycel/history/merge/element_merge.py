@@ -11,10 +11,12 @@ from mycel.history.merge.sequences import Region
 from mycel.history.merge.values import UNKNOWN, Contest, combine, merge_sets, same
 from mycel.history.merge.versions import (
     WEIGHT,
+    Base,
     Place,
     Values,
     Versions,
     content_of,
+    equal,
     keys_of,
     shown,
     values_of,
@@ -76,16 +78,15 @@ class ElementMerge:
             return ours
         if base is None and self._context.by_element:
             return self.whole("element", _REASONS["element"])
-        old = {} if base is None else base
-        mine, others = values_of(ours), values_of(theirs)
         if base is not None:
-            if _equal(others, old):
+            if base.is_content_of(theirs):
                 return ours
-            if _equal(mine, old):
+            if base.is_content_of(ours):
                 return theirs._replace(number=ours.number)
             if self._context.by_element:
                 return self.whole("element", _REASONS["element"])
-        return with_values(ours, self._merged(old, mine, others), ours.number)
+        old = {} if base is None else base.values
+        return with_values(ours, self._merged(old, values_of(ours), values_of(theirs)), ours.number)
 
     def _counts(self) -> bool:
         """True if an attribute is a counter: two equal changes of it are two changes."""
@@ -106,13 +107,14 @@ class ElementMerge:
     # An element that is gone on one side.
 
     def _with_removal(
-        self, base: Values | None, ours: Element | None, theirs: Element | None
+        self, base: Base | None, ours: Element | None, theirs: Element | None
     ) -> Element | None:
         left = theirs if ours is None else ours
         if base is None or left is None:
             return left
-        now = values_of(left)
-        if _equal(now, base) or _equal(_without_metadata(now), _without_metadata(base)):
+        if base.is_content_of(left) or equal(
+            _without_metadata(values_of(left)), _without_metadata(base.values)
+        ):
             return None  # Deletions are kept; metadata alone does not outweigh them.
         sides = ("ours", "theirs") if ours is None else ("theirs", "ours")
         return self.whole(
@@ -125,10 +127,10 @@ class ElementMerge:
         if base is None:
             return None
         element = self._versions.element
-        known = values_of(element) if UNKNOWN in base.values() else {}
+        known = values_of(element) if UNKNOWN in base.values.values() else {}
         values = {
             place: known.get(place, ABSENT) if value is UNKNOWN else value
-            for place, value in base.items()
+            for place, value in base.values.items()
         }
         return with_values(element, values, self._versions.number)
 
@@ -230,7 +232,7 @@ class ElementMerge:
 
         def evidence(side: str, element: Element | None, commit: str) -> Evidence:
             metadata = {} if element is None else element.metadata
-            before = {} if base is None else base
+            before = {} if base is None else base.values
             news = frozenset(
                 each
                 for each, value in metadata.items()
@@ -341,11 +343,6 @@ def edited(element: Element, value: Mapping[str, Any], number: int) -> Element:
         if field in value and (field, "") in values:
             values[field, ""] = value[field]
     return with_values(element, values, number)
-
-
-def _equal(one: Mapping[Place, Any], other: Mapping[Place, Any]) -> bool:
-    places = {*one, *other}
-    return all(same(one.get(place, ABSENT), other.get(place, ABSENT)) for place in places)
 
 
 def _without_metadata(values: Mapping[Place, Any]) -> Values:

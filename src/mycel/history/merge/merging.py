@@ -27,10 +27,12 @@ from mycel.history.merge.planner import MergePlan, Planner
 from mycel.history.merge.requests import Request, check, full_id, overrides
 from mycel.history.merge.rules import Origin, Rules
 from mycel.history.merge.sides import BranchSides
+from mycel.migration.apply import apply_within
 from mycel.model import ids
 from mycel.model.commits import short
 from mycel.model.elements import Element
 from mycel.model.state import LIVE, State
+from mycel.schema.steps import Step
 from mycel.store.database import Store
 from mycel.store.log import marks, merges
 from mycel.store.query.alignment import NEW
@@ -67,7 +69,6 @@ class Draft(NamedTuple):
     """The parents that the commit gets."""
     is_news: bool
     """False if the source has nothing that the target has not seen."""
-    diff: Diff
     warnings: tuple[str, ...]
 
     @property
@@ -171,7 +172,6 @@ class Merging:
                 sides.bases,
                 tuple(sides.marks(request.source)),
                 sides.is_news,
-                _expected(plan, ours),
                 (*plan.warnings, *_moved(request, sides.commits[0], plan)),
             )
 
@@ -218,7 +218,7 @@ class Merging:
         try:
             seq = self._store.run(work, actor=by, message=request.message or source)
         except _DryRunError as rehearsed:
-            return self._merge(draft, "clean")._replace(diff=rehearsed.changes)
+            return self._merge(draft, "clean", changes=rehearsed.changes)
         if seq is None:
             return self._merge(draft, "up_to_date")
         if draft.plan.purges:
@@ -226,13 +226,24 @@ class Merging:
         with self._store.reading() as reader:
             commit = commit_at(reader, seq)
             changes = diff(reader, State(draft.seq), State(seq))
-        merged = self._merge(draft, "merged")
+        merged = self._merge(draft, "merged", changes=changes)
         choices = tuple(each._replace(commit=commit) for each in draft.plan.choices)
-        return merged._replace(commit=commit, diff=changes, choices=choices)
+        return merged._replace(commit=commit, choices=choices)
 
     def _apply(self, tx: Transaction, draft: Draft) -> None:
         tx.memo[UNLIMITED] = True
-        reached = attempt(tx, draft.plan.goals, {}, reason=f"merge {draft.request.source}")
+        schema = draft.plan.schema
+        if schema is not None:
+            impossible = apply_within(tx, *schema)
+            if impossible:
+                raise _BrokenError(tuple(map(_impossible, impossible)))
+        reached = attempt(
+            tx,
+            draft.plan.goals,
+            {},
+            reason=f"merge {draft.request.source}",
+            has_moved=schema is not None,
+        )
         broken = [_broken(each.element, each.message, each.code) for each in reached.obstacles]
         if not broken:
             for number in draft.plan.purges:
@@ -360,14 +371,16 @@ class Merging:
             "aborted", request.source, self._into, request.ours, request.theirs, (), nothing
         )
 
-    def _merge(self, draft: Draft, status: Any, *, id_: str = "") -> Merge:
+    def _merge(
+        self, draft: Draft, status: Any, *, id_: str = "", changes: Diff | None = None
+    ) -> Merge:
         return Merge(
             status,
             draft.request.source,
             self._into,
             *draft.commits,
             draft.bases,
-            draft.diff,
+            _expected(draft.plan, draft.seq) if changes is None else changes,
             tuple(each._replace(merge=id_) for each in draft.conflicts),
             draft.plan.choices,
             draft.warnings,
@@ -384,6 +397,19 @@ def _broken(label: str, message: str, code: str) -> Conflict:
     row = {"element": None, "label": label, "message": message, "code": code}
     id_ = conflict_id("constraint", identity, "", (), message)
     return Conflict(id_, "constraint", identity, reason=message, rows=(row,))
+
+
+def _impossible(step: Step) -> Conflict:
+    """The conflict of a step of the merged schema that is not possible, with the rows."""
+    told = step.to_dict()
+    message = f"{told.get('entity', '')}: {told.get('reason', '')}"
+    rows = [
+        {"element": each.get("id"), "label": each["instance"], "message": each["message"]}
+        for each in told.get("violations", ())
+    ]
+    identity = {"id": str(told.get("entity", "schema"))}
+    id_ = conflict_id("constraint", identity, "", (), message)
+    return Conflict(id_, "constraint", identity, reason=message, rows=tuple(rows))
 
 
 def _violation(tx: Transaction, draft: Draft, reached: Reached, error: MycelError) -> Conflict:
@@ -429,10 +455,10 @@ def _moved(request: Request, ours: str, plan: MergePlan) -> Iterator[str]:
 def _expected(plan: MergePlan, seq: int) -> Diff:
     """The changes of the target that a plan leads to; new elements have ids of the source."""
     names: dict[int, Element] = dict(plan.names)
-    now = {each.now.number: each.now for each in plan.goals if each.now is not None}
+    before = names | {each.now.number: each.now for each in plan.goals if each.now is not None}
     changes = []
     for goal in plan.goals:
-        change = change_of(goal.now, goal.then, names | now, names)
+        change = change_of(goal.now, goal.then, before, names)
         if change is not None:
             after = change.after
             if after is not None and after.number >= NEW:

@@ -19,15 +19,22 @@ from typing import Any, Final, NamedTuple, Protocol
 from mycel.engine.missing_concepts import MISSING, MISSING_DEFINITION, SCHEME
 from mycel.history.goals import Goal
 from mycel.history.merge.element_merge import Context, ElementMerge, chosen_element
-from mycel.history.merge.outcome import Choice, Conflict, Resolution
+from mycel.history.merge.outcome import Choice, Conflict, Resolution, conflict_id
 from mycel.history.merge.rules import Origin, Rules
-from mycel.history.merge.versions import NAME, TYPE, Place, Values, Versions, content_of
+from mycel.history.merge.schemas import Renames, SchemaContest, merge_schemas
+from mycel.history.merge.versions import NAME, TYPE, Base, Place, Versions, content_of
 from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.names import CONCEPT_TYPE, META_TYPES, PROPOSITION_TYPE
 from mycel.model.values import object_text
+from mycel.schema.catalog import Catalog
+from mycel.schema.formatter import format_declared
+from mycel.schema.model import EdgeType, SchemaType
+from mycel.schema.stored_declaration import OWNED, declaration
 from mycel.store.query.alignment import NEW
-from mycel.store.query.diff import ends_of, identity_of, label_of, with_ends
+from mycel.store.query.diff import ABSENT, ends_of, identity_of, label_of, with_ends
 
+ROWS_MAX: Final = 20
+"""The number of rows that a conflict about a definition shows."""
 PLACEHOLDERS_FROM: Final = NEW + (1 << 59)
 """The first number of placeholders that a merge makes."""
 
@@ -43,14 +50,17 @@ class Sides(Protocol):
     def commits(self) -> tuple[str, str]:
         """The commits that are merged: ours and theirs."""
 
-    def base(self, numbers: Iterable[int]) -> Mapping[int, Values]:
-        """The values of elements in the base."""
+    def base(self, numbers: Iterable[int]) -> Mapping[int, Base]:
+        """Elements in the base."""
 
     def ours(self, numbers: Iterable[int]) -> Mapping[int, Element]:
         """Elements in the target."""
 
     def theirs(self, numbers: Iterable[int]) -> Mapping[int, Element]:
         """Elements in the source."""
+
+    def schemas(self) -> tuple[Catalog, Catalog, Catalog]:
+        """The schemas in force: of the base, the target and the source."""
 
     def on(self, number: int) -> Iterable[int]:
         """The links of the target that stand on an element."""
@@ -95,6 +105,8 @@ class MergePlan(NamedTuple):
     """Elements that the source has purged."""
     names: Mapping[int, Element]
     """Elements by number, for labels."""
+    schema: tuple[Catalog, Catalog] | None = None
+    """The schema of the target and the merged one, if they differ."""
 
 
 class Planner:
@@ -125,16 +137,21 @@ class Planner:
         self._results: Final[dict[int, Element | None]] = {}
         self._contested: Final[set[int]] = set()
         """Elements with a conflict as a whole that nobody has decided about."""
-        self._base: Final[dict[int, Values]] = {}
+        self._base: Final[dict[int, Base]] = {}
         self._ours: Final[dict[int, Element]] = {}
         self._theirs: Final[dict[int, Element]] = {}
         self._read: Final[set[int]] = set()
         self._placeholders: Final[dict[str, int]] = {}
+        self._has_revived = False
+        self._schema: tuple[Catalog, Catalog] | None = None
+        self._tell: Final[list[Renames]] = []
+        """The names in the merged schema: for the base, the target and the source."""
 
     def plan(self) -> MergePlan:
         """The plan; goals are complete once every conflict is resolved."""
         touched = set(self._sides.touched)
         self._load(touched)
+        touched -= self._merge_schemas(touched)
         purged = self._sides.purged_here(touched & self._theirs.keys() - self._ours.keys())
         if self._restores:
             for number in purged:  # As if it had never been there.
@@ -147,7 +164,9 @@ class Planner:
         for number in sorted(touched):
             self._merge(number)
         self._keep_links()
-        for _ in range(2):  # An element that comes back for a link may need the key of another one.
+        self._settle_keys()
+        self._settle_links()
+        if self._has_revived:  # An element that came back for a link may have the key of another.
             self._settle_keys()
             self._settle_links()
         self._apply_overrides()
@@ -164,6 +183,7 @@ class Planner:
             tuple(self._warnings),
             purges,
             self._names,
+            self._schema,
         )
 
     # Reading.
@@ -179,6 +199,8 @@ class Planner:
             fresh = read(wanted)
             found.update(fresh)
             self._names.update(with_ends(read, fresh))
+        if self._tell:
+            self._translate(wanted)
 
     def _versions(self, number: int) -> Versions:
         self._load((number,))
@@ -196,6 +218,84 @@ class Planner:
     def _label(self, number: int) -> str:
         element = self._results.get(number) or self._names.get(number)
         return "" if element is None else label_of(identity_of(element, self._names))
+
+    # Schemas.
+
+    def _merge_schemas(self, touched: Iterable[int]) -> set[int]:
+        """Merge the schemas, if they have changed. Returns the definitions that they declare."""
+        before = {number: each.element for number, each in self._base.items()}
+        sides = self._ours, self._theirs, before
+        declared = {
+            number for number in touched if any(_is_declared(side.get(number)) for side in sides)
+        }
+        if not declared:
+            return declared
+        base, ours, theirs = self._sides.schemas()
+        merged = merge_schemas(base, ours, theirs, self._judge_schema)
+        if merged != ours:
+            self._schema = ours, merged
+        for number in sorted(declared):
+            self._warn_of_extras(number)
+        self._tell.extend(Renames(state, merged) for state in (base, ours, theirs))
+        self._translate(self._read)
+        return declared
+
+    def _translate(self, numbers: Iterable[int]) -> None:
+        """Tell elements in the names of the merged schema."""
+        base, ours, theirs = self._tell
+        for number in numbers:
+            was = self._base.get(number)
+            if base and was is not None and was.element is not None:
+                self._base[number] = Base(base.told(was.element))
+            for renames, found in ((ours, self._ours), (theirs, self._theirs)):
+                if renames and number in found:
+                    found[number] = renames.told(found[number])
+
+    def _judge_schema(self, contest: SchemaContest) -> SchemaType | None:
+        """Ask about a declaration that both sides have changed."""
+        declared = contest.declared
+        meta_type = PROPOSITION_TYPE if isinstance(declared, EdgeType) else CONCEPT_TYPE
+        identity = {"type": meta_type, "name": declared.kip_name}
+        base, ours, theirs = (ABSENT if each is None else format_declared(each) for each in contest)
+        id_ = conflict_id("definition", identity, "schema", (), base, ours, theirs)
+        number = self._sides.holder(_placed((meta_type, declared.kip_name)))
+        users = [] if number is None else list(self._sides.users(number))
+        self._load(users[:ROWS_MAX])
+        rows = [{"element": f"C:{each}", "label": self._label(each)} for each in users[:ROWS_MAX]]
+        resolution = self._context.resolutions.get(id_)
+        self._conflicts.append(
+            Conflict(
+                id_,
+                "definition",
+                identity,
+                "schema",
+                (),
+                base,
+                ours,
+                theirs,
+                "Both sides changed this declaration, and the changes do not fit together."
+                f" It concerns {len(users)} rows of the target.",
+                None if number is None else f"C:{number}",
+                rows=tuple(rows),
+                resolution=resolution,
+            )
+        )
+        sides = {"ours": contest.ours, "theirs": contest.theirs, "base": contest.base}
+        return contest.ours if resolution is None else sides[resolution.choice]
+
+    def _warn_of_extras(self, number: int) -> None:
+        """Warn of what the source says in a definition beside the schema, which is not merged."""
+        theirs, base = self._theirs.get(number), self._base.get(number)
+        if theirs is None or base is None or base.element is None:
+            return
+        mine, others = (
+            [[item for item in each.attributes.items() if item[0] not in OWNED], each.metadata]
+            for each in (theirs, base.element)
+        )
+        if mine != others:
+            self._warnings.append(
+                f"{self._label(number)}: what the source says beside the schema is not merged."
+            )
 
     # 1. Elements.
 
@@ -262,6 +362,8 @@ class Planner:
         """Refuse a type and name that another concept has: one of the target, or a merged one."""
         before = self._ours.get(number)
         if there == number:
+            if isinstance(before, Concept) and before[1:3] == result[1:3]:
+                return
             holder = self._sides.holder(result)
             there = number if holder is None else holder
         other = None if there == number else self._result(there)
@@ -292,9 +394,12 @@ class Planner:
     def _moved_back(self, number: int, concept: Concept) -> Concept | None:
         """A concept with the type and name of the base; None if it was not there."""
         base = self._base.get(number)
-        if base is None or (base[TYPE], base[NAME]) == (concept.type, concept.name):
+        if base is None:
             return None
-        return concept._replace(type=base[TYPE], name=base[NAME])
+        type_, name = base.values[TYPE], base.values[NAME]
+        if (type_, name) == (concept.type, concept.name):
+            return None
+        return concept._replace(type=type_, name=name)
 
     # 3. Links that lead nowhere.
 
@@ -379,6 +484,7 @@ class Planner:
             self._results[number] = None
             return conflict.resolution is None  # What hangs on it is asked about afterwards.
         self._results[number] = kept
+        self._has_revived = True
         for end in missing:
             was = self._versions(end)
             self._results[end] = (was.ours if side == "ours" else was.theirs) or was.element
@@ -437,6 +543,15 @@ class Planner:
             like = ElementMerge(self._context, self._versions(number))
             old = None if base is None else like.base_element()
             self._results[number] = chosen_element(resolution, old, ours, theirs, number)
+
+
+def _is_declared(element: Element | None) -> bool:
+    """True for the definition of a type that a schema declares."""
+    return (
+        isinstance(element, Concept)
+        and element.type in META_TYPES
+        and declaration(element.attributes) is not None
+    )
 
 
 def _uses(element: Element | None, name: str) -> bool:

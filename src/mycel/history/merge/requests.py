@@ -150,7 +150,7 @@ def check(resolution: Resolution, about: Conflict | Choice) -> None:
     if choice != "value":
         return
     is_whole = isinstance(about, Conflict) and not about.field
-    if about.field in ("subject", "object") or (
+    if about.field in ("subject", "object", "schema") or (
         is_whole and value is not None and not isinstance(value, Mapping)
     ):
         raise ConstraintViolation(

@@ -18,13 +18,12 @@ from typing import Any, Final, Literal, NamedTuple
 from mycel.errors import ConstraintViolation, InvalidSyntax
 from mycel.history.merge.values import UNKNOWN, Contest, merge_sets
 from mycel.model import times
+from mycel.schema.model import MERGE_POLICIES
 from mycel.store.query.diff import ABSENT
 
 Side = Literal["ours", "theirs", "both"]
 
-POLICIES: Final = ("set", "max", "min", "counter", "newest", "ask")
-"""The words of `@merge` in a schema."""
-WORDS: Final = (*POLICIES, "ours", "theirs")
+WORDS: Final = (*MERGE_POLICIES, "ours", "theirs")
 """The words of a policy that a caller gives."""
 CONFIDENCE_GAP: Final = 0.2
 ALL: Final = "*"

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from mycel.history.merge.rules import POLICIES, Origin
+from mycel.history.merge.rules import Origin
 from mycel.history.merge.values import same
-from mycel.history.merge.versions import Place, Values, values_of, virtual_base
+from mycel.history.merge.versions import Base, Place, Values, base_of, values_of
+from mycel.migration.schema_in_force import read as schema_at
 from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE
 from mycel.model.records import concept_key
 from mycel.model.state import State
+from mycel.schema.catalog import Catalog
+from mycel.schema.definitions import merge_policies
 from mycel.store.log.marks import MERGE, Mark
 from mycel.store.query.alignment import NEW, Alignment, touched
 from mycel.store.query.bulk import instances
@@ -138,18 +141,22 @@ class BranchSides(Target):
         links = {link for each in found for link in self._theirs.touching(each)}
         return map(self._alignment.number, sorted(links))
 
-    def base(self, numbers: Iterable[int]) -> Mapping[int, Values]:
+    def base(self, numbers: Iterable[int]) -> Mapping[int, Base]:
         wanted = list(numbers)
         states = [self._at(each.side, each.seq)(wanted) for each in self.lineage.bases]
         shared = {} if len(states) == 1 else self._at("ours", self.lineage.shared)(wanted)
-        found: dict[int, Values] = {}
-        for number in wanted:
-            values = virtual_base(
-                [_values(state.get(number)) for state in states], _values(shared.get(number))
-            )
-            if values is not None:
-                found[number] = values
-        return found
+        found = {
+            number: base_of([state.get(number) for state in states], shared.get(number))
+            for number in wanted
+        }
+        return {number: base for number, base in found.items() if base is not None}
+
+    def schemas(self) -> tuple[Catalog, Catalog, Catalog]:
+        side, seq = self.lineage.bases[0]
+        if len(self.lineage.bases) > 1:
+            side, seq = "ours", self.lineage.shared
+        base = (self.reader if side == "ours" else self._theirs).at(State(seq))
+        return schema_at(base), schema_at(self.reader), schema_at(self._theirs)
 
     def _at(self, side: str, seq: int) -> Reading:
         """Reads elements in a common ancestor."""
@@ -204,22 +211,12 @@ def purged_among(purges: Purges, elements: Mapping[int, Element]) -> frozenset[i
     return frozenset(found | links)
 
 
-def _values(element: Element | None) -> Values | None:
-    return None if element is None else values_of(element)
-
-
 def _policies(reader: Reader, name: str) -> Mapping[str, str]:
     """The policies in the definition of a type or predicate, by attribute."""
     for meta_type in (CONCEPT_TYPE, PROPOSITION_TYPE):
         definition = reader.concept_named(reader.type_number(meta_type), name)
-        if definition is None:
-            continue
-        schema = definition.attributes.get("instance_schema")
-        if isinstance(schema, dict):
-            words = {
-                key: entry.get("merge") for key, entry in schema.items() if isinstance(entry, dict)
-            }
-            return {key: word for key, word in words.items() if word in POLICIES}
+        if definition is not None:
+            return dict(merge_policies(definition.attributes))
     return {}
 
 

@@ -20,11 +20,34 @@ TYPE, NAME, PREDICATE = ("type", ""), ("name", ""), ("predicate", "")
 SUBJECT, OBJECT, WEIGHT = ("subject", ""), ("object", ""), ("weight", "")
 
 
+class Base:
+    """An element in the base: as it was there, or the values that several bases agree on."""
+
+    __slots__ = ("_values", "element")
+
+    def __init__(self, element: Element | None, values: Values | None = None) -> None:
+        self.element = element
+        self._values = values
+
+    @property
+    def values(self) -> Values:
+        """All values; some may be unknown."""
+        if self._values is None:
+            self._values = {} if self.element is None else values_of(self.element)
+        return self._values
+
+    def is_content_of(self, element: Element) -> bool:
+        """True if a version has the same content."""
+        if self.element is not None:
+            return content_of(self.element) == content_of(element)
+        return equal(self.values, values_of(element))
+
+
 class Versions(NamedTuple):
     """One element in the three states; None where it is not there."""
 
     number: int
-    base: Values | None
+    base: Base | None
     ours: Element | None
     theirs: Element | None
 
@@ -55,6 +78,12 @@ def values_of(element: Element) -> Values:
         found[WEIGHT] = element.weight
     found |= {("attributes", key): each for key, each in element.attributes.items()}
     return found | {("metadata", key): each for key, each in element.metadata.items()}
+
+
+def equal(one: Mapping[Place, Any], other: Mapping[Place, Any]) -> bool:
+    """True if two versions have the same values."""
+    places = {*one, *other}
+    return all(same(one.get(place, ABSENT), other.get(place, ABSENT)) for place in places)
 
 
 def keys_of(values: Mapping[Place, Any], field: str) -> set[str]:
@@ -115,18 +144,21 @@ def shown(element: Element | None, names: Mapping[int, Element]) -> Any:
     return {**told, "attributes": element.attributes, "metadata": element.metadata}
 
 
-def virtual_base(bases: Sequence[Values | None], shared: Values | None) -> Values | None:
+def base_of(bases: Sequence[Element | None], shared: Element | None) -> Base | None:
     """The base of several: what they make of the state that they share, unknown if they differ."""
     if len(bases) == 1:
-        return bases[0]
-    present = [each for each in bases if each is not None]
+        return None if bases[0] is None else Base(bases[0])
+    present = [values_of(each) for each in bases if each is not None]
     if not present or (shared is not None and len(present) < len(bases)):
         return None  # Whoever removed it has done so after the state that they share.
-    before = {} if shared is None else shared
-    return {
-        place: _agreed([each.get(place, ABSENT) for each in present], before.get(place, ABSENT))
-        for place in {place for each in present for place in each}
-    }
+    before = {} if shared is None else values_of(shared)
+    return Base(
+        None,
+        {
+            place: _agreed([each.get(place, ABSENT) for each in present], before.get(place, ABSENT))
+            for place in {place for each in present for place in each}
+        },
+    )
 
 
 def _agreed(values: Sequence[Any], before: Any) -> Any:
