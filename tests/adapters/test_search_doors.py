@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from warnings import catch_warnings, simplefilter
 
 import pytest
 
@@ -16,7 +17,10 @@ from tests.adapters.http.conftest import HTTP, Server
 from tests.adapters.mcp.clients import connected
 
 Door = Callable[..., set[str]]
-"""Takes a question and filters by their names in Python, returns the URIs that it found."""
+"""Takes a question and filters by their names in Python, returns the URIs that it found.
+
+Warnings of the answer go to the list `warned`.
+"""
 
 CLAUSES = {
     "type": "WITH TYPE",
@@ -28,6 +32,7 @@ CLAUSES = {
     "metadata": "METADATA",
     "near": "NEAR",
     "as_of": "AS OF",
+    "mode": "MODE",
 }
 SHOP, PORT = "concept://shop/", "concept://port/"
 
@@ -54,19 +59,25 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def doors(path: Path) -> Iterator[dict[str, Door]]:
+def warned() -> list[str]:
+    return []
+
+
+@pytest.fixture(scope="module")
+def doors(path: Path, warned: list[str]) -> Iterator[dict[str, Door]]:
     def kip(question: str, given: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         clauses = " ".join(f"{CLAUSES[name]} :{name}" for name in given)
-        command = f'SEARCH CONCEPT :question MODE "keyword" {clauses} LIMIT 50'
+        command = f"SEARCH CONCEPT :question {clauses} LIMIT 50"
         return command, {"question": question, **given}
 
     def cli(question: str, **given: Any) -> set[str]:
-        words = ["--db", str(path), "search", question, "--mode", "keyword", "--kind", "concept"]
+        words = ["--db", str(path), "search", question, "--kind", "concept"]
         for name, value in given.items():
             option = {"actor": "by", "as_of": "as-of", "workspace": "in-workspace"}.get(name, name)
             words += [f"--{option}", value if isinstance(value, str) else json.dumps(value)]
         done = in_process(*words, "--limit", "50", "--json")
         assert done.status == 0, done.stderr
+        warned.append(done.stderr)
         return {json.loads(line)["name"] for line in done.stdout.splitlines()}
 
     with (
@@ -83,27 +94,34 @@ def doors(path: Path) -> Iterator[dict[str, Door]]:
                 answer = HTTP.post(
                     f"{server.url}/kip", json={"command": command, "parameters": parameters}
                 ).json()
+                warned.extend(answer.get("warnings", ()))
                 return {each["name"] for each in answer["result"]}
 
             def mcp(question: str, **given: Any) -> set[str]:
-                told = session.ok(
-                    "search_knowledge", query=question, mode="keyword", limit=50, **given
-                )
+                told = session.ok("search_knowledge", query=question, limit=50, **given)
+                warned.append(told.text)
                 return {hit["uri"] for hit in told.data["hits"]}
 
+            def execute(question: str, **given: Any) -> set[str]:
+                result = db.execute(*kip(question, given))
+                warned.extend(result.warnings)
+                return {each["name"] for each in result.value}
+
+            def search(question: str, **given: Any) -> set[str]:
+                with catch_warnings(record=True) as told:
+                    simplefilter("always")
+                    found = db.search(question, kind="CONCEPT", limit=50, **given)
+                warned.extend(str(each.message) for each in told)
+                return {element.name for element, _ in found}
+
+            def know(question: str, **given: Any) -> set[str]:
+                found = knowledge.search(question, limit=50, warnings=warned, **given)
+                return {hit.uri for hit in found}
+
             yield {
-                "KIP": lambda question, **given: {
-                    each["name"] for each in db.execute(*kip(question, given)).value
-                },
-                "db.search": lambda question, **given: {
-                    element.name
-                    for element, _ in db.search(
-                        question, mode="keyword", kind="CONCEPT", limit=50, **given
-                    )
-                },
-                "Knowledge.search": lambda question, **given: {
-                    hit.uri for hit in knowledge.search(question, mode="keyword", limit=50, **given)
-                },
+                "KIP": execute,
+                "db.search": search,
+                "Knowledge.search": know,
                 "mycel search": cli,
                 "search_knowledge": mcp,
                 "HTTP": http,
@@ -133,10 +151,10 @@ FILTERS: list[tuple[dict[str, Any], set[str]]] = [
 def test_every_filter_means_the_same_through_every_door(doors: dict[str, Door]) -> None:
     for given, expected in FILTERS:
         for name, door in doors.items():
-            assert door("harbour", **given) == expected, (name, given)
+            assert door("harbour", mode="keyword", **given) == expected, (name, given)
     for name, door in doors.items():
-        assert door("water", as_of="first") == {f"{PORT}tide"}, name
-        assert door("water") == set(), name
+        assert door("water", mode="keyword", as_of="first") == {f"{PORT}tide"}, name
+        assert door("water", mode="keyword") == set(), name
 
 
 def test_questions_that_say_nothing_or_too_much_are_answered_by_every_door(
@@ -155,6 +173,24 @@ def test_questions_that_say_nothing_or_too_much_are_answered_by_every_door(
         for name, door in doors.items():
             if name == "mycel search" and "\0" in question:
                 continue  # No argument of a process has one.
-            found = door(question)
+            found = door(question, mode="keyword")
             assert found <= ALL, (name, question[:40])
             assert ("harbour " in f"{question} ") <= bool(found), (name, question[:40])
+
+
+def test_an_answer_without_the_chosen_embedder_or_of_the_past_says_so_through_every_door(
+    path: Path, doors: dict[str, Door], warned: list[str]
+) -> None:
+    chosen = Path(f"{path}.embedder")
+    chosen.write_text("onnx:/nowhere\n", encoding="utf-8")
+    try:
+        for name, door in doors.items():
+            warned.clear()
+            assert door("harbour") == ALL, name
+            assert "the embedder inside the package" in " ".join(warned), (name, warned)
+    finally:
+        chosen.unlink()
+    for name, door in doors.items():
+        warned.clear()
+        assert door("harbour", as_of="first") == {f"{PORT}tide", f"{PORT}boat"}, name
+        assert "goes by names and words" in " ".join(" ".join(warned).split()), (name, warned)
