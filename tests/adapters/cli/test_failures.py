@@ -177,3 +177,15 @@ def test_a_file_that_may_not_be_written_is_refused_clearly(run: Run, tmp_path: P
     done = run("prove", "C:42", "--out", tmp_path)
     assert done.status == 2
     assert "cannot be written: Is a directory." in done.stderr
+
+
+def test_words_of_other_tools_are_answered_with_the_right_command(run: Run) -> None:
+    for words, meant in (
+        (("concept", "show", "C:42"), "Did you mean `mycel concept get`?"),
+        (("concept", "rm", "C:42"), "Did you mean `mycel concept retire`?"),
+        (("branch", "ls"), "Did you mean `mycel branch list`?"),
+        (("export", "out.jsonl"), "To write a file: --output out.jsonl."),
+    ):
+        done = run(*words)
+        assert done.status == 2
+        assert meant in " ".join(done.stderr.split())

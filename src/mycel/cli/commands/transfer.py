@@ -124,6 +124,11 @@ def _progress(out: Output) -> Iterator[Callable[[Progress], object] | None]:
         yield show
 
 
+def _is_file_name(word: str) -> bool:
+    """True for a word with the suffix of a format, which no name of a type has."""
+    return word.rpartition(".")[2].lower() in _FORMATS and "." in word
+
+
 @click.command(cls=Command)
 @click.argument(
     "types",
@@ -161,6 +166,8 @@ def export(
     out = session.out
     if output is None and format_ in ("parquet", "arrow"):
         raise click.UsageError("Tables of this format are no text: give an --output.")
+    if output is None and (file := next(filter(_is_file_name, types), None)) is not None:
+        raise click.UsageError(f"{file!r} is no type. To write a file: --output {file}.")
     target: Any = _StandardOutput(out) if output is None else output
     with session.open(reading=True) as db:
         state = db if as_of is None else db.as_of(as_of)

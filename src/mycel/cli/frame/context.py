@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click as bare_click
 import rich_click as click
@@ -343,6 +343,16 @@ class Command(click.RichCommand):
         super().__init__(params=[*(params or ()), *shared_options()], panels=_panels(), **more)
 
 
+OTHER_WORDS: Final[dict[str, tuple[str, ...]]] = {
+    **dict.fromkeys(("show", "view", "cat", "read", "info"), ("get", "show", "status")),
+    **dict.fromkeys(("add", "set", "new", "write", "update"), ("put", "add", "create")),
+    **dict.fromkeys(("delete", "remove", "rm"), ("retire", "remove", "delete", "purge")),
+    **dict.fromkeys(("find", "query", "grep"), ("search", "kip")),
+    "ls": ("list",),
+}
+"""Words of other tools, and the commands that they may mean here."""
+
+
 class Group(click.RichGroup):
     """A group of such commands; the options may come before their names as well."""
 
@@ -362,6 +372,17 @@ class Group(click.RichGroup):
             panels=_panels(*command_panels),
             **more,
         )
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command of the first word; another word for one is answered with the right one."""
+        meant = next((each for each in OTHER_WORDS.get(args[0], ()) if each in self.commands), None)
+        if meant is not None and args[0] not in self.commands:
+            raise click.UsageError(
+                f"No such command {args[0]!r}. Did you mean `{ctx.command_path} {meant}`?", ctx
+            )
+        return super().resolve_command(ctx, args)
 
     def list_commands(self, _ctx: click.Context) -> list[str]:
         """Commands in the order of their definition."""
