@@ -1,9 +1,10 @@
 """A program that is killed at the Nth call of git, again and again, while it writes a mirror.
 
-    python -m tests.faults.mirror_killing <graph> <folder> <work> <n> <n> …
+    python -m tests.faults.mirror_killing <folder> <work> <n> <work> <n> …
 
-For each N it forks a child that copies the graph with its mirror, does the work and is killed: for
-an even N before the call, for an odd one after it. Prints a JSON object for each N.
+For each N it forks a child that copies the graph in `<folder>/<work>`, with its mirror, to
+`<folder>/<work>-<n>`, does the work and is killed: for an odd N before the call, for an even one
+after it; 0 is the start of `git fast-import`. Prints a JSON object for each.
 It is a program of its own because forking wants a process with one thread.
 """
 
@@ -82,8 +83,8 @@ def arm(n: int) -> None:
     subprocess.Popen = popen  # type: ignore[misc,assignment]
 
 
-def run(graph: Path, folder: Path, work: str, n: int) -> dict[str, object]:
-    path = copy_graph(graph, folder / str(n))
+def run(folder: Path, work: str, n: int) -> dict[str, object]:
+    path = copy_graph(folder / work / "shop.db", folder / f"{work}-{n}")
     pid = os.fork()
     if pid == 0:
         code = 1
@@ -96,10 +97,10 @@ def run(graph: Path, folder: Path, work: str, n: int) -> dict[str, object]:
             os._exit(code)
     _, status = os.waitpid(pid, 0)
     killed = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
-    return {"n": n, "killed": killed, "code": os.waitstatus_to_exitcode(status)}
+    return {"folder": path.parent.name, "killed": killed, "code": os.waitstatus_to_exitcode(status)}
 
 
 if __name__ == "__main__":
-    graph, folder, work, *numbers = sys.argv[1:]
-    for each in numbers:
-        print(json.dumps(run(Path(graph), Path(folder), work, int(each))), flush=True)
+    inside, *points = sys.argv[1:]
+    for kind, number in zip(points[::2], points[1::2], strict=True):
+        print(json.dumps(run(Path(inside), kind, int(number))), flush=True)

@@ -36,6 +36,7 @@ _SAFE: Final = tuple(
         "push.gpgSign=false",
         "gc.auto=0",
         "advice.detachedHead=false",
+        "checkout.workers=0",
         "core.compression=1",
     )
     for word in ("-c", setting)

@@ -410,7 +410,7 @@ class Upkeep:
                 f" and the mirror on {branch}.",
                 hint=f"`git checkout {branch}` there; then `mycel mirror push`.",
             )
-        if not tip or not last or not repository.is_ancestor(last, tip):
+        if not tip or not last or (tip != last and not repository.is_ancestor(last, tip)):
             raise _broken(
                 f"The repository {folder} was rewritten: the branch {branch} no longer has the last"
                 " commit of the mirror."

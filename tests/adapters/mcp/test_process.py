@@ -34,6 +34,17 @@ def test_a_server_of_a_branch_writes_to_the_branch_alone(db: Path) -> None:
         assert graph.snapshot() == before
 
 
+def test_a_server_keeps_the_git_mirror_up_to_date(db: Path) -> None:
+    with mycel.open(db) as graph:
+        folder = mycel.Mirror.create(graph, db.parent / "mirror").folder
+    with Pipe(db) as pipe:
+        pipe.shake_hands()
+        pipe.send_call(1, "remember_knowledge", concepts=[{"uri": "concept://shop/new"}])
+        _, errors, status = pipe.finish()
+    assert (errors, status) == ("", 0)
+    assert "uri: concept://shop/new\n" in (folder / "concepts/shop/new.md").read_text("utf-8")
+
+
 def test_when_the_input_ends_what_was_asked_before_is_answered(db: Path) -> None:
     with Pipe(db) as pipe:
         pipe.shake_hands()

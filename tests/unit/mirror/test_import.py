@@ -3,6 +3,7 @@
 import pytest
 
 from mycel.errors import ConstraintViolation
+from mycel.mirror.front_matter import UnreadableError, read_document
 from tests.cases import each_case
 from tests.unit.mirror.conftest import Shop
 
@@ -116,25 +117,52 @@ def test_a_contested_value_is_a_conflict_and_the_mirror_goes_on_when_it_is_settl
     shop.check()
 
 
+FILE = """---
+uri: concept://shop/auth/login
+type: Concept
+relations:
+  - {relation: depends_on, target: "concept://shop/auth/session", weight: 0.5}
+---
+Users log in.
+"""
+UNREADABLE = [
+    ("Users", "---\nuri: concept://shop/x\n---\nUsers", "7: it has a second front matter"),
+    ("---\nUsers", "Users", "1: its front matter has no end"),
+    ("type: Concept", "type: Concept\ntype: Note", "4: the key 'type' occurs twice"),
+    ("type: Concept", "type: Concept\nstatus: done", "write it below `properties:`"),
+    ("type: Concept", "type: [Concept", "4: "),
+    ("shop/auth/login", "shop/../login", "2: The path"),
+    ("uri: concept", "uri: CONCEPT", "2: its URI is written concept://shop/auth/login"),
+    ("weight: 0.5", "weight: 7", "from 0 to 1"),
+    ("relation: ", "verb: ", "4: 'verb' is not a key of a relation"),
+    ("type: Concept", "type: &a Concept\nname: *a", "aliases"),
+    ("type: Concept", "type: !!python/name:os.system Concept", "3: tags"),
+    ("type: Concept", "type: 7", "3: 'type' must be a word"),
+    ("Users", "\udcff", "7: it is not UTF-8"),
+]
+
+
+def test_a_file_that_cannot_be_read_is_refused_with_its_line() -> None:
+    read_document("login.md", FILE.encode())
+    with each_case() as case:
+        for old, new, said in UNREADABLE:
+            with case(said):
+                written = FILE.replace(old, new, 1).encode(errors="surrogateescape")
+                with pytest.raises(UnreadableError) as refused:
+                    read_document("login.md", written)
+                assert said in str(refused.value)
+
+
 TWICE = '  - {relation: depends_on, target: "concept://shop/auth/session"}'
 BAD = [
     ("Users log in.", "<<<<<<< HEAD\nUsers log in.", "login.md:7: it has a mark of a merge"),
     ("auth/login", "auth/session", "is the uri of concepts/shop/auth/login.md too"),
-    ("Users log in.", "---\nuri: concept://shop/x\n---\nUsers", "second front matter"),
-    ("---\nUsers", "Users", "has no end"),
-    ("type: Concept", "type: Concept\ntype: Note", "login.md:4: the key 'type' occurs twice"),
-    ("type: Concept", "type: Concept\nstatus: done", "write it below `properties:`"),
-    ("type: Concept", "type: [Concept", "login.md:"),
-    ("shop/auth/login", "shop/../login", "leads up"),
-    ("weight: 0.5", "weight: 7", "from 0 to 1"),
     ("relations:", f"relations:\n{TWICE}", "it has a relation twice"),
     ("concept://shop/auth/session", "kip:Person/Nobody", "there is no kip:Person/Nobody"),
-    ("type: Concept", "type: &a Concept\nname: *a", "aliases"),
-    ("type: Concept", "type: !!python/name:os.system Concept", "tags"),
 ]
 
 
-def test_a_file_that_cannot_be_read_is_named_and_nothing_is_imported(shop: Shop) -> None:
+def test_one_bad_file_keeps_all_others_out(shop: Shop) -> None:
     shop.create()
     before = shop.db.snapshot()
     with each_case() as case:
