@@ -1,7 +1,8 @@
 """Elements and links in the short form that every view uses.
 
 A card has no content: `id` is the URI, which means the same in every copy of the graph, and `ref`
-the element id, which stays when a node is moved.
+the element id, which stays when a node is moved. A node of the present with conflicts of an open
+merge has their number.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 
 from mycel.engine.missing_concepts import keeps_place
 from mycel.explorer.folders import last_segment
+from mycel.knowledge.node_conflicts import undecided
 from mycel.knowledge.uris import uri_of
 from mycel.knowledge.vocabulary import RESOURCE
 from mycel.model import ids
@@ -47,6 +49,9 @@ class Cards:
             type_name = self._reader.type_name(row.type)
             card = card_of(row.number, type_name, row.name, row.version, row.label)
             self._keep(number, card | {"degree": degrees.get(number, 0)})
+        if self._reader.state.is_live:
+            for number, conflicts in undecided(self._reader, list(found)).items():
+                self._cards[number]["conflicts"] = len(conflicts)
         if wanted == concepts:
             return
         links = self._reader.elements(wanted - concepts)

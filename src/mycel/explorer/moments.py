@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from time import monotonic
 from typing import Final
@@ -12,7 +12,9 @@ from mycel.errors import MycelError, NotFound
 from mycel.explorer.cards import Cards, Degrees
 from mycel.explorer.census import Census
 from mycel.knowledge.knowledge import Knowledge
-from mycel.knowledge.node_lookup import find, not_found
+from mycel.knowledge.node_lookup import find, find_all, not_found
+from mycel.knowledge.uris import Uri, kip_identity
+from mycel.model import ids
 from mycel.model.names import shorten
 from mycel.model.values import JsonObject
 from mycel.store.query import outline, surroundings
@@ -57,11 +59,30 @@ class Scene:
 
     def find(self, text: str) -> int | None:
         """The number of the element that a text names, or None."""
-        try:
-            found = find(self.reader, self.knowledge.uri(text))
-        except MycelError:
-            return None
-        return None if found is None else found.number
+        return self.find_all((text,)).get(text)
+
+    def find_all(self, texts: Iterable[str]) -> dict[str, int]:
+        """The numbers of the elements that texts name, by text; what names none is left out."""
+        uris: dict[str, Uri] = {}
+        for text in texts:
+            with suppress(MycelError):
+                uris[text] = self.knowledge.uri(text)
+        plain = {uri.text: uri for uri in uris.values() if not _is_broken(uri)}
+        found = find_all(self.reader, plain.values())
+        return {text: found[uri.text].number for text, uri in uris.items() if uri.text in found}
+
+
+def _is_broken(uri: Uri) -> bool:
+    """True for a URI of KIP that names no element in any state."""
+    if not uri.is_kip:
+        return False
+    try:
+        identity = kip_identity(uri)
+        if isinstance(identity, str):
+            ids.parse_id(identity)
+    except MycelError:
+        return True
+    return False
 
 
 def moment_of(text: str) -> Moment:

@@ -30,7 +30,7 @@ def near(
     the node, the new neighbours and what the caller knows.
     """
     center = scene.number(id)
-    shown = {number for each in known if (number := scene.find(each)) is not None}
+    shown = set(scene.find_all(known).values())
     reader = scene.reader
     found = surroundings.neighbours(
         reader,
@@ -57,14 +57,11 @@ def near(
 
 def among(scene: Scene, ids: Sequence[str]) -> JsonObject:
     """The nodes that are still there of those that a caller shows, and all links among them."""
+    found = scene.find_all(ids)
+    gone = [each for each in dict.fromkeys(ids) if each not in found]
     numbers: dict[int, str] = {}
-    gone, moved = [], {}
-    for each in ids:
-        number = scene.find(each)
-        if number is None:
-            gone.append(each)
-        else:
-            numbers.setdefault(number, each)
+    for asked, number in found.items():
+        numbers.setdefault(number, asked)
     cards = scene.cards.all(numbers)
     moved = {
         asked: card["id"]

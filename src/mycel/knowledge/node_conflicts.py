@@ -20,6 +20,11 @@ from mycel.store.query.reader import Reader
 Found = TypeVar("Found", Node, Relation, Node | Relation)
 
 
+def undecided(reader: Reader, numbers: Sequence[int]) -> dict[int, tuple[JsonObject, ...]]:
+    """The conflicts that nobody has decided about, by the number of their element."""
+    return _undecided(reader, numbers) if may_have_conflicts(reader) else {}
+
+
 def with_conflicts(reader: Reader, found: Sequence[Found]) -> list[Found]:
     """Nodes and relations, each with the open conflicts that it is part of."""
     if not may_have_conflicts(reader):

@@ -29,6 +29,8 @@ def test_conflicts_are_shown_decided_and_committed(start: Start, graph: Path) ->
     assert (merge["source"], merge["into"], merge["open"]) == ("draft", "main", 1)
     assert (conflict["ours"], conflict["theirs"]) == ("ours", "theirs")
     assert conflict["card"]["id"] == "concept://shop/a"
+    (card,) = post(server, "links", ids=["concept://shop/a"]).json()["nodes"]
+    assert card["conflicts"] == 1
     early = post(server, "conflicts/commit", merge=merge["id"])
     assert early.status_code == 400, early.text
     choice = {"conflict": conflict["id"], "choice": "value", "value": "both"}
@@ -38,6 +40,7 @@ def test_conflicts_are_shown_decided_and_committed(start: Start, graph: Path) ->
     assert (done["merges"], done["commit"]["message"]) == ([], "together")
     node = server.get("/api/node", params={"id": "concept://shop/a"}).json()
     assert node["content"] == "both"
+    assert "conflicts" not in node
     assert post(server, "conflicts/abort").status_code == 404
     # The two branches, side by side.
     changed = server.get("/api/diff", params={"from": "draft", "to": "main"}).json()
