@@ -56,6 +56,9 @@ VERSION: Final = 1
 SAVED_TOGETHER_MIN: Final = 256
 """The number of derived passages that are stored at once."""
 
+DERIVED_TOGETHER: Final = 2_000
+"""The number of passages in a portion; of many, each portion is stored as it is derived."""
+
 DERIVED_AT_ONCE_MAX: Final = 20_000
 """A search with a deadline derives so many elements itself."""
 
@@ -112,6 +115,7 @@ class Recall:
         self._touched: set[int] | None = None
         """Blocks that changed since they were stored; None if all are to be stored."""
         self._tried: int | None = None
+        self._report: Callable[[int, int], object] | None = None
         self._thread: Thread | None = None
         self._stopped = False
 
@@ -259,10 +263,12 @@ class Recall:
         Raises:
             EmbedderFailed: the embedder failed; what it made before is stored.
         """
+        self._report = report
         if self._guarded is not None:
             self._embed(self._guarded, report)
         with self._store.reading() as reader:
             self._current(reader)
+        self._report = None
         with self._lock:
             if self._corpus is not None and (self._unsaved or self._gone or self._touched is None):
                 self._save(self._corpus.seq, self._corpus)
@@ -342,8 +348,8 @@ class Recall:
 
     def _load(self, reader: Reader, seq: int) -> Corpus:
         """The corpus from what is stored, and what changed since."""
-        self._since, changed = passages.mark(reader, self.mark), None
-        kept: list[tuple[PassageRow, bytes]] = []
+        self._since = passages.mark(reader, self.mark)
+        changed: set[int] = set()
         if self._since is not None:
             changed = passages.changed_since(reader, self._since)
             corpus = self._stored(reader, seq)
@@ -352,23 +358,40 @@ class Recall:
                 if not self._is_much(changed, corpus):
                     self._unsaved, self._gone, self._touched = {}, set(), set()
                     return self._follow(reader, corpus, seq, changed) if changed else corpus
-            length = self.embedder.dimensions
-            kept = [
-                (row, vector)
-                for row, vector in passages.stored(reader, self.mark)
-                # A server may have got another model under the same name.
-                if row.element not in changed and len(vector) == length and _is_whole(row)
-            ]
-            text = np.frombuffer(b"".join(row.pieces for row, _ in kept), "<u2")
-            if len(text) and text.max() >= len(self.model.pieces):
-                kept = []  # No such piece: the table is damaged.
-            changed |= passages.sought(reader).difference(row.element for row, _ in kept)
-        made = self._derived(reader, changed)
+        length = self.embedder.dimensions
+        kept = [
+            (row, vector)
+            for row, vector in passages.stored(reader, self.mark)
+            # A server may have got another model under the same name.
+            if row.element not in changed and len(vector) == length and _is_whole(row)
+        ]
+        text = np.frombuffer(b"".join(row.pieces for row, _ in kept), "<u2")
+        if len(text) and text.max() >= len(self.model.pieces):
+            kept = []  # No such piece: the table is damaged.
+        changed |= passages.sought(reader).difference(row.element for row, _ in kept)
+        made = self._portions(reader, changed)
         self._embedded = {}
         self._unsaved = {each.row.element: each for each in made}
-        self._gone = (changed or set()) - self._unsaved.keys()
+        self._gone = changed - self._unsaved.keys()
         self._touched = None
         return self._built(seq, [*kept, *((each.row, each.vector) for each in made)])
+
+    def _portions(self, reader: Reader, numbers: Collection[int]) -> list[Derived]:
+        """Passages of many concepts; each portion is stored as it comes.
+
+        So a process that ends meanwhile leaves its work to the next one.
+        """
+        made: list[Derived] = []
+        wanted = sorted(numbers)
+        for at in range(0, len(wanted), DERIVED_TOGETHER):
+            some = self._derived(reader, wanted[at : at + DERIVED_TOGETHER])
+            made += some
+            if len(wanted) > DERIVED_TOGETHER:
+                with suppress(DatabaseError, DatabaseBusy, DiskFull):
+                    self._store.keep_portion(self.mark, [(e.row, e.vector) for e in some])
+                if self._report is not None and self._guarded is None:
+                    self._report(min(at + DERIVED_TOGETHER, len(wanted)), len(wanted))
+        return made
 
     def _stored(self, reader: Reader, seq: int) -> Corpus | None:
         """The corpus of the stored blocks; None if they are damaged or not all there."""

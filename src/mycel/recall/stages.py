@@ -39,8 +39,9 @@ COMMON_MAX: Final = 1_500
 
 OPEN_MEANING: Final = 0.6
 NAMED: Final = 0.8
-"""The weights of meaning and names in the first order, beside 1 for words; meaning by the share of
-the question that no passage has in words."""
+"""The weights of meaning and names in the first order, beside 1 for words. Meaning counts by the
+share of the question that no passage has in words, and less if it has a name."""
+SAID_MAX: Final = 0.8
 STRONG: Final = 0.8
 """A seed with less than this sum lends its links less strength, even if it is the best."""
 
@@ -153,9 +154,9 @@ class _Asked:
         actor = self._actor()
         episode = self._episode(matched, shares)
         favour = words + words.max(initial=0) * (0.2 * episode + 0.5 * (actor > 0) * (words > 0))
-        # Meaning decides where words leave the question open.
-        unsaid = OPEN_MEANING * max(1 - float(words.max(initial=0)), 0)
-        first = favour + unsaid * meaning + NAMED * named
+        # Meaning decides where words and names leave the question open.
+        said = min(max(float(words.max(initial=0)), float(named.max(initial=0))), SAID_MAX)
+        first = favour + OPEN_MEANING * (1 - said) * meaning + NAMED * named
         first[~corpus.alive] = -1
         seeds = _best(first, SEEDS)
         strength = np.maximum(first[seeds] / max(first[seeds[0]], STRONG), 0).astype(np.float32)

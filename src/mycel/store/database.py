@@ -344,6 +344,13 @@ class Store:
         self._check_writable()
         self._writer.maintain(lambda connection, _: merges.remove(connection, id_), wait=True)
 
+    def keep_portion(self, model: str, made: Sequence[tuple[PassageRow, bytes]]) -> None:
+        """Store some of what search derives (`index.passages.keep_portion`), if possible."""
+        if not self.location.readonly and not self._writer.is_mine():
+            self._writer.maintain(
+                lambda connection, _: passages.keep_portion(connection, model, made), wait=False
+            )
+
     def keep_vectors(self, model: str, made: Sequence[tuple[int, int, bytes]]) -> None:
         """Store vectors of elements (`index.passages.keep_vectors`); not in a read-only graph."""
         if not self.location.readonly:

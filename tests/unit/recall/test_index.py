@@ -131,6 +131,33 @@ def test_the_next_process_reads_the_corpus_and_derives_only_what_changed(
         assert "Piet Maas" not in names(db, "honey producers")
 
 
+def test_a_derivation_that_is_cut_short_goes_on_where_it_stopped(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(index, "DERIVED_TOGETHER", 4)
+    made, asked = index.Recall._derived, []
+
+    def failing(self: index.Recall, reader: Any, numbers: Any) -> Any:
+        asked.append(len(numbers))
+        if len(asked) == 3:
+            raise MemoryError
+        return made(self, reader, numbers)
+
+    monkeypatch.setattr(index.Recall, "_derived", failing)
+    with mycel.open(path) as db:
+        fill(db)
+        with pytest.raises(MemoryError):
+            answers(db)
+        status = db.embeddings.status()
+        assert (status.embedded, status.pending) == (8, len(PLACES) + 6 - 8)
+    with mycel.open(path) as db:
+        found = answers(db)
+    assert sum(asked[3:]) == len(PLACES) + 6 - 8
+    with mycel.open() as db:
+        fill(db)
+        assert answers(db) == found
+
+
 def test_changes_one_by_one_give_the_same_answers_as_a_corpus_made_anew(path: Path) -> None:
     with mycel.open(path) as db:
         place_type(db)

@@ -142,11 +142,11 @@ def write(
     )
     (number,) = only(connection, "SELECT id FROM recall_mark WHERE name = ?", (model,))
     if since is None:
-        connection.execute("DELETE FROM recall_vector WHERE model = ?", (number,))
-        connection.execute(
-            "DELETE FROM recall_passage WHERE NOT EXISTS"
-            " (SELECT 1 FROM concept c WHERE c.id = element AND c.seq = recall_passage.seq)"
-        )
+        for table, those in (("recall_vector", f"model = {number:d} AND"), ("recall_passage", "")):
+            connection.execute(
+                f"DELETE FROM {table} WHERE {those} NOT EXISTS"
+                f" (SELECT 1 FROM concept c WHERE c.id = element AND c.seq = {table}.seq)"
+            )
     for element in gone:
         _remove_rows(connection, element)
     if whole:
@@ -155,6 +155,23 @@ def write(
         "INSERT OR REPLACE INTO recall_block VALUES (?, ?, ?)",
         ((number, block, data) for block, data in blocks.items()),
     )
+    _keep(connection, number, made)
+    return True
+
+
+def keep_portion(
+    connection: apsw.Connection, model: str, made: Iterable[tuple[PassageRow, bytes]]
+) -> None:
+    """Store passages and vectors before everything else of their model is there.
+
+    Those of elements that have changed or gone since are left out.
+    """
+    _keep(connection, _begun(connection, model), made)
+
+
+def _keep(
+    connection: apsw.Connection, number: int, made: Iterable[tuple[PassageRow, bytes]]
+) -> None:
     marks = ", ".join(f"?{at + 1}" for at in range(len(PassageRow._fields)))
     query = (
         f"INSERT OR REPLACE INTO recall_passage SELECT {marks} FROM concept"
@@ -163,7 +180,15 @@ def write(
     for passage, vector in made:
         connection.execute(query, passage)
         connection.execute(_KEEP_VECTOR, (number, passage.element, passage.seq, vector))
-    return True
+
+
+def _begun(connection: apsw.Connection, model: str) -> int:
+    """The number of a model, whose mark says that not all of it is there if it has none yet."""
+    _make_tables(connection)
+    query = "INSERT INTO recall_mark (name, seq) VALUES (?, ?) ON CONFLICT (name) DO NOTHING"
+    connection.execute(query, (model, _UNFINISHED))
+    (number,) = only(connection, "SELECT id FROM recall_mark WHERE name = ?", (model,))
+    return int(number)
 
 
 _KEEP_VECTOR: Final = (
@@ -179,10 +204,7 @@ def keep_vectors(
 
     Those of elements that have changed or gone since are left out.
     """
-    _make_tables(connection)
-    query = "INSERT INTO recall_mark (name, seq) VALUES (?, ?) ON CONFLICT (name) DO NOTHING"
-    connection.execute(query, (model, _UNFINISHED))
-    (number,) = only(connection, "SELECT id FROM recall_mark WHERE name = ?", (model,))
+    number = _begun(connection, model)
     for row in made:
         connection.execute(_KEEP_VECTOR, (number, *row))
 

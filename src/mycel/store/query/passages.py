@@ -61,10 +61,13 @@ def sources(reader: Reader, numbers: Collection[int] | None = None) -> list[Sour
 
 
 def stored(reader: Reader, model: str) -> Iterator[tuple[PassageRow, bytes]]:
-    """All stored passages with their vectors by a model, by element."""
+    """Stored passages of concepts as they are now, with their vectors by a model, by element."""
+    if not passages.has_tables(reader.connection):
+        return
     query = (
         "SELECT p.*, v.vector FROM recall_passage p JOIN recall_vector v ON v.element = p.element"
-        " AND v.model = (SELECT id FROM recall_mark WHERE name = ?) ORDER BY p.element"
+        " AND v.seq = p.seq AND v.model = (SELECT id FROM recall_mark WHERE name = ?)"
+        " JOIN concept c ON c.id = p.element AND c.seq = p.seq ORDER BY p.element"
     )
     for *row, vector in reader.every(query, (model,)):
         yield PassageRow(*row), vector
