@@ -62,6 +62,9 @@ def test_what_cannot_be_exported_is_said(run: Run, tmp_path: Path) -> None:
         assert done.status == 2
         assert said in done.stderr
     assert run("explore", "--db", graph, "--center", "a").status == 2
+    absent = run("explore", "--db", tmp_path / "absent.db")
+    assert (absent.status, (tmp_path / "absent.db").exists()) == (1, False)
+    assert "no database" in absent.stderr
 
 
 @needs_posix

@@ -241,6 +241,19 @@ def test_a_page_needs_no_token_and_its_data_does(start: Start, tmp_path: Path) -
     assert json.loads(wrong.content)["error"]["hint"]
 
 
+def test_every_view_answers_as_it_is_described(shop: Server) -> None:
+    described = shop.get("/openapi.json").json()["paths"]
+    asked = 0
+    for path, methods in described.items():
+        needed = [
+            each for each in methods.get("get", {}).get("parameters", ()) if each.get("required")
+        ]
+        if path.startswith("/api/") and "get" in methods and not needed and path != "/api/changes":
+            assert ask(shop, path.removeprefix("/api/"))["position"] > 0
+            asked += 1
+    assert asked >= 6
+
+
 def test_files_of_the_page_are_kept_as_their_names_allow(shop: Server) -> None:
     page = shop.get("/ui/", headers={"accept-encoding": "gzip"})
     assert page.headers["content-type"].startswith("text/html")

@@ -64,6 +64,7 @@ def explore(
         return
     if center is not None or at is not None:
         raise click.UsageError("--center and --at are for --export.")
+    session.open(reading=True).close()  # A server would create a graph where there is none.
     # Other programs on this machine can reach the port, and have no token.
     os.environ.setdefault(TOKEN_VARIABLE, secrets.token_urlsafe(32))
     context.invoke(serve, port=port, readonly=readonly, open_page=True)
