@@ -84,6 +84,7 @@ def test_the_commands_are_those_that_were_promised() -> None:
         "embed",
         "mcp",
         "serve",
+        "explore",
         "log",
         "tag",
         "branch",
