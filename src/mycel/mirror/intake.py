@@ -5,8 +5,8 @@ the graph. All of it is imported, or nothing. Commits on top of the mirror's are
 files, and their subjects are the message.
 
 The settings name the files before the merge begins. If the process is killed after the merge is
-committed, or the merge has conflicts and is committed later, the next catch-up finds its
-transaction by the name of the source, and lets the files follow.
+committed, or the merge has conflicts and is committed later, the next catch-up finds the mark that
+it left in the journal, and lets the files follow.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Imported(NamedTuple):
     files: tuple[str, ...]
     """The files that were edited."""
     merge: Merge | None
-    """The merge of them; None if no file was edited."""
+    """The merge of them; None if they say what the graph says."""
     pushed: Pushed | None = None
     """The catch-up afterwards; None after a dry run, or while conflicts are open."""
 
@@ -86,19 +86,21 @@ def import_edits(
         taken = _taken(graph, upkeep, allow_deletions=allow_deletions)
         if not taken.files and taken.sight.tip == taken.sight.last:
             return Imported((), None)
-        if not dry_run:
-            pending = Pending(taken.source, taken.head, taken.sight.tip, taken.files)
-            upkeep.note_pending(pending)
-        merged = graph.merge_changes(
-            taken.edits,
-            base=taken.base,
-            source=taken.source,
-            dry_run=dry_run,
-            message=f"{message or taken.message} ({taken.source})",
-            **options,
-        )
+        merged = None
+        if taken.edits:
+            if not dry_run:
+                pending = Pending(taken.source, taken.head, taken.sight.tip, taken.files)
+                upkeep.note_pending(pending)
+            merged = graph.merge_changes(
+                taken.edits,
+                base=taken.base,
+                source=taken.source,
+                dry_run=dry_run,
+                message=message or taken.message,
+                **options,
+            )
     files = tuple(sorted(taken.files))
-    if dry_run or merged.is_open:
+    if dry_run or (merged is not None and merged.is_open):
         return Imported(files, merged)
     return Imported(files, merged, upkeep.catch_up(imported=taken.files))
 

@@ -43,6 +43,7 @@ from mycel.store.query.commits import (
     transaction_of,
     transactions,
 )
+from mycel.store.query.lineage import imports
 from mycel.store.query.reader import Reader
 
 LOCK_SECONDS_MAX: Final = 60.0
@@ -242,9 +243,8 @@ class Upkeep:
         pending = self.settings.pending
         if pending is None or pending.tip != sight.tip:
             return None
-        where = LogFilter(after=pending.seq, text=pending.source)
-        found = next(transactions(reader, limit=1, where=where), None)
-        return None if found is None else pending.files
+        names = [mark.name for seq, mark in imports(reader) if seq > pending.seq]
+        return pending.files if pending.source in names else None
 
     def _brought(self, commit: str, imported: Mapping[str, str]) -> dict[str, TreeChange]:
         """Imported files, as they are on the disk, and as a commit has them."""

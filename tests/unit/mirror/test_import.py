@@ -42,7 +42,7 @@ def test_edits_by_hand_reach_the_graph_and_come_back_in_their_form(shop: Shop) -
     assert relations["falls_back_to"].missing == ("concept://shop/help",)
     assert shop.knowledge.get("ideas/new").content == "An idea\nof two lines"
     entry = next(shop.db.log())
-    assert (entry.actor, entry.message.startswith("Import 2 files of the mirror")) == ("eve", True)
+    assert (entry.actor, entry.message) == ("eve", "Import 2 files of the mirror")
     shop.check()
     assert 'importance: "low"' in shop.read(LOGIN)
     assert not shop.mirror.import_edits().files
@@ -85,7 +85,7 @@ def test_edits_are_merged_with_what_the_graph_has_become(shop: Shop) -> None:
     shop.check()
     subjects = shop.git("log", "--format=%an %s").splitlines()
     assert "Eve Shorter sessions" in subjects
-    assert subjects[0].startswith("ada Shorter sessions (mirror ")
+    assert subjects[0] == "ada Shorter sessions"
 
 
 def test_a_contested_value_is_a_conflict_and_the_mirror_goes_on_when_it_is_settled(
@@ -104,7 +104,7 @@ def test_a_contested_value_is_a_conflict_and_the_mirror_goes_on_when_it_is_settl
     with pytest.raises(ConstraintViolation, match="was edited"):
         shop.mirror.push()
     shop.db.resolve(conflict, "ours")
-    shop.db.commit_merge()
+    shop.db.commit_merge(message="Medium it is")
     shop.mirror.push()
     shop.check()
     assert '"medium"' in shop.read(LOGIN)
@@ -212,9 +212,7 @@ def test_other_line_ends_tabs_and_forms_of_yaml_change_nothing(shop: Shop) -> No
         "Users log in.\nSessions last a day.\n"
     )
     shop.file(LOGIN).write_bytes(written.replace("\n", "\r\n").encode())
-    merge = shop.mirror.import_edits().merge
-    assert merge is not None
-    assert merge.status == "up_to_date"
+    assert shop.mirror.import_edits().merge is None
     assert shop.db.snapshot() == before
     assert shop.read(LOGIN) == text
     shop.check()

@@ -148,9 +148,11 @@ def import_(session: Session, *, allow_deletions: bool, policy: str | None, dry_
 
 def _told(imported: Imported) -> str:
     merge = imported.merge
-    if merge is None:
+    if not imported.files:
         return "No file was edited."
     files = count(len(imported.files), "file")
+    if merge is None:
+        return f"{files}: nothing to change in the graph."
     if merge.status == "conflicts":
         found = [f"  {each.label}: {each.reason}" for each in merge.conflicts]
         title = f"{files}; {count(len(found), 'conflict')} in the merge {merge.id}:"
