@@ -3,9 +3,12 @@
 import pytest
 
 from mycel.errors import ConstraintViolation
+from mycel.knowledge.uris import parse
 from mycel.mirror.front_matter import UnreadableError, read_document
+from mycel.mirror.paths import path_of
 from tests.cases import each_case
 from tests.unit.mirror.conftest import Shop
+from tests.unit.mirror.test_paths import TRICKY
 
 LOGIN = "concepts/shop/auth/login.md"
 SESSION = "concepts/shop/auth/session.md"
@@ -216,6 +219,30 @@ def test_other_line_ends_tabs_and_forms_of_yaml_change_nothing(shop: Shop) -> No
     assert shop.db.snapshot() == before
     assert shop.read(LOGIN) == text
     shop.check()
+
+
+def test_names_of_every_kind_go_to_files_and_back(shop: Shop) -> None:
+    uris = [parse(each, "").text for each in TRICKY]
+    nodes = [each for each in uris if not each.startswith("kip:")]
+    with shop.db.transaction() as tx:
+        for uri in uris:
+            type_name, name = "Resource", uri
+            if uri.startswith("kip:"):
+                type_name, _, name = uri.removeprefix("kip:").partition("/")
+            elif uri.startswith("concept:"):
+                type_name = "Concept"
+            if tx.get_concept("$ConceptType", type_name) is None:
+                tx.define_type(type_name)
+            tx.put_concept(type_name, name, {"n": 1})
+    shop.create()
+    shop.check()
+    for uri in uris:
+        edit(shop, path_of(uri), '  "n": 1', '  "n": 2')
+    shop.mirror.import_edits()
+    shop.check()
+    assert {shop.knowledge.get(uri).properties["n"] for uri in nodes} == {2}
+    rows = shop.db.execute('FIND(?p.attributes.n) WHERE { ?p {type: "Person"} }').value
+    assert set(rows) == {2}
 
 
 def test_a_schema_file_is_changed_by_applying_a_schema(shop: Shop) -> None:
