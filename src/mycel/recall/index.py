@@ -15,6 +15,7 @@ before: the text index says in which, and their mentions are found again.
 from __future__ import annotations
 
 import re
+from array import array
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from functools import cached_property
@@ -397,16 +398,20 @@ class Recall:
         """The corpus of the stored blocks; None if they are damaged or not all there."""
         shared = Shared(self.vocabulary, self.embedder.dimensions, Interner(), Interner())
         found = passages.blocks(reader, self.mark)
-        vectors = passages.vectors(reader, self.mark)
+        owners, content = array("q"), bytearray()
+        for element, vector in passages.vectors(reader, self.mark):
+            owners.append(element)
+            content += vector
         try:
             dictionary = blocks.unpacked_hashes(found.pop(DICTIONARY))
             numbers = (shared.actors.number, shared.episodes.number)
             arrays = blocks.joined(found.values(), numbers)
-            elements = np.array([element for element, _ in vectors], np.int64)
-            table = np.frombuffer(b"".join([vector for _, vector in vectors]), np.int8)
-            table = table.reshape(len(elements), shared.dimensions)
+            elements = np.frombuffer(owners, np.int64)
+            table = np.frombuffer(content, np.int8).reshape(len(elements), shared.dimensions)
         except (KeyError, ValueError):
             return None
+        if np.array_equal(elements, arrays["numbers"]):
+            return Corpus.stored(seq, arrays | {"vectors": table}, dictionary, shared)
         places = np.minimum(np.searchsorted(elements, arrays["numbers"]), len(elements) - 1)
         keep = elements[places] == arrays["numbers"] if len(elements) else places >= 0
         arrays = blocks.kept(arrays | {"vectors": table[places]}, keep)

@@ -83,13 +83,13 @@ def blocks(reader: Reader, model: str) -> dict[int, bytes]:
     return found
 
 
-def vectors(reader: Reader, model: str) -> list[tuple[int, bytes]]:
+def vectors(reader: Reader, model: str) -> Iterator[tuple[int, bytes]]:
     """The stored vectors of a model, by element."""
     query = (
         "SELECT element, vector FROM recall_vector"
         " WHERE model = (SELECT id FROM recall_mark WHERE name = ?) ORDER BY element"
     )
-    return list(reader.every(query, (model,)))
+    yield from reader.every(query, (model,))
 
 
 def vectors_of(reader: Reader, model: str, numbers: Collection[int]) -> dict[int, bytes]:
