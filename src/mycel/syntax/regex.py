@@ -23,8 +23,8 @@ PROGRAM_BYTES_MAX: Final = 2 << 20
 RE2 compiles some patterns in time quadratic in their instructions: at most half a second here.
 """
 
-WORK_MAX: Final = 1 << 30
-"""Instructions of a program, times the characters of a text to match: at worst some ten seconds,
+WORK_MAX: Final = 1 << 27
+"""Instructions of a program, times the characters of a text to match: at worst about a second,
 during which no deadline is looked at."""
 
 

@@ -209,3 +209,25 @@ def test_nothing_has_no_extremes(connection: apsw.Connection) -> None:
     assert connection.execute("SELECT mycel_min(NULL), mycel_max(NULL)").fetchall() == [
         (None, None)
     ]
+
+
+def test_totals_beyond_64_bits_keep_no_list_of_what_they_add() -> None:
+    import random
+    from math import fsum
+
+    from mycel.store.file import functions
+
+    rng = random.Random(5)
+    for _ in range(300):
+        wholes: list[float] = [rng.randrange(-(1 << 64), 1 << 64) for _ in range(20)]
+        mixed = [*wholes, *(rng.uniform(-1, 1) * 10 ** rng.randrange(-20, 20) for _ in range(20))]
+        for values, wanted in ((wholes, sum(wholes)), (mixed, fsum(mixed))):
+            total, step, final = functions._sum()
+            for value in values:
+                step(total, value)
+            assert final(total) in (wanted, float(wanted))
+            assert len(total.parts) < 40
+    found, step, final = functions._extreme(min)
+    for at in range(1000):
+        step(found, str(at))
+    assert (len(found), final(found)) == (1, "0")

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import lru_cache, partial
-from math import fsum
+from math import fsum, isfinite
 from typing import Any, Final, NamedTuple
 
 import apsw
 import orjson
 
-from mycel.model import ids
+from mycel.model import allowance, ids
 from mycel.model.limits import INTEGER_MAX, INTEGER_MIN, JSON_INTEGER_MAX
 from mycel.sql.state_tables import Sources
 from mycel.syntax.regex import matcher
@@ -144,7 +144,12 @@ def _extreme(
     choose: Callable[..., Any],
 ) -> tuple[list[str], Callable[..., None], Callable[..., Any]]:
     """The least or greatest of JSON texts that are numbers or strings: numbers come first."""
-    return [], _add, lambda found: choose(found, key=_rank, default=None)
+
+    def step(found: list[str], text: str | None) -> None:
+        if text is not None:
+            found[:] = [choose(*found, text, key=_rank)] if found else [text]
+
+    return [], step, lambda found: found[0] if found else None
 
 
 def _rank(text: str) -> tuple[bool, Any]:
@@ -152,25 +157,51 @@ def _rank(text: str) -> tuple[bool, Any]:
     return isinstance(value, str), value
 
 
-def _sum() -> tuple[list[Any], Callable[..., None], Callable[..., Any]]:
+class _Total:
+    """A sum so far: exact as an integer, and as floats whose own sum is exact (Shewchuk)."""
+
+    __slots__ = ("count", "has_floats", "parts", "whole")
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.has_floats = False
+        self.whole = 0
+        self.parts: list[float] = []
+
+    def add(self, value: Any) -> None:
+        if value is None:
+            return
+        self.count += 1
+        if isinstance(value, float):
+            self.has_floats = True
+        else:
+            self.whole += value
+        kept, rest = 0, float(value)
+        for part in self.parts:
+            larger, smaller = (rest, part) if abs(rest) >= abs(part) else (part, rest)
+            rest = larger + smaller
+            lost = smaller - (rest - larger)
+            if lost:
+                self.parts[kept] = lost
+                kept += 1
+        self.parts[kept:] = [rest]
+
+    def result(self) -> Any:
+        if not self.count:
+            return None
+        if not self.has_floats:
+            fits = INTEGER_MIN <= self.whole <= INTEGER_MAX
+            return self.whole if fits else float(self.whole)
+        try:
+            total = fsum(self.parts)
+        except (OverflowError, ValueError):
+            return None
+        return total if isfinite(total) else None  # JSON has no number for it.
+
+
+def _sum() -> tuple[_Total, Callable[..., None], Callable[..., Any]]:
     """A sum that becomes a float where 64 bits end."""
-    return [], _add, _added
-
-
-def _add(found: list[Any], value: Any) -> None:
-    if value is not None:
-        found.append(value)
-
-
-def _added(found: list[Any]) -> Any:
-    if not found:
-        return None
-    try:
-        total = fsum(found) if any(isinstance(value, float) for value in found) else sum(found)
-    except OverflowError:  # JSON has no number for it.
-        return None
-    fits = isinstance(total, float) or INTEGER_MIN <= total <= INTEGER_MAX
-    return total if fits else float(total)
+    return _Total(), _Total.add, _Total.result
 
 
 def matches(pattern: str | None, text: str | None) -> bool:
@@ -179,9 +210,12 @@ def matches(pattern: str | None, text: str | None) -> bool:
     Raises:
         InvalidSyntax: the pattern cannot be compiled.
         ResourceExhausted: the pattern is too large, by itself or for that text.
+        ExecutionTimeout: the request that asks has no more time.
     """
     if pattern is None or text is None:
         return False
+    # One text may take seconds, and SQLite counts its own instructions only.
+    allowance.check()
     return matcher(pattern)(text)
 
 
