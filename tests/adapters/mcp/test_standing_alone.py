@@ -8,6 +8,7 @@ import anyio
 import pytest
 from mcp import Client
 from mcp.server.lowlevel import Server
+from mcp.shared.exceptions import MCPError
 
 import mycel
 from mycel.errors import MycelError
@@ -150,13 +151,12 @@ def test_without_a_root_no_file_is_read_and_nothing_is_bootstrapped(knowledge: K
 
     async def story() -> None:
         async with Client(server) as client:
-            for tool, arguments in (
-                ("bootstrap_workspace", {}),
-                ("get_nodes", {"uris": ["file://shop/x"], "read_file": True}),
-            ):
-                told = await client.call_tool(tool, arguments)
-                assert told.is_error
-                assert "has no root folder" in told.content[0].text
+            with pytest.raises(MCPError, match="shows no files"):
+                await client.call_tool("bootstrap_workspace", {})
+            reading = {"uris": ["file://shop/x"], "read_file": True}
+            told = await client.call_tool("get_nodes", reading)
+            assert told.is_error
+            assert "has no root folder" in told.content[0].text
 
     anyio.run(story)
 
