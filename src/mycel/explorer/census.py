@@ -43,6 +43,8 @@ _SHELF_BITS: Final = 16
 """Room for the number of a shelf: there are far fewer."""
 GROWTH_NODES: Final = 100
 """A graph may grow by so many nodes before the shelves are chosen anew."""
+ENTRIES_READ: Final = 50_000
+"""Entries of the journal beyond the size of the graph that are read; after more, all is read."""
 CHANGES_SHARE_MAX: Final = 5
 """When more than one in so many elements has changed, the census is made again."""
 
@@ -280,10 +282,12 @@ class Census:
             return None
         if outline.position(reader) <= self.position:
             return []
+        size = len(self.degrees) + self.relations.total()
+        if outline.position(reader) - self.position > size + ENTRIES_READ:
+            return None
         changes = outline.changes_since(reader, self.position)
         if changes is None:
             return None
-        size = len(self.degrees) + self.relations.total()
         if (len(changes.concepts) + len(changes.links)) * CHANGES_SHARE_MAX > size + 10_000:
             return None
         lines = {line.number: line for line in outline.concepts_among(reader, changes.concepts)}

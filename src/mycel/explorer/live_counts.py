@@ -11,6 +11,7 @@ from mycel.explorer.census import Census
 from mycel.explorer.name_index import NameIndex
 from mycel.history.graph import Graph
 from mycel.knowledge.uris import uri_of
+from mycel.model.allowance import using
 from mycel.store.query import outline
 from mycel.store.query.outline import ConceptLine
 from mycel.store.query.reader import Reader
@@ -35,8 +36,12 @@ class LiveCounts:
 
     @contextmanager
     def counted(self) -> Iterator[tuple[Census, Reader]]:
-        """The census at this moment, and a reader of the same state; others wait meanwhile."""
-        with self._lock, self._db.reading() as reader:
+        """The census at this moment, and a reader of the same state; others wait meanwhile.
+
+        Work that all others wait for has no allowance of one request: a server would pause it to
+        give them their turns, or drop it with its client.
+        """
+        with using(None), self._lock, self._db.reading() as reader:
             yield self._current(reader), reader
 
     def index(self) -> tuple[NameIndex, Census]:
