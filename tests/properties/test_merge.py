@@ -10,6 +10,7 @@ import pytest
 
 import mycel
 from mycel.model import ids
+from mycel.store.file import copy
 from mycel.store.query.alignment import Alignment, touched
 from mycel.store.query.lineage import lineage, position
 from tests.properties.test_history import TYPES, content, random_history, said, step
@@ -17,6 +18,12 @@ from tests.unit.store.given import TickingClock
 
 SIDES = ("a", "b")
 OTHER = {"ours": "theirs", "theirs": "ours"}
+
+
+@pytest.fixture(autouse=True)
+def _without_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Branches are not waited for until they are on the disk: their files live for one test."""
+    monkeypatch.setattr(copy, "_flush", lambda _: None)
 
 
 def base_of(path: Path, random: Random) -> None:

@@ -11,9 +11,16 @@ import pytest
 
 import mycel
 from mycel.errors import ConstraintViolation, InvalidValueType, NotFound
+from mycel.store.file import copy
 from mycel.store.query.lineage import imports
 from mycel.store.query.merges import open_conflicts
 from tests.unit.history.test_merge_cases import GIVEN, at, content, opened, write
+
+
+@pytest.fixture(autouse=True)
+def _without_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Branches are not waited for until they are on the disk: their files live for one test."""
+    monkeypatch.setattr(copy, "_flush", lambda _: None)
 
 
 @pytest.fixture
@@ -267,6 +274,20 @@ def test_criss_cross_merges_ask_where_the_ancestors_disagree(db: mycel.Graph) ->
         db.resolve("*", "theirs")
         assert db.commit_merge().status == "merged"
     assert (value(db, "a"), db.get(at("b")).attributes) == (3, {"x": 1, "y": 1, "z": 1})
+
+
+def test_what_both_have_merged_from_a_third_branch_is_known_to_both(db: mycel.Graph) -> None:
+    with branch(db) as draft, branch(db, "third") as third:
+        put(third, "a", x=5)
+        put(third, "new", x=5)
+        assert db.merge("third").status == draft.merge("third").status == "merged"
+        put(db, "a", x=6)
+        put(db, "new", x=6)
+        put(draft, "b", x=7)
+        third.close()
+        db.branches.delete("third")
+        assert db.merge("draft").conflicts == ()
+    assert (value(db, "a"), value(db, "new"), value(db, "b")) == (6, 6, 7)
 
 
 # Purges and constraints.

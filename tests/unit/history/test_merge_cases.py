@@ -9,8 +9,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import pytest
+
 import mycel
 from mycel.model import ids
+from mycel.store.file import copy
 from tests.cases import cases
 from tests.prepared import Prepared
 from tests.unit.store.given import TickingClock
@@ -20,6 +23,12 @@ CASES: list[dict[str, Any]] = tomllib.loads(
 )["case"]
 
 POLICIES = ("set", "max", "min", "counter", "newest", "ask")
+
+
+@pytest.fixture(autouse=True)
+def _without_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Branches are not waited for until they are on the disk: their files live for one test."""
+    monkeypatch.setattr(copy, "_flush", lambda _: None)
 
 
 def define(db: mycel.Nexus) -> None:

@@ -149,7 +149,28 @@ class BranchSides(Target):
             number: base_of([state.get(number) for state in states], shared.get(number))
             for number in wanted
         }
+        if self.lineage.third is not None:
+            self._add_third(found)
         return {number: base for number, base in found.items() if base is not None}
+
+    def _add_third(self, found: dict[int, Base | None]) -> None:
+        """Let what both took over from a third copy count as known to both.
+
+        That is what both had in the same way right after they had merged it.
+        """
+        mine, others = self.lineage.third or (State(0), State(0))
+        here = self.reader.at(mine).elements(each for each in found if each < NEW)
+        there = self._alignment.elements(self._theirs.at(others), found)
+        for number in here.keys() & there.keys():
+            one, other = values_of(here[number]), values_of(there[number])
+            base = found[number]
+            values = {} if base is None else dict(base.values)
+            values |= {
+                place: value
+                for place, value in one.items()
+                if same(value, other.get(place, ABSENT))
+            }
+            found[number] = Base(None, values)
 
     def schemas(self) -> tuple[Catalog, Catalog, Catalog]:
         side, seq = self.lineage.bases[0]

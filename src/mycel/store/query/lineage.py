@@ -34,8 +34,9 @@ class Lineage(NamedTuple):
     """The newest common ancestors; none of them is an ancestor of another."""
     merged: tuple[tuple[State, State], ...]
     """The moments at which one was merged into the other: theirs, then ours. Oldest first."""
-    strangers: tuple[tuple[str, str], ...]
-    """Branches and commits that both have merged, and that are commits of neither."""
+    third: tuple[State, State] | None
+    """The states of ours and theirs in which each has first merged the same commit of a third copy;
+    None if they have no such commit."""
 
 
 def lineage(ours: Reader, theirs: Reader) -> Lineage:
@@ -56,20 +57,20 @@ def lineage(ours: Reader, theirs: Reader) -> Lineage:
     elif known == shared or any(at >= known and by <= seen for at, by in into_theirs):
         bases = [Ancestor("theirs", seen)]
     merged = [(at, by) for at, by in into_ours] + [(by, at) for at, by in into_theirs]
-    strange = {mark.commit for _, mark in mine}
+    own = {mark.commit: seq for seq, mark in reversed(mine)}
+    common = [
+        (State(own[mark.commit]), State(seq))
+        for seq, mark in others
+        if mark.commit in own
+        and _position_of(ours, mark.commit) is None
+        and _position_of(theirs, mark.commit) is None
+    ]
     return Lineage(
         shared,
         seen,
         tuple(bases),
         tuple((State(at), State(by)) for at, by in sorted(merged)),
-        tuple(
-            (mark.name, mark.commit)
-            for _, mark in others
-            if mark.commit is not None
-            and mark.commit in strange
-            and _position_of(ours, mark.commit) is None
-            and _position_of(theirs, mark.commit) is None
-        ),
+        common[-1] if common else None,
     )
 
 
