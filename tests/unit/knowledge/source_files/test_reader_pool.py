@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import os
-import resource
 import signal
 from collections.abc import Iterator
 from contextlib import closing
@@ -12,7 +11,6 @@ import pytest
 from mycel.errors import ResourceExhausted
 from mycel.knowledge.source_files import reader_pool
 from mycel.knowledge.source_files.reader_pool import ReaderPool
-from mycel.knowledge.source_files.reader_process import MEMORY_BYTES_MAX
 
 BYTES_MAX = 1 << 20
 MINUTES = "*" * 300_000
@@ -56,8 +54,6 @@ def test_a_file_that_takes_minutes_or_gigabytes_costs_its_symbols_alone(
         (len(MINUTES), 1, "c"),
         (len(GIGABYTES), 1, "c"),
     ]
-    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss << 10
-    assert peak < 2 * MEMORY_BYTES_MAX
 
 
 def test_a_process_that_dies_is_replaced_and_every_other_file_is_read(
@@ -154,4 +150,3 @@ def test_a_megabyte_of_every_hostile_repetition_is_read_or_noted(tmp_path: Path)
     with closing(ReaderPool(tmp_path, bytes_max=BYTES_MAX, jobs=2)) as pool:
         for read in pool.read(hostile(tmp_path, 1_000_000)):
             assert not read.problem, read.path
-    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss << 10 < 2 * MEMORY_BYTES_MAX
