@@ -122,7 +122,8 @@ class ExplorerRoutes:
         """A file of the page; a look at the page makes the counts that it asks for next."""
         name = request.path_params.get("name", bundle.INDEX)
         try:
-            found = bundle.asset(name)
+            # In a thread: a file is read and packed when it is first asked for.
+            found = await self._workers.run(request.scope, partial(bundle.asset, name))
         except MycelError as error:
             return refusal(error)
         headers = {"etag": f'"{found.tag}"', "vary": "accept-encoding"}

@@ -92,6 +92,10 @@ def with_view(tool: Tool, call: Call, answer: Answer) -> Answer:
         drawn = call.state.explorers.of(call.state.db).view("links", {"ids": ids})
     except MycelError:
         return answer  # The result itself is what was asked for.
+    loaded = _loaded(call, answer.data)
+    for card in drawn["nodes"]:
+        if card["id"] in loaded:
+            card["active"] = True
     view = {
         "tool": tool.name,
         "position": drawn["position"],
@@ -100,6 +104,17 @@ def with_view(tool: Tool, call: Call, answer: Answer) -> Answer:
         "center": drawn["nodes"][0]["id"] if tool is TRAVERSE and drawn["nodes"] else None,
     }
     return answer._replace(view=view) if drawn["nodes"] else answer
+
+
+def _loaded(call: Call, data: JsonObject) -> set[str]:
+    """The URIs of the active context that a call has used."""
+    context, contexts = call.state.knowledge.context, call.state.contexts
+    if contexts is not None:
+        handle = data.get("context_id")
+        if handle is None:
+            return set()
+        context = contexts.get(handle)
+    return {each.uri for each in context.show().loaded}
 
 
 def _ids_in(value: Any) -> Iterator[str]:
