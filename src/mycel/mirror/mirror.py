@@ -12,6 +12,7 @@ from mycel.mirror import commits, settings
 from mycel.mirror.repository import root_of
 from mycel.mirror.settings import Settings
 from mycel.mirror.upkeep import Pushed, Status, Upkeep
+from mycel.store.opening import MEMORY
 
 if TYPE_CHECKING:
     from mycel.mirror.intake import Imported
@@ -61,6 +62,10 @@ class Mirror:
                 would change have been edited.
             GitFailed: a call of git failed.
         """
+        if graph.path == MEMORY:
+            raise ConstraintViolation(
+                "A graph in memory has no mirror.", hint="Open one in a file."
+            )
         path = Path(graph.path).resolve()
         _check_authors(authors or {})
         try:

@@ -164,14 +164,15 @@ class Upkeep:
     def _write(self, reader: Reader, sight: Sight, start: int, message: str) -> int:
         """Write commits for the transactions after an entry. Returns the number of commits.
 
-        On top of commits of others, which are imported, there is at least one.
+        On top of commits of others, which are imported, there is one: it shows what became of them.
         """
         entries = list(transactions(reader, where=LogFilter(after=start)))[::-1]
-        groups = [entries] if message and entries else commits.groups(entries)
         head = reader.head().seq
         tree = None if sight.tip == sight.last else self.repository.tree_of(sight.last)
-        if not groups and tree is not None:
-            groups = [[transaction_of(reader, head)._replace(message="Import edits")]]
+        if not entries and tree is not None:
+            entries = [transaction_of(reader, head)._replace(message="Import edits")]
+        is_one = bool(message) or tree is not None
+        groups = [entries] if is_one and entries else commits.groups(entries)
         made, before = 0, start
         with ExitStack() as stream:
             write = None
@@ -179,8 +180,7 @@ class Upkeep:
                 after = group[-1].seq
                 changes = _changes(reader, before, after, head)
                 before = after
-                is_last = group is groups[-1]
-                if not changes and (tree is None or made or not is_last):
+                if not changes and tree is None:
                     continue
                 if write is None:
                     write = stream.enter_context(self.repository.fast_import())

@@ -288,6 +288,14 @@ def test_a_purge_writes_the_history_anew_and_says_so(shop: Shop) -> None:
     assert "battery staple" not in objects
 
 
+def test_a_graph_in_memory_has_no_mirror(tmp_path: Path) -> None:
+    with (
+        mycel.open(bootstrap=False) as db,
+        pytest.raises(ConstraintViolation, match="in memory has no mirror"),
+    ):
+        mycel.Mirror.create(db, tmp_path / "mirror")
+
+
 def test_nothing_leads_out_of_the_folder(shop: Shop, tmp_path: Path) -> None:
     shop.create()
     outside = tmp_path / "outside"
