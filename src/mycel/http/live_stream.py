@@ -38,6 +38,7 @@ class Watcher:
         self._since = 0
         """The position after which all commits are kept."""
         self._changed = asyncio.Event()
+        self._beginning = asyncio.Lock()
         self._streams = 0
         self._task: asyncio.Task[None] | None = None
 
@@ -67,10 +68,11 @@ class Watcher:
                 self._task = None
 
     async def _begin(self) -> None:
-        if self._task is None or self._task.done():
-            self._position = self._since = await self._run(feed.position)
-            self._kept.clear()
-            self._task = asyncio.create_task(self._watch())
+        async with self._beginning:  # Several streams may begin at once.
+            if self._task is None or self._task.done():
+                self._position = self._since = await self._run(feed.position)
+                self._kept.clear()
+                self._task = asyncio.create_task(self._watch())
 
     async def _watch(self) -> None:
         while True:
@@ -99,17 +101,17 @@ class Watcher:
         """The events after a position that a stream has reached."""
         if position == self._position:
             return []
-        if position > self._position:  # Of another graph, or of one that was replaced.
-            return [_gap(self._position)]
-        if position >= self._since:
+        if self._since <= position < self._position:
             return [event for event in self._kept if event.position > position]
         found: list[Event] | None
         try:
+            # Also for a stream that has read further than the watcher: then there is nothing yet,
+            # unless its position is of another graph.
             found = await self._run(lambda db: feed.events_after(db, position))
+            if found is None:
+                return [_gap(await self._run(feed.position))]
         except MycelError:
             return []
-        if found is None:
-            return [_gap(await self._run(feed.position))]
         return found
 
 
