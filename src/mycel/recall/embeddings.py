@@ -107,6 +107,14 @@ class Embeddings:
             of = vector_property(reader, element.type, property)
             return self._recall.columns().vector(reader, of, number)
 
+    def complete(self, *, report: Report | None = None) -> None:
+        """Derive all that a search by meaning would derive first, after many writes.
+
+        Raises:
+            EmbedderFailed: the embedder does not work.
+        """
+        self._recall.get().complete(report)
+
     def rebuild(self, *, report: Report | None = None) -> EmbeddingStatus:
         """Make all vectors of the embedder in use anew.
 

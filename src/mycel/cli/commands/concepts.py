@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from math import inf
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +14,9 @@ from mycel.cli.frame.context import Command, Group, Session, pass_session
 from mycel.cli.frame.labels import labels, readable
 from mycel.cli.frame.output import count, when, wire
 from mycel.cli.frame.parameters import exactly, find_concept, json_object, moment, resolve
-from mycel.errors import InvalidId
-from mycel.search.embedding import HYBRID, MODES
+from mycel.cli.frame.progress_bar import counting_bar
+from mycel.errors import EmbedderFailed, InvalidId
+from mycel.search.embedding import HYBRID, KEYWORD, MODES
 
 if TYPE_CHECKING:
     from mycel.graph.view import GraphView
@@ -233,6 +235,8 @@ def search(
             options["near"] = resolve(db, options["near"])
         moment_asked = options["as_of"]
         view: GraphView = db if moment_asked is None else db.as_of(moment_asked)
+        if moment_asked is None and options["mode"] != KEYWORD:
+            _derive(session, db)
         hits = _search(session, db, " ".join(words), kinds, options, limit)
         found = [(view.get(hit["id"]), hit["metadata"]["_score"]) for hit in hits]
         warn_conflicts(session, db, (element.id for element, _ in found))
@@ -244,6 +248,13 @@ def search(
             lambda pair: wire(pair[0]) | {"score": pair[1]},
             empty="Nothing was found.",
         )
+
+
+def _derive(session: Session, db: Nexus) -> None:
+    """Derive what the search needs, where somebody can see the progress."""
+    with counting_bar(session.out, "Indexing") as report, suppress(EmbedderFailed):
+        if report is not None:
+            db.embeddings.complete(report=report)
 
 
 def _search(

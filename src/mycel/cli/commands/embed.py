@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import rich_click as click
 
 from mycel.cli.frame.context import Command, Group, Session, pass_session
 from mycel.cli.frame.output import Output, count
-from mycel.cli.frame.progress_bar import progress_bar
+from mycel.cli.frame.progress_bar import counting_bar
 
 if TYPE_CHECKING:
-    from mycel.recall.embeddings import EmbeddingStatus, Report
+    from mycel.recall.embeddings import EmbeddingStatus
 
 
 @click.group(cls=Group)
@@ -41,7 +39,7 @@ def use(session: Session, embedder: str) -> None:
     It is tried first. Servers that run answer with the model inside the package until all is
     embedded. If this is interrupted, they or `mycel embed use` go on later.
     """
-    with session.open() as db, _progress(session.out) as report:
+    with session.open() as db, counting_bar(session.out, "Embedding") as report:
         _show(session.out, db.embeddings.use(embedder, report=report))
 
 
@@ -49,18 +47,8 @@ def use(session: Session, embedder: str) -> None:
 @pass_session
 def rebuild(session: Session) -> None:
     """Rebuild all vectors of the embedder in use."""
-    with session.open() as db, _progress(session.out) as report:
+    with session.open() as db, counting_bar(session.out, "Embedding") as report:
         _show(session.out, db.embeddings.rebuild(report=report))
-
-
-@contextmanager
-def _progress(out: Output) -> Iterator[Report | None]:
-    with progress_bar(out, "{task.completed:,.0f} of {task.total:,.0f}") as bar:
-        if bar is None:
-            yield None
-            return
-        task = bar.add_task("Embedding", total=0)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 def _show(out: Output, found: EmbeddingStatus) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -31,3 +31,14 @@ def progress_bar(out: Output, count: str) -> Iterator[Progress | None]:
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         yield bar
+
+
+@contextmanager
+def counting_bar(out: Output, doing: str) -> Iterator[Callable[[int, int], object] | None]:
+    """A bar for one task: a function that takes how much is done, and of how much."""
+    with progress_bar(out, "{task.completed:,.0f} of {task.total:,.0f}") as bar:
+        if bar is None:
+            yield None
+            return
+        task = bar.add_task(doing, total=0)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
