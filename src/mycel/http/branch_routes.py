@@ -22,7 +22,7 @@ from mycel.history.merge.outcome import Merge
 from mycel.history.open_branches import OpenBranches
 from mycel.http.policy import Policy
 from mycel.http.request_values import given_parameters
-from mycel.http.responses import answer, refusal
+from mycel.http.responses import JSON, encode, refusal
 from mycel.http.worker_pool import Workers
 
 RESOLUTIONS_MAX: Final = 10_000
@@ -194,15 +194,16 @@ def branch_routes(policy: Policy, branches: OpenBranches, workers: Workers) -> l
             known = checked(f"{endpoint.method} {endpoint.path}", endpoint.parameters, given)
             name = request.path_params.get("name", "")
 
-            def run() -> Told:
+            def run() -> tuple[int, bytes]:
                 with branches.using(branch) as db:
                     db.check_in_place()
-                    return endpoint.run(_Call(db, branches, name, known))
+                    status, told = endpoint.run(_Call(db, branches, name, known))
+                return status, encode(told)  # In the thread: the answer may be large.
 
             status, told = await workers.run(request.scope, run)
         except MycelError as error:
             return refusal(error)
-        return answer(told, status)
+        return Response(told, status, media_type=JSON)
 
     by_path: dict[str, dict[str, Endpoint]] = {}
     for each in ENDPOINTS:

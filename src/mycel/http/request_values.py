@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import asyncio
+from typing import Any, Final
 
 from starlette.requests import Request
 
@@ -10,6 +11,9 @@ from mycel.errors import InvalidSyntax
 from mycel.http.responses import JSON
 from mycel.model.json_text import read_json
 from mycel.model.names import json_kind
+
+INLINE_BYTES_MAX: Final = 1 << 16
+"""Larger bodies are parsed in a thread, off the event loop."""
 
 
 async def given_parameters(request: Request) -> tuple[str | None, dict[str, Any]]:
@@ -27,8 +31,10 @@ async def given_parameters(request: Request) -> tuple[str | None, dict[str, Any]
         raise InvalidSyntax(
             "The body must be JSON, with its content type.", hint=f"Send `Content-Type: {JSON}`."
         )
+    body = await request.body()
     try:
-        given = read_json(await request.body())
+        is_large = len(body) > INLINE_BYTES_MAX
+        given = await asyncio.to_thread(read_json, body) if is_large else read_json(body)
     except ValueError as error:
         raise InvalidSyntax(f"The body is not JSON: {error}.") from None
     if not isinstance(given, dict):
