@@ -64,6 +64,7 @@ def test_an_open_merge_survives_a_restart_and_says_so_wherever_it_is_asked(
 ) -> None:
     merge = conflicting(db)
     assert (merge.status, merge.is_open, len(merge.conflicts)) == ("conflicts", True, 2)
+    assert [each.suggestion for each in merge.conflicts] == ["theirs", "theirs"], "the newest"
     before = db.snapshot()
     db.resolve(merge.conflicts[0], "theirs")
     db.close()
@@ -97,6 +98,23 @@ def test_a_merge_that_is_given_up_has_written_nothing(db: mycel.Graph) -> None:
         with pytest.raises(NotFound, match="No merge is open in main"):
             refused()
     assert db.merge("draft").status == "conflicts", "it can be begun again"
+
+
+def test_a_merge_whose_source_is_gone_is_still_listed_and_can_be_given_up(
+    db: mycel.Graph,
+) -> None:
+    merge = conflicting(db)
+    db.branches.delete("draft", unmerged=True)
+    (found,) = db.merges
+    assert (found.id, [each.id for each in found.conflicts]) == (
+        merge.id,
+        [each.id for each in merge.conflicts],
+    )
+    assert "has no branch 'draft'. The merge can only be given up." in found.warnings[0]
+    for refused in (db.commit_merge, lambda: db.resolve("*", "ours")):
+        with pytest.raises(NotFound, match="has no branch"):
+            refused()
+    assert db.abort_merge().status == "aborted"
 
 
 def test_decisions_about_values_that_are_the_same_stay_when_the_target_moves_on(

@@ -118,7 +118,9 @@ class ElementMerge:
             return None  # Deletions are kept; metadata alone does not outweigh them.
         sides = ("ours", "theirs") if ours is None else ("theirs", "ours")
         return self.whole(
-            "delete_modify", f"One side ({sides[0]}) removed it, the other ({sides[1]}) changed it."
+            "delete_modify",
+            f"One side ({sides[0]}) removed it, the other ({sides[1]}) changed it.",
+            suggestion=sides[1],
         )
 
     def base_element(self) -> Element | None:
@@ -272,6 +274,9 @@ class ElementMerge:
         if field in ("subject", "object"):
             sides = tuple(self._end(each) for each in sides)
         conflict = self._conflict(kind, field, contest.path, *sides, regions=contest.regions)
+        if field == "attributes" and ABSENT not in sides[1:]:
+            last = newest(contest, "newest", self._evidence(contest.path[0]))
+            conflict = conflict._replace(suggestion=last.side)
         self.conflicts.append(conflict)
         if conflict.resolution is None:
             return contest.ours

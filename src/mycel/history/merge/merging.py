@@ -40,7 +40,7 @@ from mycel.store.query.commits import commit_at
 from mycel.store.query.diff import Diff, change_of, diff, identity_of, label_of, place_of
 from mycel.store.query.history import entry_at
 from mycel.store.query.lineage import position
-from mycel.store.query.merges import opened
+from mycel.store.query.merges import opened, stored_conflicts
 from mycel.store.query.reader import Reader
 from mycel.store.write.marks import add_mark
 from mycel.store.write.merges import end_merge, keep_choices
@@ -275,8 +275,29 @@ class Merging:
         return [self._look(each) for each in self._requests()]
 
     def _look(self, request: Request) -> Merge:
-        draft = self._draft(request)
+        try:
+            draft = self._draft(request)
+        except (NotFound, ConstraintViolation) as error:
+            return self._as_stored(request, error)
         return self._merge(draft, "conflicts", id_=request.id)
+
+    def _as_stored(self, request: Request, error: MycelError) -> Merge:
+        """An open merge whose states cannot be read any more, as it was computed last."""
+        with self._store.reading() as reader:
+            found = stored_conflicts(reader, request.id)
+        said = f"{error.message} The merge can only be given up."
+        return Merge(
+            "conflicts",
+            request.source,
+            self._into,
+            request.ours,
+            request.theirs,
+            (),
+            Diff(LIVE, LIVE, ()),
+            tuple(map(Conflict.from_dict, found)),
+            warnings=(said,),
+            id=request.id,
+        )
 
     def _open(self, id_: str | None) -> Request:
         """The open merge of an id; without one, the only one.

@@ -123,6 +123,14 @@ def conflicts_named(connection: apsw.Connection, name: str) -> list[Any]:
     return [orjson.loads(body) for (body,) in every(connection, query, (name,))]
 
 
+def stored_conflicts(connection: apsw.Connection, id_: str) -> list[dict[str, Any]]:
+    """The conflicts of one open merge, as they were computed last."""
+    rows = every(
+        connection, "SELECT body FROM merge_conflict WHERE merge = ? ORDER BY rowid", (id_,)
+    )
+    return [orjson.loads(body) for (body,) in rows]
+
+
 def keep_choices(connection: apsw.Connection, seq: int, choices: Sequence[Row]) -> None:
     """Store the choices of a merge whose last entry is `seq`."""
     if choices:

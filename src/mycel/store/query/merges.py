@@ -19,6 +19,11 @@ def may_have_conflicts(reader: Reader) -> bool:
     return merges.are_there(reader.connection)
 
 
+def stored_conflicts(reader: Reader, id_: str) -> list[dict[str, Any]]:
+    """The conflicts of one open merge, as they were computed last."""
+    return merges.stored_conflicts(reader.connection, id_)
+
+
 def open_conflicts(reader: Reader, numbers: Iterable[int]) -> dict[int, list[dict[str, Any]]]:
     """The conflicts of open merges that are about elements, by number; those decided, too."""
     return merges.conflicts_of(reader.connection, list(numbers))
