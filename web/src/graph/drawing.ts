@@ -148,7 +148,6 @@ function drawNode(pen: Pen, picture: Picture, each: Drawn): void {
   const alpha = each.lit ? 1 : 0.4
   const pulse = focus.pulses.get(node.id)
   if (pulse !== undefined) pen.circle(x, y, size + 4 + 14 * pulse, { fill: null, stroke: { colour: palette.accent, width: 2, alpha: 1 - pulse } })
-  if (node.card.active) pen.circle(x, y, size + 5, { fill: palette.halo, alpha: alpha * 0.45 })
   if (node.group) drawGroup(pen, picture, each, alpha)
   else if (node.card.kind === 'missing') drawMissing(pen, picture, each, alpha)
   else {
@@ -259,15 +258,16 @@ function drawGroupLabel(pen: Pen, { palette }: Picture, { node, x, y, radius: si
   const group = node.group!
   const alpha = lit ? 1 : 0.4
   const whole = clip(group.name, 28)
-  const width = pen.measure(whole, 12.5, 600)
-  const fits = width < 2 * size - 10
+  const [width, small] = [pen.measure(whole, 12.5, 600), pen.measure(whole, 11, 600)]
+  const fits = small < 2 * size - 6
+  const letters = fits && width > 2 * size - 8 ? 11 : 12.5
   const boxAt = (top: number): Box => ({ left: x - width / 2, right: x + width / 2, top: top - 7, bottom: top + 21 })
   const outside = fits ? undefined : [y + size + 9, y - size - 24, y + size + 2, y - size - 17].find((place) => occupied.claim(boxAt(place)))
   const inside = outside === undefined
   const top = outside ?? y - 7
   const name = inside && !fits ? clip(group.name, Math.max(4, Math.floor(size / 3.6))) : whole
   const note = group.missing ? `${group.nodes.toLocaleString('en')} · ${group.missing} missing` : group.nodes.toLocaleString('en')
-  pen.text(name, x, top, { colour: palette.ink, size: 12.5, weight: 600, align: 'center', alpha, around: fits ? undefined : palette.ground })
+  pen.text(name, x, top, { colour: palette.ink, size: letters, weight: 600, align: 'center', alpha, around: fits ? undefined : palette.ground })
   const noteInside = inside && pen.measure(note, 11, 400) < 2 * size - 12
   const shown = inside && !noteInside ? group.nodes.toLocaleString('en') : note
   pen.text(shown, x, top + 16, { colour: group.missing && shown === note ? palette.missing : palette.muted, size: 11, align: 'center', alpha, around: inside ? undefined : palette.ground })

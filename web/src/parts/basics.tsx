@@ -19,6 +19,8 @@ export function Shape({ kind, type, explorer }: { kind: Kind; type: string; expl
         <circle cx="6" cy="6" r="4.5" fill="none" stroke={palette.value.missing} stroke-width="2" />
       ) : kind === 'resource' ? (
         <rect x="1.5" y="1.5" width="9" height="9" rx="1.5" fill={colour} />
+      ) : kind === 'link' ? (
+        <path d="M6 0.5 11.5 6 6 11.5 0.5 6Z" fill={colour} />
       ) : (
         <circle cx="6" cy="6" r="5" fill={colour} />
       )}

@@ -25,6 +25,12 @@ export class AppSource extends SnapshotSource {
     super(data)
   }
 
+  /** The counts of the whole graph where the host lets them be read, else those of the result. */
+  override async about(): Promise<T.About> {
+    const own = await super.about()
+    return this.#ask<T.About>('about', {}).then((about) => ({ ...about, writable: false }), () => own)
+  }
+
   override async suggest(q: string): Promise<T.Card[]> {
     return (await this.#ask<{ hits: T.Card[] }>('suggest', { q })).hits
   }

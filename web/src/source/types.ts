@@ -11,8 +11,6 @@ export interface Card {
   /** The number of links at it in the graph, shown or not. Comparisons do not count it. */
   degree: number
   version?: number
-  /** True if the node is in the active context. */
-  active?: boolean
 }
 
 export interface Link {
