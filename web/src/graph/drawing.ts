@@ -33,6 +33,11 @@ interface Drawn {
 }
 
 const LABEL_SIZE = 12.5
+const LABELS_MAX = 200
+/** Nodes that a label is looked for, the most important first. */
+const LABELS_TRIED = 500
+/** Beyond this many nodes they are drawn without a rim, thousands at once. */
+const RIMS_MAX = 600
 const LABEL_MAX = 34
 const DASH = [6, 4] as const
 
@@ -40,8 +45,11 @@ export function draw(pen: Pen, picture: Picture): void {
   const lit = litNodes(picture)
   const drawn = placeNodes(picture, lit)
   drawLinks(pen, picture, drawn, lit)
+  pen.flush()
   for (const each of drawn.values()) drawNode(pen, picture, each)
+  pen.flush()
   drawLabels(pen, picture, drawn, lit)
+  pen.flush()
 }
 
 /** The nodes that stand out: those in focus and their neighbours. Null if nothing is in focus. */
@@ -79,6 +87,7 @@ function drawLinks(pen: Pen, picture: Picture, drawn: Map<string, Drawn>, lit: S
     if (lit && (centres.has(line.link.source) || centres.has(line.link.target))) later.push(line)
     else drawLink(pen, picture, drawn, line, lit ? 'dim' : 'plain')
   }
+  pen.flush()
   for (const line of later) drawLink(pen, picture, drawn, line, 'lit')
 }
 
@@ -151,7 +160,8 @@ function drawNode(pen: Pen, picture: Picture, each: Drawn): void {
   if (node.group) drawGroup(pen, picture, each, alpha)
   else if (node.card.kind === 'missing') drawMissing(pen, picture, each, alpha)
   else {
-    const fill = { fill: nodeColour(picture, node), stroke: { colour: palette.ground, width: 1.5 }, alpha }
+    const rim = picture.scene.nodes.size <= RIMS_MAX ? { colour: palette.ground, width: 1.5 } : undefined
+    const fill = { fill: nodeColour(picture, node), stroke: rim, alpha }
     if (node.card.kind === 'resource') pen.square(x, y, size * 0.88, fill)
     else if (node.card.kind === 'link') pen.polygon([x, y - size, x + size, y, x, y + size, x - size, y], fill)
     else pen.circle(x, y, size, fill)
@@ -209,7 +219,8 @@ function drawLabels(pen: Pen, picture: Picture, drawn: Map<string, Drawn>, lit: 
   }
   const order = [...drawn.values()].filter(({ x, y }) => onFrame(picture.frame, x, y, 0))
   order.sort((a, b) => importance(picture, b) - importance(picture, a))
-  let room = 400
+  order.length = Math.min(order.length, LABELS_TRIED)
+  let room = LABELS_MAX
   for (const each of order) {
     if (each.node.group) drawGroupLabel(pen, picture, each, occupied)
     else if (room > 0 && drawLabel(pen, picture, each, occupied, lit)) room--

@@ -83,9 +83,9 @@ function spread(places: Float32Array, nodes: Float32Array): void {
   const gap = count <= 60 ? 52 : count <= 200 ? 30 : 14
   const cell = 2 * maxRadius(nodes) + gap
   for (let round = 0; round < 40; round++) {
-    const grid = new Map<string, number[]>()
+    const grid = new Map<number, number[]>()
     for (let i = 0; i < count; i++) {
-      const key = `${Math.floor(places[2 * i]! / cell)},${Math.floor(places[2 * i + 1]! / cell)}`
+      const key = cellKey(Math.floor(places[2 * i]! / cell), Math.floor(places[2 * i + 1]! / cell))
       const there = grid.get(key)
       if (there) there.push(i)
       else grid.set(key, [i])
@@ -96,7 +96,7 @@ function spread(places: Float32Array, nodes: Float32Array): void {
       const row = Math.floor(places[2 * i + 1]! / cell)
       for (let c = column - 1; c <= column + 1; c++) {
         for (let r = row - 1; r <= row + 1; r++) {
-          for (const j of grid.get(`${c},${r}`) ?? []) {
+          for (const j of grid.get(cellKey(c, r)) ?? []) {
             if (j > i && apart(places, nodes, i, j, gap)) moved = true
           }
         }
@@ -105,6 +105,8 @@ function spread(places: Float32Array, nodes: Float32Array): void {
     if (!moved) return
   }
 }
+
+const cellKey = (column: number, row: number): number => column * 100_003 + row
 
 function maxRadius(nodes: Float32Array): number {
   let max = 1

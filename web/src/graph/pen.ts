@@ -33,6 +33,8 @@ export interface Pen {
   arc(x: number, y: number, radius: number, from: number, to: number, stroke: Stroke): void
   text(text: string, x: number, y: number, lettering: Lettering): void
   measure(text: string, size: number, weight: number): number
+  /** Draws what was collected. What is drawn after it covers what was drawn before. */
+  flush(): void
 }
 
 export const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "DejaVu Sans", sans-serif'
@@ -52,37 +54,65 @@ export function textWidth(context: CanvasRenderingContext2D, text: string, size:
   return width
 }
 
+/** Lines and plain fills of one look are collected into one path: thousands of them are drawn at once. */
 export class CanvasPen implements Pen {
+  readonly #lines = new Map<string, { path: Path2D; stroke: Stroke }>()
+  readonly #fills = new Map<string, { path: Path2D; fill: Fill }>()
+
   constructor(private readonly context: CanvasRenderingContext2D) {}
 
   line(x1: number, y1: number, x2: number, y2: number, stroke: Stroke, over?: readonly [number, number]): void {
-    this.context.beginPath()
-    this.context.moveTo(x1, y1)
-    if (over) this.context.quadraticCurveTo(over[0], over[1], x2, y2)
-    else this.context.lineTo(x2, y2)
-    this.#stroke(stroke)
+    const key = `${stroke.colour} ${stroke.width} ${stroke.alpha} ${stroke.dash}`
+    let lines = this.#lines.get(key)
+    if (!lines) this.#lines.set(key, (lines = { path: new Path2D(), stroke }))
+    lines.path.moveTo(x1, y1)
+    if (over) lines.path.quadraticCurveTo(over[0], over[1], x2, y2)
+    else lines.path.lineTo(x2, y2)
   }
 
   circle(x: number, y: number, radius: number, fill: Fill): void {
+    if (fill.fill && !fill.stroke) {
+      const path = this.#collected(fill)
+      path.moveTo(x + radius, y)
+      path.arc(x, y, radius, 0, 2 * Math.PI)
+      return
+    }
+    this.flush()
     this.context.beginPath()
     this.context.arc(x, y, radius, 0, 2 * Math.PI)
     this.#fill(fill)
   }
 
+  flush(): void {
+    for (const { path, stroke } of this.#lines.values()) this.#stroke(stroke, path)
+    this.#lines.clear()
+    for (const { path, fill } of this.#fills.values()) this.#fill(fill, path)
+    this.#fills.clear()
+  }
+
+  #collected(fill: Fill): Path2D {
+    const key = `${fill.fill} ${fill.alpha}`
+    let fills = this.#fills.get(key)
+    if (!fills) this.#fills.set(key, (fills = { path: new Path2D(), fill }))
+    return fills.path
+  }
+
   square(x: number, y: number, radius: number, fill: Fill): void {
+    this.flush()
     this.context.beginPath()
     this.context.roundRect(x - radius, y - radius, 2 * radius, 2 * radius, Math.min(2.5, radius / 2))
     this.#fill(fill)
   }
 
   polygon(points: readonly number[], fill: Fill): void {
-    this.context.beginPath()
-    for (let i = 0; i < points.length; i += 2) this.context.lineTo(points[i]!, points[i + 1]!)
-    this.context.closePath()
-    this.#fill(fill)
+    const path = this.#collected(fill)
+    path.moveTo(points[0]!, points[1]!)
+    // A fill closes the shape by itself; closePath would take time that grows with the whole path.
+    for (let i = 2; i < points.length; i += 2) path.lineTo(points[i]!, points[i + 1]!)
   }
 
   arc(x: number, y: number, radius: number, from: number, to: number, stroke: Stroke): void {
+    this.flush()
     this.context.beginPath()
     this.context.arc(x, y, radius, from, to)
     this.#stroke(stroke)
@@ -90,6 +120,7 @@ export class CanvasPen implements Pen {
 
   text(text: string, x: number, y: number, { colour, size, weight = 400, alpha = 1, around, align, struck }: Lettering): void {
     const { context } = this
+    this.flush()
     context.globalAlpha = alpha
     context.font = `${weight} ${size}px ${FONT}`
     context.textBaseline = 'middle'
@@ -115,20 +146,22 @@ export class CanvasPen implements Pen {
     return textWidth(this.context, text, size, weight)
   }
 
-  #stroke({ colour, width, dash, alpha = 1 }: Stroke): void {
+  #stroke({ colour, width, dash, alpha = 1 }: Stroke, path?: Path2D): void {
     this.context.globalAlpha = alpha
     this.context.strokeStyle = colour
     this.context.lineWidth = width
     this.context.setLineDash(dash ? [...dash] : [])
-    this.context.stroke()
+    if (path) this.context.stroke(path)
+    else this.context.stroke()
     this.context.globalAlpha = 1
   }
 
-  #fill({ fill, stroke, alpha = 1 }: Fill): void {
+  #fill({ fill, stroke, alpha = 1 }: Fill, path?: Path2D): void {
     if (fill) {
       this.context.globalAlpha = alpha
       this.context.fillStyle = fill
-      this.context.fill()
+      if (path) this.context.fill(path)
+      else this.context.fill()
       this.context.globalAlpha = 1
     }
     if (stroke) this.#stroke({ alpha, ...stroke })

@@ -54,6 +54,8 @@ export class SvgPen implements Pen {
     )
   }
 
+  flush(): void {}
+
   measure(text: string, size: number, weight: number): number {
     return textWidth(this.#context, text, size, weight)
   }
