@@ -206,7 +206,8 @@ def tab(browser: Any, shop: Shop) -> Iterator[Callable[..., Tab]]:
     contexts: list[Any] = []
 
     def make(served: Shop = shop, *, errors: bool = False, **options: Any) -> Tab:
-        context = browser.new_context(**{"viewport": {"width": 1040, "height": 660}} | options)
+        usual = {"viewport": {"width": 1040, "height": 660}, "reduced_motion": "reduce"}
+        context = browser.new_context(**usual | options)
         contexts.append(context)
         made = Tab(context.new_page(), served.server.url)
         if not errors:

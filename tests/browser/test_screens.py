@@ -37,7 +37,7 @@ def test_no_screen_has_an_error_or_a_serious_fault_of_accessibility(
 ) -> None:
     """Both themes show all screens; axe, which takes long, looks at every third one in each."""
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
-    here = tab(color_scheme=theme, reduced_motion="reduce")
+    here = tab(color_scheme=theme)
     for place, fragment in enumerate(SCREENS):
         visit(here, fragment)
         if (place + (theme == "dark")) % every == 0:
