@@ -11,6 +11,7 @@ import pytest
 
 import mycel
 from mycel.errors import ConstraintViolation, InvalidValueType, NotFound
+from mycel.history.merge.merging import Merging
 from mycel.store.file import copy
 from mycel.store.query.lineage import imports
 from mycel.store.query.merges import open_conflicts
@@ -216,6 +217,28 @@ def test_a_merge_into_a_third_branch_leaves_the_one_that_is_open_alone(db: mycel
         assert next(target.log(limit=1)).actor == "carl"
 
 
+def test_a_commit_that_comes_in_between_makes_the_merge_be_computed_again(
+    db: mycel.Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with branch(db) as draft:
+        put(draft, "a", x=2)
+    computed = Merging._draft
+    rounds = []
+
+    def interrupted(self: Merging, request: Any) -> Any:
+        draft = computed(self, request)
+        rounds.append(draft.seq)
+        if len(rounds) == 1:
+            put(db, "b", x=9)
+        return draft
+
+    monkeypatch.setattr(Merging, "_draft", interrupted)
+    assert db.merge("draft").diff.counts["changed"] == 1
+    assert len(rounds) == 2
+    assert rounds[0] < rounds[1]
+    assert (value(db, "a"), value(db, "b")) == (2, 9)
+
+
 # Lineage.
 
 
@@ -375,6 +398,26 @@ def test_constraints_that_a_clean_merge_breaks_are_all_listed_and_nothing_is_evi
 
 
 # Schemas.
+
+
+def test_definitions_of_kip_are_merged_key_by_key(db: mycel.Graph) -> None:
+    def define(into: mycel.Graph, attribute: str, description: str) -> None:
+        schema = {**into.get(("$ConceptType", "Fact")).attributes["instance_schema"]}
+        schema[attribute] = {"type": "string", "is_required": False}
+        said = {"instance_schema": schema, "description": description}
+        into.write(lambda tx: tx.put_concept("$ConceptType", "Fact", said))
+
+    with branch(db) as draft:
+        define(db, "colour", "A fact.")
+        define(draft, "shape", "One fact.")
+        merge = db.merge("draft")
+        assert [(each.kind, each.path) for each in merge.conflicts] == [("value", ("description",))]
+        db.resolve("*", "theirs")
+        db.commit_merge()
+    attributes = db.get(("$ConceptType", "Fact")).attributes
+    assert {"colour", "shape", "counter"} <= attributes["instance_schema"].keys()
+    assert attributes["description"] == "One fact."
+
 
 PEOPLE = """
 node Person {
