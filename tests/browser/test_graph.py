@@ -40,7 +40,6 @@ def test_expanding_twice_brings_new_nodes_and_moves_none_and_undo_takes_them_bac
     here.drawn(53)
     second = here.nodes()
     assert {node: second[node] for node in first} == first
-    page.locator("#mirror").focus()
     page.keyboard.press("Control+z")
     here.drawn(28)
     assert here.nodes() == first
@@ -171,6 +170,35 @@ def test_the_keyboard_alone_reaches_everything(tab: Callable[..., Tab]) -> None:
     expect(page.get_by_role("dialog")).to_have_count(0)
     page.keyboard.press("t")
     expect(page.locator("table.data")).to_be_visible()
+
+
+def test_a_drag_moves_and_pins_one_node_and_a_lasso_hides_several(tab: Callable[..., Tab]) -> None:
+    here = tab().graph(ALONE, 3)
+    page = here.page
+    before = here.nodes()
+    x, y = here.point(LOGIN)
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + 40, y + 30, steps=4)
+    page.mouse.up()
+    expect(page.locator(f'[data-id="{LOGIN}"]')).to_contain_text("pinned")
+    after = here.nodes()
+    assert after[LOGIN] != before[LOGIN]
+    assert {**after, LOGIN: before[LOGIN]} == before
+    page.reload()
+    here.drawn(3)
+    expect(page.locator(f'[data-id="{LOGIN}"]')).to_contain_text("pinned")
+    box = page.locator(".canvas-box canvas").bounding_box()
+    page.keyboard.down("Shift")
+    page.mouse.move(box["x"] + 4, box["y"] + 4)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] - 4, box["y"] + box["height"] - 4, steps=3)
+    page.mouse.up()
+    page.keyboard.up("Shift")
+    page.keyboard.press("Backspace")
+    here.drawn(0)
+    page.keyboard.press("Control+z")
+    here.drawn(3)
 
 
 def test_what_is_shown_is_saved_as_svg_and_png(tab: Callable[..., Tab], tmp_path: Path) -> None:

@@ -161,6 +161,7 @@ export class Explorer {
       this.look({ ids: [...this.view.value.ids, ...near.nodes.map((card) => card.id)] })
     })
     await this.show()
+    if (!keepsView) this.fitted.value++
   }
 
   openGroup(id: string): void {

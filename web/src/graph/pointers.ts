@@ -24,6 +24,9 @@ export function listen(stage: Stage): () => void {
 
   const down = (event: PointerEvent) => {
     if (event.button !== 0) return
+    // The list that mirrors the canvas takes the keys: Backspace and arrows work after a click.
+    canvas.parentElement?.querySelector<HTMLElement>('[role=listbox]')?.focus({ preventScroll: true })
+    event.preventDefault()
     const [x, y] = place(event)
     fingers.set(event.pointerId, { x, y })
     canvas.setPointerCapture(event.pointerId)

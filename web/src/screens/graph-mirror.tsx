@@ -76,8 +76,10 @@ function key(event: KeyboardEvent, explorer: Explorer, stage: Stage | null): voi
     const next = walk(explorer.visible.value, current, event.key)
     if (next) go(next, explorer, stage)
   } else if (event.key === 'Enter' && current) void explorer.expand(current)
-  else if (event.key === 'Backspace' || event.key === 'Delete') explorer.hide(many.length ? many : current ? [current] : [])
-  else if (event.key === 'p' && current) explorer.pin(current, !explorer.scene.value.nodes.get(current)?.pinned)
+  else if (event.key === 'Backspace' || event.key === 'Delete') {
+    explorer.hide(many.length ? many : current ? [current] : [])
+    if (stage) stage.chosen.value = new Set()
+  } else if (event.key === 'p' && current) explorer.pin(current, !explorer.scene.value.nodes.get(current)?.pinned)
   else if (event.key === 'c' && current && !event.ctrlKey && !event.metaKey) explorer.collapse(current)
   else if (event.key === '+' || event.key === '=') stage?.zoomBy(1.25)
   else if (event.key === '-') stage?.zoomBy(0.8)
