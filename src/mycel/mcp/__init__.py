@@ -9,7 +9,8 @@ Modules, in the order in which a call passes through them:
     tool_list      names, descriptions and schemas of the tools
     arguments      checks the arguments of a call against a schema
     tool_context   the graph, knowledge and contexts that a call works on
-    read_tools     search, get, traverse, describe, the active context
+    search_tool    search, and the context of an answer
+    read_tools     get, traverse, describe, the active context
     mention_tools  nodes that a text names, in answers
     write_tools    remember, update, forget, bootstrap
     history_tools  the log, differences, tags and ways back

@@ -8,6 +8,7 @@ from typing import Any, Final
 import orjson
 
 from mycel.history.conflict_text import plain_lines
+from mycel.knowledge.node_traversal import Reached
 from mycel.knowledge.node_values import Node, Relation
 from mycel.model.names import shorten
 from mycel.model.values import JsonObject
@@ -110,3 +111,22 @@ def counted(number: int, noun: str) -> str:
     ('1 node', '2 nodes')
     """
     return f"{number} {noun}{'s' * (number != 1)}"
+
+
+def reached(each: Reached, *, detailed: bool) -> str:
+    """A node or relation that was reached, with its cost and the way to it."""
+    node, why = each.node, f"\n    {each.reason}" if each.hops else ""
+    if isinstance(node, Relation):
+        return f"{each.cost:.4g} {relation(node)}{why}"
+    called = f" {node.name}" if node.name and node.name != node.uri else ""
+    line = f"{each.cost:.4g} {node.uri} ({node.type}){called}"
+    if not detailed:
+        about = snippet(node)
+        return f"{line}{about and ': ' + about}{conflict_mark(node)}{why}"
+    parts = (
+        line + why,
+        facts(node, detailed=False),
+        *conflicts(node),
+        node.content or "",
+    )
+    return "\n".join(part for part in parts if part) + "\n"

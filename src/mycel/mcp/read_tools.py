@@ -1,166 +1,25 @@
-"""The tools that read: search, get, traverse, describe, and the active context."""
+"""The tools that read by URI: get, traverse, describe, and the active context."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final, NamedTuple, cast
+from typing import Final, NamedTuple
 
 from mycel.errors import ConstraintViolation, MycelError, NotFound, TypeMismatch
 from mycel.knowledge.knowledge import Knowledge
-from mycel.knowledge.node_traversal import Reached
-from mycel.knowledge.node_values import Hit, Node, Relation
-from mycel.knowledge.recalled_nodes import RECALL_HITS
+from mycel.knowledge.node_values import Node
 from mycel.knowledge.vocabulary import STAMP
 from mycel.mcp import hints, mention_tools, node_text, source_lines
 from mycel.mcp.kip_tools import CHEAT_SHEET
 from mycel.mcp.results import Answer, TextPage, answer_about, data_within, estimate, size_of
+from mycel.mcp.search_tool import close_conflicts
 from mycel.mcp.tool_context import Call, bad_cursor
 from mycel.model.names import shorten
 from mycel.model.values import JsonObject
-from mycel.search.embedding import HYBRID, KEYWORD, SEMANTIC
-from mycel.store.query.filters import Filters
 
-SEARCH_LIMIT: Final = 10
-SEARCH_MODES: Final = (HYBRID, KEYWORD, SEMANTIC)
-SEARCH_DEPTH_MAX: Final = 1_000
-"""Hits that pages of a search reach."""
 RELATIONS_SHOWN: Final = 20
-FOUND_CHARACTERS: Final = 1_000
-"""Characters of its content that a detailed hit shows."""
 TRAVERSE_TOKENS: Final = 12_000
 NAMES_PAGE: Final = 200
-
-
-# Searching.
-
-
-def search(call: Call) -> Answer:
-    """Nodes and relations that match some words."""
-    arguments = call.arguments
-    if "context_tokens" in arguments:
-        return _recall(call)
-    limit = arguments.get("limit", SEARCH_LIMIT)
-    offset = call.number_in("hits") or 0
-    if offset >= SEARCH_DEPTH_MAX or (arguments.get("cursor") and not offset):
-        raise bad_cursor()
-    kind, type_name = arguments.get("kind", "node"), arguments.get("type")
-    warnings: list[str] = []
-    try:
-        found = call.state.knowledge.search(
-            arguments["query"],
-            kind=kind,
-            type=type_name,
-            limit=min(offset + limit + 1, SEARCH_DEPTH_MAX),
-            mode=arguments.get("mode", HYBRID),
-            warnings=warnings,
-            **_filters(call),
-        )
-    except TypeMismatch as error:
-        what: hints.Names = "relation type" if kind == "relation" else "type"
-        raise hints.undefined(call.state.db, error, what, [type_name]) from None
-    hits = found[offset : offset + limit]
-    page, shown = TextPage(), []
-    for hit in hits:
-        if not page.add(_hit(hit, detailed=call.is_detailed)):
-            break
-        shown.append(hit)
-    data: JsonObject = {
-        "hits": [
-            {"uri": hit.uri, "score": round(hit.score, 3)}
-            | ({"why": list(hit.why)} if hit.why else {})
-            for hit in shown
-        ],
-    }
-    end = offset + len(shown)
-    if shown and len(found) > end:
-        data["next_cursor"] = f"hits:{end}"
-        page.close(f"There are more: cursor hits:{end}. Other words may help more.")
-    if not hits:
-        page.close(_nothing_found(call, arguments["query"]))
-    for warning in dict.fromkeys(warnings):
-        page.close(warning)
-    _close_conflicts(call, page, (each.found for each in shown))
-    return Answer(str(page), data_within(data))
-
-
-def _close_conflicts(call: Call, page: TextPage, found: Iterable[Node | Relation]) -> None:
-    """Say what to call if something that was found is in conflict."""
-    if not call.state.readonly and any(each.conflicts for each in found):
-        page.close("Decide the conflicts of merges with resolve_conflicts.")
-
-
-def _filters(call: Call) -> Filters:
-    given = {name: call.arguments.get(name) for name in Filters.__annotations__}
-    return cast(Filters, given)
-
-
-def _recall(call: Call) -> Answer:
-    """Nodes that fit a question, and what is near them, within a budget of tokens."""
-    arguments = call.arguments
-    warnings: list[str] = []
-    found = call.state.knowledge.recall(
-        arguments["query"],
-        limit=arguments.get("limit", RECALL_HITS),
-        max_tokens=arguments["context_tokens"],
-        mode=arguments.get("mode", HYBRID),
-        warnings=warnings,
-        **_filters(call),
-    )
-    page, shown = TextPage(), 0
-    for each in found.nodes:
-        if not page.add(
-            _reached(each, detailed=True) + ("" if each.hops else f"\n    {each.reason}")
-        ):
-            break
-        shown += 1
-    nodes = [{"uri": each.uri, "cost": each.cost} for each in found.nodes[:shown]]
-    left_out = found.left_out + len(found.nodes) - shown
-    if left_out:
-        page.close(f"{node_text.counted(left_out, 'more node')} had no room.")
-    if not nodes:
-        page.close(_nothing_found(call, arguments["query"]))
-    for warning in dict.fromkeys(warnings):
-        page.close(warning)
-    _close_conflicts(call, page, (each.node for each in found.nodes[:shown]))
-    return Answer(str(page), data_within({"nodes": nodes, "left_out": left_out}))
-
-
-def _hit(hit: Hit, *, detailed: bool) -> str:
-    if isinstance(hit.found, Relation):
-        return f"{hit.score:.2f} {node_text.relation(hit.found, detailed=detailed)}"
-    node = hit.found
-    called = f" {node.name}" if node.name and node.name != node.uri else ""
-    if not detailed:
-        about = hit.snippet or node_text.snippet(node)
-        linked = f" [{hit.why[0]}]" if hit.why[:1] and hit.why[0].startswith("linked") else ""
-        contested = node_text.conflict_mark(node)
-        return (
-            f"{hit.score:.2f} {node.uri} ({node.type}){called}{about and ': ' + about}{linked}"
-            f"{contested}"
-        )
-    parts = (
-        f"{hit.score:.2f} {node_text.head(node)}",
-        *node_text.conflicts(node),
-        hit.why and f"Found by {', '.join(hit.why)}.",
-        node_text.facts(node, detailed=False),
-        shorten(node.content or "", FOUND_CHARACTERS),
-    )
-    return "\n".join(part for part in parts if part) + "\n"
-
-
-def _nothing_found(call: Call, words: str) -> str:
-    about = f"Nothing fits {shorten(repr(words))}"
-    if (call.number_in("hits") or 0) > 0:
-        return "There are no more hits."
-    kind = call.arguments.get("type")
-    within = f" among those of type {kind}" if kind else ""
-    if any(value is not None for value in _filters(call).values()):
-        within += " that pass the filters"
-    keep = " If you learn it elsewhere, remember_knowledge keeps it for the next time."
-    return (
-        f"{about}{within}. Try fewer or other words, or describe_graph."
-        f"{'' if call.state.readonly else keep}"
-    )
 
 
 # Getting.
@@ -357,7 +216,7 @@ def traverse(call: Call) -> Answer:
         raise _unknown_relation(call, error) from None
     page, shown = TextPage(), 0
     for each in found.nodes:
-        if not page.add(_reached(each, detailed=call.is_detailed)):
+        if not page.add(node_text.reached(each, detailed=call.is_detailed)):
             break
         shown += 1
     told["nodes"] = [{"uri": each.uri, "cost": each.cost} for each in found.nodes[:shown]]
@@ -374,7 +233,7 @@ def traverse(call: Call) -> Answer:
             {"budget": cut.budget, "limit": cut.limit, "remaining": cut.remaining}
             for cut in found.cut_off
         ]
-    _close_conflicts(call, page, (each.node for each in found.nodes[:shown]))
+    close_conflicts(call, page, (each.node for each in found.nodes[:shown]))
     if found.evicted:
         gone = node_text.counted(len(found.evicted), "node")
         page.close(f"{gone} evicted from the active context to make room.")
@@ -388,24 +247,6 @@ def traverse(call: Call) -> Answer:
 
 
 _BOUNDS: Final = ("max_cost", "max_nodes", "max_tokens", "direction", "relation_types")
-
-
-def _reached(each: Reached, *, detailed: bool) -> str:
-    node, why = each.node, f"\n    {each.reason}" if each.hops else ""
-    if isinstance(node, Relation):
-        return f"{each.cost:.4g} {node_text.relation(node)}{why}"
-    called = f" {node.name}" if node.name and node.name != node.uri else ""
-    line = f"{each.cost:.4g} {node.uri} ({node.type}){called}"
-    if not detailed:
-        about = node_text.snippet(node)
-        return f"{line}{about and ': ' + about}{node_text.conflict_mark(node)}{why}"
-    parts = (
-        line + why,
-        node_text.facts(node, detailed=False),
-        *node_text.conflicts(node),
-        node.content or "",
-    )
-    return "\n".join(part for part in parts if part) + "\n"
 
 
 # The active context.

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from mycel.mcp import history_tools, kip_tools, merge_tools, read_tools, write_tools
+from mycel.mcp import history_tools, kip_tools, merge_tools, read_tools, search_tool, write_tools
 from mycel.mcp.results import Answer
 from mycel.mcp.tool_context import Call
 from mycel.model.limits import TRAVERSE_COST_MAX
@@ -162,7 +162,7 @@ SEARCH: Final = Tool(
         "query": _text("A question, a few words, or a name"),
         "kind": _one_of("node", "relation", "any"),
         "type": _text("Only this type, e.g. Concept, Resource, Symbol"),
-        "mode": _one_of(*read_tools.SEARCH_MODES),
+        "mode": _one_of(*search_tool.SEARCH_MODES),
         "path": _text("Only below this URI"),
         "workspace": _text("Only this workspace"),
         "actor": _text("Only what this actor wrote"),
@@ -174,11 +174,11 @@ SEARCH: Final = Tool(
         "context_tokens": _whole(
             "Give contents too, of the best nodes and those near them, within this", 100, 16_000
         ),
-        "limit": _whole("", 1, 50, usual=read_tools.SEARCH_LIMIT),
+        "limit": _whole("", 1, 50, usual=search_tool.SEARCH_LIMIT),
         "detail": DETAIL,
         "cursor": CURSOR,
     },
-    read_tools.search,
+    search_tool.search,
     ("query",),
 )
 

@@ -19,9 +19,7 @@ from mycel.errors import ConstraintViolation, InvalidId, MycelError, SelfEdgeErr
 from mycel.model import ids
 from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.names import CONCEPT_TYPE, META_TYPES, PROPOSITION_TYPE, check_name
-from mycel.model.records import (
-    canonical_weight,
-)
+from mycel.model.records import canonical_weight
 from mycel.model.values import JsonObject, check_metadata_keys, object_text
 from mycel.store.file.connections import translate
 from mycel.store.file.layout import CONCEPT_TYPE_NUMBER, OPEN_END
