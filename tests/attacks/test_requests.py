@@ -24,6 +24,19 @@ def test_slow_bodies_for_the_health_of_the_server_are_refused_at_once(target: Se
         assert read_all(made).startswith(b"HTTP/1.1 200")
 
 
+def test_slow_requests_that_need_no_token_keep_nobody_with_a_token_out(target: Server) -> None:
+    ticket = b"POST /api/ticket HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    with ExitStack() as stack:
+        slow = [stack.enter_context(target.connection()) for _ in range(70)]
+        for made in slow:
+            made.sendall(ticket + b"Content-Length: 4000\r\n\r\n{")
+        assert slow[-1].recv(12) == b"HTTP/1.1 503"  # Sixty-four are waited for, and no more.
+        assert ask(target, NAMES) == (200, {"result": ["Fern", "Oak"]})
+    with target.connection() as made:
+        made.sendall(ticket + b"Content-Length: 4097\r\n\r\n{")
+        assert read_all(made).startswith(b"HTTP/1.1 413")
+
+
 def test_a_refused_request_is_answered_before_its_body_and_nothing_after_it_is_read(
     target: Server,
 ) -> None:

@@ -42,6 +42,10 @@ CONNECTIONS_MAX: Final = 512
 KEEP_ALIVE_S: Final = 30
 REQUESTS_MAX: Final = 64
 """The default number of requests in progress."""
+PUBLIC_REQUESTS_MAX: Final = 64
+"""The number of requests in progress that need no token, apart from the others."""
+PUBLIC_BODY_BYTES_MAX: Final = 4096
+"""The body of such a request: a ticket."""
 TIMEOUT_S: Final = 30.0
 """The default time for a request: for its body to arrive, and for its commands to run."""
 WRITE_S: Final = 10.0

@@ -34,6 +34,8 @@ from mycel.http.exchange import TAKE_BODY
 from mycel.http.jobs import Answers, Job, attach
 from mycel.http.policy import (
     BODIES_BYTES_MAX,
+    PUBLIC_BODY_BYTES_MAX,
+    PUBLIC_REQUESTS_MAX,
     Policy,
 )
 from mycel.http.responses import refusal, stopping
@@ -84,6 +86,7 @@ class Guard:
         self._answers = Answers(policy.answers_bytes_max)
         self._throttle = Throttle()
         self._in_progress = 0
+        self._public_in_progress = 0
         self._streams: Counter[str] = Counter()
         self._stopping = False
         self._interruptible: set[anyio.CancelScope] = set()
@@ -116,8 +119,10 @@ class Guard:
         limit = self._body_limits.get(scope["path"], self._policy.body_bytes_max)
         body = _Body(receive, self._bodies, limit, self._policy.timeout_s)
         try:
-            self._check(scope, send.headers)
-            with self._counted(scope, send):
+            is_public = self._check(scope, send.headers)
+            if is_public:
+                body.limit = PUBLIC_BODY_BYTES_MAX
+            with self._counted_apart() if is_public else self._counted(send):
                 await self._read(scope, send.headers, body)
                 await self._pass_on(scope, body.replay, send)
         except Refused as refused:
@@ -140,7 +145,12 @@ class Guard:
 
     # Who may ask.
 
-    def _check(self, scope: Scope, headers: Headers) -> None:
+    def _check(self, scope: Scope, headers: Headers) -> bool:
+        """Check who asks; True if the request needs no token.
+
+        Raises:
+            Refused: it is not answered.
+        """
         reached = (scope.get("server") or (None,))[0]
         host = headers.get("host")
         if not self._policy.knows_host(host, reached):
@@ -160,9 +170,9 @@ class Guard:
         if scope["path"] == HEALTH:
             if scope["method"] not in ("GET", "HEAD"):
                 raise _misused(scope)
-            return
+            return True
         if self._is_public(scope["method"], scope["path"], headers.get("accept", "")):
-            return
+            return True
         if not self._policy.admits(headers.get("authorization")):
             if self._throttle.fail(str((scope.get("client") or ("-",))[0])):
                 error = ResourceExhausted(
@@ -177,15 +187,25 @@ class Guard:
                 status=401,
                 headers={"www-authenticate": 'Bearer realm="mycel"'},
             )
+        return False
 
     # How much.
 
     @contextmanager
-    def _counted(self, scope: Scope, send: _Reply) -> Iterator[None]:
-        """Count a request as in progress, unless it is about the health of the server."""
-        if scope["path"] == HEALTH:
+    def _counted_apart(self) -> Iterator[None]:
+        """Count a request that needs no token: many of them keep nobody with a token waiting."""
+        if self._public_in_progress >= PUBLIC_REQUESTS_MAX:
+            error = ResourceExhausted("Too many requests without a token.", hint="Retry later.")
+            raise Refused(refusal(error, 503, {"retry-after": "1"} | _CLOSE))
+        self._public_in_progress += 1
+        try:
             yield
-            return
+        finally:
+            self._public_in_progress -= 1
+
+    @contextmanager
+    def _counted(self, send: _Reply) -> Iterator[None]:
+        """Count a request as in progress."""
         if self._stopping:
             raise Refused(stopping())
         if self._in_progress >= self._policy.requests_max:
@@ -279,7 +299,7 @@ class _Body:
     ) -> None:
         self._receive = receive
         self._all = all_of_them
-        self._limit = limit
+        self.limit = limit
         self._timeout_s = timeout_s
         self._parts: list[bytes] | None = None
         self._size = 0
@@ -287,7 +307,7 @@ class _Body:
     def check_announced(self, headers: Headers) -> None:
         """Refuse a body that says that it is too large."""
         announced = headers.get("content-length", "")
-        if announced.isdecimal() and int(announced) > self._limit:
+        if announced.isdecimal() and int(announced) > self.limit:
             raise self._too_large()
 
     def take(self, whole: bytes) -> None:
@@ -317,7 +337,7 @@ class _Body:
     def _count(self, size: int) -> None:
         self._size += size
         self._all.size += size
-        if self._size > self._limit:
+        if self._size > self.limit:
             raise self._too_large()
         if self._all.size > BODIES_BYTES_MAX:
             error = ResourceExhausted(
@@ -348,7 +368,7 @@ class _Body:
 
     def _too_large(self) -> Refused:
         error = ResourceExhausted(
-            f"The body is larger than {self._limit} bytes; nothing was done.",
+            f"The body is larger than {self.limit} bytes; nothing was done.",
             hint="Send it in several requests; large files are loaded with `mycel load`.",
         )
         return Refused(refusal(error, 413, _CLOSE))
