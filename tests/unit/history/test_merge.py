@@ -440,6 +440,7 @@ def test_schemas_are_merged_by_property_and_rows_follow(db: mycel.Graph) -> None
         draft.schema.apply(
             PEOPLE.replace("nick: String?", 'handle: String? @rename_from("nick")\n age: I64?')
         )
+        draft.write(lambda tx: tx.put_concept("$ConceptType", "Person", {"colour": "red"}))
         person(draft, "cat", handle="c", age=3)
         person(draft, "bob", age=7)
         db.schema.apply(PEOPLE.replace("nick: String?", "nick: String?\n city: String? @index"))
@@ -447,6 +448,7 @@ def test_schemas_are_merged_by_property_and_rows_follow(db: mycel.Graph) -> None
         person(db, "dan", nick="d", city="Oslo")
         done = db.merge("draft")
         assert (done.status, done.conflicts) == ("merged", ())
+        assert db.get(("$ConceptType", "Person")).attributes["colour"] == "red"
         names = [each.name for each in db.schema.catalog.node("Person").properties]  # type: ignore[union-attr]
         assert sorted(names) == ["age", "city", "email", "handle"]
         rows = {name: db.get(("Person", name)).attributes for name in ("ann", "bob", "cat", "dan")}

@@ -26,12 +26,14 @@ from mycel.history.merge.outcome import (
 from mycel.history.merge.planner import MergePlan, Planner
 from mycel.history.merge.requests import Request, check, full_id, overrides
 from mycel.history.merge.rules import Origin, Rules
+from mycel.history.merge.schemas import declared_keys
 from mycel.history.merge.sides import BranchSides
 from mycel.migration.apply import apply_within
 from mycel.model import ids
 from mycel.model.commits import short
 from mycel.model.elements import Element
 from mycel.model.state import LIVE, State
+from mycel.model.values import object_text
 from mycel.schema.steps import Step
 from mycel.store.database import Store
 from mycel.store.log import marks, merges
@@ -237,6 +239,8 @@ class Merging:
             impossible = apply_within(tx, *schema)
             if impossible:
                 raise _BrokenError(tuple(map(_impossible, impossible)))
+        for each in draft.plan.extras:
+            _say_beside_schema(tx, each)
         reached = attempt(
             tx,
             draft.plan.goals,
@@ -418,6 +422,19 @@ def _broken(label: str, message: str, code: str) -> Conflict:
     row = {"element": None, "label": label, "message": message, "code": code}
     id_ = conflict_id("constraint", identity, "", (), message)
     return Conflict(id_, "constraint", identity, reason=message, rows=(row,))
+
+
+def _say_beside_schema(tx: Transaction, definition: Element) -> None:
+    """Let a definition say what it should, beside what the schema says in it."""
+    live = tx.reader.element(definition.number)
+    if live is None:
+        return
+    keys = declared_keys(live)
+    said = {key: value for key, value in live.attributes.items() if key in keys}
+    text = object_text({**definition.attributes, **said}, "attributes")
+    tx.replace_content(
+        live, live._replace(attributes_json=text, metadata_json=definition.metadata_json)
+    )
 
 
 def _impossible(step: Step) -> Conflict:

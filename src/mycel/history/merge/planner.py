@@ -21,7 +21,13 @@ from mycel.history.goals import Goal
 from mycel.history.merge.element_merge import Context, ElementMerge, chosen_element
 from mycel.history.merge.outcome import Choice, Conflict, Resolution, conflict_id
 from mycel.history.merge.rules import Origin, Rules
-from mycel.history.merge.schemas import Renames, SchemaContest, merge_schemas
+from mycel.history.merge.schemas import (
+    Renames,
+    SchemaContest,
+    is_declared,
+    merge_schemas,
+    undeclared,
+)
 from mycel.history.merge.versions import NAME, TYPE, Base, Place, Versions, content_of
 from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.names import CONCEPT_TYPE, META_TYPES, PROPOSITION_TYPE
@@ -29,7 +35,6 @@ from mycel.model.values import object_text
 from mycel.schema.catalog import Catalog
 from mycel.schema.formatter import format_declared
 from mycel.schema.model import EdgeType, SchemaType
-from mycel.schema.stored_declaration import OWNED, declaration
 from mycel.store.query.alignment import NEW
 from mycel.store.query.diff import ABSENT, ends_of, identity_of, label_of, with_ends
 
@@ -107,6 +112,8 @@ class MergePlan(NamedTuple):
     """Elements by number, for labels."""
     schema: tuple[Catalog, Catalog] | None = None
     """The schema of the target and the merged one, if they differ."""
+    extras: tuple[Element, ...] = ()
+    """Definitions of declared types, with what they should say beside the schema."""
 
 
 class Planner:
@@ -144,6 +151,7 @@ class Planner:
         self._placeholders: Final[dict[str, int]] = {}
         self._has_revived = False
         self._schema: tuple[Catalog, Catalog] | None = None
+        self._extras: Final[list[Element]] = []
         self._tell: Final[list[Renames]] = []
         """The names in the merged schema: for the base, the target and the source."""
 
@@ -184,6 +192,7 @@ class Planner:
             purges,
             self._names,
             self._schema,
+            tuple(self._extras),
         )
 
     # Reading.
@@ -226,7 +235,7 @@ class Planner:
         before = {number: each.element for number, each in self._base.items()}
         sides = self._ours, self._theirs, before
         declared = {
-            number for number in touched if any(_is_declared(side.get(number)) for side in sides)
+            number for number in touched if any(is_declared(side.get(number)) for side in sides)
         }
         if not declared:
             return declared
@@ -235,7 +244,7 @@ class Planner:
         if merged != ours:
             self._schema = ours, merged
         for number in sorted(declared):
-            self._warn_of_extras(number)
+            self._merge_extras(number)
         self._tell.extend(Renames(state, merged) for state in (base, ours, theirs))
         self._translate(self._read)
         return declared
@@ -283,19 +292,17 @@ class Planner:
         sides = {"ours": contest.ours, "theirs": contest.theirs, "base": contest.base}
         return contest.ours if resolution is None else sides[resolution.choice]
 
-    def _warn_of_extras(self, number: int) -> None:
-        """Warn of what the source says in a definition beside the schema, which is not merged."""
-        theirs, base = self._theirs.get(number), self._base.get(number)
-        if theirs is None or base is None or base.element is None:
+    def _merge_extras(self, number: int) -> None:
+        """Merge what a definition says beside the schema: other attributes, and metadata."""
+        base, ours, theirs = self._versions(number)[1:]
+        if base is None or base.element is None or ours is None or theirs is None:
             return
-        mine, others = (
-            [[item for item in each.attributes.items() if item[0] not in OWNED], each.metadata]
-            for each in (theirs, base.element)
-        )
-        if mine != others:
-            self._warnings.append(
-                f"{self._label(number)}: what the source says beside the schema is not merged."
-            )
+        before, mine, others = map(undeclared, (base.element, ours, theirs))
+        merging = ElementMerge(self._context, Versions(number, Base(before), mine, others))
+        result = merging.run()
+        self._note(number, merging)
+        if result is not None and content_of(result) != content_of(mine):
+            self._extras.append(result)
 
     # 1. Elements.
 
@@ -543,15 +550,6 @@ class Planner:
             like = ElementMerge(self._context, self._versions(number))
             old = None if base is None else like.base_element()
             self._results[number] = chosen_element(resolution, old, ours, theirs, number)
-
-
-def _is_declared(element: Element | None) -> bool:
-    """True for the definition of a type that a schema declares."""
-    return (
-        isinstance(element, Concept)
-        and element.type in META_TYPES
-        and declaration(element.attributes) is not None
-    )
 
 
 def _uses(element: Element | None, name: str) -> bool:

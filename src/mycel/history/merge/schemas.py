@@ -13,9 +13,11 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from mycel.model.elements import Concept, Element, Proposition
+from mycel.model.names import META_TYPES
 from mycel.model.values import object_text
 from mycel.schema.catalog import Catalog
 from mycel.schema.model import EdgeType, Interface, Property, SchemaType
+from mycel.schema.stored_declaration import OWNED, declaration, owned_attributes
 
 
 class SchemaContest(NamedTuple):
@@ -146,6 +148,31 @@ def _with_ends(
             yield each
         else:
             yield replace(each, implements=tuple(now.get(name, name) for name in each.implements))
+
+
+# Definitions.
+
+
+def is_declared(element: Element | None) -> bool:
+    """True for the definition of a type that a schema declares."""
+    return (
+        isinstance(element, Concept)
+        and element.type in META_TYPES
+        and declaration(element.attributes) is not None
+    )
+
+
+def declared_keys(definition: Element) -> tuple[str, ...]:
+    """The attributes of a definition that the schema writes."""
+    declared = declaration(definition.attributes)
+    return OWNED if declared is None else owned_attributes(declared)
+
+
+def undeclared(definition: Element) -> Element:
+    """A definition without what the schema says in it."""
+    keys = declared_keys(definition)
+    attributes = {key: value for key, value in definition.attributes.items() if key not in keys}
+    return definition._replace(attributes_json=object_text(attributes, "attributes"))
 
 
 # Rows.
