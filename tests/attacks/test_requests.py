@@ -31,6 +31,7 @@ def test_slow_requests_that_need_no_token_keep_nobody_with_a_token_out(target: S
         for made in slow:
             made.sendall(ticket + b"Content-Length: 4000\r\n\r\n{")
         assert slow[-1].recv(12) == b"HTTP/1.1 503"  # Sixty-four are waited for, and no more.
+        assert target.is_well()
         assert ask(target, NAMES) == (200, {"result": ["Fern", "Oak"]})
     with target.connection() as made:
         made.sendall(ticket + b"Content-Length: 4097\r\n\r\n{")

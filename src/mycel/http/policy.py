@@ -99,10 +99,6 @@ class Token:
             )
         self._digest = _digest(secret)
 
-    def key(self, purpose: str) -> bytes:
-        """A key that follows from the secret, the same in all processes of a server."""
-        return hmac.digest(self._digest, purpose.encode(), sha256)
-
     def opens(self, authorization: str | None) -> bool:
         """True if the header of a request holds the token. Compares in constant time."""
         scheme, _, sent = (authorization or "").partition(" ")

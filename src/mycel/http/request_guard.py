@@ -122,7 +122,7 @@ class Guard:
             is_public = self._check(scope, send.headers)
             if is_public:
                 body.limit = PUBLIC_BODY_BYTES_MAX
-            with self._counted_apart() if is_public else self._counted(send):
+            with self._counted_apart(scope) if is_public else self._counted(send):
                 await self._read(scope, send.headers, body)
                 await self._pass_on(scope, body.replay, send)
         except Refused as refused:
@@ -192,8 +192,14 @@ class Guard:
     # How much.
 
     @contextmanager
-    def _counted_apart(self) -> Iterator[None]:
-        """Count a request that needs no token: many of them keep nobody with a token waiting."""
+    def _counted_apart(self, scope: Scope) -> Iterator[None]:
+        """Count a request that needs no token: many of them keep nobody with a token waiting.
+
+        Those about the health of the server are not counted: others must not make it look ill.
+        """
+        if scope["path"] == HEALTH:
+            yield
+            return
         if self._public_in_progress >= PUBLIC_REQUESTS_MAX:
             error = ResourceExhausted("Too many requests without a token.", hint="Retry later.")
             raise Refused(refusal(error, 503, {"retry-after": "1"} | _CLOSE))

@@ -35,9 +35,9 @@ Kind = Literal["ticket", "session"]
 class Sessions:
     """The sessions of one server."""
 
-    def __init__(self, secret: bytes | None = None, clock: Callable[[], float] = time.time) -> None:
-        """Take the secret of the signatures, which processes of one server share."""
-        self._secret: Final = secrets.token_bytes(32) if secret is None else secret
+    def __init__(self, clock: Callable[[], float] = time.time) -> None:
+        # Known to this server only: what was used up or revoked does not count at the next one.
+        self._secret: Final = secrets.token_bytes(32)
         self._clock: Final = clock
         self._lock: Final = threading.Lock()
         self._used: Final[dict[bytes, int]] = {}

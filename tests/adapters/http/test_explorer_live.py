@@ -107,3 +107,6 @@ def test_a_session_counts_until_it_is_revoked(start: Start, tmp_path: Path) -> N
     assert server.get("/api/about", headers=session).status_code == 401
     with_secret = {"authorization": f"Bearer {TOKEN}"}
     assert server.get("/api/about", headers=with_secret).status_code == 200
+    # Nor does it count at the next server with the same secret, which knows of no revocation.
+    server.stop()
+    assert start(MYCEL_TOKEN=TOKEN).get("/api/about", headers=session).status_code == 401

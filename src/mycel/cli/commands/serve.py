@@ -193,7 +193,6 @@ def serve(
     from mycel.history.open_branches import OpenBranches
     from mycel.http.policy import Policy, names_of, origins_of
     from mycel.http.server import bind, is_loopback, resolve, run, url_of
-    from mycel.http.sessions import Sessions
     from mycel.http.supervisor import Supervisor, check_possible, listening_again
 
     addresses = resolve(host, port)
@@ -211,7 +210,6 @@ def serve(
         hosts=names_of(host, allow_host),
         origins=origins_of(allow_origin),
         token=token,
-        sessions=Sessions(None if token is None else token.key("sessions")),
         readonly=readonly,
         files=files,
         requests_max=concurrency,
