@@ -331,6 +331,27 @@ def test_what_both_have_merged_from_a_third_branch_is_known_to_both(db: mycel.Gr
     assert (value(db, "a"), value(db, "new"), value(db, "b")) == (6, 6, 7)
 
 
+def test_a_third_branch_that_a_common_ancestor_has_merged_says_nothing_more(
+    db: mycel.Graph,
+) -> None:
+    with branch(db, "third") as third:
+        put(third, "b", x=5)
+        db.merge("third")
+    with branch(db) as draft:
+        draft.write(lambda tx: tx.retire(at("a")))
+        put(draft, "b", x=6)
+        put(db, "a", x=2)
+        db.merge("draft")
+        db.resolve("*", "base")
+        db.commit_merge()
+        put(db, "b", x=5)
+        assert draft.merge("main").status == "merged"
+        assert (value(draft, "a"), value(draft, "b")) == (1, 5)
+        assert not draft.diff("main", "draft")
+        db.merge("draft")
+    assert (value(db, "a"), value(db, "b")) == (1, 5)
+
+
 # Purges and constraints.
 
 

@@ -36,7 +36,7 @@ class Lineage(NamedTuple):
     """The moments at which one was merged into the other: theirs, then ours. Oldest first."""
     third: tuple[State, State] | None
     """The states of ours and theirs in which each has first merged the same commit of a third copy;
-    None if they have no such commit."""
+    None if they have no such commit, or if it is an ancestor of one of the bases."""
 
 
 def lineage(ours: Reader, theirs: Reader) -> Lineage:
@@ -64,6 +64,7 @@ def lineage(ours: Reader, theirs: Reader) -> Lineage:
         if mark.commit in own
         and _position_of(ours, mark.commit) is None
         and _position_of(theirs, mark.commit) is None
+        and not any((own[mark.commit] if side == "ours" else seq) <= at for side, at in bases)
     ]
     return Lineage(
         shared,
