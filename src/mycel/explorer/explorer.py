@@ -26,6 +26,8 @@ from mycel.history.graph import Graph
 from mycel.knowledge.knowledge import Knowledge
 from mycel.knowledge.node_values import Relation
 from mycel.model import times
+from mycel.model.client_names import current as current_client
+from mycel.model.client_names import working_for
 from mycel.model.names import shorten
 from mycel.model.values import JsonObject
 from mycel.store.query import outline, surroundings
@@ -34,6 +36,8 @@ from mycel.store.query.history import snapshot_of
 from mycel.store.query.reader import Reader
 
 TIMEOUT_S: Final = 30.0
+CLIENT: Final = "explorer"
+"""The program in whose name the journal has writes of callers that name none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +232,8 @@ class Explorer:
         )["op"]
         rest = {key: value for key, value in given.items() if key != "op"}
         values = checked(op, {**edits.OPERATIONS[op], **edits.COMMON}, rest)
-        return edits.write(self._knowledge, self.db, op, values)
+        with working_for(current_client() or CLIENT):
+            return edits.write(self._knowledge, self.db, op, values)
 
     def act(self, action: str, given: Mapping[str, Any]) -> JsonObject:
         """Decide about conflicts of an open merge, commit it, or give it up.
@@ -240,7 +245,8 @@ class Explorer:
         if self.readonly:
             raise edits.refuse_write()
         values = checked(action, conflicts.ACTIONS[action], given)
-        commit = conflicts.act(self.db, action, values)
+        with working_for(current_client() or CLIENT):
+            commit = conflicts.act(self.db, action, values)
         with self._scene(None) as seen:
             told = conflicts.shown(seen, self.db)
             return told | {"commit": conflicts.committed(seen, commit)}

@@ -13,8 +13,6 @@ from typing import Any, Final, Literal
 from mycel.errors import ConstraintViolation, InvalidSyntax, InvalidValueType, did_you_mean
 from mycel.model.names import json_kind, shorten
 
-TEXT_CHARACTERS_MAX: Final = 20_000
-
 
 @dataclass(frozen=True, slots=True)
 class Parameter:

@@ -198,6 +198,7 @@ def test_the_past_is_shown_as_it_was(shop: Server) -> None:
 def test_every_write_names_its_commit(shop: Server) -> None:
     added = write(shop, op="add", id="edit/a", name="A", message="for a test").json()
     assert added["commit"]["message"] == "for a test"
+    assert added["commit"]["actor"] == "$self:explorer"
     listed = ask(shop, "commits", limit=1)["commits"]
     assert listed[0]["commit"] == added["commit"]["commit"]
     again = write(shop, op="add", id="edit/a", name="A").json()
