@@ -76,6 +76,14 @@ def test_a_query_runs_is_rehearsed_marks_its_errors_and_leads_to_the_graph(
 ) -> None:
     here = tab(errors=True).open("#/query")
     page = here.page
+    page.locator(".cm-content").wait_for()
+    for example in page.locator(".examples .link").all():
+        example.click()
+        page.get_by_role("button", name="Dry run").click()
+        expect(page.locator(".answer")).to_contain_text("nothing was written")
+        page.locator(".cm-content").fill("FIND(")
+        page.get_by_role("button", name="Dry run").click()
+        expect(page.locator(".failure")).to_be_visible()
     page.get_by_role("button", name="Concepts and their names").click()
     page.keyboard.press("Control+Enter")
     expect(page.locator(".answer")).to_contain_text("20 rows")

@@ -13,6 +13,7 @@ export const FUNCTIONS = ['AVG', 'COALESCE', 'CONTAINS', 'COUNT', 'ENDS_WITH', '
 
 export interface Example {
   title: string
+  /** The command; {now} stands for the time of the last commit. */
   text: string
 }
 
@@ -21,6 +22,6 @@ export const EXAMPLES: readonly Example[] = [
   { title: 'Concepts and their names', text: 'FIND(?c.name, ?c.type)\nWHERE {\n  ?c {type: "Concept"}\n}\nORDER BY ?c.name\nLIMIT 20' },
   { title: 'Relations of one kind', text: 'FIND(?a, ?b)\nWHERE {\n  ?link (?a, "depends_on", ?b)\n}\nLIMIT 50' },
   { title: 'Search by words', text: 'SEARCH CONCEPT "login" LIMIT 10' },
-  { title: 'The same, in the past', text: 'FIND(?c.name)\nWHERE {\n  ?c {type: "Concept"}\n}\nLIMIT 20\nAS OF "2026-01-01T00:00:00Z"' },
+  { title: 'The same, in the past', text: 'FIND(?c.name)\nAS OF "{now}"\nWHERE {\n  ?c {type: "Concept"}\n}\nLIMIT 20' },
   { title: 'Write a concept', text: 'UPSERT {\n  CONCEPT {\n    {type: "Concept", name: "concept://notes/first"}\n    SET ATTRIBUTES { content: "Written in the explorer." }\n  }\n}' },
 ]

@@ -65,7 +65,7 @@ function PanelHead({ explorer, node }: { explorer: Explorer; node: NodeDetail })
       </h1>
       <p class="panel-note">
         {node.kind === 'missing' ? <span class="missing-word">missing: not written yet</span> : <Name text={node.type} />}
-        {node.version ? ` · version ${number(node.version)}` : ''}
+        {node.version && node.kind !== 'missing' ? ` · version ${number(node.version)}` : ''}
         {node.updated_at && !node.deleted ? <> · <Time time={node.updated_at} /></> : null}
       </p>
       {node.deleted && (
@@ -124,7 +124,7 @@ function Provenance({ node }: { node: NodeDetail }): JSX.Element | null {
   const confidence = metadata['confidence']
   return (
     <footer class="provenance">
-      Written by <strong><Name text={commit.actor ?? 'unknown'} /></strong>, {moment(commit.time)}, position {number(commit.seq)}
+      {node.kind === 'missing' ? 'First linked by' : 'Written by'} <strong><Name text={commit.actor ?? 'unknown'} /></strong>, {moment(commit.time)}, position {number(commit.seq)}
       {commit.message ? <> · “<Name text={commit.message} />”</> : null}
       {typeof source === 'string' ? <> · source: <Name text={source} /></> : null}
       {typeof confidence === 'number' ? <> · confidence {confidence}</> : null}

@@ -17,7 +17,7 @@ interface Row {
 }
 
 export function Legend({ explorer }: { explorer: Explorer }): JSX.Element | null {
-  const [open, setOpen] = useState(!matchMedia('(max-width: 720px)').matches)
+  const [open, setOpen] = useState(!matchMedia('(max-width: 1000px)').matches)
   const [relations, setRelations] = useState(false)
   const rows = relations ? relationRows(explorer) : typeRows(explorer)
   if (!explorer.scene.value.nodes.size) return null

@@ -5,7 +5,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Explorer } from '../explorer'
 import { conceptIds, tabulate } from '../kip/columns'
 import type { Editor, Problem } from '../kip/editor'
-import { EXAMPLES } from '../kip/words'
+import { EXAMPLES, type Example } from '../kip/words'
 import { Empty, Failure, Waiting } from '../parts/basics'
 import { Value } from '../parts/value'
 import { SourceError } from '../source/errors'
@@ -44,6 +44,10 @@ export function QueryScreen({ explorer }: { explorer: Explorer }): JSX.Element {
     }
     setBusy(false)
   }
+  const take = (example: Example) => {
+    editor.current?.setText(example.text.replace('{now}', explorer.about.value?.time ?? ''))
+    editor.current?.focus()
+  }
   const runs = useRef(run)
   runs.current = run
   return (
@@ -55,7 +59,7 @@ export function QueryScreen({ explorer }: { explorer: Explorer }): JSX.Element {
           <h2>Examples</h2>
           <ul class="plain">
             {EXAMPLES.map((example) => (
-              <li key={example.title}><button type="button" class="link" onClick={() => (editor.current?.setText(example.text), editor.current?.focus())}>{example.title}</button></li>
+              <li key={example.title}><button type="button" class="link" onClick={() => take(example)}>{example.title}</button></li>
             ))}
           </ul>
         </aside>
@@ -92,10 +96,11 @@ function EditorBox({ explorer, text, changed, run, ready }: BoxProps): JSX.Eleme
   useEffect(() => {
     let editor: Editor | null = null
     let gone = false
+    const box = host.current!
     void import('../kip/editor').then(({ createEditor }) => {
-      if (gone) return
+      if (gone || !box.isConnected) return
       const counts = () => explorer.about.peek()?.counts
-      editor = createEditor(host.current!, {
+      editor = createEditor(box, {
         text, changed, run,
         types: () => Object.keys(counts()?.types ?? {}),
         relations: () => Object.keys(counts()?.relations ?? {}),

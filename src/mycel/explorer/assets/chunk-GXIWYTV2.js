@@ -8,11 +8,11 @@ WHERE {
   ?link (?a, "depends_on", ?b)
 }
 LIMIT 50`},{title:"Search by words",text:'SEARCH CONCEPT "login" LIMIT 10'},{title:"The same, in the past",text:`FIND(?c.name)
+AS OF "{now}"
 WHERE {
   ?c {type: "Concept"}
 }
-LIMIT 20
-AS OF "2026-01-01T00:00:00Z"`},{title:"Write a concept",text:`UPSERT {
+LIMIT 20`},{title:"Write a concept",text:`UPSERT {
   CONCEPT {
     {type: "Concept", name: "concept://notes/first"}
     SET ATTRIBUTES { content: "Written in the explorer." }
