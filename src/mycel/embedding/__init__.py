@@ -6,6 +6,7 @@
 - `transformer` models of the library sentence-transformers
 - `endpoint`    servers with the embeddings API of OpenAI
 - `guard`       limits for any embedder: time, one call at a time, a pause after a failure
+- `calibration` the weight of a model, measured on pairs of texts
 - `choice`      embedders by name
 
 `mycel.search.embedding.Embedder` is the interface. The weights beside these modules are made by

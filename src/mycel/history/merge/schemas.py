@@ -93,7 +93,7 @@ def _one(base: Any, ours: Any, theirs: Any) -> Any:
 
 
 def _set(base: tuple[Any, ...], ours: tuple[Any, ...], theirs: tuple[Any, ...]) -> tuple[Any, ...]:
-    """What either side added is there, what either side removed is gone."""
+    """Items that either side added, without those that either side removed."""
     gone = [each for each in base if each not in ours or each not in theirs]
     found: list[Any] = []
     for each in (*ours, *theirs):

@@ -68,6 +68,13 @@ def _log_is_lost(path: str) -> str:
     return f"The log {path + _LOG!r} was deleted or replaced while the graph was open"
 
 
+def _set_holds_turn(holds: bool) -> None:
+    """Tell the allowance of this thread, if it has one."""
+    allowance = current()
+    if allowance is not None:
+        allowance.holds_turn = holds
+
+
 class Member:
     """A transaction that is done but for the common commit."""
 
@@ -255,7 +262,8 @@ class Writer:
                     self._end_turn()
                     raise
                 finally:
-                    self._let_go()
+                    self._owner = None
+                    _set_holds_turn(False)
 
     def _undo(self, tools: _Tools, forks: int) -> None:
         """Roll back, unless this is a child of the process that began."""
@@ -361,25 +369,18 @@ class Writer:
                 self._end_turn()  # It was interrupted; no other code ends it.
                 raise
             finally:
-                self._let_go()
+                self._owner = None  # No call comes before it, which could be interrupted.
+                _set_holds_turn(False)
 
     def _begin_turn(self) -> None:
         if self._closed:
             raise DatabaseClosed("This database has been closed.")
         self._owner = threading.get_ident()
-        allowance = current()
-        if allowance is not None:
-            allowance.holds_turn = True
+        _set_holds_turn(True)
         if self._is_half_done:
             self._undo_half_done()
         if self._group:
             self._settle_the_forgotten()
-
-    def _let_go(self) -> None:
-        self._owner = None
-        allowance = current()
-        if allowance is not None:
-            allowance.holds_turn = False
 
     def _turn_in_time(self) -> AbstractContextManager[object]:
         """The turn, waited for no longer than the allowance of this thread lasts."""
