@@ -1,15 +1,20 @@
 """Folders of names, and groups of folders small enough to draw.
 
 The folder of a node is the part of its URI before the last slash, or before `#` for a symbol of a
-file. A concept whose name is no URI is in the folder of its type, `kip:Type`.
+file. A concept whose name is no URI is in the folder of its type, `kip:Type`. Folders are at most
+`DEPTH_MAX` deep: a name can have thousands of segments, and each would be a folder.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from typing import Final
 
 from mycel.knowledge.vocabulary import RESOURCE
+
+DEPTH_MAX: Final = 32
+"""Nodes further below are in the folder of their first segments."""
 
 
 def folder_of(uri: str) -> str:
@@ -21,7 +26,15 @@ def folder_of(uri: str) -> str:
     ('concept://shop', 'kip:Person', 'urn:')
     >>> folder_of("file://shop/a.py#Cart.add")
     'file://shop/a.py'
+    >>> folder_of("concept://shop" + "/a" * 1000) == "concept://shop" + "/a" * 31
+    True
     """
+    scheme, separator, path = _around(uri).partition("://")
+    return scheme + separator + "/".join(path.split("/", DEPTH_MAX)[:DEPTH_MAX])
+
+
+def _around(uri: str) -> str:
+    """The part of a URI before its last segment."""
     if uri.startswith("kip:"):
         return uri.partition("/")[0]
     scheme, separator, rest = uri.partition("://")
@@ -51,7 +64,7 @@ def last_segment(uri: str) -> str:
     """
     if uri.startswith("kip:"):
         return uri.partition("/")[2] or uri
-    folder = folder_of(uri)
+    folder = _around(uri)
     if folder == uri:
         return uri.rpartition("/")[2] or uri
     return uri[len(folder) :].lstrip("/#") or uri
