@@ -29,7 +29,12 @@ def test_conflicts_are_resolved_edited_and_committed(
     tab: Callable[..., Tab], serve: Callable[..., Shop]
 ) -> None:
     served = serve(write=write_branches)
-    page = tab(served).open("#/conflicts").page
+    here = tab(served)
+    page = here.open("#/query?branch=draft").page
+    page.locator(".cm-content").fill('FIND(?c.attributes.content) WHERE { ?c {type: "Concept"} }')
+    page.get_by_role("button", name="Run", exact=True).click()
+    expect(page.locator(".answer")).to_contain_text("Passkey.")  # As the branch has it.
+    here.open("#/conflicts")
     expect(page.locator(".merge")).to_contain_text("2 conflicts of 2 still open")
     commit = page.get_by_role("button", name="Commit the merge")
     expect(commit).to_be_disabled()

@@ -17,7 +17,7 @@ SCREENS = {
     f"#/graph?g=-&n={LOGIN}*{NOTES}&s={LOGIN}&tab=attributes": ".fields, .note",
     f"#/graph?g=-&n={LOGIN}&s={LOGIN}&tab=relations": ".relation-row",
     f"#/graph?g=-&n={LOGIN}&s={LOGIN}&tab=history": ".versions li",
-    f"#/graph?g=-&n={LOGIN}&s={LOGIN}&tab=proof": ".verdict.good",
+    f"#/graph?g=-&n={LOGIN}&s={LOGIN}&tab=proof&at=LAST": ".verdict.good",
     f"#/graph?g=-&n={LOGIN}*{NOTES}&table=1": "table.data tbody tr",
     "#/query?q=FIND(%3Fc.name)": ".editor",
     "#/timeline": ".timeline li",

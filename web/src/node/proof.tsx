@@ -9,12 +9,13 @@ import { moment, number } from '../text/format'
 
 export function NodeProof({ explorer, id }: { explorer: Explorer; id: string }): JSX.Element {
   const { at } = explorer.view.value
-  const { value, error } = useLoad(() => explorer.source.proof(id, at), [explorer, id, at, explorer.changed.value])
+  const { value, error } = useLoad(() => explorer.source.proof(id), [explorer, id, explorer.changed.value])
   if (error) return <Failure error={error} />
   if (!value) return <Waiting />
   const save = () => download('proof.json', new Blob([JSON.stringify(value.proof, null, 2)], { type: 'application/json' }))
   return (
     <>
+      {at !== null && <p class="warning">This proof is of the graph as it is now, not of the moment that is shown.</p>}
       <p class={value.verified ? 'verdict good' : 'verdict bad'}>
         {value.verified ? `✓ Proven: this node ${value.present ? 'is' : 'is not'} in the graph with this root.` : '✗ The proof does not verify.'}
       </p>

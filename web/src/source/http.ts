@@ -57,8 +57,8 @@ export class HttpSource implements T.Source {
     return this.#get('history', { id, cursor })
   }
 
-  proof(id: string, at: T.Moment): Promise<T.Proof> {
-    return this.#get('proof', { id, at })
+  proof(id: string): Promise<T.Proof> {
+    return this.#get('proof', { id })
   }
 
   missing(cursor: string | null, at: T.Moment): Promise<T.MissingPage> {
@@ -79,7 +79,8 @@ export class HttpSource implements T.Source {
 
   async kip(command: string, dryRun: boolean): Promise<unknown> {
     const params = dryRun ? { command, dry_run: true } : { command }
-    return this.#send('/kip', { method: 'POST', body: JSON.stringify({ method: 'execute_kip', params }) })
+    const place = this.branch ? `/kip?branch=${encodeURIComponent(this.branch)}` : '/kip'
+    return this.#send(place, { method: 'POST', body: JSON.stringify({ method: 'execute_kip', params }) })
   }
 
   write(change: T.Write, message: string): Promise<T.Written> {

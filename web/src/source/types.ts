@@ -329,7 +329,7 @@ export interface Source {
   node(id: string, at: Moment): Promise<NodeDetail>
   relations(id: string, cursor: string | null, at: Moment): Promise<Relations>
   history(id: string, cursor: string | null): Promise<Versions>
-  proof(id: string, at: Moment): Promise<Proof>
+  proof(id: string): Promise<Proof>
   missing(cursor: string | null, at: Moment): Promise<MissingPage>
   diff(from: string, to: string, cursor: string | null): Promise<Difference>
   timeline(buckets: number): Promise<Timeline>
