@@ -332,12 +332,15 @@ class Store:
 
         return self._writer.maintain(work, wait=False) and stored
 
-    def keep_merge(self, id_: str, body: dict[str, Any], conflicts: Sequence[merges.Row]) -> None:
-        """Store an open merge with its conflicts (`log.merges.keep`)."""
+    def keep_merge(self, id_: str, body: dict[str, Any], conflicts: Sequence[merges.Row]) -> bool:
+        """Store an open merge with its conflicts (`log.merges.keep`); False if it has changed."""
         self._check_writable()
+        kept: list[bool] = []
         self._writer.maintain(
-            lambda connection, _: merges.keep(connection, id_, body, conflicts), wait=True
+            lambda connection, _: kept.append(merges.keep(connection, id_, body, conflicts)),
+            wait=True,
         )
+        return kept == [True]
 
     def drop_merge(self, id_: str) -> None:
         """Remove an open merge."""

@@ -97,6 +97,10 @@ class _MovedError(_EndedError):
     """The target has moved on since the merge was computed."""
 
 
+class _RewrittenError(_EndedError):
+    """Somebody else has written or ended the open merge since it was read."""
+
+
 class _BrokenError(_EndedError):
     """Constraints do not allow the merge."""
 
@@ -117,16 +121,37 @@ class Merging:
 
     def merge(self, request: Request, *, dry_run: bool, by: str) -> Merge:
         """Merge, or open a merge if somebody has to decide about something."""
-        if not dry_run:
-            self._store.check_idle("Merge after the transaction.")
-        known = next((each for each in self._requests() if each.source == request.source), None)
-        if known is not None and not dry_run:
-            request = request._replace(
-                opened=known.opened, resolutions=known.resolutions, constraints=known.constraints
+        if dry_run:
+            return self._run(request, dry_run=True, by=by)
+        self._store.check_idle("Merge after the transaction.")
+
+        def work() -> Merge:
+            known = next((each for each in self._requests() if each.source == request.source), None)
+            if known is None:
+                return self._run(request, dry_run=False, by=by)
+            again = request._replace(
+                opened=known.opened,
+                resolutions=known.resolutions,
+                constraints=known.constraints,
+                version=known.version,
             )
-        return self._run(request, dry_run=dry_run, by=by)
+            return self._run(again, dry_run=False, by=by)
+
+        return self._in_turn(work)
+
+    def _in_turn(self, work: Callable[[], Merge]) -> Merge:
+        """Do something with an open merge, from the beginning if others have written it."""
+        for _ in range(ATTEMPTS_MAX):
+            try:
+                return work()
+            except _RewrittenError:
+                continue
+        raise DatabaseBusy(
+            "Others write to this merge all the time.", hint="Try again when fewer do."
+        )
 
     def _run(self, request: Request, *, dry_run: bool, by: str) -> Merge:
+        request = request.with_broken()
         for _ in range(ATTEMPTS_MAX):
             draft = self._draft(request)
             if not draft.is_news and not draft.plan.goals and not draft.conflicts:
@@ -138,8 +163,7 @@ class Merging:
             except _MovedError:
                 continue
             except _BrokenError as broken:
-                request = request._replace(constraints=broken.conflicts)
-                draft = draft._replace(request=request)
+                draft = draft._replace(request=request.with_broken(broken.conflicts))
                 return self._left_open(draft, dry_run=dry_run)
         raise DatabaseBusy(
             "Others write to the target all the time, so the merge could not be finished.",
@@ -208,7 +232,8 @@ class Merging:
                 tx.flush()
                 changes = diff(tx.reader, State(draft.seq), State(tx.position))
                 raise _DryRunError(changes)
-            end_merge(tx, request.id if request.opened else "")
+            if not end_merge(tx, request.id, self._told(request)):
+                raise _RewrittenError
             if tx.is_empty:
                 return None
             seq = tx.position + 1  # With the row that closes it.
@@ -272,7 +297,11 @@ class Merging:
     def _keep(self, draft: Draft) -> None:
         request = draft.request._replace(ours=draft.commits[0])
         rows = [_row(each._replace(merge=request.id)) for each in draft.conflicts]
-        self._store.keep_merge(request.id, request.to_dict() | {"into": self._into}, rows)
+        if not self._store.keep_merge(request.id, self._told(request), rows):
+            raise _RewrittenError
+
+    def _told(self, request: Request) -> dict[str, Any]:
+        return request.to_dict() | {"into": self._into}
 
     def open_merges(self) -> list[Merge]:
         """The merges that are open, oldest first."""
@@ -333,6 +362,9 @@ class Merging:
             NotFound: there is no such conflict.
             ConstraintViolation: a choice does not fit its conflict.
         """
+        return self._in_turn(lambda: self._resolve(decisions, merge, by))
+
+    def _resolve(self, decisions: Mapping[str, Resolution], merge: str | None, by: str) -> Merge:
         request = self._open(merge)
         draft = self._draft(request)
         conflicts = {each.id: each for each in draft.conflicts}
@@ -350,6 +382,7 @@ class Merging:
                 else:
                     resolutions[id_] = resolution
         request = request._replace(resolutions=resolutions, constraints=tuple(constraints.values()))
+        request = request.with_broken()
         draft = self._draft(request)
         if draft.is_decided:
             try:
@@ -357,7 +390,7 @@ class Merging:
             except _MovedError:
                 pass  # It is computed again with the commit.
             except _BrokenError as broken:
-                draft = draft._replace(request=request._replace(constraints=broken.conflicts))
+                draft = draft._replace(request=request.with_broken(broken.conflicts))
         self._keep(draft)
         return self._merge(draft, "conflicts", id_=request.id)
 
@@ -367,6 +400,9 @@ class Merging:
         Raises:
             ConstraintViolation: conflicts are left; the data has them.
         """
+        return self._in_turn(lambda: self._commit(merge, by, message))
+
+    def _commit(self, merge: str | None, by: str, message: str) -> Merge:
         request = self._open(merge)
         request = request._replace(message=message or request.message)
         done = self._run(request, dry_run=False, by=by)

@@ -26,7 +26,8 @@ ConflictKind = Literal[
 ]
 MergeStatus = Literal["merged", "up_to_date", "clean", "conflicts", "aborted"]
 
-ID_DIGITS: Final = 8
+ID_DIGITS: Final = 12
+"""Enough for a hundred thousand conflicts without two of the same id."""
 CHOICES: Final = ("ours", "theirs", "base", "value")
 
 

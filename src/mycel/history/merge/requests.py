@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from mycel.errors import ConstraintViolation, NotFound
 from mycel.history.merge.outcome import CHOICES, ID_DIGITS, Choice, Conflict, Resolution
@@ -34,11 +34,21 @@ class Request(NamedTuple):
     resolutions: Mapping[str, Resolution] = {}
     constraints: tuple[Conflict, ...] = ()
     """Constraints that a clean merge has broken, with decisions."""
+    version: int = 0
+    """The number of times that it was stored; two who write at once notice it by this."""
 
     @property
     def id(self) -> str:
         said = f"{self.source} {self.opened}"
         return sha256(said.encode()).hexdigest()[:ID_DIGITS]
+
+    def with_broken(self, broken: Sequence[Conflict] = ()) -> Request:
+        """The request with the constraints that are broken now, and those that were decided about.
+
+        Others are left out: whether they are still broken shows when the merge is tried.
+        """
+        found = {each.id: each for each in self.constraints if each.resolution is not None}
+        return self._replace(constraints=tuple((found | {e.id: e for e in broken}).values()))
 
     def to_dict(self) -> dict[str, Any]:
         told = self._asdict()
@@ -149,15 +159,60 @@ def check(resolution: Resolution, about: Conflict | Choice) -> None:
         )
     if choice != "value":
         return
-    is_whole = isinstance(about, Conflict) and not about.field
-    if about.field in ("subject", "object", "schema") or (
-        is_whole and value is not None and not isinstance(value, Mapping)
-    ):
+    if not _fits(value, about):
         raise ConstraintViolation(
             f"This value does not fit the conflict about {about.label}.",
             hint="For an element as a whole, give an object with attributes, metadata, weight or"
-            " name; or None to remove it. The ends of a link are ours or theirs.",
+            " name; or None to remove it. For a constraint, an object with ours, theirs, base or"
+            " such an object for each element. The ends of a link are ours or theirs.",
         )
+
+
+def _fits(value: Any, about: Conflict | Choice) -> bool:
+    """True if a value can be what a conflict is about."""
+    if isinstance(about, Conflict) and about.kind == "constraint":
+        return isinstance(value, Mapping) and all(
+            each in ("ours", "theirs", "base", None) or _is_version(each) for each in value.values()
+        )
+    if isinstance(about, Conflict) and not about.field:
+        return value is None or _is_version(value)
+    if about.field in ("attributes", "metadata"):
+        return True  # Whatever it is, the engine checks it when it is written.
+    return _PARTS.get(about.field, _is_nothing)(value)
+
+
+def _is_version(value: Any) -> bool:
+    """True for an object with parts of an element."""
+    return isinstance(value, Mapping) and all(
+        _PARTS.get(key, _is_nothing)(part) for key, part in value.items()
+    )
+
+
+def _is_nothing(_: Any) -> bool:
+    return False
+
+
+def _is_name(value: Any) -> bool:
+    return isinstance(value, str) and bool(value)
+
+
+def _is_object(value: Any) -> bool:
+    return isinstance(value, Mapping)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+_PARTS: Final[Mapping[str, Callable[[Any], bool]]] = {
+    "attributes": _is_object,
+    "metadata": _is_object,
+    "weight": _is_number,
+    "type": _is_name,
+    "name": _is_name,
+    "predicate": _is_name,
+}
+"""The parts of an element that a value can give, each with its check."""
 
 
 def overrides(constraints: Sequence[Conflict]) -> dict[str, Any]:

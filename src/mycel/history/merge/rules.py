@@ -13,11 +13,13 @@ Otherwise somebody has to be asked.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from math import isfinite
 from typing import Any, Final, Literal, NamedTuple
 
 from mycel.errors import ConstraintViolation, InvalidSyntax
-from mycel.history.merge.values import UNKNOWN, Contest, merge_sets
+from mycel.history.merge.values import UNKNOWN, Contest, merge_sets, same
 from mycel.model import times
+from mycel.model.limits import INTEGER_MIN, JSON_INTEGER_MAX
 from mycel.schema.model import MERGE_POLICIES
 from mycel.store.query.diff import ABSENT
 
@@ -131,7 +133,8 @@ def by_policy(
         case "counter" if _are_numbers(ours, theirs) and base is not UNKNOWN:
             before = base if _are_numbers(base) else 0
             value = ours + theirs - before
-            return Verdict(value, "both", rule, "The changes of both sides are added up.")
+            if _is_storable(value):
+                return Verdict(value, "both", rule, "The changes of both sides are added up.")
     return None
 
 
@@ -164,7 +167,7 @@ def _names(evidence: Evidence, other: Any, commit: str) -> bool:
         return False
     said = evidence.metadata["supersedes"]
     listed = said if isinstance(said, list) else [said]
-    return other in listed or (
+    return any(same(other, each) for each in listed) or (
         bool(commit)
         and any(
             isinstance(each, str) and len(each) > 8 and commit.startswith(each) for each in listed
@@ -199,6 +202,12 @@ def _time(said: object) -> int | None:
 def _of_side(contest: Contest, at: int, rule: str, reason: str) -> Verdict:
     side: Side = "theirs" if at else "ours"
     return Verdict(contest.theirs if at else contest.ours, side, rule, reason)
+
+
+def _is_storable(number: float) -> bool:
+    """True for a number that an attribute can have."""
+    whole = isinstance(number, int)
+    return INTEGER_MIN <= number <= JSON_INTEGER_MAX if whole else isfinite(number)
 
 
 def _are_numbers(*values: Any) -> bool:

@@ -107,7 +107,8 @@ class BranchSides(Target):
             commit_at(theirs, position(theirs)),
         )
         self._here: Final = purges_since(ours, shared)
-        self._there: Final = purges_since(theirs, shared)
+        # A purge that was merged before is done; what was added since is something new.
+        self._there: Final = purges_since(theirs, self.lineage.seen)
 
     @property
     def is_news(self) -> bool:

@@ -11,7 +11,7 @@ out, and they are made with the first row. A purge removes what it finds in them
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import apsw
@@ -55,13 +55,32 @@ def are_there(connection: apsw.Connection) -> bool:
     return first(connection, "SELECT 1 FROM sqlite_schema WHERE name = 'merge_open'") is not None
 
 
+def is_at(connection: apsw.Connection, body: Mapping[str, Any]) -> bool:
+    """True if an open merge is stored just as somebody has read it: `version` counts its writes.
+
+    Version 0 is none: no merge of this source into this target is stored.
+    """
+    stored = [
+        (each["opened"], each.get("version"))
+        for each in opened(connection)
+        if (each["source"], each["into"]) == (body["source"], body["into"])
+    ]
+    return stored == ([(body["opened"], body["version"])] if body["version"] else [])
+
+
 def keep(
     connection: apsw.Connection, id_: str, body: dict[str, Any], conflicts: Iterable[Row]
-) -> None:
-    """Store an open merge with its conflicts, instead of what was stored of it."""
+) -> bool:
+    """Store an open merge with its conflicts, instead of what was stored of it.
+
+    Returns False, and stores nothing, if it was written or ended since somebody has read it.
+    """
+    if not is_at(connection, body):
+        return False
     connection.execute(_TABLES)
     remove(connection, id_)
-    connection.execute("INSERT INTO merge_open VALUES (?, ?)", (id_, _text(body)))
+    kept = body | {"version": body["version"] + 1}
+    connection.execute("INSERT INTO merge_open VALUES (?, ?)", (id_, _text(kept)))
     for each in conflicts:
         row = (id_, each.id, _text(each.body))
         connection.execute("INSERT INTO merge_conflict VALUES (?, ?, ?)", row)
@@ -69,6 +88,7 @@ def keep(
             "INSERT INTO merge_contested VALUES (?, ?, ?)",
             [(element, id_, each.id) for element in _elements(each)],
         )
+    return True
 
 
 def _elements(conflict: Row) -> set[int]:

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from mycel.store.log import merges
 from mycel.store.write.transaction import Transaction
 
 
-def end_merge(tx: Transaction, id_: str) -> None:
-    """Remove an open merge, which this transaction commits."""
+def end_merge(tx: Transaction, id_: str, body: Mapping[str, Any]) -> bool:
+    """Remove an open merge, which this transaction commits.
+
+    Returns False, and removes nothing, if it was written or ended since somebody has read it.
+    """
+    if not merges.is_at(tx.ledger.connection, body):
+        return False
     merges.remove(tx.ledger.connection, id_)
+    return True
 
 
 def keep_choices(tx: Transaction, seq: int, choices: Sequence[merges.Row]) -> None:
