@@ -3,6 +3,7 @@
 import json
 import os
 import shlex
+import signal
 import subprocess
 import threading
 from collections.abc import Callable, Iterator
@@ -266,3 +267,15 @@ def test_what_is_brought_in_has_to_be_below_the_root(run: Run, tmp_path: Path) -
     done = run("serve", "--db", path, "--port", "0", *folders)
     assert done.status == 2
     assert "root" in done.stderr
+
+
+@needs_posix
+def test_a_server_stops_in_order_although_nobody_hears_it_any_more(start: Start) -> None:
+    server = start()
+    process = server.process
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.close()
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(60) in (0, 141)  # 141 if the interpreter notices the closed pipe last.
+    assert "Traceback" not in process.stderr.read()

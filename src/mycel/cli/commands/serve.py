@@ -12,7 +12,7 @@ import os
 import stat
 import sys
 import threading
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,7 +25,7 @@ from mycel.cli.commands.mcp import (
     sampling_option,
 )
 from mycel.cli.frame.context import Command, Session, pass_session
-from mycel.cli.frame.output import Output
+from mycel.cli.frame.output import Output, PipeClosed
 from mycel.clients.programs import Server, connection_help, own_program, server_name
 from mycel.errors import AccessDenied
 
@@ -273,7 +273,7 @@ def serve(
             gc.freeze()
             Supervisor(workers, serve_as, grace_s=grace_s).run(
                 on_ready=lambda: _be_ready(session, db, url, folder, policy, open_page=False),
-                on_stop=lambda: session.out.say("Stopping.", {"event": "stopping"}),
+                on_stop=lambda: _tell(session, "Stopping.", "stopping"),
             )
     finally:
         for each in sockets:
@@ -461,12 +461,15 @@ def _say_ready(
 
 def _say_stopping(session: Session, running: int, grace_s: float) -> None:
     waits = f"; {running} in progress get up to {grace_s:g} s" if running else ""
-    session.out.say(
-        f"Stopping: no new requests{waits}.", {"event": "stopping", "in_progress": running}
-    )
-    sys.stdout.flush()
+    _tell(session, f"Stopping: no new requests{waits}.", "stopping", in_progress=running)
 
 
 def _say_stopped(session: Session) -> None:
-    session.out.say("Stopped.", {"event": "stopped"})
-    sys.stdout.flush()
+    _tell(session, "Stopped.", "stopped")
+
+
+def _tell(session: Session, text: str, event: str, **more: int) -> None:
+    """Say what the server does. If nobody listens any more, it does it all the same."""
+    with suppress(PipeClosed, BrokenPipeError):
+        session.out.say(text, {"event": event, **more})
+        sys.stdout.flush()
