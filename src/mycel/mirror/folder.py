@@ -8,8 +8,9 @@ way is refused.
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Final
 
@@ -21,6 +22,8 @@ SHOWN_MAX: Final = 5
 FILE_BYTES_MAX: Final = 16 << 20
 """Larger files are refused: attributes and metadata have a MiB each."""
 _TEMPORARY: Final = ".mycel-new"
+_READ: Final = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+"""Opening a pipe does not wait for somebody who writes to it."""
 
 
 class Folder:
@@ -55,33 +58,36 @@ class Folder:
 
     def note(self, changes: Sequence[TreeChange]) -> None:
         """Let the index of Git say the same."""
-        zeros = "0" * 40
+        nothing = self._repository.nothing
         lines = "".join(
-            f"100644 {each.new}\t{each.path}\0" if each.new else f"0 {zeros}\t{each.path}\0"
+            f"100644 {each.new}\t{each.path}\0" if each.new else f"0 {nothing}\t{each.path}\0"
             for each in changes
         )
-        self._repository.run("update-index", "-z", "--index-info", stdin=lines.encode())
+        words = ("update-index", "-z", "--index-info")
+        self._repository.run_unfiltered(*words, stdin=lines.encode())
 
     def content(self, path: str) -> bytes | None:
         """The content of a file; None if there is none.
 
         Raises:
-            ConstraintViolation: a symbolic link or a folder is in its place.
+            ConstraintViolation: a symbolic link, a folder, a pipe or a device is in its place.
         """
         place = self._place(path)
         try:
-            descriptor = os.open(place, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
+            descriptor = os.open(place, _READ)
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
             raise _unusable(path, error.strerror or str(error)) from None
-        with os.fdopen(descriptor, "rb") as file:
-            try:
-                if os.fstat(descriptor).st_size > FILE_BYTES_MAX:
-                    raise _unusable(path, f"it has more than {FILE_BYTES_MAX >> 20} MiB")
+        with ExitStack() as opened:
+            opened.callback(os.close, descriptor)
+            found = os.fstat(descriptor)
+            if not stat.S_ISREG(found.st_mode):
+                raise _unusable(path, "it is no plain file")
+            if found.st_size > FILE_BYTES_MAX:
+                raise _unusable(path, f"it has more than {FILE_BYTES_MAX >> 20} MiB")
+            with os.fdopen(descriptor, "rb", closefd=False) as file:
                 return file.read()
-            except IsADirectoryError:
-                raise _unusable(path, "it is a folder") from None
 
     def files(self) -> Iterator[str]:
         """The paths of all documents and declarations on the disk, in no particular order."""

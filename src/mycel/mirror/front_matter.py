@@ -29,11 +29,15 @@ from mycel.mirror.documents import (
     is_fenced,
 )
 from mycel.mirror.paths import uri_of_path
+from mycel.model.values import object_text
 
 KEYS: Final = ("uri", "type", "name", "properties", "metadata", "relations", "content")
 RELATION_KEYS: Final = ("relation", "target", "weight", "properties", "metadata", "source")
 NEW_TYPE: Final = "Concept"
 """The type of a new file that names none."""
+
+DIGITS_MAX: Final = 400
+"""The largest number of JSON has 309 digits before its point."""
 
 _NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?", re.ASCII)
 _WORDS: Final = {"true": True, "false": False, "null": None, "": None, "~": None}
@@ -68,7 +72,10 @@ def read_document(path: str, raw: bytes) -> Document:
     Raises:
         UnreadableError: it cannot be read; the error names the line.
     """
-    return _Reading(path, raw).document()
+    try:
+        return _Reading(path, raw).document()
+    except RecursionError:
+        raise UnreadableError(Problem(path, 2, "its front matter nests too deep")) from None
 
 
 class _Reading:
@@ -139,8 +146,6 @@ class _Reading:
             raise self._error(2 if mark is None else mark.line + 2, str(said)) from None
         except yaml.YAMLError as error:
             raise self._error(2, str(error).partition("\n")[0]) from None
-        except RecursionError:
-            raise self._error(2, "its front matter nests too deep") from None
         if node is None:
             return {}
         if not isinstance(node, yaml.MappingNode):
@@ -189,6 +194,8 @@ class _Reading:
         found = _NUMBER.fullmatch(text)
         if found is None:
             return text
+        if len(text) > DIGITS_MAX:
+            raise self._error(_line(node), "a number has too many digits")
         return float(text) if found[1] or found[2] else int(text)
 
     def _check(self, node: yaml.Node, seen: set[int]) -> None:
@@ -227,7 +234,18 @@ class _Reading:
             return {}
         if not isinstance(value, dict):
             raise self._error(line, f"{key!r} must be a list of keys and values")
+        self._check_content(value, key, line)
         return value
+
+    def _check_content(self, value: dict[str, Any], what: str, line: int) -> None:
+        """Refuse what attributes or metadata cannot hold, and metadata that the engine keeps."""
+        try:
+            object_text(value, what)
+        except MycelError as error:
+            raise self._error(line, error.message) from None
+        own = min((key for key in value if key.startswith("_")), default="")
+        if own and what == "metadata":
+            raise self._error(line, f"{own!r} is metadata of the engine, which files do not have")
 
     def _relations(self, fields: dict[str, tuple[Any, int]]) -> Iterator[Relation]:
         values, line = fields.get("relations", (None, 0))
@@ -251,6 +269,8 @@ class _Reading:
         properties, metadata = value.get("properties") or {}, value.get("metadata") or {}
         if not (isinstance(properties, dict) and isinstance(metadata, dict)):
             raise self._error(line, f"properties and metadata of {name!r} must be maps")
+        self._check_content(properties, "properties", line)
+        self._check_content(metadata, "metadata", line)
         source = value.get("source")
         return Relation(
             name,

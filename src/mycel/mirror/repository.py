@@ -1,7 +1,8 @@
 """Calls of git in the repository of a mirror.
 
 Arguments are lists, never a text for a shell. Nothing that a repository configures is run: no
-hooks, no monitor of the file system, no `ext::` transport, no signing program. Variables of the
+hooks, no filters, no monitor of the file system, no `ext::` transport, no signing program. No call
+but a push reaches another repository, not even to fetch objects that are missing. Variables of the
 environment that would lead git elsewhere are left out, because Mycel may run inside a hook.
 """
 
@@ -11,10 +12,11 @@ import hashlib
 import os
 import shutil
 import subprocess
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import MappingProxyType
 from typing import IO, Final, NamedTuple
 
 from mycel.errors import GitFailed
@@ -42,6 +44,7 @@ _SAFE: Final = tuple(
     for word in ("-c", setting)
 )
 _REGULAR: Final = "100644"
+_NO_SETTINGS: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 class TreeChange(NamedTuple):
@@ -67,8 +70,11 @@ class Repository:
         stdin: bytes | None = None,
         index: Path | None = None,
         check: bool = True,
+        settings: Mapping[str, str] = _NO_SETTINGS,
     ) -> bytes:
         """Standard output of a call; without `check`, an empty one if it fails.
+
+        `settings` are of more weight than those of the repository.
 
         Raises:
             GitFailed: git is not installed, or the call failed.
@@ -81,7 +87,7 @@ class Repository:
                 capture_output=True,
                 timeout=SECONDS_MAX,
                 check=False,
-                env=_environment(index),
+                env=_environment(index, settings, is_push=words[0] == "push"),
             )
         except (OSError, subprocess.SubprocessError) as error:
             raise GitFailed(f"git {words[0]} could not be run in {self.folder}: {error}") from None
@@ -109,7 +115,7 @@ class Repository:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE,
-                env=_environment(None),
+                env=_environment(),
             )
         except OSError as error:
             raise GitFailed(f"git could not be run in {self.folder}: {error}") from None
@@ -131,7 +137,19 @@ class Repository:
                 _close(pipe)
             process.wait()
 
+    def run_unfiltered(self, *words: str, stdin: bytes | None = None) -> None:
+        """A call that reads or writes files, without the filters that are configured."""
+        parts = ("config", "--null", "--name-only", "--get-regexp", r"^filter\.")
+        names = os.fsdecode(self.run(*parts, check=False)).split("\0")[:-1]
+        off = {name: "false" if name.endswith(".required") else "" for name in names}
+        self.run(*words, stdin=stdin, settings=off)
+
     # Objects.
+
+    @property
+    def nothing(self) -> str:
+        """The name of no object: zeros."""
+        return "0" * len(self.blob(b""))
 
     def blob(self, content: bytes) -> str:
         """The name of the object of a file with this content."""
@@ -249,11 +267,22 @@ def _git() -> str:
     return found
 
 
-def _environment(index: Path | None) -> dict[str, str]:
+def _environment(
+    index: Path | None = None,
+    settings: Mapping[str, str] = _NO_SETTINGS,
+    *,
+    is_push: bool = False,
+) -> dict[str, str]:
     kept = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
     kept |= {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
+    if not is_push:
+        kept["GIT_ALLOW_PROTOCOL"] = ""
     if index is not None:
         kept["GIT_INDEX_FILE"] = str(index)
+    if settings:
+        kept["GIT_CONFIG_COUNT"] = str(len(settings))
+    for at, (name, value) in enumerate(settings.items()):
+        kept |= {f"GIT_CONFIG_KEY_{at}": name, f"GIT_CONFIG_VALUE_{at}": value}
     return kept
 
 

@@ -296,7 +296,7 @@ class Upkeep:
             repository.run("worktree", "prune")
             place = str(self.folder), self.settings.branch
             repository.run("worktree", "add", "--quiet", "--no-checkout", *place)
-        self.repository.run("reset", "--quiet", "--hard")
+        self.repository.run_unfiltered("reset", "--quiet", "--hard")
         return commit
 
     def _begin_again(self, reader: Reader) -> str:
@@ -312,7 +312,7 @@ class Upkeep:
         repository.update_refs(
             [(self._branch_ref, commit, tip or None), (self._last_ref, commit, last or None)]
         )
-        repository.run("reset", "--quiet", "--hard")
+        repository.run_unfiltered("reset", "--quiet", "--hard")
         return commit
 
     def _rebuild(self, reader: Reader, sight: Sight) -> Pushed:

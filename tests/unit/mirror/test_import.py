@@ -141,6 +141,13 @@ UNREADABLE = [
     ("type: Concept", "type: &a Concept\nname: *a", "aliases"),
     ("type: Concept", "type: !!python/name:os.system Concept", "3: tags"),
     ("type: Concept", "type: 7", "3: 'type' must be a word"),
+    ("type: Concept", f"properties: {'[' * 3000}{']' * 3000}", "nests too deep"),
+    ("type: Concept", f"properties: {{a: {'[' * 200}{']' * 200}}}", "3: "),
+    ("type: Concept", f"properties: {{n: {'9' * 30}}}", "3: The properties hold an integer"),
+    ("type: Concept", f"properties: {{n: {'9' * 5000}}}", "3: a number has too many digits"),
+    ("type: Concept", "properties: {n: 1e999}", "3: The properties hold inf"),
+    ("type: Concept", "metadata: {_source: forged}", "3: '_source' is metadata of the engine"),
+    ("weight: 0.5", "metadata: {_source: forged}", "'_source' is metadata of the engine"),
     ("Users", "\udcff", "7: it is not UTF-8"),
 ]
 

@@ -1,5 +1,6 @@
 """The repository follows the graph, and never takes away what a person did."""
 
+import os
 import random
 import shutil
 import subprocess
@@ -184,6 +185,11 @@ def test_a_mirror_in_a_project_leaves_branch_index_hooks_and_files_alone(tmp_pat
         path.write_text(f"#!/bin/sh\ntouch {tmp_path}/hooked\n")
         path.chmod(0o755)
     git(tmp_path, "config", "core.fsmonitor", f"touch {tmp_path}/hooked; false")
+    for step in ("clean", "smudge"):
+        git(tmp_path, "config", f"filter.own.{step}", f"touch {tmp_path}/hooked; cat")
+    git(tmp_path, "config", "filter.own.required", "true")
+    attributes = tmp_path / ".git/info/attributes"
+    attributes.write_text("* filter=own\n")
     before = (tmp_path / ".git/index").read_bytes(), (tmp_path / ".git/HEAD").read_bytes()
     shop = Shop(tmp_path)
     shop.knowledge.add("auth/login", content="x")
@@ -194,12 +200,59 @@ def test_a_mirror_in_a_project_leaves_branch_index_hooks_and_files_alone(tmp_pat
     assert not (tmp_path / "hooked").exists()
     shutil.rmtree(tmp_path / ".git/hooks")
     git(tmp_path, "config", "--unset", "core.fsmonitor")
+    attributes.unlink()
     shop.check()
     assert git(tmp_path, "status", "--porcelain") == " M code.py\nA  staged.py"
     assert git(tmp_path, "log", "--format=%s", "main") == "code"
     assert len(git(tmp_path, "log", "--format=%s", "knowledge").splitlines()) == 2
     assert git(tmp_path, "branch", "--show-current") == "main"
     shop.db.close()
+
+
+def test_a_project_whose_objects_have_longer_names_has_a_mirror_too(tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q", "--object-format=sha256")
+    shop = Shop(tmp_path)
+    shop.knowledge.add("auth/login", content="x")
+    shop.create()
+    shop.knowledge.delete("auth/login")
+    assert shop.mirror.push().commits == 1
+    assert not shop.file(LOGIN).exists()
+    shop.check()
+    shop.db.close()
+
+
+def test_objects_that_are_missing_are_not_fetched(shop: Shop, tmp_path: Path) -> None:
+    """A repository may name a program for that, and the mirror would run it."""
+    shop.create()
+    own = {
+        "core.repositoryFormatVersion": "1",
+        "extensions.partialClone": "away",
+        "remote.away.promisor": "true",
+        "remote.away.url": "ssh://away/there",
+        "core.sshCommand": f"touch {tmp_path}/fetched; false",
+    }
+    for key, value in own.items():
+        shop.git("config", key, value)
+    shop.file(LOGIN).write_text("Edited.")
+    for part in (shop.folder / ".git/objects/pack").iterdir():
+        part.unlink()
+    with pytest.raises(MycelError):
+        shop.mirror.import_edits()
+    assert not (tmp_path / "fetched").exists()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names")
+def test_pipes_and_folders_in_the_place_of_files_are_named(shop: Shop) -> None:
+    shop.create()
+    os.mkfifo(shop.file("concepts/shop/pipe.md"))
+    assert "pipe.md' cannot be used: it is no plain file" in shop.mirror.status().problem
+    with pytest.raises(ConstraintViolation, match="no plain file"):
+        shop.mirror.import_edits()
+    shop.file("concepts/shop/pipe.md").unlink()
+    shop.file("concepts/shop/new.md").mkdir()
+    shop.knowledge.add("new")
+    with pytest.raises(ConstraintViolation, match="no plain file"):
+        shop.mirror.push()
 
 
 def test_an_edited_file_is_never_overwritten_and_others_go_on(shop: Shop) -> None:
