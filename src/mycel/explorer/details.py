@@ -226,12 +226,11 @@ def versions(scene: Scene, id_: str, limit: int, cursor: str | None) -> JsonObje
     if cursor is not None and not _is_number(cursor):
         raise bad_cursor(cursor)
     element = _element(scene, id_)
-    found = history.versions(scene.reader.live, element.id)
-    found = [each for each in found if not scene.is_past or each.seq <= scene.position][::-1]
-    start = 0 if cursor is None else int(cursor)
-    page = found[start : start + limit]
-    told: dict[str, Any] = {"versions": [_version(each) for each in page], "total": len(found)}
-    if start + limit < len(found):
+    start = int(cursor or 0)
+    last = scene.position if scene.is_past else None
+    page, total = history.version_page(scene.reader.live, element.id, start, limit, last)
+    told: dict[str, Any] = {"versions": [_version(each) for each in page], "total": total}
+    if start + limit < total:
         told["next_cursor"] = str(start + limit)
     return scene.told(**told)
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from mycel import __version__
-from mycel.errors import NotFound
+from mycel.errors import ExecutionTimeout, NotFound
 from mycel.explorer import conflicts, details, edits, limits, neighbours, past
 from mycel.explorer import overview as overviews
 from mycel.explorer.census import BYS, By, Census
@@ -26,6 +26,7 @@ from mycel.history.graph import Graph
 from mycel.knowledge.knowledge import Knowledge
 from mycel.knowledge.node_values import Relation
 from mycel.model import times
+from mycel.model.allowance import current
 from mycel.model.client_names import current as current_client
 from mycel.model.client_names import working_for
 from mycel.model.names import shorten
@@ -194,6 +195,7 @@ class Explorer:
         self._past: Final[OrderedDict[tuple[int, int], Census]] = OrderedDict()
         """Counts of past states, by position and number of purges."""
         self._lock: Final = threading.Lock()
+        self._comparing: Final = threading.BoundedSemaphore(limits.DIFFS_AT_ONCE)
         self._overviews: Final[OrderedDict[tuple[Any, ...], tuple[Census, JsonObject]]] = (
             OrderedDict()
         )
@@ -402,7 +404,14 @@ class Explorer:
             return past.timeline(seen, buckets, from_, to)
 
     def _diff(self, *, from_: str, **given: Any) -> JsonObject:
-        return past.diff(self.db, {"from": from_, **given})
+        allowance = current()
+        wait_s = self._timeout_s if allowance is None else allowance.wait_s()
+        if not self._comparing.acquire(timeout=wait_s):
+            raise ExecutionTimeout("Others compare moments at this time.", hint="Retry later.")
+        try:
+            return past.diff(self.db, {"from": from_, **given})
+        finally:
+            self._comparing.release()
 
 
 def _degrees(

@@ -33,6 +33,8 @@ BUCKETS: Final = 60
 BUCKETS_MAX: Final = 500
 CHANGES: Final = 500
 CHANGES_MAX: Final = 2_000
+DIFFS_AT_ONCE: Final = 2
+"""Comparisons that run at the same time: each has all that differs in memory."""
 COMMITS: Final = 20
 COMMITS_MAX: Final = 500
 HITS: Final = 20

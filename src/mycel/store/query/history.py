@@ -16,6 +16,7 @@ from mycel.merkle import log
 from mycel.merkle.pages import EMPTY
 from mycel.merkle.proofs import Snapshot
 from mycel.model import ids, times
+from mycel.model.allowance import charge
 from mycel.model.elements import Element
 from mycel.model.names import kind_of
 from mycel.model.state import State
@@ -61,27 +62,49 @@ def versions(reader: Reader, ref: Ref) -> list[Version]:
     Raises:
         NotFound: there never was such an element.
     """
-    connection, number = reader.connection, reader.number(ref)
+    number = reader.number(ref)
+    rows = _version_rows(reader, number)
+    if not rows:
+        raise NotFound(f"There never was an element {shown_ref(ref)}.")
+    return [_version_of(reader, number, *row) for row in rows]
+
+
+def version_page(
+    reader: Reader, ref: Ref, start: int, limit: int, last: int | None = None
+) -> tuple[list[Version], int]:
+    """Some versions of an element, newest first, and the number of all, up to a position."""
+    number = reader.number(ref)
+    rows = [row for row in _version_rows(reader, number) if last is None or row[0] <= last][::-1]
+    found = []
+    for row in rows[start : start + limit]:
+        version = _version_of(reader, number, *row)
+        if version.element is not None:
+            charge(len(version.element.attributes_json))
+        found.append(version)
+    return found, len(rows)
+
+
+def _version_rows(reader: Reader, number: int) -> list[tuple[int, int | None, bytes | None]]:
+    """The entry of each version or purge of an element; the row of an old version; the purge."""
     table = "concept" if ids.is_concept(number) else "proposition"
-    rows = every(
-        connection,
-        f"SELECT from_seq, rowid FROM {table}_past WHERE id = ?1"
-        f" UNION ALL SELECT seq, NULL FROM {table} WHERE id = ?1 ORDER BY 1",
-        (number,),
-    )
-    found = [_version(reader, seq, _row_element(reader, seq, number, rowid)) for seq, rowid in rows]
-    purges = every(
-        connection,
-        "SELECT seq, after FROM journal WHERE element = ?1 AND ?1 != ?2 AND kind = 6 ORDER BY seq",
+    return every(
+        reader.connection,
+        f"SELECT from_seq, rowid, NULL FROM {table}_past WHERE id = ?1"
+        f" UNION ALL SELECT seq, NULL, NULL FROM {table} WHERE id = ?1"
+        " UNION ALL SELECT seq, NULL, after FROM journal"
+        " WHERE element = ?1 AND ?1 != ?2 AND kind = 6 ORDER BY 1",
         (number, NO_ELEMENT),
     )
-    for seq, record in purges:
-        fields = PurgeFields.decode(record)
-        kind = "purge" if fields.until is None else "scrub"
-        found.append(Version(seq, kind, transaction_of(reader, seq), None, fields.reason))
-    if not found:
-        raise NotFound(f"There never was an element {shown_ref(ref)}.")
-    return sorted(found, key=lambda version: version.seq)
+
+
+def _version_of(
+    reader: Reader, number: int, seq: int, rowid: int | None, purge: bytes | None
+) -> Version:
+    if purge is None:
+        return _version(reader, seq, _row_element(reader, seq, number, rowid))
+    fields = PurgeFields.decode(purge)
+    kind = "purge" if fields.until is None else "scrub"
+    return Version(seq, kind, transaction_of(reader, seq), None, fields.reason)
 
 
 def value_since(reader: Reader, number: int, read: Callable[[Element], object]) -> LogEntry | None:
