@@ -234,8 +234,8 @@ def test_objects_that_are_missing_are_not_fetched(shop: Shop, tmp_path: Path) ->
     for key, value in own.items():
         shop.git("config", key, value)
     shop.file(LOGIN).write_text("Edited.")
-    for part in (shop.folder / ".git/objects/pack").iterdir():
-        part.unlink()
+    name = shop.git("rev-parse", f"HEAD:{LOGIN}")
+    (shop.folder / ".git/objects" / name[:2] / name[2:]).unlink()
     with pytest.raises(MycelError):
         shop.mirror.import_edits()
     assert not (tmp_path / "fetched").exists()
