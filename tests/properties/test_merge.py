@@ -122,6 +122,7 @@ def check(seed: int, folder: Path) -> None:
             check_one_sided(pair, before, done)
             back = pair.theirs.merge("main")
             assert (back.conflicts, content(pair.theirs)) == ((), results[-1])
+            assert not pair.ours.diff("main", "draft")
             # What was decided is not asked about again.
             change(pair.theirs, f"{seed} later", 1)
             after = content(pair.theirs)
@@ -193,7 +194,7 @@ def test_a_branch_without_commits_and_a_target_without_commits(tmp_path: Path) -
                 with db._store.reading() as ours, draft._store.reading() as theirs:
                     found = lineage(ours, theirs)
                     since = touched(theirs, found.shared, position(theirs))
-                    aligned = Alignment(ours, theirs, since.made_from, found.merged)
+                    aligned = Alignment(ours, theirs, found.shared, since, found.merged)
                     for number in since.numbers:
                         there = theirs.element(number)
                         here = ours.element(aligned.number(number))

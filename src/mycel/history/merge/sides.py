@@ -89,19 +89,19 @@ class BranchSides(Target):
         for each in (("ours", shared), *self.lineage.bases):
             check_kept(ours if each[0] == "ours" else theirs, State(each[1]))
         since = touched(theirs, shared, position(theirs))
-        self._alignment: Final = Alignment(ours, theirs, since.made_from, self.lineage.merged)
-        number = self._alignment.number
+        self._alignment: Final = Alignment(ours, theirs, shared, since, self.lineage.merged)
+        self._made_from: Final = since.made_from
         changed = since.numbers
         if [each.side for each in self.lineage.bases] == ["theirs"]:
             changed = touched(theirs, self.lineage.seen, position(theirs)).numbers
         mine = touched(ours, shared, position(ours))
         self._alignment.match_again(since.numbers, since.ended | mine.ended)
         # All of them, so that each is matched before anybody asks for what it is matched with.
-        matched = {each: number(each) for each in sorted(since.numbers)}
+        self._alignment.numbers(since.numbers)
         # So does what the target had changed by a common ancestor, and the source has not kept.
         bases = [each.seq for each in self.lineage.bases if each.side == "ours"]
         own = touched(ours, shared, max(bases, default=shared)).numbers
-        self.touched: Final = frozenset({*(matched[each] for each in changed), *own})
+        self.touched: Final = frozenset({*self._alignment.numbers(changed), *own})
         self.commits: Final = (
             commit_at(ours, position(ours)),
             commit_at(theirs, position(theirs)),
@@ -209,7 +209,7 @@ class BranchSides(Target):
     def purged_there(self) -> Iterable[int]:
         if not self._there.numbers:
             return ()
-        old = [each for each in self._there.numbers if each < self._alignment.made_from[each & 1]]
+        old = [each for each in self._there.numbers if each < self._made_from[each & 1]]
         mine = touched(self.reader, self.lineage.shared, position(self.reader)).numbers
         young = purged_among(self._there._replace(numbers=frozenset(old)), self.ours(mine))
         return [each for each in sorted({*old, *young}) if self.reader.was_ever(each)]

@@ -1,8 +1,9 @@
 """Elements of two copies of a graph, matched with each other.
 
 Up to the commit at which two copies part, they give the same numbers to the same elements. After it
-each goes on counting, so the same number means different things. An element that one copy made
-after it is matched by its natural key: at the moments at which the copies were merged, and now.
+each goes on counting, and each may give the number of an element that was removed before to another
+one; so the same number means different things. An element that was not there at that commit is
+matched by its natural key: at the moments at which the copies were merged, and now.
 All numbers are told in those of the first copy; an element that it does not have gets a number that
 is larger than any of its own.
 """
@@ -16,6 +17,7 @@ from mycel.model import ids
 from mycel.model.elements import Concept, Element
 from mycel.model.state import State
 from mycel.store.log.journal import Kind
+from mycel.store.query.history import is_scrubbed
 from mycel.store.query.reader import Reader
 
 NEW: Final = 1 << 60
@@ -62,27 +64,37 @@ class Alignment:
         self,
         ours: Reader,
         theirs: Reader,
-        made_from: tuple[int, int],
+        shared: int,
+        since: Touched,
         merged: Sequence[tuple[State, State]] = (),
     ) -> None:
         """`theirs` and `ours` read the states that are matched now.
 
-        `made_from` has the smallest numbers that the other copy has given out since the two
-        parted. `merged` has earlier moments of both at which they were matched: theirs, then ours.
+        `since` has the elements of the other copy that changed after the entry `shared`, up to
+        which both are the same. `merged` has earlier moments of both at which they were matched:
+        theirs, then ours.
         """
         self._ours: Final = ours
         self._theirs: Final = theirs
-        self.made_from: Final = made_from
+        self._made_from: Final = since.made_from
+        old = {each for each in since.numbers if each < since.made_from[each & 1]}
+        before = old if is_scrubbed(ours, shared) else ours.at(State(shared)).elements(old).keys()
+        self._revived: Final = old - before
+        """The elements that were not there when the copies parted, under numbers from before."""
         self._moments: Final = [(theirs.at(one), ours.at(other)) for one, other in merged]
         self._known: Final[dict[int, int]] = {}
         self._numbers: Final[dict[int, int]] = {}
         """The number in the other copy of each element that has a different one there."""
 
+    def is_old(self, number: int) -> bool:
+        """True if a number meant the same element when the copies parted."""
+        return number < self._made_from[number & 1] and number not in self._revived
+
     def number(self, number: int) -> int:
         """The number here of an element that has a number there."""
         known = self._known.get(number)
         if known is None:
-            if number < self.made_from[number & 1]:
+            if self.is_old(number):
                 return number
             known = self._match(number)
             if known in self._numbers or (known is not None and known >= NEW):
@@ -92,15 +104,23 @@ class Alignment:
             self._numbers[known] = number
         return known
 
+    def numbers(self, changed: Iterable[int]) -> set[int]:
+        """The numbers here of elements that changed there.
+
+        A number that came back for another element there is also that of one that was removed.
+        """
+        known = sorted(changed)  # Each is matched before what may be matched with it.
+        return {*map(self.number, known), *filter(self.is_old, known)}
+
     def match_again(self, numbers: Iterable[int], ended: Iterable[int]) -> None:
         """Match elements that both had, where the number alone does not tell.
 
         One that was purged here, and added again, has another number. One that was removed in
         either copy may have got its number back in a merge, for another element.
         """
-        old = {number for number in numbers if number < self.made_from[number & 1]}
+        old = {number for number in numbers if self.is_old(number)}
         lost = old - self._ours.elements(old).keys()
-        removed = {number for number in ended if number < self.made_from[number & 1]} - lost
+        removed = {number for number in ended if self.is_old(number)} - lost
         for number in sorted(lost | removed, key=lambda each: (each & 1, each)):
             found = self._match(number, is_sure=number in removed)
             if found is not None and found not in self._numbers:
@@ -124,7 +144,7 @@ class Alignment:
         """True if the element with the same key here is one that both had, and still have."""
         return (
             found not in (number, *self._numbers)
-            and found < self.made_from[found & 1]
+            and self.is_old(found)
             and self._known.get(found, found) == found
             and theirs.element(found) is not None
         )
@@ -167,7 +187,7 @@ class Alignment:
         for number in numbers:
             other = self._numbers.get(number)
             candidates = [] if other is None else [other]
-            if number < self.made_from[number & 1] and self._known.get(number, number) == number:
+            if self.is_old(number) and self._known.get(number, number) == number:
                 candidates.append(number)
             if candidates:
                 found[number] = candidates

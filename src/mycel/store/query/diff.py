@@ -171,9 +171,9 @@ def diff_copies(ours: Reader, theirs: Reader, paths: Sequence[object] = ()) -> D
         return diff(theirs, a, b, paths)
     if position(theirs) == shared:
         return diff(ours, a, b, paths)
-    alignment = Alignment(ours, theirs, others.made_from, related.merged)
+    alignment = Alignment(ours, theirs, shared, others, related.merged)
     alignment.match_again(others.numbers, others.ended | mine.ended)
-    numbers = {*map(alignment.number, others.numbers), *mine.numbers}
+    numbers = alignment.numbers(others.numbers) | mine.numbers
     old = ours.elements(number for number in numbers if number < NEW)
     new = alignment.elements(theirs, numbers)
     known = [

@@ -21,7 +21,7 @@ from mycel.store.write.guards import Writing, change_of
 
 DEFAULT_WEIGHT: Final = 1.0
 
-Place = tuple[int, int, int, bytes, bytes]
+KeyedTriple = tuple[int, int, int, bytes, bytes]
 """The subject, predicate and object of a link, with the natural keys of its ends."""
 
 
@@ -83,7 +83,7 @@ def create_concept(
 
 def create_proposition(
     tx: Writing,
-    place: Place,
+    triple: KeyedTriple,
     predicate: str,
     attributes: Mapping[str, Any] | None,
     metadata: Mapping[str, Any] | None,
@@ -93,7 +93,7 @@ def create_proposition(
 ) -> str:
     """Create a link, or revive one as new. Returns the id."""
     ledger = tx.ledger
-    subject, predicate_number, object_, subject_key, object_key = place
+    subject, predicate_number, object_, subject_key, object_key = triple
     attributes_text, attributes_part = content(attributes, "attributes")
     metadata_text, metadata_part = NO_CONTENT if metadata is None else content(metadata, "metadata")
     cost = DEFAULT_WEIGHT if weight is None else canonical_weight(weight)

@@ -29,7 +29,7 @@ from mycel.store.write.bulk import ConceptRow, PropositionRow
 from mycel.store.write.content_change import change_concept, change_proposition
 from mycel.store.write.creation import (
     DEFAULT_WEIGHT,
-    Place,
+    KeyedTriple,
     create_concept,
     create_proposition,
 )
@@ -271,13 +271,13 @@ class Transaction(TransactionView):
         head = self.ledger.head
         before = head.seq
         try:
-            place = self._place(subject, predicate, object_)
-            row = self.ledger.find_link(place[:3])
+            triple = self._triple(subject, predicate, object_)
+            row = self.ledger.find_link(triple[:3])
             if expect_version is not None:
                 expect(expect_version, row[3] if row else 0, f"the link {predicate!r}")
             if row is None or row[4] is not None:
                 return create_proposition(
-                    self, place, predicate, attributes, metadata, weight, tombstone=row
+                    self, triple, predicate, attributes, metadata, weight, tombstone=row
                 )
             number, old_attributes, old_metadata, _, _, old_weight = row
             change_proposition(
@@ -325,13 +325,13 @@ class Transaction(TransactionView):
         metadata: Mapping[str, Any] | None = None,
     ) -> str:
         """Add an edge. One that is live stays exactly as it is; a tombstoned one is revived."""
-        place = self._place(src, predicate, dst)
-        row = self.ledger.find_link(place[:3])
+        triple = self._triple(src, predicate, dst)
+        row = self.ledger.find_link(triple[:3])
         if row is not None and row[4] is None:
             canonical_weight(weight)  # What would be wrong the first time is wrong the second.
             object_text({} if data is None else data, "data")
             return ids.proposition_id(row[0], predicate)
-        return create_proposition(self, place, predicate, data, metadata, weight, tombstone=row)
+        return create_proposition(self, triple, predicate, data, metadata, weight, tombstone=row)
 
     @whole
     def remove_edge(self, src: Ref, predicate: str, dst: Ref, *, reason: str = "") -> bool:
@@ -342,7 +342,7 @@ class Transaction(TransactionView):
         self.retire_found(found, reason=reason)
         return True
 
-    def _place(self, subject: Ref, predicate: str, object_: Ref) -> Place:
+    def _triple(self, subject: Ref, predicate: str, object_: Ref) -> KeyedTriple:
         """The ends and predicate of a link to be written, with the keys of its ends.
 
         The predicate, that the ends differ, and that they are there: refused in this order.

@@ -1,0 +1,101 @@
+"""Elements of two branches are matched although numbers come back for other elements.
+
+A number is that of one element as long as it lives. One that was removed leaves its number to the
+next element with its type and name, in each branch for itself.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import mycel
+from mycel.store.file import copy
+from tests.unit.history.test_merge_cases import GIVEN, content, opened, write
+
+Steps = list[list[Any]]
+
+CASES: dict[str, tuple[Steps, list[tuple[str, Steps]], dict[str, Any]]] = {
+    "a number that a merge gives to another element is also that of one that was removed": (
+        [["put", "a", {}]],
+        [
+            ("main", [["move", "a", "c"], ["commit"], ["retire", "c"]]),
+            ("draft", [["put", "c", {"x": 1}]]),
+            ("main <- draft", []),
+            ("draft <- main", []),
+        ],
+        {"c": {"x": 1}},
+    ),
+    "a removal is kept although its number has come back": (
+        [["put", "a", {}]],
+        [
+            ("main", [["move", "a", "c"], ["commit"], ["retire", "c"]]),
+            ("draft", [["put", "c", {"x": 1}]]),
+            ("main <- draft", []),
+            ("draft", [["put", "b", {}]]),
+            ("main <- draft", []),
+            ("main", [["put", "c", {"x": 2}]]),
+            ("draft <- main", []),
+        ],
+        {"b": {}, "c": {"x": 2}},
+    ),
+    "one of before the fork that was removed comes back for two elements that exchange it": (
+        [["put", "a", {}], ["commit"], ["retire", "a"]],
+        [
+            ("main", [["put", "a", {"x": 1}], ["move", "a", "b"], ["put", "a", {"x": 2}]]),
+            ("draft", [["put", "d", {}]]),
+            ("main <- draft", []),
+            ("draft <- main", []),
+        ],
+        {"a": {"x": 2}, "b": {"x": 1}, "d": {}},
+    ),
+    "one of before the fork that was removed comes back for another element in each branch": (
+        [["put", "a", {}], ["commit"], ["retire", "a"]],
+        [
+            ("main", [["put", "a", {"x": 1}], ["move", "a", "b"]]),
+            ("draft", [["put", "a", {"x": 2}], ["move", "a", "d"]]),
+            ("main <- draft", []),
+            ("draft <- main", []),
+        ],
+        {"b": {"x": 1}, "d": {"x": 2}},
+    ),
+    "an element that both removed and added again is one": (
+        [["put", "a", {"x": 1}]],
+        [
+            ("main", [["retire", "a"], ["commit"], ["put", "a", {"x": 1, "y": 1}]]),
+            ("draft", [["put", "a", {"x": 2}]]),
+            ("main <- draft", []),
+            ("draft <- main", []),
+        ],
+        {"a": {"x": 2, "y": 1}},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_numbers_that_come_back(case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(copy, "_flush", lambda _: None)
+    given, script, wanted = CASES[case]
+    path = tmp_path / "graph.db"
+    path.write_bytes(GIVEN.content)
+    with opened(path) as main:
+        write(main, given, "given")
+        main.branches.create("draft")
+        with main.open_branch("draft") as draft:
+            branches: dict[str, mycel.Graph] = {"main": main, "draft": draft}
+            for place, steps in script:
+                target, _, source = place.partition(" <- ")
+                if source:
+                    done = branches[target].merge(source)
+                    assert done.conflicts == (), place
+                    differs = told(main) != told(draft)
+                    assert bool(branches[target].diff("main", "draft")) == differs, place
+                else:
+                    write(branches[target], steps, target)
+            assert told(main) == told(draft) == wanted
+
+
+def told(db: mycel.Graph) -> dict[str, Any]:
+    return {name: each.attributes for name, each in content(db).items() if each.type == "Fact"}
