@@ -33,9 +33,12 @@ def find_browser() -> str | None:
     return named or next(filter(None, map(shutil.which, BROWSERS)), None)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Any]:
-    """One browser for all tests of a worker."""
+    """One browser for all tests of a worker.
+
+    It ends with this folder: while Playwright runs, its thread can run no other event loop.
+    """
     executable = find_browser()
     if executable is None:
         pytest.skip("no Chromium was found; install one or name it in MYCEL_BROWSER")

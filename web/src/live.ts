@@ -60,13 +60,15 @@ export class Live {
       live.value = live.value === 'away' ? 'away' : 'connecting'
       const failed = await this.#listen(stop.signal)
       if (stop.signal.aborted) return
-      if (failed instanceof SourceError && failed.status === 401) break
+      if (failed instanceof SourceError && failed.status === 401) {
+        this.#stop = null
+        live.value = 'off'
+        return
+      }
       if (failed) live.value = 'away'
       await new Promise((resolve) => setTimeout(resolve, failed ? this.#wait : FIRST_WAIT_MS))
       this.#wait = failed ? Math.min(LONGEST_WAIT_MS, this.#wait * 2) : FIRST_WAIT_MS
     }
-    this.#stop = null
-    live.value = 'off'
   }
 
   /** Listens until the stream ends; returns the error that ended it, if any. */
