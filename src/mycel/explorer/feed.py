@@ -43,7 +43,7 @@ def position(db: Graph) -> int:
 
 
 def events_after(db: Graph, after: int, most: int = limits.FEED_GAP_COMMITS) -> list[Event] | None:
-    """The commits after a position, in order; None if there are more than `most`, or none is known.
+    """The commits after a position, in order; None if they are too many or too large, or unknown.
 
     The history from there on may be scrubbed, or the position of another graph.
     """
@@ -53,19 +53,23 @@ def events_after(db: Graph, after: int, most: int = limits.FEED_GAP_COMMITS) -> 
         found = commits.transactions_after(reader, after, most + 1)
         if len(found) > most or history.is_scrubbed(reader, after):
             return None
-        return [
-            Event(entry.seq, _event(reader, entry), commits.has_purged(reader, entry))
-            for entry in found
-        ]
+        events = []
+        size = 0
+        for entry in found:
+            text = _event(reader, entry)
+            size += len(text)
+            if size > limits.FEED_GAP_BYTES:
+                return None
+            events.append(Event(entry.seq, text, commits.has_purged(reader, entry)))
+        return events
 
 
 _ADDED: Final = "added"
 
 
-def _event(reader: Reader, entry: commits.LogEntry) -> bytes:
-    elements = commits.changed_elements(reader, entry, limits.EVENT_IDS_MAX + 1)
-    cut = max(0, entry.changes - limits.EVENT_IDS_MAX)
-    numbers = elements[: limits.EVENT_IDS_MAX]
+def _event(reader: Reader, entry: commits.LogEntry, most: int = limits.EVENT_IDS_MAX) -> bytes:
+    """The event of a commit; it names fewer elements than `most` where names are long."""
+    numbers = commits.changed_elements(reader, entry, most)
     newest = outline.position(reader) == entry.seq
     before = reader.at(State(entry.first_seq - 1))
     after = reader.at(LIVE if newest else State(entry.seq))
@@ -80,8 +84,10 @@ def _event(reader: Reader, entry: commits.LogEntry) -> bytes:
     told["ids"] = [new[n] for n in concepts if n in new]
     told["healed"] = _healed(before, after, concepts)
     told["links"] = _links(before, after, [number for number in numbers if number & 1])
-    told["more"] = cut
-    return written("change", told, entry.seq)
+    told["more"] = max(0, entry.changes - most)
+    text = written("change", told, entry.seq)
+    is_long = len(text) > limits.EVENT_BYTES_MAX
+    return _event(reader, entry, most // 4) if is_long and most else text
 
 
 def _names(reader: Reader, numbers: list[int]) -> dict[int, str]:

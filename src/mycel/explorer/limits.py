@@ -42,10 +42,14 @@ HITS_MAX: Final = 100
 WORKSPACES_MAX: Final = 50
 EVENT_IDS_MAX: Final = 200
 """Elements that one event of the feed names."""
+EVENT_BYTES_MAX: Final = 64 << 10
+"""The size of one event: a name can have 4 KiB."""
 FEED_KEPT: Final = 256
 """Newest events that are kept for streams that fall behind."""
 FEED_GAP_COMMITS: Final = 1_000
 """A stream that is further behind gets no single events, and reloads."""
+FEED_GAP_BYTES: Final = 8 << 20
+"""The same by the size of the events."""
 OVERVIEWS_KEPT: Final = 16
 """Answers of `overview` that are kept."""
 PAST_CENSUSES: Final = 2

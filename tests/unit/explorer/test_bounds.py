@@ -1,6 +1,7 @@
 """Views hold no more in memory than they show, whatever the size of the graph."""
 
 import contextlib
+import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -8,7 +9,7 @@ from typing import Any
 import pytest
 
 import mycel
-from mycel.explorer import past
+from mycel.explorer import feed, limits, past
 from mycel.explorer.explorer import Explorer
 from mycel.explorer.limits import DIFFS_AT_ONCE
 from mycel.model.allowance import using
@@ -74,3 +75,23 @@ def test_few_comparisons_run_at_the_same_time(monkeypatch: pytest.MonkeyPatch) -
         asked = [pool.submit(explorer.view, "diff", {"from": "0"}) for _ in range(4)]
         assert [each.result() for each in asked] == [{}] * 4
     assert most <= DIFFS_AT_ONCE
+
+
+def test_events_are_of_limited_size_however_long_names_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    with mycel.open() as db:
+        db.write(lambda tx: tx.define_type("Leaf"))
+        begin = feed.position(db)
+        for at in range(3):
+            rows = [mycel.ConceptRow("Leaf", f"{at} {n} {'x' * 4_000}") for n in range(150)]
+            db.write(lambda tx, rows=rows: tx.put_concepts(rows))
+        events = feed.events_after(db, begin)
+        assert events is not None
+        assert len(events) == 3
+        for event in events:
+            told = json.loads(event.text.split(b"data: ")[1])
+            assert len(event.text) <= limits.EVENT_BYTES_MAX
+            assert told["added"]
+            assert len(told["added"]) + told["more"] == 150
+        # What is too large to be told at once is a gap: its reader reloads.
+        monkeypatch.setattr(limits, "FEED_GAP_BYTES", len(events[0].text) * 2)
+        assert feed.events_after(db, begin) is None
