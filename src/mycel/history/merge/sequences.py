@@ -7,9 +7,13 @@ in which only one side differs from the base is that side's.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
-from typing import NamedTuple
+from typing import Final, NamedTuple
+
+PAIRS_MAX: Final = 1_000_000
+"""The number of pairs of equal items that are compared; it takes half a second."""
 
 
 class Region(NamedTuple):
@@ -73,6 +77,21 @@ def _regions(
 
 
 def _matches(base: tuple[str, ...], side: tuple[str, ...]) -> dict[int, int]:
-    """For positions of the base, the position on one side that they are matched with."""
-    blocks = SequenceMatcher(None, base, side, autojunk=False).get_matching_blocks()
-    return {a + i: b + i for a, b, size in blocks for i in range(size)}
+    """For positions of the base, the position on one side that they are matched with.
+
+    Where too many items repeat, only those at both ends are matched, so a change between them is
+    one region.
+    """
+    shorter = min(len(base), len(side))
+    head = next((at for at in range(shorter) if base[at] != side[at]), shorter)
+    left = shorter - head
+    tail = next((at for at in range(left) if base[-1 - at] != side[-1 - at]), left)
+    ends = len(base) - tail, len(side) - tail
+    found = {at: at for at in range(head)}
+    found |= dict(zip(range(ends[0], len(base)), range(ends[1], len(side)), strict=True))
+    old, new = base[head : ends[0]], side[head : ends[1]]
+    counts = Counter(new)
+    if sum(counts[each] for each in old) > PAIRS_MAX:
+        return found
+    blocks = SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks()
+    return found | {head + a + i: head + b + i for a, b, size in blocks for i in range(size)}

@@ -1,0 +1,144 @@
+"""Merges that several decide about at once, wrong decisions, and very large values."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import mycel
+from mycel.errors import ConstraintViolation, NotFound
+from tests.unit.history.test_merge import (
+    _without_waiting,
+    at,
+    branch,
+    conflicting,
+    db,
+    opened,
+    put,
+    value,
+)
+
+__all__ = ("_without_waiting", "db")
+
+
+def test_two_who_decide_at_once_lose_no_decision(
+    db: mycel.Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, two = conflicting(db).conflicts
+    keep = db._store.keep_merge
+    with opened(Path(db.path)) as other:
+
+        def meanwhile(*args: Any) -> bool:
+            monkeypatch.setattr(db._store, "keep_merge", keep)
+            other.resolve(two, "theirs")
+            return keep(*args)
+
+        monkeypatch.setattr(db._store, "keep_merge", meanwhile)
+        decided = db.resolve(one, "theirs")
+        assert [each.resolution and each.resolution.choice for each in decided.conflicts] == [
+            "theirs",
+            "theirs",
+        ]
+
+        def ended(*args: Any) -> bool:
+            monkeypatch.setattr(db._store, "keep_merge", keep)
+            other.commit_merge()
+            return keep(*args)
+
+        monkeypatch.setattr(db._store, "keep_merge", ended)
+        with pytest.raises(NotFound, match="No merge"):
+            db.resolve(one, "ours")
+    assert db.merges == [], "a merge that was committed is not opened again"
+    assert value(db, "a") == 3
+
+
+def test_a_decision_between_reading_and_committing_a_merge_counts(
+    db: mycel.Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    conflicting(db)
+    db.resolve("*", "ours")
+    run = db._store.run
+    with opened(Path(db.path)) as other:
+
+        def meanwhile(*args: Any, **named: Any) -> Any:
+            monkeypatch.setattr(db._store, "run", run)
+            other.resolve({each.id: "theirs" for each in other.conflicts()})
+            return run(*args, **named)
+
+        monkeypatch.setattr(db._store, "run", meanwhile)
+        assert db.commit_merge().status == "merged"
+    assert (value(db, "a"), value(db, "a", "y")) == (3, 3)
+
+
+def test_values_that_do_not_fit_a_conflict_are_refused_and_leave_it_open(db: mycel.Graph) -> None:
+    with branch(db) as draft:
+        db.write(lambda tx: tx.retire(at("a")))
+        put(draft, "a", x=7)
+        db.write(lambda tx: tx.move(at("b"), name="b1"))
+        draft.write(lambda tx: tx.move(at("b"), name="b2"))
+    found = {each.kind: each for each in db.merge("draft").conflicts}
+    wrong: dict[str, list[Any]] = {
+        "delete_modify": [5, {"attributes": 5}, {"attributes": None}, {"name": ""}, {"other": 1}],
+        "move_move": [5, None, "", {"name": "x"}],
+    }
+    for kind, values in wrong.items():
+        for each in values:
+            with pytest.raises(ConstraintViolation, match="does not fit"):
+                db.resolve(found[kind], "value", each)
+    assert [each.resolution for each in db.conflicts()] == [None, None]
+    db.resolve(found["move_move"], "value", "b3")
+    db.resolve(found["delete_modify"], "value", {"name": "a3", "attributes": {"x": 8}})
+    assert db.commit_merge().status == "merged"
+    assert (value(db, "a3"), value(db, "b3")) == (8, 1)
+
+
+def test_a_broken_constraint_is_forgotten_once_something_else_has_mended_it(
+    db: mycel.Graph,
+) -> None:
+    too_long = "n" * 5_000
+    with branch(db) as draft:
+        db.write(lambda tx: tx.move(at("b"), name="b1"))
+        draft.write(lambda tx: tx.move(at("b"), name="b2"))
+    (conflict,) = db.merge("draft").conflicts
+    kinds = [each.kind for each in db.resolve(conflict, "value", too_long).conflicts]
+    assert kinds == ["move_move", "constraint"]
+    assert [each.kind for each in db.resolve(conflict, "value", "b3").conflicts] == ["move_move"]
+    assert db.commit_merge().status == "merged"
+    assert value(db, "b3") == 1
+
+
+def test_a_purge_that_was_merged_leaves_alone_what_is_added_afterwards(db: mycel.Graph) -> None:
+    with branch(db) as draft:
+        draft.purge(at("a"), "asked for")
+        assert db.merge("draft").status == "merged"
+        put(db, "a", x=9)
+        put(draft, "z", x=1)
+        assert db.merge("draft").status == "merged"
+    assert (value(db, "a"), value(db, "z")) == (9, 1)
+
+
+def test_a_counter_beyond_the_largest_number_asks(db: mycel.Graph) -> None:
+    for name, least, most in (("i", 0, 2**63), ("f", 0.0, 1.7e308)):
+        put(db, name, x=least)
+        with branch(db, name) as draft:
+            put(db, name, x=most)
+            put(draft, name, x=most + most / 64 if name == "f" else most + 1)
+        merge = db.merge(name, policy={"Fact.x": "counter"})
+        assert [each.kind for each in merge.conflicts] == ["value"]
+        db.abort_merge(merge.id)
+
+
+def test_long_lists_and_texts_that_repeat_themselves_are_merged_at_once(db: mycel.Graph) -> None:
+    """Comparing each of the equal items with each other would take minutes."""
+    many = 5_000
+    put(db, "l", x=[0] * many, t="\n" * 4_000)
+    with branch(db) as draft:
+        put(db, "l", x=[1, *[0] * many, 2], t="a" + "\n" * 4_000)
+        put(draft, "l", x=[0] * many + [3], t="\n" * 4_000 + "b")
+    (conflict,) = db.merge("draft").conflicts
+    assert (conflict.kind, conflict.path) == ("array", ("x",))
+    db.resolve(conflict, "ours")
+    db.commit_merge()
+    assert value(db, "l", "t") == "a" + "\n" * 4_000 + "b"
