@@ -35,11 +35,6 @@ ACTIONS: Final[dict[str, Parameters]] = {
 """The writes about merges, by name."""
 
 
-def count_open(db: Graph) -> int:
-    """The number of conflicts that nobody has decided about."""
-    return sum(each.resolution is None for merge in db.merges for each in merge.conflicts)
-
-
 def shown(scene: Scene, db: Graph) -> JsonObject:
     """All open merges with their conflicts and automatic choices."""
     return scene.told(merges=[_merge(scene, each) for each in db.merges])

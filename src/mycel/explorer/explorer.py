@@ -34,6 +34,7 @@ from mycel.model.values import JsonObject
 from mycel.store.query import outline, surroundings
 from mycel.store.query.filters import Filters
 from mycel.store.query.history import snapshot_of
+from mycel.store.query.merges import count_undecided
 from mycel.store.query.reader import Reader
 
 TIMEOUT_S: Final = 30.0
@@ -308,7 +309,7 @@ class Explorer:
                 workspace=self._knowledge.workspace,
                 workspaces=overviews.workspaces(census),
                 counts=overviews.counts(seen.reader, census),
-                conflicts=conflicts.count_open(self.db),
+                conflicts=count_undecided(seen.reader),
                 actor=self.db.actor,
             )
 

@@ -36,6 +36,7 @@ def test_conflicts_are_shown_decided_and_committed(start: Start, graph: Path) ->
     choice = {"conflict": conflict["id"], "choice": "value", "value": "both"}
     decided = post(server, "conflicts/resolve", merge=merge["id"], resolutions=[choice]).json()
     assert decided["merges"][0]["open"] == 0
+    assert server.get("/api/about").json()["conflicts"] == 0
     done = post(server, "conflicts/commit", merge=merge["id"], message="together").json()
     assert (done["merges"], done["commit"]["message"]) == ([], "together")
     node = server.get("/api/node", params={"id": "concept://shop/a"}).json()

@@ -4,6 +4,7 @@ import contextlib
 import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -95,3 +96,20 @@ def test_events_are_of_limited_size_however_long_names_are(monkeypatch: pytest.M
         # What is too large to be told at once is a gap: its reader reloads.
         monkeypatch.setattr(limits, "FEED_GAP_BYTES", len(events[0].text) * 2)
         assert feed.events_after(db, begin) is None
+
+
+def test_conflicts_are_counted_without_merging_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with mycel.open(tmp_path / "graph.db") as db:
+        knowledge = mycel.Knowledge(db, workspace="shop")
+        knowledge.add("login", content="first")
+        db.branches.create("draft")
+        with db.open_branch("draft") as draft:
+            mycel.Knowledge(draft, workspace="shop").update("login", content="theirs")
+        knowledge.update("login", content="ours")
+        assert db.merge("draft").is_open
+        monkeypatch.setattr(
+            type(db), "merges", property(lambda _: pytest.fail("it merges once more"))
+        )
+        assert Explorer(db, knowledge).view("about", {})["conflicts"] == 1

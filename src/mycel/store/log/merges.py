@@ -151,6 +151,15 @@ def stored_conflicts(connection: apsw.Connection, id_: str) -> list[dict[str, An
     return [orjson.loads(body) for (body,) in rows]
 
 
+def count_undecided(connection: apsw.Connection) -> int:
+    """The number of conflicts of open merges that nobody has decided about."""
+    if not are_there(connection):
+        return 0
+    query = "SELECT count(*) FROM merge_conflict WHERE json_extract(body, '$.resolution') IS NULL"
+    ((count,),) = every(connection, query)
+    return int(count)
+
+
 def keep_choices(connection: apsw.Connection, seq: int, choices: Sequence[Row]) -> None:
     """Store the choices of a merge whose last entry is `seq`."""
     if choices:

@@ -29,6 +29,11 @@ def open_conflicts(reader: Reader, numbers: Iterable[int]) -> dict[int, list[dic
     return merges.conflicts_of(reader.connection, list(numbers))
 
 
+def count_undecided(reader: Reader) -> int:
+    """The number of conflicts of open merges, as computed last, that nobody has decided about."""
+    return merges.count_undecided(reader.connection)
+
+
 def conflicts_named(reader: Reader, name: str) -> list[dict[str, Any]]:
     """The conflicts of open merges about concepts of a name, also of those that are not there."""
     return merges.conflicts_named(reader.connection, name)
