@@ -142,3 +142,29 @@ def test_long_lists_and_texts_that_repeat_themselves_are_merged_at_once(db: myce
     db.resolve(conflict, "ours")
     db.commit_merge()
     assert value(db, "l", "t") == "a" + "\n" * 4_000 + "b"
+
+
+def test_of_two_elements_with_one_name_the_second_keeps_its_content_under_another(
+    db: mycel.Graph,
+) -> None:
+    with branch(db) as draft:
+        put(db, "n", mine=1)
+        draft.write(lambda tx: tx.move(at("b"), name="n"))
+        put(draft, "n", yours=1)
+    (conflict,) = db.merge("draft").conflicts
+    assert conflict.kind == "key_clash"
+    db.resolve(conflict, "value", {"name": "n2"})
+    db.commit_merge()
+    assert db.get(at("n")).attributes == {"mine": 1}
+    assert db.get(at("n2")).attributes == {"x": 1, "yours": 1}
+
+
+def test_a_link_whose_end_is_gone_can_be_kept_with_other_values(db: mycel.Graph) -> None:
+    with branch(db) as draft:
+        db.write(lambda tx: tx.retire(at("b")))
+        draft.write(lambda tx: tx.put_proposition(at("a"), "likes", at("b"), weight=0.5))
+    (conflict,) = db.merge("draft").conflicts
+    db.resolve(conflict, "value", {"weight": 0.25})
+    db.commit_merge()
+    (link,) = db.edges_out(at("a"))
+    assert (link.weight, value(db, "b")) == (0.25, 1)

@@ -522,7 +522,8 @@ def _moved(request: Request, ours: str, plan: MergePlan) -> Iterator[str]:
         return
     known = {each.id for each in plan.conflicts} | {each.id for each in plan.choices}
     lost = sum(each not in known for each in request.resolutions)
-    said = f" {lost} decision{'s'[: lost != 1]} no longer apply." if lost else ""
+    decisions = "1 decision no longer applies" if lost == 1 else f"{lost} decisions no longer apply"
+    said = f" {decisions}." if lost else ""
     yield f"The target has moved on to {short(ours)}, and the merge was computed again.{said}"
 
 

@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from mycel.engine.missing_concepts import MISSING, MISSING_DEFINITION, SCHEME
 from mycel.history.goals import Goal
-from mycel.history.merge.element_merge import Context, ElementMerge, chosen_element
+from mycel.history.merge.element_merge import Context, ElementMerge, chosen_element, edited
 from mycel.history.merge.outcome import Choice, Conflict, Resolution, conflict_id
 from mycel.history.merge.rules import Origin, Rules
 from mycel.history.merge.schemas import (
@@ -379,7 +379,7 @@ class Planner:
         if (other.type, other.name) != (result.type, result.name):
             return
         clash = ElementMerge(self._context, Versions(number, None, other, result))
-        kept = clash.whole(
+        clash.whole(
             "key_clash",
             f"Two elements would have this type and name: {other.id} of the target, and one that"
             " the source has moved or made. Choose one of them, or give the second one another"
@@ -396,7 +396,8 @@ class Planner:
         elif conflict.resolution.choice == "theirs":
             self._results[there] = self._moved_back(there, other)
         else:
-            self._results[number] = kept
+            named = conflict.resolution.value
+            self._results[number] = None if named is None else edited(result, named, number)
 
     def _moved_back(self, number: int, concept: Concept) -> Concept | None:
         """A concept with the type and name of the base; None if it was not there."""
@@ -478,23 +479,22 @@ class Planner:
         versions = self._versions(number)._replace(base=None)
         orphan = ElementMerge(self._context, versions)
         ends = " and ".join(self._label(end) for end in missing)
-        orphan.whole(
+        kept = orphan.whole(
             "orphan_link",
             f"It leads to what the other side has removed: {ends}. Keep the link, and its ends come"
             " back; or let it go with them.",
         )
         self._note(number, orphan)
         (conflict,) = orphan.conflicts
-        side = None if conflict.resolution is None else conflict.resolution.choice
-        kept = {"ours": versions.ours, "theirs": versions.theirs}.get(side or "")
-        if kept is None:
+        if conflict.resolution is None or kept is None:
             self._results[number] = None
             return conflict.resolution is None  # What hangs on it is asked about afterwards.
         self._results[number] = kept
         self._has_revived = True
         for end in missing:
             was = self._versions(end)
-            self._results[end] = (was.ours if side == "ours" else was.theirs) or was.element
+            chosen = was.theirs if conflict.resolution.choice == "theirs" else was.ours
+            self._results[end] = chosen or was.element
         return True
 
     # 4. Definitions.
