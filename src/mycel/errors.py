@@ -374,7 +374,7 @@ class GitFailed(InternalError):
     """git is not installed, or a call of it failed; the graph is as it was."""
 
     name = "GitFailed"
-    default_hint = "Look at the repository with git; `mycel mirror status` says how it is."
+    default_hint = "Check the repository with git, then run `mycel mirror status`."
 
 
 class CommitUncertain(InternalError):

@@ -63,7 +63,7 @@ _PANELS: dict[str, tuple[Outline, ...]] = {
             " copy.",
         ),
         Outline(
-            "restore", "backups", "Make the graph what a backup holds, which is verified first."
+            "restore", "backups", "Replace the graph with a backup, which is verified first."
         ),
         Outline("demo", "demo", "Show the main commands on a small example graph."),
     ),

@@ -1,11 +1,11 @@
-"""Work with the history of a graph: branches, tags, differences, and ways back to an earlier state.
+"""The history of a graph: branches, merges, tags, differences, rollback and revert, backups.
 
-graph     `Graph`, which `mycel.open` returns
-branches  copies of a graph beside it, each with a history of its own
-rollback  what a rollback and a revert should lead to
-goals     the steps that lead there, and the obstacles
-backups   checked copies of a graph, and the way back
+graph          `Graph`, which `mycel.open` returns
+branches       copies of a graph beside it, each with a history of its own
 open_branches  the branches that a server keeps open
+rollback       the elements that a rollback or a revert should lead to
+merge          three-way merge of branches
+goals          the steps to such elements as one transaction, and the obstacles
 conflict_text  conflicts of a merge as rows of text, side by side
-merge     three-way merge of branches
+backups        verified copies of a graph, and restoring one
 """

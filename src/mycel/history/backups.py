@@ -1,4 +1,4 @@
-"""Backups: checked copies of a graph, and the way back."""
+"""Backups: verified copies of a graph, and restoring one."""
 
 from __future__ import annotations
 

@@ -1,17 +1,17 @@
 """Making elements what they should be: the steps of a rollback or a merge, as one transaction.
 
-A goal is an element as it is, and as it should be. The order of the steps lets every name and every
-place be free when it is needed:
+A goal is an element as it is, and as it should be. The order of the steps makes every name free
+before another element takes it:
 
-1. definitions come,
-2. links go that should not be there,
-3. concepts that stand where others belong step aside,
-4. concepts come back, and take their names,
-5. links come back, and lead where they should,
-6. contents are set,
-7. concepts go, and at last definitions.
+1. create definitions,
+2. remove links,
+3. give temporary names to concepts whose names others need,
+4. create concepts, and give all concepts their names,
+5. create links, and give all links their ends,
+6. set contents,
+7. remove concepts, and at last definitions.
 
-What a step cannot do is noted and the next one is tried, so that all obstacles are known at once.
+A step that fails is noted and the next one is tried, so that all obstacles are known at once.
 """
 
 from __future__ import annotations

@@ -148,7 +148,7 @@ ENDPOINTS: Final = (
             "policy": Parameter("any", "The choice where both changed a value: a word, or words"),
             "trust": Parameter("texts", "Actors whose values win, the first most"),
             "granularity": Parameter("text", "Of conflicts", "key", words=("key", "element")),
-            "restore_purged": Parameter("flag", "Also take back what was purged here", False),
+            "restore_purged": Parameter("flag", "Add again what was purged here", False),
             "dry_run": Parameter("flag", "Only tell what would change", False),
             "message": _MESSAGE,
         },

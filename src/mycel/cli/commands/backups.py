@@ -38,12 +38,12 @@ def backup(session: Session, target: Path, *, force: bool) -> None:
 
 @click.command("restore", cls=Command)
 @click.argument("source", type=click.Path(path_type=Path), help="The backup")
-@click.option("--force", is_flag=True, help="Set an existing graph aside, under another name")
+@click.option("--force", is_flag=True, help="Keep an existing graph under another name")
 @pass_session
 def restore(session: Session, source: Path, *, force: bool) -> None:
-    """Make the graph what a backup holds, which is verified first.
+    """Replace the graph with a backup, which is verified first.
 
-    The graph that is there, with --force, is kept beside it. Nobody may use it meanwhile.
+    With --force, an existing graph is kept under another name. It must not be in use.
     """
     # Late: see the package's docstring.
     from mycel.history.backups import restore as bring_back

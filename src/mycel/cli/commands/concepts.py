@@ -120,7 +120,7 @@ def put(
 @concept.command("get")
 @click.argument("words", metavar=_CONCEPT, nargs=-1, required=True, help="The concept")
 @click.option("--as-of", type=moment, metavar="SEQ|TIME", help="As it was then")
-@click.option("--mentions", is_flag=True, help="Show known concepts that its text names now, too")
+@click.option("--mentions", is_flag=True, help="Also show the concepts that its text mentions")
 @pass_session
 def get(
     session: Session, words: tuple[str, ...], as_of: int | str | None, *, mentions: bool

@@ -46,13 +46,13 @@ _SIDE_STYLES = ("dim", "green", "magenta")
     default="key",
     help="element: an element that both changed is one conflict, whatever they changed in it",
 )
-@click.option("--restore-purged", is_flag=True, help="Also take back what was purged here")
+@click.option("--restore-purged", is_flag=True, help="Add again what was purged here")
 @click.option("--dry-run", is_flag=True, help="Only show what would change")
 @click.option(
     "--continue", "go_on", is_flag=True, help="Commit the merge whose conflicts are resolved"
 )
 @click.option("--abort", is_flag=True, help="Give the open merge up; nothing has changed")
-@click.option("--merge", "merge_id", metavar="ID", help="Which one, if several are open")
+@click.option("--merge", "merge_id", metavar="ID", help="The merge, if several are open")
 @pass_session
 def merge(
     session: Session,
