@@ -62,9 +62,7 @@ _PANELS: dict[str, tuple[Outline, ...]] = {
             "Copy the graph to a file, or with all of its branches into a folder, and verify the"
             " copy.",
         ),
-        Outline(
-            "restore", "backups", "Replace the graph with a backup, which is verified first."
-        ),
+        Outline("restore", "backups", "Replace the graph with a backup, which is verified first."),
         Outline("demo", "demo", "Show the main commands on a small example graph."),
     ),
     "Language": (
