@@ -22,7 +22,7 @@ from mycel.store.database import Store, wall_clock_us
 from mycel.store.file.connections import Durability, MemoryUse
 from mycel.store.query import commits
 from mycel.store.query import diff as differences
-from mycel.store.query.diff import Diff
+from mycel.store.query.diff import ABSENT, Diff
 from mycel.store.query.history import Moment, entry_at, state_at
 from mycel.store.query.reader import Reader
 from mycel.store.query.refs import Ref
@@ -315,7 +315,7 @@ class Graph(Nexus):
         self,
         conflict: Conflict | Choice | str | Mapping[str, Any] | Sequence[Mapping[str, Any]],
         choice: str | None = None,
-        value: Any = None,
+        value: Any = ABSENT,
         *,
         merge: str | None = None,
         by: str | None = None,

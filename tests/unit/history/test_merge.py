@@ -619,6 +619,8 @@ def test_edits_that_make_no_sense_are_refused_as_a_whole(db: mycel.Graph) -> Non
         {"link": {"subject": fact("a")}},
         {"link": {"subject": fact("a"), "predicate": "likes", "object": fact("nobody")}},
         {"concept": fact("n"), "attributes": [1]},
+        {"concept": fact("a"), "to": 5},
+        {"link": {"subject": fact("a"), "predicate": "likes", "object": fact("b")}, "weight": "x"},
         "n",
     ]
     for edit in wrong:

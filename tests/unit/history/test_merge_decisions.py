@@ -168,3 +168,20 @@ def test_a_link_whose_end_is_gone_can_be_kept_with_other_values(db: mycel.Graph)
     db.commit_merge()
     (link,) = db.edges_out(at("a"))
     assert (link.weight, value(db, "b")) == (0.25, 1)
+
+
+def test_a_choice_of_a_value_needs_one_because_none_removes(db: mycel.Graph) -> None:
+    with branch(db) as draft:
+        db.write(lambda tx: tx.retire(at("a")))
+        put(draft, "a", x=7)
+    (conflict,) = db.merge("draft").conflicts
+    forms: list[tuple[Any, ...]] = [
+        (conflict, "value"),
+        (conflict.id, "value"),
+        ({conflict.id: "value"},),
+        ([{"conflict": conflict.id, "choice": "value"}],),
+    ]
+    for each in forms:
+        with pytest.raises(ConstraintViolation, match="there is no value"):
+            db.resolve(*each)
+    assert db.resolve(conflict, "value", None).unresolved == ()

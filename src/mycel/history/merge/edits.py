@@ -250,11 +250,17 @@ def _check(edit: object) -> None:
         not isinstance(edit, Mapping)
         or ("concept" in edit) == ("link" in edit)
         or not edit.keys() <= _PARTS
+        or not isinstance(edit.get("to", {}), Mapping)
+        or not _is_weight(edit.get("weight", 1))
     ):
         raise InvalidValueType(
             "An edit is an object with a concept or a link, and what became of it.",
-            hint=f"Its parts are {', '.join(sorted(_PARTS))}.",
+            hint=f"Its parts are {', '.join(sorted(_PARTS))}; a weight is a number from 0 to 1.",
         )
+
+
+def _is_weight(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
 
 
 def _concept_key(key: object) -> tuple[str, str]:

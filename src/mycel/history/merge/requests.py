@@ -10,6 +10,7 @@ from mycel.errors import ConstraintViolation, NotFound
 from mycel.history.merge.outcome import CHOICES, ID_DIGITS, Choice, Conflict, Resolution
 from mycel.history.merge.rules import check_policy
 from mycel.history.merge.values import UNKNOWN
+from mycel.store.query.diff import ABSENT
 
 
 class Request(NamedTuple):
@@ -108,17 +109,18 @@ def decisions(
     """The decisions that a caller gives in one of several forms, by the id of the conflict.
 
     Raises:
-        ConstraintViolation: they have none of these forms.
+        ConstraintViolation: they have none of these forms, or the choice is a value and there is
+            none.
     """
     if isinstance(conflict, Conflict | Choice):
-        return {conflict.id: Resolution(choice or "", value)}
+        return {conflict.id: _decision(choice or "", value)}
     if isinstance(conflict, str):
-        return {conflict: Resolution(choice or "", value)}
+        return {conflict: _decision(choice or "", value)}
     if isinstance(conflict, Mapping):
-        return {str(id_): Resolution(str(each)) for id_, each in conflict.items()}
+        return {str(id_): _decision(str(each)) for id_, each in conflict.items()}
     try:
         return {
-            str(each["conflict"]): Resolution(each["choice"], each.get("value"))
+            str(each["conflict"]): _decision(each["choice"], each.get("value", ABSENT))
             for each in conflict
         }
     except (KeyError, TypeError, AttributeError):
@@ -126,6 +128,17 @@ def decisions(
             "Decisions are a list of objects with a conflict and a choice.",
             hint='For example [{"conflict": "9f3ac1d2", "choice": "theirs"}].',
         ) from None
+
+
+def _decision(choice: str, value: Any = ABSENT) -> Resolution:
+    if choice != "value":
+        return Resolution(choice)
+    if value is ABSENT:  # None is a value: null, or no element.
+        raise ConstraintViolation(
+            'The choice is "value", and there is no value.',
+            hint="Give it as `value`, or choose ours, theirs or base.",
+        )
+    return Resolution(choice, value)
 
 
 def full_id(given: str, known: Sequence[str]) -> str:
