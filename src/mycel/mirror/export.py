@@ -13,6 +13,8 @@ from mycel.mirror.repository import Repository
 from mycel.store.query.reader import Reader
 
 FORMAT: Final = 1
+MARK: Final = ".mycel/format.json"
+"""The file that tells a mirror from other repositories."""
 
 FIXED: Final = (
     File(
@@ -20,7 +22,7 @@ FIXED: Final = (
         b"# Line endings are part of what a file says.\n* -text\n*.md diff=markdown\n",
     ),
     File(
-        ".mycel/format.json",
+        MARK,
         orjson.dumps({"format": FORMAT}, option=orjson.OPT_INDENT_2) + b"\n",
     ),
 )

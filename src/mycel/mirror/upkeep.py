@@ -303,6 +303,12 @@ class Upkeep:
         repository = self.repository
         refs = repository.refs(self._branch_ref, self._last_ref)
         tip, last = refs.get(self._branch_ref, ""), refs.get(self._last_ref, "")
+        if tip and not last and export.MARK not in repository.tree(tip):
+            raise ConstraintViolation(
+                f"The branch {self.settings.branch!r} of {self.folder} is no mirror: its files"
+                " would be removed.",
+                hint="Choose another name, --git-branch NAME, or name another folder.",
+            )
         commit = self._write_whole(repository, reader, tip or None)
         if tip and self.settings.is_complete:
             repository.update_refs([(self._incoming_ref, commit, None)])

@@ -326,6 +326,20 @@ def test_a_rewritten_deleted_or_foreign_repository_is_named_and_can_be_written_a
     other.db.close()
 
 
+def test_a_project_in_the_place_of_the_mirror_keeps_its_files(shop: Shop) -> None:
+    shop.create()
+    shutil.rmtree(shop.folder)
+    shop.folder.mkdir()
+    shop.git("init", "-q", "-b", "main")
+    shop.file("code.py").write_text("1\n")
+    shop.git("add", ".")
+    shop.git("commit", "-qm", "code")
+    with pytest.raises(ConstraintViolation, match="is no mirror"):
+        shop.create()
+    assert shop.read("code.py") == "1\n"
+    assert shop.git("log", "--format=%s") == "code"
+
+
 def test_a_purge_writes_the_history_anew_and_says_so(shop: Shop) -> None:
     shop.knowledge.add("secret", content="correct horse battery staple")
     shop.create()
