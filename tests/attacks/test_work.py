@@ -118,6 +118,9 @@ def test_streams_are_limited_in_number_for_a_client(attacked: Start) -> None:
         # A stream is no request in progress.
         assert ask(server, NAMES)[0] == 200
     eventually(lambda: _opens(server, "\r\n".join(lines)))
+    # The head of a stream is all that HEAD asks for: no stream stays open behind it.
+    head = b"HEAD /api/changes HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+    assert server.say(head).startswith(b"HTTP/1.1 200")
 
 
 def _opens(server: Server, sent: str) -> bool:

@@ -268,7 +268,7 @@ class Guard:
             raise Refused(stopping())
 
     async def _pass_on(self, scope: Scope, receive: Receive, send: _Reply) -> None:
-        if scope["method"] != "GET":
+        if scope["method"] not in ("GET", "HEAD"):
             await self.app(scope, receive, send)
             return
         # It may be a stream, which lasts as long as its reader likes, up to its lifetime.
@@ -441,7 +441,9 @@ class _Reply:
         self.is_counted = False
         self._is_stream = True
         self._job.become_stream(self._policy.timeout_s)
-        lifetime.deadline = anyio.current_time() + self._policy.stream_s
+        # The answer to HEAD has no body, so nothing would end the stream behind it.
+        lasts_s = 0.0 if self._scope["method"] == "HEAD" else self._policy.stream_s
+        lifetime.deadline = anyio.current_time() + lasts_s
         return None
 
     def close_stream(self) -> None:
