@@ -17,6 +17,7 @@ from mycel.store.database import Store
 from mycel.store.file import branch_files
 from mycel.store.file.branch_files import MAIN
 from mycel.store.file.copy import check_unused, create_branch, remove
+from mycel.store.log.merges import forget_open_merges
 from mycel.store.query.commits import transaction_of
 from mycel.store.query.lineage import is_contained
 from mycel.store.query.parting import Parting, parting
@@ -94,7 +95,7 @@ class Branches:
         """
         self._check_in_file()
         self._store.check_idle("Create the branch after the transaction.")
-        create_branch(self._store.location, self._graph, name)
+        create_branch(self._store.location, self._graph, name, forget_open_merges)
         return self.get(name)
 
     def delete(self, name: str, *, unmerged: bool = False) -> Branch:

@@ -9,6 +9,7 @@ import pytest
 
 import mycel
 from mycel.errors import ConstraintViolation, NotFound
+from mycel.store.query.merges import open_conflicts
 from tests.unit.history.test_merge import (
     _without_waiting,
     at,
@@ -185,3 +186,13 @@ def test_a_choice_of_a_value_needs_one_because_none_removes(db: mycel.Graph) -> 
         with pytest.raises(ConstraintViolation, match="there is no value"):
             db.resolve(*each)
     assert db.resolve(conflict, "value", None).unresolved == ()
+
+
+def test_a_branch_that_is_made_while_a_merge_is_open_has_no_conflicts(db: mycel.Graph) -> None:
+    conflicting(db)
+    with branch(db, "copy") as copy:
+        assert copy.merges == []
+        with copy._store.reading() as reader:
+            assert open_conflicts(reader, [copy.get(at("a")).number]) == {}
+        assert copy.verify().ok
+    assert len(db.conflicts()) == 2, "they are decided where the merge was opened"

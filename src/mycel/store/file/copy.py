@@ -31,8 +31,12 @@ LARGE_BYTES: Final = 8 << 20
 _IN_USE_MS: Final = 500
 
 
-def create_branch(source: Location, graph: Path, name: str) -> Path:
+def create_branch(
+    source: Location, graph: Path, name: str, prepare: Callable[[Path], None]
+) -> Path:
     """Copy a database to the file of a new branch. Other creations of branches take turns.
+
+    `prepare` is called with the copy before it has its name.
 
     Raises:
         InvalidIdentifier, DuplicateExists: it cannot have this name, or another one has it.
@@ -45,7 +49,7 @@ def create_branch(source: Location, graph: Path, name: str) -> Path:
         _check_free(graph, name)
         for left in graph.parent.glob(f"{_escaped(making)}-*"):
             left.unlink(missing_ok=True)  # Of a process that was killed.
-        copy_whole(source, target, making)
+        copy_whole(source, target, making, prepare)
     return target
 
 

@@ -12,12 +12,15 @@ out, and they are made with the first row. A purge removes what it finds in them
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import apsw
 import orjson
 
 from mycel.model.ids import parse_id
+from mycel.store.file.connections import translated
 from mycel.store.file.rows import every, first
 
 PREFIX: Final = "merge_"
@@ -189,13 +192,23 @@ def forget(connection: apsw.Connection, numbers: Iterable[int], until: int = 0) 
     the entry `until` go too.
     """
     if are_there(connection):
-        connection.execute("DELETE FROM merge_open")
-        connection.execute("DELETE FROM merge_conflict")
-        connection.execute("DELETE FROM merge_contested")
+        _forget_open(connection)
         connection.executemany(
             "DELETE FROM merge_choice WHERE element = ?", [(each,) for each in numbers]
         )
         connection.execute("DELETE FROM merge_choice WHERE seq <= ?", (until,))
+
+
+def _forget_open(connection: apsw.Connection) -> None:
+    for table in ("merge_open", "merge_conflict", "merge_contested"):
+        connection.execute(f"DELETE FROM {table}")
+
+
+def forget_open_merges(path: Path) -> None:
+    """Remove the open merges from the file of a new branch: they go on where they were opened."""
+    with translated(), closing(apsw.Connection(str(path))) as connection:
+        if are_there(connection):
+            _forget_open(connection)
 
 
 def _text(value: Any) -> str:
