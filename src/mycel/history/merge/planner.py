@@ -28,7 +28,7 @@ from mycel.history.merge.schemas import (
     merge_schemas,
     undeclared,
 )
-from mycel.history.merge.versions import NAME, TYPE, Base, Place, Versions, content_of
+from mycel.history.merge.versions import Base, Place, Versions, content_of
 from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.names import CONCEPT_TYPE, META_TYPES, PROPOSITION_TYPE
 from mycel.model.values import object_text
@@ -382,32 +382,19 @@ class Planner:
         clash.whole(
             "key_clash",
             f"Two elements would have this type and name: {other.id} of the target, and one that"
-            " the source has moved or made. Choose one of them, or give the second one another"
-            ' name: value {"name": …}.',
+            " the source has moved or made. Choose the side whose names both get, or give the"
+            ' second one another name: value {"name": …}.',
         )
         self._note(number, clash)
         (conflict,) = clash.conflicts
-        if conflict.resolution is None or conflict.resolution.choice in ("ours", "base"):
-            self._results[number] = (
-                result._replace(type=before.type, name=before.name)
-                if isinstance(before, Concept)
-                else None
-            )
-        elif conflict.resolution.choice == "theirs":
-            self._results[there] = self._moved_back(there, other)
-        else:
+        choice = "ours" if conflict.resolution is None else conflict.resolution.choice
+        if conflict.resolution is not None and choice == "value":
             named = conflict.resolution.value
             self._results[number] = None if named is None else edited(result, named, number)
-
-    def _moved_back(self, number: int, concept: Concept) -> Concept | None:
-        """A concept with the type and name of the base; None if it was not there."""
-        base = self._base.get(number)
-        if base is None:
-            return None
-        type_, name = base.values[TYPE], base.values[NAME]
-        if (type_, name) == (concept.type, concept.name):
-            return None
-        return concept._replace(type=type_, name=name)
+            return
+        side = self._theirs if choice == "theirs" else self._ours
+        for each, concept in ((number, result), (there, other)):
+            self._results[each] = _named_like(concept, side.get(each))
 
     # 3. Links that lead nowhere.
 
@@ -557,6 +544,13 @@ def _uses(element: Element | None, name: str) -> bool:
     if element is None:
         return False
     return name == (element.type if isinstance(element, Concept) else element.predicate)
+
+
+def _named_like(concept: Concept, version: Element | None) -> Concept | None:
+    """A concept with the type and name of one of its versions; None if there is no such version."""
+    if not isinstance(version, Concept):
+        return None
+    return concept._replace(type=version.type, name=version.name)
 
 
 def _placed(place: tuple[str, str]) -> Concept:

@@ -95,7 +95,7 @@ class BranchSides(Target):
         if [each.side for each in self.lineage.bases] == ["theirs"]:
             changed = touched(theirs, self.lineage.seen, position(theirs)).numbers
         mine = touched(ours, shared, position(ours))
-        self._alignment.match_again(since.numbers, since.ended | mine.ended)
+        self._alignment.match_again(mine)
         # All of them, so that each is matched before anybody asks for what it is matched with.
         self._alignment.numbers(since.numbers)
         # So does what the target had changed by a common ancestor, and the source has not kept.

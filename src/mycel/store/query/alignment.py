@@ -76,7 +76,7 @@ class Alignment:
         """
         self._ours: Final = ours
         self._theirs: Final = theirs
-        self._made_from: Final = since.made_from
+        self._since: Final = since
         old = {each for each in since.numbers if each < since.made_from[each & 1]}
         before = old if is_scrubbed(ours, shared) else ours.at(State(shared)).elements(old).keys()
         self._revived: Final = old - before
@@ -88,7 +88,7 @@ class Alignment:
 
     def is_old(self, number: int) -> bool:
         """True if a number meant the same element when the copies parted."""
-        return number < self._made_from[number & 1] and number not in self._revived
+        return number < self._since.made_from[number & 1] and number not in self._revived
 
     def number(self, number: int) -> int:
         """The number here of an element that has a number there."""
@@ -112,17 +112,18 @@ class Alignment:
         known = sorted(changed)  # Each is matched before what may be matched with it.
         return {*map(self.number, known), *filter(self.is_old, known)}
 
-    def match_again(self, numbers: Iterable[int], ended: Iterable[int]) -> None:
+    def match_again(self, mine: Touched) -> None:
         """Match elements that both had, where the number alone does not tell.
 
         One that was purged here, and added again, has another number. One that was removed in
-        either copy may have got its number back in a merge, for another element.
+        either copy may have got another number in a merge, or lost its own to another element.
+        `mine` has the elements of this copy that changed since the two parted.
         """
-        old = {number for number in numbers if self.is_old(number)}
+        old = {*filter(self.is_old, self._since.numbers)}
         lost = old - self._ours.elements(old).keys()
-        removed = {number for number in ended if self.is_old(number)} - lost
+        removed = {*filter(self.is_old, self._since.ended | mine.ended)}
         for number in sorted(lost | removed, key=lambda each: (each & 1, each)):
-            found = self._match(number, is_sure=number in removed)
+            found = self._match(number, is_sure=number not in mine.purged)
             if found is not None and found not in self._numbers:
                 self._known[number] = found
                 self._numbers[found] = number
@@ -132,26 +133,33 @@ class Alignment:
 
         With `is_sure`, only when they were merged.
         """
-        now = () if is_sure else ((self._theirs, self._ours),)
-        for theirs, ours in (*self._moments, *now):
-            element = theirs.element(number)
-            found = None if element is None else self._like(ours, element)
-            if found is not None and not self._is_taken(theirs, found, number):
+        for theirs, ours in self._moments:
+            found = self._like(ours, theirs.element(number))
+            # A merge may have made an element anew that the other copy does not have then.
+            if found is not None and not (
+                self._is_taken(found, number) and theirs.element(found) is not None
+            ):
                 return found
-        return None
+        if is_sure:
+            return None
+        found = self._like(self._ours, self._theirs.element(number))
+        if found is not None and self._is_taken(found, number):
+            return found if found in self._since.purged else None
+        return found
 
-    def _is_taken(self, theirs: Reader, found: int, number: int) -> bool:
-        """True if the element with the same key here is one that both had, and still have."""
+    def _is_taken(self, found: int, number: int) -> bool:
+        """True if the element with the same key here is one that both had."""
         return (
             found not in (number, *self._numbers)
             and self.is_old(found)
             and self._known.get(found, found) == found
-            and theirs.element(found) is not None
         )
 
-    def _like(self, ours: Reader, element: Element) -> int | None:
+    def _like(self, ours: Reader, element: Element | None) -> int | None:
         """The number here of the element with the natural key of one of the other copy."""
         found: Element | None = None
+        if element is None:
+            return None
         if isinstance(element, Concept):
             type_number = ours.find_type(element.type)
             if type_number is not None:

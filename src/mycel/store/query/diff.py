@@ -172,7 +172,7 @@ def diff_copies(ours: Reader, theirs: Reader, paths: Sequence[object] = ()) -> D
     if position(theirs) == shared:
         return diff(ours, a, b, paths)
     alignment = Alignment(ours, theirs, shared, others, related.merged)
-    alignment.match_again(others.numbers, others.ended | mine.ended)
+    alignment.match_again(mine)
     numbers = alignment.numbers(others.numbers) | mine.numbers
     old = ours.elements(number for number in numbers if number < NEW)
     new = alignment.elements(theirs, numbers)
