@@ -85,20 +85,25 @@ def restore(
     if not source.is_file():
         raise NotADatabase(f"There is no backup at {str(source)!r}.")
     _check_other(source, target)
+    if target.exists():
+        if not force:
+            raise DuplicateExists(
+                f"There is a graph at {str(target)!r}.",
+                hint="Restore to another path, or say --force: it is kept under another name.",
+            )
+        check_unused(target)
     with closing(_opened(source)) as store:
-        _verify(store)
-        if target.exists():
-            if not force:
-                raise DuplicateExists(
-                    f"There is a graph at {str(target)!r}.",
-                    hint="Restore to another path, or say --force: it is kept under another name.",
-                )
-            check_unused(target)
-            aside = target.with_name(f"{target.name}.replaced-{time.time_ns()}")
-            for suffix in COMPANIONS:
-                if (companion := Path(f"{target}{suffix}")).exists():
-                    companion.rename(f"{aside}{suffix}")
-        return _copy(store, target)
+        return _copy(store, target, is_restored=True)
+
+
+def _set_aside(target: Path) -> None:
+    if not target.exists():
+        return
+    check_unused(target)
+    aside = target.with_name(f"{target.name}.replaced-{time.time_ns()}")
+    for suffix in COMPANIONS:
+        if (companion := Path(f"{target}{suffix}")).exists():
+            companion.rename(f"{aside}{suffix}")
 
 
 def _back_up(store: Store, target: Path, *, force: bool) -> Backup:
@@ -114,18 +119,21 @@ def _back_up(store: Store, target: Path, *, force: bool) -> Backup:
             )
         if not apart.ahead and not apart.behind:
             with closing(_opened(target)) as same:
-                _verify(same)
+                _verify(same, same.path)
                 return _told(same, target, is_new=False)
     return _copy(store, target)
 
 
-def _copy(store: Store, target: Path) -> Backup:
+def _copy(store: Store, target: Path, *, is_restored: bool = False) -> Backup:
+    """Copy a graph. The copy takes its place when it is verified."""
     told: list[Backup] = []
 
     def check(copy: Path) -> None:
         with closing(_opened(copy)) as opened:
-            _verify(opened)
+            _verify(opened, store.path)
             told.append(_told(opened, target, is_new=True))
+        if is_restored:
+            _set_aside(target)
 
     copy_whole(store.location, target, f"{target.name}{_MAKING}", check)
     return told[0]
@@ -138,11 +146,11 @@ def _told(store: Store, path: Path, *, is_new: bool) -> Backup:
     return Backup(path, commit, entries, Path(store.location.path).stat().st_size, is_new)
 
 
-def _verify(store: Store) -> None:
+def _verify(store: Store, name: str) -> None:
     report = verify(store)
     if not report.ok:
         raise DatabaseCorrupt(
-            f"{store.path!r} does not verify: {report.problems[0]}.",
+            f"{name!r} does not verify: {report.problems[0]}.",
             hint="`mycel verify` lists everything. Nothing was replaced.",
         )
 

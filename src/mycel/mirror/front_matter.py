@@ -218,6 +218,8 @@ class _Reading:
             uri = parse(value, "").text
         except MycelError as error:
             raise self._error(line, error.message) from None
+        if ":" not in value:
+            raise self._error(line, f"{value!r} is no URI; write concept://WORKSPACE/PATH")
         if uri != value:
             raise self._error(line, f"its URI is written {uri}")
         return uri

@@ -118,7 +118,8 @@ def _settle(graph: Graph, upkeep: Upkeep) -> None:
         if merge.source == pending.source:
             raise ConstraintViolation(
                 f"The import before has open conflicts: the merge {merge.id}.",
-                hint="Resolve and commit it, or abort it; then import again.",
+                hint="`mycel conflicts` shows them. Resolve and commit (`mycel merge --continue`), "
+                "or give up (`mycel merge --abort`); then import again.",
                 data={"merge": merge.id},
             )
     if upkeep.is_imported():

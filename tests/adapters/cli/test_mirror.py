@@ -51,6 +51,13 @@ def test_edits_are_imported_all_or_none(run: Run, folder: Path) -> None:
     assert log(folder)[0].split(": ")[1] == "By hand"
 
 
+def test_a_mirror_that_moves_says_that_the_old_folder_stays_behind(run: Run, folder: Path) -> None:
+    run("init", "--bare", "--git")
+    assert run("mirror", "init").stderr == ""
+    moved = run("mirror", "init", "elsewhere")
+    assert f"The mirror in {folder} is not kept up any more; its files stay." in moved.stderr
+
+
 def test_a_problem_of_the_mirror_is_a_note_and_the_command_succeeds(run: Run, folder: Path) -> None:
     run("init", "--bare", "--git")
     (folder / ".git/HEAD").write_text("ref: refs/heads/other\n")

@@ -1,6 +1,7 @@
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
@@ -158,6 +159,32 @@ def test_what_is_no_sound_graph_is_neither_backup_nor_replaced(
     assert not (tmp_path / "new.db").exists()
 
 
+def test_a_restored_graph_is_verified_once_and_before_anything_is_set_aside(
+    db: mycel.Graph, path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = tmp_path / "copy.db"
+    db.backup(source)
+    db.close()
+    verified = []
+
+    def counted(store: Any) -> Any:
+        verified.append(store.path)
+        return verify(store)
+
+    verify = backups.verify
+    monkeypatch.setattr(backups, "verify", counted)
+    mycel.restore(source, tmp_path / "again.db")
+    assert len(verified) == 1
+    connection = apsw.Connection(str(source))
+    connection.execute("UPDATE concept SET attributes = '{\"x\": 1}' WHERE name = 'Porto'")
+    connection.close()
+    before = path.read_bytes()
+    with pytest.raises(DatabaseCorrupt, match=r"copy\.db' does not verify"):
+        mycel.restore(source, path, force=True)
+    assert path.read_bytes() == before
+    assert not [each for each in tmp_path.iterdir() if "replaced" in each.name]
+
+
 def test_a_copy_that_does_not_verify_leaves_the_older_backup(
     db: mycel.Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -166,7 +193,7 @@ def test_a_copy_that_does_not_verify_leaves_the_older_backup(
     before = target.read_bytes()
     put(db, "Braga")
 
-    def fail(_store: object) -> None:
+    def fail(_store: object, _name: str) -> None:
         raise DatabaseCorrupt("no")
 
     monkeypatch.setattr(backups, "_verify", fail)

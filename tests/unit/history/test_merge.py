@@ -111,7 +111,8 @@ def test_a_merge_whose_source_is_gone_is_still_listed_and_can_be_given_up(
         merge.id,
         [each.id for each in merge.conflicts],
     )
-    assert "has no branch 'draft'. The merge can only be given up." in found.warnings[0]
+    said = "has no branch 'draft'. The merge can only be given up (`mycel merge --abort`)."
+    assert said in found.warnings[0]
     for refused in (db.commit_merge, lambda: db.resolve("*", "ours")):
         with pytest.raises(NotFound, match="has no branch"):
             refused()

@@ -135,6 +135,7 @@ UNREADABLE = [
     ("type: Concept", "type: Concept\nstatus: done", "write it below `properties:`"),
     ("type: Concept", "type: [Concept", "4: "),
     ("shop/auth/login", "shop/../login", "2: The path"),
+    ("concept://shop/auth/login", "login", "2: 'login' is no URI; write concept://WORKSPACE/PATH"),
     ("uri: concept", "uri: CONCEPT", "2: its URI is written concept://shop/auth/login"),
     ("weight: 0.5", "weight: 7", "from 0 to 1"),
     ("relation: ", "verb: ", "4: 'verb' is not a key of a relation"),

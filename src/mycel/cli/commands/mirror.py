@@ -77,9 +77,12 @@ def create(
 
     if folder is None and not has_mirror(db.path) and session.place().folder is not None:
         folder = session.root() / FOLDER
+    before = Mirror(db).folder if has_mirror(db.path) else None
     with session.out.waiting("Writing the mirror"):
         made = Mirror.create(db, folder, branch=branch, authors=authors, remote=remote)
         status = made.status()
+    if before is not None and before != made.folder:
+        session.out.warn([f"The mirror in {before} is not kept up any more; its files stay."])
     _tell(session, status, f"The mirror is in {made.folder}, on the branch {status.branch}.")
 
 
@@ -156,7 +159,10 @@ def _told(imported: Imported) -> str:
     if merge.status == "conflicts":
         found = [f"  {each.label}: {each.reason}" for each in merge.conflicts]
         title = f"{files}; {count(len(found), 'conflict')} in the merge {merge.id}:"
-        after = "Resolve and commit the merge; then `mycel mirror push` goes on."
+        after = (
+            "`mycel resolve ID ours|theirs|base` decides one (`mycel conflicts` shows the ids), "
+            "`mycel merge --continue` commits; then `mycel mirror push` goes on."
+        )
         return "\n".join([title.replace("  ", " "), *found, after])
     changes = ", ".join(f"{number} {kind}" for kind, number in merge.diff.counts.items() if number)
     return f"{files}: {changes or 'nothing to change in the graph'}."

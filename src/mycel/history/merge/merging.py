@@ -318,7 +318,7 @@ class Merging:
         """An open merge whose states cannot be read any more, as it was computed last."""
         with self._store.reading() as reader:
             found = stored_conflicts(reader, request.id)
-        said = f"{error.message} The merge can only be given up."
+        said = f"{error.message} The merge can only be given up (`mycel merge --abort`)."
         return Merge(
             "conflicts",
             request.source,
