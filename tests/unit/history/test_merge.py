@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 
 import mycel
-from mycel.errors import ConstraintViolation, InvalidValueType, NotFound
+from mycel.errors import ConstraintViolation, NotFound
 from mycel.history.merge.merging import Merging
 from mycel.store.file import copy
-from mycel.store.query.lineage import imports
 from mycel.store.query.merges import open_conflicts
 from tests.unit.history.test_merge_cases import GIVEN, at, content, opened, write
 
@@ -552,79 +551,3 @@ def test_choices_are_listed_overruled_and_taken_back(db: mycel.Graph) -> None:
         db.undo_choice("ffffffff")
     db.purge(at("a"), "asked for")
     assert db.choices() == []
-
-
-# Edits.
-
-
-def fact(name: str) -> dict[str, str]:
-    return {"type": "Fact", "name": name}
-
-
-def test_edits_of_an_earlier_state_are_merged_like_a_branch(db: mycel.Graph) -> None:
-    write(db, [["link", "a", "b", 1.0]], "base")
-    base = next(db.log(limit=1)).commit
-    put(db, "a", x=2)
-    put(db, "later", x=1)
-    edits: list[dict[str, Any]] = [
-        {"concept": fact("a"), "attributes": {"x": 1, "y": 5}, "to": {"name": "moved"}},
-        {"concept": fact("new"), "attributes": {"z": 1}, "metadata": {"source": "file"}},
-        {"concept": fact("later"), "attributes": {"y": 1}},
-        {
-            "link": {"subject": fact("new"), "predicate": "likes", "object": fact("a")},
-            "weight": 0.5,
-        },
-        {
-            "link": {
-                "subject": fact("b"),
-                "predicate": "likes",
-                "object": {"type": "Concept", "name": "concept://t/nowhere"},
-            }
-        },
-        {
-            "link": {"subject": fact("a"), "predicate": "likes", "object": fact("b")},
-            "removed": True,
-        },
-    ]
-    done = db.merge_changes(edits, base=base, source="mirror")
-    found = content(db)
-    assert (done.status, done.source, done.base) == ("merged", "mirror", (base,))
-    assert found["moved"].attributes == {"x": 2, "y": 5}
-    assert found["later"].attributes == {"x": 1, "y": 1}
-    assert found["new"].metadata == {"source": "file"}
-    assert found["new likes moved"].weight == 0.5
-    assert {"a", "a likes b", "moved likes b"}.isdisjoint(found)
-    assert "b likes concept://t/nowhere" in found
-    assert db.merge_changes([], base=base).status == "up_to_date"
-    with db._store.reading() as reader:
-        assert [mark[1:] for _, mark in imports(reader)] == [("mirror", base)]
-
-    here = next(db.log(limit=1)).commit
-    put(db, "moved", x=3)
-    clash = db.merge_changes([{"concept": fact("moved"), "attributes": {"x": 4}}], base=here)
-    assert [each.path for each in clash.conflicts] == [("x",)]
-    db.resolve("*", "theirs")
-    db.commit_merge()
-    assert found["moved"].number == db.get(at("moved")).number
-    assert db.get(at("moved")).attributes == {"x": 4}
-    gone = db.merge_changes([{"concept": fact("moved"), "removed": True}], base=here)
-    assert [each.kind for each in gone.conflicts] == ["delete_modify"]
-
-
-def test_edits_that_make_no_sense_are_refused_as_a_whole(db: mycel.Graph) -> None:
-    before, here = db.snapshot(), next(db.log(limit=1)).commit
-    wrong: list[Any] = [
-        {"concept": fact("n"), "colour": 1},
-        {"attributes": {}},
-        {"concept": "n"},
-        {"link": {"subject": fact("a")}},
-        {"link": {"subject": fact("a"), "predicate": "likes", "object": fact("nobody")}},
-        {"concept": fact("n"), "attributes": [1]},
-        {"concept": fact("a"), "to": 5},
-        {"link": {"subject": fact("a"), "predicate": "likes", "object": fact("b")}, "weight": "x"},
-        "n",
-    ]
-    for edit in wrong:
-        with pytest.raises((InvalidValueType, NotFound)):
-            db.merge_changes([{"concept": fact("ok")}, edit], base=here)
-    assert db.snapshot() == before
