@@ -66,6 +66,10 @@ def apply(tx: mycel.Transaction, step: list[Any]) -> None:
             tx.move(at(name), name=new)
         case ["type", name, new]:
             tx.move(at(name), type_name=new)
+        case ["rename", name, new]:
+            tx.move(("Note", name), name=new)
+        case ["fact", name]:
+            tx.move(("Note", name), type_name="Fact")
         case ["link", subject, object_, weight, *attributes]:
             tx.put_proposition(at(subject), "likes", at(object_), *attributes, weight=weight)
         case ["unlink", subject, object_]:

@@ -97,5 +97,25 @@ def test_numbers_that_come_back(case: str, tmp_path: Path, monkeypatch: pytest.M
             assert told(main) == told(draft) == wanted
 
 
+def test_a_name_that_an_element_gets_back_in_a_clash_may_clash_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(copy, "_flush", lambda _: None)
+    path = tmp_path / "graph.db"
+    path.write_bytes(GIVEN.content)
+    with opened(path) as main:
+        write(main, [["put", "a", {}], ["type", "a", "Note"], ["put", "b", {"z": 1}]], "given")
+        main.branches.create("draft")
+        with main.open_branch("draft") as draft:
+            write(draft, [["fact", "a"], ["put", "a", {"x": 1}]], "draft")
+            write(main, [["rename", "a", "b"], ["put", "a", {"y": 1}]], "main")
+            clashes = [each.label for each in main.merge("draft").unresolved]
+            clashes += [each.label for each in main.resolve("*", "theirs").unresolved]
+            assert clashes == ['Fact "b"', 'Fact "a"']
+            assert not main.resolve("*", "theirs").unresolved
+            main.commit_merge()
+            assert told(main) == told(draft) == {"a": {"x": 1}, "b": {"z": 1}}
+
+
 def told(db: mycel.Graph) -> dict[str, Any]:
     return {name: each.attributes for name, each in content(db).items() if each.type == "Fact"}

@@ -349,11 +349,8 @@ class Planner:
     # 2. Keys.
 
     def _settle_keys(self) -> None:
-        named: dict[tuple[str, str], int] = {}
-        for number, result in list(self._results.items()):
-            if isinstance(result, Concept):
-                there = named.setdefault((result.type, result.name), number)
-                self._settle_name(number, result, there)
+        while self._settle_names():
+            pass  # A name that an element got back may be another one's by now.
         placed: dict[tuple[Any, ...], int] = {}
         for number, result in list(self._results.items()):
             if not isinstance(result, Proposition):
@@ -365,19 +362,33 @@ class Planner:
             if isinstance(other, Proposition) and (*ends_of(other), other.predicate) == place:
                 self._results[number] = None  # The same link on both sides is one.
 
-    def _settle_name(self, number: int, result: Concept, there: int) -> None:
-        """Refuse a type and name that another concept has: one of the target, or a merged one."""
+    def _settle_names(self) -> bool:
+        """Settle clashes of concepts. True if there was one."""
+        named: dict[tuple[str, str], int] = {}
+        has_settled = False
+        for number in list(self._results):
+            result = self._results[number]
+            if isinstance(result, Concept):
+                there = named.setdefault((result.type, result.name), number)
+                has_settled |= self._settle_name(number, result, there)
+        return has_settled
+
+    def _settle_name(self, number: int, result: Concept, there: int) -> bool:
+        """Refuse a type and name that another concept has: one of the target, or a merged one.
+
+        True if there is such a concept, and nobody was asked about the two before.
+        """
         before = self._ours.get(number)
         if there == number:
             if isinstance(before, Concept) and before[1:3] == result[1:3]:
-                return
+                return False
             holder = self._sides.holder(result)
             there = number if holder is None else holder
         other = None if there == number else self._result(there)
         if not isinstance(other, Concept):
-            return
+            return False
         if (other.type, other.name) != (result.type, result.name):
-            return
+            return False
         clash = ElementMerge(self._context, Versions(number, None, other, result))
         clash.whole(
             "key_clash",
@@ -385,16 +396,19 @@ class Planner:
             " the source has moved or made. Choose the side whose names both get, or give the"
             ' second one another name: value {"name": …}.',
         )
-        self._note(number, clash)
         (conflict,) = clash.conflicts
+        if any(each.id == conflict.id for each in self._conflicts):
+            return False
+        self._note(number, clash)
         choice = "ours" if conflict.resolution is None else conflict.resolution.choice
         if conflict.resolution is not None and choice == "value":
             named = conflict.resolution.value
             self._results[number] = None if named is None else edited(result, named, number)
-            return
+            return True
         side = self._theirs if choice == "theirs" else self._ours
         for each, concept in ((number, result), (there, other)):
             self._results[each] = _named_like(concept, side.get(each))
+        return True
 
     # 3. Links that lead nowhere.
 
