@@ -118,7 +118,7 @@ class Upkeep:
     def folder(self) -> Path:
         return self.settings.folder
 
-    @property
+    @cached_property
     def repository(self) -> Repository:
         return Repository(self.settings.folder)
 
