@@ -127,8 +127,7 @@ def doors(path: Path, warned: list[str]) -> Iterator[dict[str, Door]]:
                 "HTTP": http,
             }
         finally:
-            server.process.terminate()
-            server.process.wait()
+            server.end()
 
 
 ALL = {f"{PORT}tide", f"{PORT}boat", f"{SHOP}cart", f"{SHOP}till"}
