@@ -6,59 +6,48 @@ Nodes are frozen. Their place in the text (`span`) does not count when they are 
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import KW_ONLY
 from typing import Any
 from typing import Literal as OneOf
 
-from mycel.syntax.nodes import node
-from mycel.syntax.source import NOWHERE, Span
-
-
-def _span() -> Any:
-    return field(default=NOWHERE, compare=False, repr=False)
-
+from mycel.syntax.nodes import SyntaxNode, node
 
 # Values.
 
 
 @node
-class Variable:
+class Variable(SyntaxNode):
     """`?name`. In KML blocks it is called a handle."""
 
     name: str
-    span: Span = _span()
 
 
 @node
-class Placeholder:
+class Placeholder(SyntaxNode):
     """`:name`, a value that is given beside the command."""
 
     name: str
-    span: Span = _span()
 
 
 @node
-class Literal:
+class Literal(SyntaxNode):
     """A JSON value with no placeholder in it: a scalar, a list or a dict."""
 
     value: Any
-    span: Span = _span()
 
 
 @node
-class ArrayTemplate:
+class ArrayTemplate(SyntaxNode):
     """An array with a placeholder somewhere in it."""
 
     items: tuple[Value, ...]
-    span: Span = _span()
 
 
 @node
-class ObjectTemplate:
+class ObjectTemplate(SyntaxNode):
     """An object with a placeholder somewhere in it. Keys are distinct."""
 
     entries: tuple[tuple[str, Value], ...]
-    span: Span = _span()
 
 
 Value = Literal | Placeholder | ArrayTemplate | ObjectTemplate
@@ -74,25 +63,23 @@ Map = Literal | ObjectTemplate | Placeholder
 
 
 @node
-class Path:
+class Path(SyntaxNode):
     """`?v` (no fields) or a path such as `?v.attributes.dosage["per day"]`."""
 
     variable: Variable
     fields: tuple[str, ...] = ()
-    span: Span = _span()
 
 
 AggregateName = OneOf["COUNT", "SUM", "AVG", "MIN", "MAX"]
 
 
 @node
-class Aggregate:
+class Aggregate(SyntaxNode):
     """`COUNT(?v)`, `SUM(DISTINCT ?v.attributes.x)` and so on."""
 
     function: AggregateName
     argument: Path
     distinct: bool = False
-    span: Span = _span()
 
 
 Expression = Path | Aggregate
@@ -101,31 +88,28 @@ Expression = Path | Aggregate
 
 
 @node
-class ConceptMatcher:
+class ConceptMatcher(SyntaxNode):
     """`{id: …}`, `{type: …}`, `{name: …}` or `{type: …, name: …}`; at least one is given."""
 
     type: Text | None = None
     name: Text | None = None
     id: Text | None = None
-    span: Span = _span()
 
 
 @node
-class PredicateHops:
+class PredicateHops(SyntaxNode):
     """`"p"{m,n}`; `maximum` is None for `{m,}`."""
 
     name: Text
     minimum: int
     maximum: int | None
-    span: Span = _span()
 
 
 @node
-class PredicateChoice:
+class PredicateChoice(SyntaxNode):
     """`"a" | "b"`: two or more names."""
 
     names: tuple[Text, ...]
-    span: Span = _span()
 
 
 Predicate = Literal | Placeholder | PredicateHops | PredicateChoice | Variable
@@ -133,42 +117,38 @@ Predicate = Literal | Placeholder | PredicateHops | PredicateChoice | Variable
 
 
 @node
-class LinkPattern:
+class LinkPattern(SyntaxNode):
     """`(subject, predicate, object)`."""
 
     subject: Endpoint
     predicate: Predicate
     object: Endpoint
-    span: Span = _span()
 
 
 @node
-class LinkById:
+class LinkById(SyntaxNode):
     """`(id: "P:12:treats")`."""
 
     id: Text
-    span: Span = _span()
 
 
 Endpoint = Variable | ConceptMatcher | LinkPattern | LinkById
 
 
 @node
-class ConceptClause:
+class ConceptClause(SyntaxNode):
     """`?v {type: "Drug"}`."""
 
     variable: Variable
     matcher: ConceptMatcher
-    span: Span = _span()
 
 
 @node
-class LinkClause:
+class LinkClause(SyntaxNode):
     """`(?s, "p", ?o)`, `?link (?s, "p", ?o)` or `?link (id: "P:12:treats")`."""
 
     variable: Variable | None
     pattern: LinkPattern | LinkById
-    span: Span = _span()
 
 
 # Conditions.
@@ -179,65 +159,58 @@ Operand = Path | Value
 
 
 @node
-class Comparison:
+class Comparison(SyntaxNode):
     """`left == right` and the like; either side may be a path or a value."""
 
     operator: ComparisonOperator
     left: Operand
     right: Operand
-    span: Span = _span()
 
 
 @node
-class Membership:
+class Membership(SyntaxNode):
     """`IN(operand, [v, …])`; `values` is a list, or a placeholder for one."""
 
     operand: Operand
     values: Value
-    span: Span = _span()
 
 
 @node
-class NullTest:
+class NullTest(SyntaxNode):
     """`IS_NULL(operand)`, or with `negated` `IS_NOT_NULL(operand)`."""
 
     operand: Operand
     negated: bool = False
-    span: Span = _span()
 
 
 @node
-class TextTest:
+class TextTest(SyntaxNode):
     """`CONTAINS(text, part)` and its kin."""
 
     function: TextFunction
     operand: Operand
     argument: Operand
-    span: Span = _span()
 
 
 @node
-class Negation:
+class Negation(SyntaxNode):
     """`!condition`."""
 
     condition: Condition
-    span: Span = _span()
 
 
 @node
-class Conjunction:
+class Conjunction(SyntaxNode):
     """`a && b && …`: two or more, never a conjunction directly inside."""
 
     conditions: tuple[Condition, ...]
-    span: Span = _span()
 
 
 @node
-class Disjunction:
+class Disjunction(SyntaxNode):
     """`a || b || …`: two or more, never a disjunction directly inside."""
 
     conditions: tuple[Condition, ...]
-    span: Span = _span()
 
 
 Condition = Comparison | Membership | NullTest | TextTest | Negation | Conjunction | Disjunction
@@ -247,35 +220,31 @@ Condition = Comparison | Membership | NullTest | TextTest | Negation | Conjuncti
 
 
 @node
-class Filter:
+class Filter(SyntaxNode):
     """`FILTER(condition)`."""
 
     condition: Condition
-    span: Span = _span()
 
 
 @node
-class Not:
+class Not(SyntaxNode):
     """`NOT { … }`."""
 
     block: Block
-    span: Span = _span()
 
 
 @node
-class Optional:
+class Optional(SyntaxNode):
     """`OPTIONAL { … }`."""
 
     block: Block
-    span: Span = _span()
 
 
 @node
-class Union:
+class Union(SyntaxNode):
     """`UNION { … }`."""
 
     block: Block
-    span: Span = _span()
 
 
 Clause = ConceptClause | LinkClause | Filter | Not | Optional | Union
@@ -286,16 +255,15 @@ Block = tuple[Clause, ...]
 
 
 @node
-class OrderKey:
+class OrderKey(SyntaxNode):
     """One key of `ORDER BY`."""
 
     expression: Expression
     descending: bool = False
-    span: Span = _span()
 
 
 @node
-class Find:
+class Find(SyntaxNode):
     """`FIND(…) [AS OF moment] WHERE { … } [ORDER BY …] [LIMIT n] [CURSOR c]`.
 
     `as_of` is our extension: an integer is a journal position, a string a time.
@@ -307,24 +275,22 @@ class Find:
     limit: Number | None = None
     cursor: Text | None = None
     as_of: Literal | Placeholder | None = None
-    span: Span = _span()
 
 
 # KML.
 
 
 @node
-class SetProposition:
+class SetProposition(SyntaxNode):
     """One entry of `SET PROPOSITIONS`: `("p", target) [WITH METADATA { … }]`."""
 
     predicate: Text
     target: Endpoint
     metadata: Map | None = None
-    span: Span = _span()
 
 
 @node
-class ConceptBlock:
+class ConceptBlock(SyntaxNode):
     """`CONCEPT ?h { matcher [EXPECT VERSION n] [SET ATTRIBUTES …] [SET PROPOSITIONS …] } …`.
 
     The matcher has a type and a name, or an id.
@@ -336,11 +302,10 @@ class ConceptBlock:
     attributes: Map | None = None
     propositions: tuple[SetProposition, ...] | None = None
     metadata: Map | None = None
-    span: Span = _span()
 
 
 @node
-class PropositionBlock:
+class PropositionBlock(SyntaxNode):
     """`PROPOSITION ?h { (s, "p", o) | (id: …) [EXPECT VERSION n] [SET ATTRIBUTES …] } …`."""
 
     handle: Variable | None
@@ -348,65 +313,58 @@ class PropositionBlock:
     expect_version: Number | None = None
     attributes: Map | None = None
     metadata: Map | None = None
-    span: Span = _span()
 
 
 @node
-class Upsert:
+class Upsert(SyntaxNode):
     """One `UPSERT { … } [WITH METADATA { … }]`. Handles live within it."""
 
     blocks: tuple[ConceptBlock | PropositionBlock, ...]
     metadata: Map | None = None
-    span: Span = _span()
 
 
 @node
-class Capsule:
+class Capsule(SyntaxNode):
     """One or more `UPSERT` statements that run in order, as one transaction."""
 
     upserts: tuple[Upsert, ...]
-    span: Span = _span()
 
 
 @node
-class DeleteKeys:
+class DeleteKeys(SyntaxNode):
     """`DELETE ATTRIBUTES|METADATA { "key", … } FROM ?target WHERE { … }`."""
 
     part: OneOf["ATTRIBUTES", "METADATA"]
     keys: tuple[Text, ...]
     target: Variable
     where: Block
-    span: Span = _span()
 
 
 @node
-class DeletePropositions:
+class DeletePropositions(SyntaxNode):
     """`DELETE PROPOSITIONS ?link WHERE { … }`."""
 
     target: Variable
     where: Block
-    span: Span = _span()
 
 
 @node
-class DeleteConcept:
+class DeleteConcept(SyntaxNode):
     """`DELETE CONCEPT ?node DETACH WHERE { … }`."""
 
     target: Variable
     where: Block
-    span: Span = _span()
 
 
 ArithmeticName = OneOf["ADD", "MUL", "CLAMP", "COALESCE"]
 
 
 @node
-class Arithmetic:
+class Arithmetic(SyntaxNode):
     """`ADD(a, b)`, `MUL(a, b)`, `CLAMP(x, low, high)`, `COALESCE(x, otherwise)`; they nest."""
 
     function: ArithmeticName
     arguments: tuple[Arithmetic | Path | Number, ...]
-    span: Span = _span()
 
 
 Change = Value | Arithmetic
@@ -414,7 +372,7 @@ Change = Value | Arithmetic
 
 
 @node
-class Update:
+class Update(SyntaxNode):
     """`UPDATE ?t SET ATTRIBUTES { … } SET METADATA { … } WHERE { … } [LIMIT n]`.
 
     A placeholder may be a whole map. At least one of the two is given.
@@ -425,60 +383,52 @@ class Update:
     attributes: tuple[tuple[str, Change], ...] | Placeholder | None = None
     metadata: tuple[tuple[str, Change], ...] | Placeholder | None = None
     limit: Number | None = None
-    span: Span = _span()
 
 
 @node
-class Merge:
+class Merge(SyntaxNode):
     """`MERGE CONCEPT ?source INTO ?target WHERE { … }`."""
 
     source: Variable
     target: Variable
     where: Block
-    span: Span = _span()
 
 
 # META.
 
 
 @node
-class DescribePrimer:
+class DescribePrimer(SyntaxNode):
     """`DESCRIBE PRIMER`."""
-
-    span: Span = _span()
 
 
 @node
-class DescribeDomains:
+class DescribeDomains(SyntaxNode):
     """`DESCRIBE DOMAINS`."""
-
-    span: Span = _span()
 
 
 ElementKind = OneOf["CONCEPT", "PROPOSITION"]
 
 
 @node
-class DescribeTypes:
+class DescribeTypes(SyntaxNode):
     """`DESCRIBE CONCEPT|PROPOSITION TYPES [LIMIT n] [CURSOR c]`."""
 
     kind: ElementKind
     limit: Number | None = None
     cursor: Text | None = None
-    span: Span = _span()
 
 
 @node
-class DescribeType:
+class DescribeType(SyntaxNode):
     """`DESCRIBE CONCEPT|PROPOSITION TYPE "name"`."""
 
     kind: ElementKind
     name: Text
-    span: Span = _span()
 
 
 @node
-class DescribeChanges:
+class DescribeChanges(SyntaxNode):
     """`DESCRIBE CHANGES FROM moment [TO moment] [UNDER "path"]`, which is our extension.
 
     A moment is what it is after AS OF; without TO, the changes up to the present are meant.
@@ -487,60 +437,52 @@ class DescribeChanges:
     since: Literal | Placeholder
     until: Literal | Placeholder | None = None
     under: Text | None = None
-    span: Span = _span()
 
 
 Describe = DescribePrimer | DescribeDomains | DescribeTypes | DescribeType | DescribeChanges
 
 
 @node
-class Search:
+class _Filters(SyntaxNode):
+    """`UNDER`, `WORKSPACE`, `ACTOR`, `SINCE`, `UNTIL` and `METADATA`, which are our extension."""
+
+    _: KW_ONLY
+    threshold: Number | None = None
+    limit: Number | None = None
+    path: Text | None = None
+    workspace: Text | None = None
+    actor: Text | None = None
+    since: Text | None = None
+    until: Text | None = None
+    metadata: Map | None = None
+
+
+@node
+class Search(_Filters):
     """`SEARCH CONCEPT|PROPOSITION "term" [WITH TYPE "t"] [MODE "m"] [THRESHOLD x] [LIMIT n]`.
 
-    The filters `UNDER`, `WORKSPACE`, `ACTOR`, `SINCE`, `UNTIL` and `METADATA`, and `NEAR` and
-    `AS OF`, are our extension.
+    `NEAR` and `AS OF` are our extension.
     """
 
     kind: ElementKind
     term: Text
     type: Text | None = None
     mode: Text | None = None
-    threshold: Number | None = None
-    limit: Number | None = None
-    path: Text | None = None
-    workspace: Text | None = None
-    actor: Text | None = None
-    since: Text | None = None
-    until: Text | None = None
-    metadata: Map | None = None
     near: Text | None = None
     as_of: Literal | Placeholder | None = None
-    span: Span = _span()
 
 
 @node
-class Nearest:
-    """`NEAREST CONCEPT TO vector WITH TYPE "t" BY "property" [THRESHOLD x] …`, our extension.
-
-    The filters are those of SEARCH.
-    """
+class Nearest(_Filters):
+    """`NEAREST CONCEPT TO vector WITH TYPE "t" BY "property" [THRESHOLD x] …`, our extension."""
 
     to: Value
     type: Text
     by: Text
-    threshold: Number | None = None
-    limit: Number | None = None
-    path: Text | None = None
-    workspace: Text | None = None
-    actor: Text | None = None
-    since: Text | None = None
-    until: Text | None = None
-    metadata: Map | None = None
-    span: Span = _span()
 
 
 @node
-class Export:
+class Export(SyntaxNode):
     """`EXPORT ?t WHERE { … } [WITH DEFINITIONS] [LIMIT n] [CURSOR c]`."""
 
     target: Variable
@@ -549,11 +491,10 @@ class Export:
     cursor: Text | None = None
     definitions: bool = False
     """WITH DEFINITIONS, our extension: the types and predicates that are used come first."""
-    span: Span = _span()
 
 
 @node
-class Traverse:
+class Traverse(SyntaxNode):
     """`TRAVERSE FROM start [ALONG "p" | "q"] [DIRECTION "d"] [MAX_COST x] …`, our extension.
 
     The start is a concept by type and name or by id, or a link by its id.
@@ -566,7 +507,6 @@ class Traverse:
     max_tokens: Number | None = None
     limit: Number | None = None
     as_of: Literal | Placeholder | None = None
-    span: Span = _span()
 
 
 # Commands.
@@ -577,12 +517,11 @@ Introspection = Describe | Search | Nearest | Export | Traverse
 
 
 @node
-class Explain:
+class Explain(SyntaxNode):
     """`EXPLAIN [ANALYZE] command`, our extension. Without ANALYZE nothing runs."""
 
     command: Query | Manipulation | Introspection
     analyze: bool = False
-    span: Span = _span()
 
 
 Command = Query | Manipulation | Introspection | Explain

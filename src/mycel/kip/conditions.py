@@ -48,7 +48,7 @@ def _chain(
     while texts[tokens.at] == operator:
         tokens.at += 1
         _join(parts, part(tokens, depth), whole)
-    return whole(tuple(parts), tokens.span(first))
+    return whole(tuple(parts), span=tokens.span(first))
 
 
 def _join(
@@ -76,7 +76,7 @@ def _unary(tokens: Tokens, depth: int) -> ast.Condition:
         inner = (
             _parenthesised(tokens, depth) if texts[first + 1] == "(" else _unary(tokens, depth + 1)
         )
-        return ast.Negation(inner, tokens.span(first))
+        return ast.Negation(inner, span=tokens.span(first))
     if token == "(":
         return _parenthesised(tokens, depth)
     if texts[first + 1] == "(" and token[0].isalpha():
@@ -106,7 +106,7 @@ def _comparison(tokens: Tokens) -> ast.Condition:
             "Comparisons cannot be chained.",
             "Join two comparisons with &&, as in ?x.attributes.n > 1 && ?x.attributes.n < 5.",
         )
-    return ast.Comparison(operator, left, right, tokens.span(first))  # type: ignore[arg-type]
+    return ast.Comparison(operator, left, right, span=tokens.span(first))  # type: ignore[arg-type]
 
 
 def _operator_hint(tokens: Tokens, first: int) -> str | None:
@@ -140,16 +140,16 @@ def _test(tokens: Tokens) -> ast.Condition:
     subject = operand(tokens)
     if name in {"IS_NULL", "IS_NOT_NULL"}:
         expect(tokens, ")", hint=f"{name} takes one argument.")
-        return ast.NullTest(subject, name == "IS_NOT_NULL", tokens.span(first))
+        return ast.NullTest(subject, name == "IS_NOT_NULL", span=tokens.span(first))
     hint = f"{name} takes two arguments."
     expect(tokens, ",", hint=hint)
     if name == "IN":
         choices = _choices(tokens)
         expect(tokens, ")", hint=hint)
-        return ast.Membership(subject, choices, tokens.span(first))
+        return ast.Membership(subject, choices, span=tokens.span(first))
     argument = operand(tokens)
     expect(tokens, ")", hint=hint)
-    return ast.TextTest(name, subject, argument, tokens.span(first))  # type: ignore[arg-type]
+    return ast.TextTest(name, subject, argument, span=tokens.span(first))  # type: ignore[arg-type]
 
 
 def _choices(tokens: Tokens) -> ast.Value:

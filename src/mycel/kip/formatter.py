@@ -58,32 +58,12 @@ def _command(command: ast.Command) -> Iterator[str]:
             yield f"SEARCH {command.kind} {inline(command.term)}"
             if command.type is not None:
                 yield f"WITH TYPE {inline(command.type)}"
-            yield from _options(
-                MODE=command.mode,
-                THRESHOLD=command.threshold,
-                UNDER=command.path,
-                WORKSPACE=command.workspace,
-                ACTOR=command.actor,
-                SINCE=command.since,
-                UNTIL=command.until,
-                METADATA=command.metadata,
-                NEAR=command.near,
-            )
-            yield from _options(**{"AS OF": command.as_of, "LIMIT": command.limit})
+            yield from _options(MODE=command.mode, **_filters(command), NEAR=command.near)
+            yield from _options(**{"AS OF": command.as_of}, LIMIT=command.limit)
         case ast.Nearest():
             yield f"NEAREST CONCEPT TO {inline(command.to)}"
             yield f"WITH TYPE {inline(command.type)}"
-            yield from _options(
-                BY=command.by,
-                THRESHOLD=command.threshold,
-                UNDER=command.path,
-                WORKSPACE=command.workspace,
-                ACTOR=command.actor,
-                SINCE=command.since,
-                UNTIL=command.until,
-                METADATA=command.metadata,
-                LIMIT=command.limit,
-            )
+            yield from _options(BY=command.by, **_filters(command), LIMIT=command.limit)
         case ast.Traverse():
             yield from _traverse(command)
         case _:
@@ -280,6 +260,18 @@ def _describe(command: ast.Describe) -> Iterator[str]:
             yield from _options(LIMIT=limit, CURSOR=cursor)
         case _:
             assert_never(command)
+
+
+def _filters(command: ast.Search | ast.Nearest) -> dict[str, ast.Value | None]:
+    return {
+        "THRESHOLD": command.threshold,
+        "UNDER": command.path,
+        "WORKSPACE": command.workspace,
+        "ACTOR": command.actor,
+        "SINCE": command.since,
+        "UNTIL": command.until,
+        "METADATA": command.metadata,
+    }
 
 
 def _traverse(command: ast.Traverse) -> Iterator[str]:

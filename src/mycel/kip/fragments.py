@@ -198,7 +198,7 @@ def _operand(operand: ast.Operand) -> str:
 
 
 def placeholders(node: object) -> Iterator[ast.Placeholder]:
-    """Every placeholder in a tree, in the order of the text."""
+    """Every placeholder in a tree."""
     if isinstance(node, ast.Placeholder):
         yield node
     elif isinstance(node, tuple):

@@ -42,7 +42,7 @@ def delete(tokens: Tokens) -> ast.DeleteKeys | ast.DeletePropositions | ast.Dele
         tokens.at += 1
         target = values.variable(tokens, hint=_LINK_TARGET)
         clauses = where(tokens)
-        return ast.DeletePropositions(target, clauses, tokens.span(first))
+        return ast.DeletePropositions(target, clauses, span=tokens.span(first))
     if part == "CONCEPT":
         tokens.at += 1
         return _delete_concept(tokens, first)
@@ -85,7 +85,7 @@ def _delete_keys(tokens: Tokens, part: Any, first: int) -> ast.DeleteKeys:
     expect(tokens, "FROM", hint="Say whose keys they are: FROM ?target WHERE { … }.")
     target = values.variable(tokens)
     clauses = where(tokens)
-    return ast.DeleteKeys(part, tuple(keys), target, clauses, tokens.span(first))
+    return ast.DeleteKeys(part, tuple(keys), target, clauses, span=tokens.span(first))
 
 
 def _delete_concept(tokens: Tokens, first: int) -> ast.DeleteConcept:
@@ -97,7 +97,7 @@ def _delete_concept(tokens: Tokens, first: int) -> ast.DeleteConcept:
         f"DELETE CONCEPT ?{shorten(target.name)} DETACH WHERE {{ … }}.",
     )
     clauses = where(tokens)
-    return ast.DeleteConcept(target, clauses, tokens.span(first))
+    return ast.DeleteConcept(target, clauses, span=tokens.span(first))
 
 
 # UPDATE.
@@ -135,7 +135,7 @@ def update(tokens: Tokens) -> ast.Update:
         changes.get("ATTRIBUTES"),
         changes.get("METADATA"),
         rows,
-        tokens.span(first),
+        span=tokens.span(first),
     )
 
 
@@ -207,7 +207,7 @@ def _arithmetic(tokens: Tokens, depth: int) -> ast.Arithmetic:
             at=first,
             length=tokens.at - first,
         )
-    return ast.Arithmetic(function, arguments, tokens.span(first))
+    return ast.Arithmetic(function, arguments, span=tokens.span(first))
 
 
 def _argument(tokens: Tokens, depth: int) -> ast.Arithmetic | ast.Path | ast.Number:
@@ -241,4 +241,4 @@ def merge(tokens: Tokens) -> ast.Merge:
     expect(tokens, "INTO", hint=_MERGE)
     target = values.variable(tokens, hint=_MERGE)
     clauses = where(tokens)
-    return ast.Merge(source, target, clauses, tokens.span(first))
+    return ast.Merge(source, target, clauses, span=tokens.span(first))

@@ -77,7 +77,7 @@ def expression(tokens: Tokens) -> ast.Expression:
         )
     argument = values.path(tokens)
     expect(tokens, ")", hint=f"{token} takes one variable or path.")
-    return ast.Aggregate(token, argument, distinct, tokens.span(first))  # type: ignore[arg-type]
+    return ast.Aggregate(token, argument, distinct, span=tokens.span(first))  # type: ignore[arg-type]
 
 
 def _expression_hint(tokens: Tokens) -> str | None:
@@ -127,4 +127,4 @@ def _order_key(tokens: Tokens) -> ast.OrderKey:
     direction = tokens.tokens[tokens.at]
     if direction in {"ASC", "DESC"}:
         tokens.at += 1
-    return ast.OrderKey(sorted_by, direction == "DESC", tokens.span(first))
+    return ast.OrderKey(sorted_by, direction == "DESC", span=tokens.span(first))

@@ -61,18 +61,18 @@ def describe(tokens: Tokens) -> ast.Describe:
         )
     tokens.at += 1
     if target == "PRIMER":
-        return ast.DescribePrimer(tokens.span(first))
+        return ast.DescribePrimer(span=tokens.span(first))
     if target == "DOMAINS":
-        return ast.DescribeDomains(tokens.span(first))
+        return ast.DescribeDomains(span=tokens.span(first))
     what = texts[tokens.at]
     if what == "TYPES":
         tokens.at += 1
         rows, page = limit(tokens), cursor(tokens)
-        return ast.DescribeTypes(target, rows, page, tokens.span(first))
+        return ast.DescribeTypes(target, rows, page, span=tokens.span(first))
     if what == "TYPE":
         tokens.at += 1
         name = values.text(tokens, "the name of the type")
-        return ast.DescribeType(target, name, tokens.span(first))
+        return ast.DescribeType(target, name, span=tokens.span(first))
     raise unexpected(tokens, "TYPES", "TYPE")
 
 
@@ -88,7 +88,7 @@ def _changes(tokens: Tokens, first: int) -> ast.DescribeChanges:
     if texts[tokens.at] == "UNDER":
         tokens.at += 1
         under = values.text(tokens, "the path")
-    return ast.DescribeChanges(since, until, under, tokens.span(first))
+    return ast.DescribeChanges(since, until, under, span=tokens.span(first))
 
 
 def search(tokens: Tokens) -> ast.Search:
@@ -180,7 +180,7 @@ def export(tokens: Tokens) -> ast.Export:
             raise unexpected(tokens, "DEFINITIONS", hint=_EXPORT_OPTION)
         tokens.at += 2
     rows, page = limit(tokens), cursor(tokens)
-    return ast.Export(target, clauses, rows, page, definitions, tokens.span(first))
+    return ast.Export(target, clauses, rows, page, definitions, span=tokens.span(first))
 
 
 def traverse(tokens: Tokens) -> ast.Traverse:
@@ -203,7 +203,7 @@ def traverse(tokens: Tokens) -> ast.Traverse:
         options.get("MAX_TOKENS"),
         options.get("LIMIT"),
         options.get("AS"),
-        tokens.span(first),
+        span=tokens.span(first),
     )
 
 

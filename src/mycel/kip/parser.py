@@ -80,7 +80,7 @@ def _command(tokens: Tokens) -> ast.Command:
     if analyze:
         tokens.at = 2
     inner = _statement(tokens, *(() if analyze else ("ANALYZE",)))
-    return ast.Explain(inner, analyze, tokens.span(0))
+    return ast.Explain(inner, analyze, span=tokens.span(0))
 
 
 def _statement(tokens: Tokens, *also: str) -> Any:

@@ -102,7 +102,7 @@ def link(tokens: Tokens, depth: int, *, exact: bool = False) -> ast.LinkPattern 
         tokens.at = opened + 3
         identity = values.text(tokens, "the id")
         expect(tokens, ")", hint='A link is given by its id alone: `(id: "P:…")`.')
-        return ast.LinkById(identity, tokens.span(opened))
+        return ast.LinkById(identity, span=tokens.span(opened))
     if meant := foreign_idioms.concept_in_parentheses(tokens, opened):
         raise unexpected(tokens, "a variable, `{` or `(` as the subject", meant=meant)
     subject = endpoint(tokens, depth, "subject", exact=exact)
@@ -111,7 +111,7 @@ def link(tokens: Tokens, depth: int, *, exact: bool = False) -> ast.LinkPattern 
     _comma(tokens, "predicate", exact=exact)
     target = endpoint(tokens, depth, "object", exact=exact)
     expect(tokens, ")", hint=f"A link pattern is {_PATTERN}.")
-    return ast.LinkPattern(subject, predicate, target, tokens.span(opened))
+    return ast.LinkPattern(subject, predicate, target, span=tokens.span(opened))
 
 
 def _comma(tokens: Tokens, after: str, *, exact: bool = True) -> None:
@@ -186,7 +186,7 @@ def _predicate(tokens: Tokens) -> ast.Predicate:
         minimum, maximum = _hops(tokens)
         if texts[tokens.at] == "|":
             raise fail(tokens, _NO_HOPS, foreign_idioms.hops_and_alternatives(tokens, first))
-        return ast.PredicateHops(name, minimum, maximum, tokens.span(first))
+        return ast.PredicateHops(name, minimum, maximum, span=tokens.span(first))
     if token != "|":
         return name
     names = [name]
@@ -195,7 +195,7 @@ def _predicate(tokens: Tokens) -> ast.Predicate:
         names.append(values.text(tokens, "a predicate"))
     if texts[tokens.at] == "{":
         raise fail(tokens, _NO_HOPS, foreign_idioms.hops_and_alternatives(tokens, first))
-    return ast.PredicateChoice(tuple(names), tokens.span(first))
+    return ast.PredicateChoice(tuple(names), span=tokens.span(first))
 
 
 def _predicate_hint(token: str) -> str | None:

@@ -26,7 +26,7 @@ def capsule(tokens: Tokens) -> ast.Capsule:
     upserts = [_upsert(tokens)]
     while tokens.tokens[tokens.at] == "UPSERT":
         upserts.append(_upsert(tokens))
-    return ast.Capsule(tuple(upserts), tokens.span(first))
+    return ast.Capsule(tuple(upserts), span=tokens.span(first))
 
 
 def _upsert(tokens: Tokens) -> ast.Upsert:
@@ -45,7 +45,7 @@ def _upsert(tokens: Tokens) -> ast.Upsert:
             raise unexpected(tokens, "CONCEPT", "PROPOSITION", "}", hint=hint)
     tokens.at += 1
     metadata = _metadata(tokens)
-    return ast.Upsert(tuple(blocks), metadata, tokens.span(first))
+    return ast.Upsert(tuple(blocks), metadata, span=tokens.span(first))
 
 
 def _concept(tokens: Tokens) -> ast.ConceptBlock:
@@ -68,7 +68,7 @@ def _concept(tokens: Tokens) -> ast.ConceptBlock:
         raise _not_closed(tokens, _CONCEPT_PARTS, _CONCEPT_PARTS[seen:], is_first=version is None)
     tokens.at += 1
     return ast.ConceptBlock(
-        handle, found, version, attributes, propositions, _metadata(tokens), tokens.span(first)
+        handle, found, version, attributes, propositions, _metadata(tokens), span=tokens.span(first)
     )
 
 
@@ -90,7 +90,7 @@ def _proposition(tokens: Tokens) -> ast.PropositionBlock:
         raise _not_closed(tokens, ("ATTRIBUTES",), parts, is_first=version is None)
     tokens.at += 1
     return ast.PropositionBlock(
-        handle, found, version, attributes, _metadata(tokens), tokens.span(first)
+        handle, found, version, attributes, _metadata(tokens), span=tokens.span(first)
     )
 
 
@@ -183,10 +183,10 @@ def _folded(tokens: Tokens) -> tuple[ast.SetProposition, ...]:
     entries = []
     for match in _FOLDED_ENTRY.finditer(tokens.text, tokens.starts[at], tokens.ends[at]):
         start, end = match.span(1)
-        predicate = ast.Literal(match[1], new_span(Span, (start - 1, end + 1)))
+        predicate = ast.Literal(match[1], span=new_span(Span, (start - 1, end + 1)))
         start, end = match.span(2)
-        target = ast.Variable(match[2], new_span(Span, (start - 1, end)))
-        entries.append(ast.SetProposition(predicate, target, None, new_span(Span, match.span())))
+        target = ast.Variable(match[2], span=new_span(Span, (start - 1, end)))
+        entries.append(ast.SetProposition(predicate, target, span=new_span(Span, match.span())))
     return tuple(entries)
 
 
@@ -209,7 +209,7 @@ def _entry(tokens: Tokens) -> ast.SetProposition:
     if texts[tokens.at] != ")":
         raise unexpected(tokens, ")", hint=_NO_SUBJECT if texts[tokens.at] == "," else None)
     tokens.at += 1
-    return ast.SetProposition(predicate, target, _metadata(tokens), tokens.span(first))
+    return ast.SetProposition(predicate, target, _metadata(tokens), span=tokens.span(first))
 
 
 def _metadata(tokens: Tokens) -> ast.Map | None:

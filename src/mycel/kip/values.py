@@ -74,7 +74,7 @@ def variable(tokens: Tokens, *, hint: str | None = None) -> ast.Variable:
             f"Write `?{shorten(name)}` here; paths are for FIND, FILTER, ORDER BY and UPDATE.",
         )
     tokens.at = at + 1
-    return ast.Variable(name, tokens.span_at(at))
+    return ast.Variable(name, span=tokens.span_at(at))
 
 
 def path(tokens: Tokens) -> ast.Path:
@@ -89,9 +89,9 @@ def path(tokens: Tokens) -> ast.Path:
         fields = (*fields, *_keys(tokens))
         span = tokens.span(at)
     if not fields:
-        return ast.Path(ast.Variable(name, span), fields, span)
+        return ast.Path(ast.Variable(name, span=span), span=span)
     head = new_span(Span, (start, start + 1 + len(name)))
-    return ast.Path(ast.Variable(name, head), fields, span)
+    return ast.Path(ast.Variable(name, span=head), fields, span=span)
 
 
 def _keys(tokens: Tokens) -> Iterator[str]:
@@ -133,7 +133,7 @@ def placeholder(tokens: Tokens) -> ast.Placeholder:
             length=2,
         )
     tokens.at = at + 2
-    return ast.Placeholder(name, new_span(Span, (tokens.starts[at], tokens.ends[at + 1])))
+    return ast.Placeholder(name, span=new_span(Span, (tokens.starts[at], tokens.ends[at + 1])))
 
 
 # Strings and numbers.
@@ -206,7 +206,7 @@ def text(tokens: Tokens, what: str) -> ast.Text:
     if token[0] == '"':
         tokens.at = at + 1
         value = string_at(tokens, at)
-        return ast.Literal(value, tokens.span_at(at))
+        return ast.Literal(value, span=tokens.span_at(at))
     if token == ":":
         return placeholder(tokens)
     raise unexpected(tokens, f"{what} in double quotes, or a placeholder")
@@ -239,7 +239,7 @@ def integer(tokens: Tokens, what: str, minimum: int) -> ast.Number:
     if value > INTEGER_MAX:  # Only a JSON value may use the sign for one more digit.
         raise _too_large(tokens, at)
     tokens.at = at + 1
-    return ast.Literal(value, tokens.span_at(at))
+    return ast.Literal(value, span=tokens.span_at(at))
 
 
 def number(tokens: Tokens, what: str) -> ast.Number:
@@ -252,7 +252,7 @@ def number(tokens: Tokens, what: str) -> ast.Number:
         raise unexpected(tokens, f"a number or a placeholder {what}")
     value = number_at(tokens, at)
     tokens.at = at + 1
-    return ast.Literal(value, tokens.span_at(at))
+    return ast.Literal(value, span=tokens.span_at(at))
 
 
 # JSON values.
@@ -264,7 +264,7 @@ def value(tokens: Tokens) -> ast.Value:
     found = _json(tokens, 0)
     if isinstance(found, _TEMPLATES):
         return found
-    return ast.Literal(found, tokens.span(first))
+    return ast.Literal(found, span=tokens.span(first))
 
 
 def mapping(tokens: Tokens, what: str) -> ast.Map:
@@ -275,7 +275,7 @@ def mapping(tokens: Tokens, what: str) -> ast.Map:
         if token[0] != "{":
             raise unexpected(tokens, f"`{{` or a placeholder after {what}")
         tokens.at = at + 1
-        return ast.Literal(_unfolded(tokens, token), tokens.span(at))
+        return ast.Literal(_unfolded(tokens, token), span=tokens.span(at))
     return value(tokens)  # type: ignore[return-value]  # An array cannot start with a brace.
 
 
@@ -355,7 +355,7 @@ def _array(tokens: Tokens, depth: int) -> Any:
     # Each item ends where the next begins: at its comma, which its span leaves out.
     return ast.ArrayTemplate(
         tuple(_wrapped(tokens, item, place) for item, place in zip(items, places, strict=True)),
-        tokens.span(opened),
+        span=tokens.span(opened),
     )
 
 
@@ -387,7 +387,7 @@ def _object(tokens: Tokens, depth: int) -> Any:
             (name, _wrapped(tokens, item, place))
             for (name, item), place in zip(entries.items(), places, strict=True)
         ),
-        tokens.span(opened),
+        span=tokens.span(opened),
     )
 
 
@@ -415,7 +415,7 @@ def key(tokens: Tokens, token: str, known: dict[str, Any]) -> str:
 def _wrapped(tokens: Tokens, item: Any, place: int) -> ast.Value:
     if isinstance(item, _TEMPLATES):
         return item
-    return ast.Literal(item, Span(tokens.starts[place], tokens.ends[_last(tokens, place)]))
+    return ast.Literal(item, span=Span(tokens.starts[place], tokens.ends[_last(tokens, place)]))
 
 
 def _last(tokens: Tokens, place: int) -> int:

@@ -48,13 +48,13 @@ def block(tokens: Tokens, depth: int, name: str) -> ast.Block:
             clauses.append(_bound(tokens, depth + 1))
         elif character == "(":
             pattern = link(tokens, depth + 1)
-            clauses.append(ast.LinkClause(None, pattern, pattern.span))
+            clauses.append(ast.LinkClause(None, pattern, span=pattern.span))
         elif token == "FILTER":
             clauses.append(_filter(tokens, depth + 1))
         elif token in _BLOCKS:
             tokens.at = first + 1
             inner = block(tokens, depth + 1, token)
-            clauses.append(_BLOCKS[token](inner, tokens.span(first)))
+            clauses.append(_BLOCKS[token](inner, span=tokens.span(first)))
         else:
             raise _no_clause(tokens)
     tokens.at += 1
@@ -76,10 +76,10 @@ def _bound(tokens: Tokens, depth: int) -> ast.ConceptClause | ast.LinkClause:
     token = tokens.tokens[tokens.at]
     if token == "{":
         found = matcher(tokens)
-        return ast.ConceptClause(name, found, tokens.span(first))
+        return ast.ConceptClause(name, found, span=tokens.span(first))
     if token == "(":
         pattern = link(tokens, depth)
-        return ast.LinkClause(name, pattern, tokens.span(first))
+        return ast.LinkClause(name, pattern, span=tokens.span(first))
     label = f"?{shorten(name.name)}"
     raise unexpected(
         tokens,
@@ -98,7 +98,7 @@ def _filter(tokens: Tokens, depth: int) -> ast.Filter:
     tokens.at = first + 2
     found = condition(tokens, depth)
     expect(tokens, ")", "&&", "||")
-    return ast.Filter(found, tokens.span(first))
+    return ast.Filter(found, span=tokens.span(first))
 
 
 def _filter_hint(tokens: Tokens) -> str:

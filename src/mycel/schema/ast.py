@@ -7,37 +7,27 @@ names. Comments are not kept.
 
 from __future__ import annotations
 
-from dataclasses import field
-from typing import Any
-
 from mycel.schema.model import PropertyType
-from mycel.syntax.nodes import node
-from mycel.syntax.source import NOWHERE, Span
-
-
-def _span() -> Any:
-    return field(default=NOWHERE, compare=False, repr=False)
+from mycel.syntax.nodes import SyntaxNode, node
 
 
 @node
-class Name:
+class Name(SyntaxNode):
     """The name of a type or a property, or a value of an enum."""
 
     text: str
-    span: Span = _span()
 
 
 @node
-class Literal:
+class Literal(SyntaxNode):
     """The value of an annotation: a string, a number or a word."""
 
     text: str
     is_quoted: bool
-    span: Span = _span()
 
 
 @node
-class Annotation:
+class Annotation(SyntaxNode):
     """`@name` or `@name(value)`; also an inline `@key`, `@unique` or `@index`.
 
     `@embed(source, model="…")` has a second value.
@@ -46,79 +36,71 @@ class Annotation:
     name: str
     value: Literal | None = None
     model: Literal | None = None
-    span: Span = _span()
 
 
 @node
-class Property:
+class Property(SyntaxNode):
     """`name: type` and its annotations; the values of an enum are in the order of the text."""
 
     name: Name
     type: PropertyType
     annotations: tuple[Annotation, ...] = ()
-    span: Span = _span()
 
 
 @node
-class Columns:
+class Columns(SyntaxNode):
     """`@key(a, b)`, `@unique(a, b)` or `@index(a, b)`."""
 
     kind: str
     columns: tuple[Name, ...]
-    span: Span = _span()
 
 
 @node
-class Range:
+class Range(SyntaxNode):
     """`@range(property, minimum..maximum)`."""
 
     property: Name
     minimum: int | float | None
     maximum: int | float | None
-    span: Span = _span()
 
 
 @node
-class Check:
+class Check(SyntaxNode):
     """`@check(property, "pattern")`."""
 
     property: Name
     pattern: Literal
-    span: Span = _span()
 
 
 @node
-class Card:
+class Card(SyntaxNode):
     """`@card(minimum..maximum)`."""
 
     minimum: int
     maximum: int | None
-    span: Span = _span()
 
 
 @node
-class Interface:
+class Interface(SyntaxNode):
     """`interface Name @annotation { … }`."""
 
     name: Name
     annotations: tuple[Annotation, ...] = ()
     members: tuple[Property, ...] = ()
-    span: Span = _span()
 
 
 @node
-class Node:
+class Node(SyntaxNode):
     """`node Name @annotation implements Interface { … }`."""
 
     name: Name
     annotations: tuple[Annotation, ...] = ()
     implements: tuple[Name, ...] = ()
     members: tuple[Member, ...] = ()
-    span: Span = _span()
 
 
 @node
-class Edge:
+class Edge(SyntaxNode):
     """`edge Name: From -> To @card(…) @annotation { … }`."""
 
     name: Name
@@ -127,15 +109,13 @@ class Edge:
     card: Card | None = None
     annotations: tuple[Annotation, ...] = ()
     members: tuple[Member, ...] = ()
-    span: Span = _span()
 
 
 @node
-class Schema:
+class Schema(SyntaxNode):
     """A file."""
 
     declarations: tuple[Declaration, ...] = ()
-    span: Span = _span()
 
 
 Member = Property | Columns | Range | Check

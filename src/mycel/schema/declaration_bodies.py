@@ -145,7 +145,7 @@ class Body:
                 case ast.Property():
                     for each in member.annotations:
                         if each.name in _COLUMNS:
-                            column = ast.Name(member.name.text, each.span)
+                            column = ast.Name(member.name.text, span=each.span)
                             found.append(self._columns(each.name, (column,)))
                 case ast.Columns():
                     found.append(self._columns(member.kind, member.columns))

@@ -55,7 +55,7 @@ def parse(text: str) -> ast.Schema:
             if reads is None:
                 raise schema_errors.no_declaration(tokens)
             declarations.append(reads(tokens))
-    return ast.Schema(tuple(declarations), Span(0, len(tokens.text)))
+    return ast.Schema(tuple(declarations), span=Span(0, len(tokens.text)))
 
 
 # Declarations.
@@ -69,7 +69,7 @@ def _interface(tokens: Tokens) -> ast.Interface:
     if tokens.next != "{":
         raise schema_errors.no_body(tokens, "interface", name.text, implements=False)
     members = cast(tuple[ast.Property, ...], _members(tokens, "interface"))
-    return ast.Interface(name, annotations, members, tokens.span(at))
+    return ast.Interface(name, annotations, members, span=tokens.span(at))
 
 
 def _node(tokens: Tokens) -> ast.Node:
@@ -85,7 +85,7 @@ def _node(tokens: Tokens) -> ast.Node:
     if tokens.next != "{":
         raise schema_errors.no_body(tokens, "node", name.text, implements=bool(implements))
     members = _members(tokens, "node")
-    return ast.Node(name, annotations, tuple(implements), members, tokens.span(at))
+    return ast.Node(name, annotations, tuple(implements), members, span=tokens.span(at))
 
 
 def _edge(tokens: Tokens) -> ast.Edge:
@@ -103,7 +103,7 @@ def _edge(tokens: Tokens) -> ast.Edge:
         card = _card(tokens)
     annotations = _type_annotations(tokens, "edge")
     members = _members(tokens, "edge") if tokens.next == "{" else ()
-    return ast.Edge(name, from_type, to_type, card, annotations, members, tokens.span(at))
+    return ast.Edge(name, from_type, to_type, card, annotations, members, span=tokens.span(at))
 
 
 _DECLARATIONS: Final[dict[str, Callable[[Tokens], ast.Declaration]]] = {
@@ -120,7 +120,7 @@ def _type_name(tokens: Tokens, what: str) -> ast.Name:
     if not is_name or too_long(token):
         raise schema_errors.no_type_name(tokens, what)
     tokens.at = at + 1
-    return ast.Name(token, tokens.span_at(at))
+    return ast.Name(token, span=tokens.span_at(at))
 
 
 def _card(tokens: Tokens) -> ast.Card:
@@ -136,7 +136,7 @@ def _card(tokens: Tokens) -> ast.Card:
     has_maximum = not _accept(tokens, "*") and tokens.next != ")"
     maximum = _whole(tokens, hint) if has_maximum else None
     _expect(tokens, ")", hint)
-    return ast.Card(minimum, maximum, tokens.span(at))
+    return ast.Card(minimum, maximum, span=tokens.span(at))
 
 
 # Bodies.
@@ -161,7 +161,7 @@ def _members(tokens: Tokens, kind: str) -> tuple[ast.Member, ...]:
 def _property(tokens: Tokens, kind: str) -> ast.Property:
     """A property, whose name and colon are known to be there."""
     at = tokens.at
-    name = ast.Name(tokens.tokens[at], tokens.span_at(at))
+    name = ast.Name(tokens.tokens[at], span=tokens.span_at(at))
     tokens.at = at + 2
     type_ = _type(tokens)
     annotations: list[ast.Annotation] = []
@@ -173,7 +173,7 @@ def _property(tokens: Tokens, kind: str) -> ast.Property:
         if following == "card":
             raise schema_errors.misplaced_card(tokens, kind)
         annotations.append(_annotation(tokens))
-    return ast.Property(name, type_, tuple(annotations), tokens.span(at))
+    return ast.Property(name, type_, tuple(annotations), span=tokens.span(at))
 
 
 def _type(tokens: Tokens) -> PropertyType:
@@ -269,7 +269,7 @@ def _annotation(tokens: Tokens) -> ast.Annotation:
             model = _model(tokens)
             hint = _MODEL_HINT
         _expect(tokens, ")", hint if tokens.next == "," else None)
-    return ast.Annotation(name, value, model, tokens.span(at))
+    return ast.Annotation(name, value, model, span=tokens.span(at))
 
 
 def _model(tokens: Tokens) -> ast.Literal:
@@ -292,7 +292,7 @@ def _literal(tokens: Tokens, name: str) -> ast.Literal:
     elif not is_ident(token):
         raise schema_errors.no_value(tokens, name)
     tokens.at = at + 1
-    return ast.Literal(token, False, tokens.span_at(at))
+    return ast.Literal(token, False, span=tokens.span_at(at))
 
 
 # Constraints.
@@ -317,7 +317,7 @@ def _constraint(tokens: Tokens, kind: str) -> ast.Member:
         columns.append(_column(tokens, name))
     if not _accept(tokens, ")"):
         raise schema_errors.no_separator(tokens, "column")
-    return ast.Columns(name, tuple(columns), tokens.span(at))
+    return ast.Columns(name, tuple(columns), span=tokens.span(at))
 
 
 def _column(tokens: Tokens, constraint: str) -> ast.Name:
@@ -326,7 +326,7 @@ def _column(tokens: Tokens, constraint: str) -> ast.Name:
     if not is_ident(token):
         raise schema_errors.no_column(tokens, constraint)
     tokens.at = at + 1
-    return ast.Name(token, tokens.span_at(at))
+    return ast.Name(token, span=tokens.span_at(at))
 
 
 def _constrained(tokens: Tokens, constraint: str) -> ast.Name:
@@ -349,7 +349,7 @@ def _range(tokens: Tokens, at: int) -> ast.Range:
     elif minimum is None:
         raise schema_errors.no_bounds(tokens, "range", f"{property_.text}, 0..100")
     _expect(tokens, ")", f"Write @range({property_.text}, 0..100).")
-    return ast.Range(property_, minimum, maximum, tokens.span(at))
+    return ast.Range(property_, minimum, maximum, span=tokens.span(at))
 
 
 def _check(tokens: Tokens, at: int) -> ast.Check:
@@ -359,7 +359,7 @@ def _check(tokens: Tokens, at: int) -> ast.Check:
         raise unexpected(tokens, "a pattern", hint)
     pattern = _string(tokens)
     _expect(tokens, ")", "A check has one property and one pattern.")
-    return ast.Check(property_, pattern, tokens.span(at))
+    return ast.Check(property_, pattern, span=tokens.span(at))
 
 
 # Signs, strings and numbers.
@@ -388,7 +388,7 @@ def _string(tokens: Tokens) -> ast.Literal:
                 "Write both halves (\\ud83d\\ude00), or the character itself.",
             )
     tokens.at = at + 1
-    return ast.Literal(value, True, tokens.span_at(at))
+    return ast.Literal(value, True, span=tokens.span_at(at))
 
 
 def _whole(tokens: Tokens, hint: str) -> int:

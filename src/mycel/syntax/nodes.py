@@ -13,6 +13,8 @@ from dataclasses import dataclass, field, fields
 from operator import attrgetter
 from typing import Any, TypeVar, dataclass_transform
 
+from mycel.syntax.source import NOWHERE, Span
+
 Class = TypeVar("Class", bound=type)
 
 
@@ -54,3 +56,10 @@ _SHARED: dict[str, Callable[..., Any]] = {
     "__hash__": _hash,
     "__repr__": _shown,
 }
+
+
+@node
+class SyntaxNode:
+    """A node of the tree of a text; its place there does not count when nodes are compared."""
+
+    span: Span = field(default=NOWHERE, compare=False, repr=False, kw_only=True)

@@ -33,7 +33,7 @@ def test_a_parameter_that_looks_like_kip_stays_text() -> None:
 
 def test_a_missing_parameter_is_named_beside_those_that_were_given() -> None:
     with pytest.raises(UnknownReference, match=":nmae is not given") as caught:
-        Values({"name": 1, "age": 2}).value(Placeholder("nmae", Span(3, 8)))
+        Values({"name": 1, "age": 2}).value(Placeholder("nmae", span=Span(3, 8)))
     assert ":age, :name" in caught.value.hint
     assert "'name'" in caught.value.hint
     assert caught.value.data == {"parameter": "nmae", "span": {"start": 3, "end": 8}}

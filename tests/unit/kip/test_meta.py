@@ -35,8 +35,8 @@ WHERE = (ast.ConceptClause(X, ast.ConceptMatcher(type=ast.Literal("T"))),)
                 ast.Placeholder("term"),
                 ast.Literal("p"),
                 ast.Literal("hybrid"),
-                ast.Literal(0.5),
-                ast.Literal(3),
+                threshold=ast.Literal(0.5),
+                limit=ast.Literal(3),
             ),
         ),
         (
@@ -46,8 +46,8 @@ WHERE = (ast.ConceptClause(X, ast.ConceptMatcher(type=ast.Literal("T"))),)
                 ast.Literal("a"),
                 ast.Placeholder("k"),
                 ast.Placeholder("m"),
-                ast.Placeholder("t"),
-                ast.Placeholder("n"),
+                threshold=ast.Placeholder("t"),
+                limit=ast.Placeholder("n"),
             ),
         ),
         (
