@@ -1,14 +1,19 @@
-"""Writes the documents that are made from the code: `docs/errors.md` and the end of `docs/mcp.md`.
+"""Writes the documents made from the code: `docs/errors.md`, and the ends of `cli.md` and `mcp.md`.
 
 python tools/docs.py           # write them
 python tools/docs.py --check   # exit with 1 if one is stale
 """
 
+import inspect
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import rich_click as click
+
+from mycel.cli.app import Outline, app
+from mycel.cli.frame.context import EVERYWHERE
 from mycel.errors import REGISTRY, Category, MycelError
 from mycel.mcp.prompts import PROMPTS
 from mycel.mcp.resources import TEMPLATES
@@ -16,7 +21,7 @@ from mycel.mcp.tool_list import CONTEXT_ID, TOOLS, Tool
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
-MCP_MARK = "<!-- Written by `python tools/docs.py` from here on; do not edit. -->\n"
+MARK = "<!-- Written by `python tools/docs.py` from here on; do not edit. -->\n"
 
 MEANINGS = {
     Category.INPUT: "the input is wrong; sending it again fails again",
@@ -118,8 +123,17 @@ def errors_page() -> str:
 
 def mcp_page() -> str:
     """The whole of docs/mcp.md: its text up to the mark, and what the server offers below it."""
-    written, mark, _ = (DOCS / "mcp.md").read_text(encoding="utf-8").partition(MCP_MARK)
-    return "\n".join((written + mark, *_mcp_parts())).rstrip("\n") + "\n"
+    return _completed("mcp.md", _mcp_parts())
+
+
+def cli_page() -> str:
+    """The whole of docs/cli.md: its text up to the mark, and every command below it."""
+    return _completed("cli.md", _cli_parts())
+
+
+def _completed(name: str, parts: Iterator[str]) -> str:
+    written, mark, _ = (DOCS / name).read_text(encoding="utf-8").partition(MARK)
+    return "\n".join((written + mark, *parts)).rstrip("\n") + "\n"
 
 
 def _mcp_parts() -> Iterator[str]:
@@ -219,7 +233,84 @@ def _mark(yes: bool) -> str:
     return "yes" if yes else ""
 
 
-PAGES = {"errors.md": errors_page, "mcp.md": mcp_page}
+# The command line.
+
+
+def _cli_parts() -> Iterator[str]:
+    yield f"## {EVERYWHERE}\n"
+    yield "They may come before or after a command's name.\n"
+    yield from _options([each for each in app.params if _is_shared(each)])
+    yield "`mycel` itself takes one more:\n"
+    yield from _options([each for each in app.params if not _is_shared(each)])
+    for command, context in commands(app, click.RichContext(app, info_name="mycel")):
+        yield from _command(command, context)
+
+
+def commands(
+    group: click.Group, context: click.Context
+) -> Iterator[tuple[click.Command, click.Context]]:
+    """Every command below a group, each with a context that knows its full name."""
+    for name in group.list_commands(context):
+        command = group.commands[name]
+        if isinstance(command, Outline):
+            command = command.load()
+        inner = command.context_class(command, info_name=name, parent=context)
+        yield command, inner
+        if isinstance(command, click.Group):
+            yield from commands(command, inner)
+
+
+def _command(command: click.Command, context: click.Context) -> Iterator[str]:
+    is_group = isinstance(command, click.Group)
+    depth = "##" if is_group or context.command_path.count(" ") == 1 else "###"
+    yield f"{depth} {context.command_path}\n"
+    yield inspect.cleandoc(command.help or "") + "\n"
+    if is_group:
+        return
+    usage = " ".join((context.command_path, *command.collect_usage_pieces(context)))
+    yield f"```text\n{usage}\n```\n"
+    arguments = [each for each in command.params if isinstance(each, click.Argument)]
+    if arguments:
+        rows = [(f"`{each.make_metavar(context)}`", help_of(each)) for each in arguments]
+        yield from (*_table(("argument", ""), rows), "")
+    own = [each for each in command.params if isinstance(each, click.Option)]
+    yield from _options([each for each in own if not _is_shared(each)])
+
+
+def _is_shared(param: click.Parameter) -> bool:
+    return getattr(param, "panel", None) == EVERYWHERE
+
+
+def _options(params: list[Any]) -> list[str]:
+    rows = [(_option(each), _option_help(each)) for each in params]
+    return [*_table(("option", ""), rows), ""] if rows else []
+
+
+def _option(param: click.Option) -> str:
+    names = "/".join((" ".join(param.opts), *param.secondary_opts))
+    if param.is_flag:
+        return f"`{names}`"
+    is_choice = isinstance(param.type, click.Choice)
+    value = "|".join(param.type.choices) if is_choice else param.metavar or "N"
+    return f"`{names} {value}`"
+
+
+def _option_help(param: click.Option) -> str:
+    said = help_of(param)
+    if param.is_flag:
+        return said
+    if param.required:
+        return f"{said}; required"
+    has_default = isinstance(param.default, int | float | str) and param.show_default is not False
+    return f"{said} (default: {param.default})" if has_default else said
+
+
+def help_of(param: click.Parameter) -> str:
+    """The help text of an option or argument."""
+    return getattr(param, "help", None) or ""
+
+
+PAGES = {"cli.md": cli_page, "errors.md": errors_page, "mcp.md": mcp_page}
 
 
 def _row(error: type[MycelError]) -> tuple[str, ...]:

@@ -1,11 +1,14 @@
-"""Markdown as these tests read it: fenced blocks, headings, links."""
+"""Markdown as these tests read it: fenced blocks, headings, links; and the tool that writes it."""
 
+import importlib.util
 import re
 from itertools import pairwise
 from pathlib import Path
+from types import ModuleType
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
+TOOL = ROOT / "tools" / "docs.py"
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -24,6 +27,16 @@ class Block(NamedTuple):
     """False if the comment `<!-- no-run: reason -->` stands right before it."""
     follows_a_block: bool
     """Whether nothing stands between it and the block before it."""
+
+
+def docs_tool() -> ModuleType:
+    """The program that writes pages from the code, as a module."""
+    spec = importlib.util.spec_from_file_location("tools_docs", TOOL)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def blocks_of(document: str) -> list[Block]:

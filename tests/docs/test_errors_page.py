@@ -1,6 +1,5 @@
-"""docs/errors.md is made from the registry, docs/mcp.md from the tools, and both stay current."""
+"""docs/errors.md, docs/cli.md and docs/mcp.md are made from the code, and stay current."""
 
-import importlib.util
 import subprocess
 import sys
 from pathlib import Path
@@ -9,20 +8,14 @@ from types import ModuleType
 import pytest
 
 from mycel.errors import REGISTRY, Category
-from tests.docs.blocks import ROOT, rows_of
+from tests.docs.blocks import ROOT, TOOL, docs_tool, rows_of
 
 PAGE = ROOT / "docs" / "errors.md"
-TOOL = ROOT / "tools" / "docs.py"
 
 
 @pytest.fixture(scope="module")
 def tool() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("tools_docs", TOOL)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return docs_tool()
 
 
 def test_the_page_is_the_one_that_the_registry_makes(tool: ModuleType) -> None:
@@ -32,7 +25,8 @@ def test_the_page_is_the_one_that_the_registry_makes(tool: ModuleType) -> None:
 def test_a_stale_page_is_noticed_and_written_anew(
     tool: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "mcp.md").write_text("# The graph over MCP\n\n" + tool.MCP_MARK, encoding="utf-8")
+    for name in ("cli.md", "mcp.md"):
+        (tmp_path / name).write_text("# A page\n\n" + tool.MARK, encoding="utf-8")
     monkeypatch.setattr(tool, "DOCS", tmp_path)
     monkeypatch.setattr(sys, "argv", ["docs.py", "--check"])
     assert tool.main() == 1

@@ -4,10 +4,9 @@
 - `frame`      what all commands share: options, parameters, output, errors
 - `commands`   the commands, one module for each group of them
 - `session`    the interactive session of `mycel kip`
-- `reference`  `docs/cli.md`, generated from the commands: `python -m mycel.cli.reference`
 
-Modules here import the engine inside their commands, not at their top: loading it takes longer than
-`mycel --help` should. `session` is loaded as a whole when it is needed.
+Modules here import the engine, and rich, inside their functions, not at their top: loading them
+takes longer than help and the message about a typing error should. `session` is loaded as a whole.
 """
 
 from mycel.cli.app import main

@@ -189,7 +189,6 @@ _PANELS: dict[str, tuple[Outline, ...]] = {
 def _show_version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
     if not value or ctx.resilient_parsing:
         return
-    # Late: see the package's docstring.
     from mycel import __version__
 
     session = ctx.ensure_object(Session)

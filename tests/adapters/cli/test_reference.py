@@ -1,48 +1,30 @@
 """Help and documentation: nothing that can be typed is left unsaid."""
 
-import subprocess
-import sys
-from pathlib import Path
-
 import rich_click as click
 
 import mycel
 from mycel.cli.app import Outline, app
-from mycel.cli.reference import help_of, reference, walk
 from tests.adapters.cli.conftest import Run
 from tests.cases import cases
+from tests.docs.blocks import ROOT, docs_tool
 
-ROOT = Path(__file__).resolve().parents[3]
+TOOL = docs_tool()
 DOCUMENT = ROOT / "docs" / "cli.md"
 
 CONTEXT = click.RichContext(app, info_name="mycel")
-COMMANDS = {context.command_path: command for command, context in walk(app, CONTEXT)}
+COMMANDS = {context.command_path: command for command, context in TOOL.commands(app, CONTEXT)}
 COMMANDS["mycel"] = app
 
 
 def test_the_document_is_the_one_that_the_commands_make() -> None:
-    assert DOCUMENT.read_text(encoding="utf-8") == reference(), (
-        "Run `python -m mycel.cli.reference > docs/cli.md`."
-    )
-
-
-def test_the_reference_writes_itself() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "mycel.cli.reference"],
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        check=True,
-    )
-    assert done.stdout == reference()
-    assert done.stderr == ""
+    assert DOCUMENT.read_text(encoding="utf-8") == TOOL.cli_page(), "Run `python tools/docs.py`."
 
 
 @cases("path", COMMANDS)
 def test_every_command_and_option_is_described(path: str) -> None:
     command = COMMANDS[path]
     assert command.help
-    undescribed = [param.name for param in command.params if not help_of(param)]
+    undescribed = [param.name for param in command.params if not TOOL.help_of(param)]
     assert undescribed == []
     document = DOCUMENT.read_text(encoding="utf-8")
     if command is not app:

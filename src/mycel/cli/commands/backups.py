@@ -45,7 +45,6 @@ def restore(session: Session, source: Path, *, force: bool) -> None:
 
     With --force, an existing graph is kept under another name. It must not be in use.
     """
-    # Late: see the package's docstring.
     from mycel.history.backups import restore as bring_back
 
     session.refuse_branch("restore", session.given, session.environment)

@@ -55,7 +55,6 @@ def bootstrap(session: Session, *, path: Path, watch: bool, jobs: int, bytes_max
     again whenever you like: only what changed is read and written, what is gone is removed, and
     what others wrote stays. The database is created if it does not exist.
     """
-    # Late: see the package's docstring.
     from mycel.knowledge.bootstrap import Bootstrap
     from mycel.knowledge.bootstrap.file_walk import check_folder
 
@@ -72,7 +71,6 @@ def bootstrap(session: Session, *, path: Path, watch: bool, jobs: int, bytes_max
 
 
 def _follow(out: Output, work: Bootstrap, database: str) -> None:
-    # Late: see the package's docstring.
     from mycel.knowledge.bootstrap.watcher import watch
 
     out.note(f"Watching {work.folder} (Ctrl-C stops it).")

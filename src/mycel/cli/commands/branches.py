@@ -9,6 +9,8 @@ import rich_click as click
 from mycel.cli.frame.context import Command, Group, Session, pass_session
 from mycel.cli.frame.output import count
 from mycel.cli.frame.parameters import confirmed
+from mycel.model.commits import short
+from mycel.store.file.branch_files import MAIN
 
 if TYPE_CHECKING:
     from mycel.history.branches import Branch
@@ -69,9 +71,6 @@ def list_(session: Session) -> None:
 @pass_session
 def delete(session: Session, name: str, *, yes: bool) -> int:
     """Delete a branch. If it has commits that main lacks, you are asked first."""
-    # Late: see the package's docstring.
-    from mycel.store.file.branch_files import MAIN
-
     session.given["branch"] = MAIN
     with session.open() as db:
         found = db.branches.get(name)
@@ -95,9 +94,6 @@ def switch(session: Session, name: str) -> None:
     programs that open the graph in Python, stay where they are. --branch and MYCEL_BRANCH come
     first.
     """
-    # Late: see the package's docstring.
-    from mycel.store.file.branch_files import MAIN
-
     session.given["branch"] = MAIN  # The one in use may be gone.
     with session.open(reading=True) as db:
         db.branches.switch(name)
@@ -105,7 +101,4 @@ def switch(session: Session, name: str) -> None:
 
 
 def _short(branch: Branch) -> str:
-    # Late: see the package's docstring.
-    from mycel.model.commits import short
-
     return short(branch.commit)

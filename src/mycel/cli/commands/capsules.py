@@ -58,7 +58,6 @@ def apply(
     there. Files follow in their order, and overwrite values. With --dry-run each is checked
     against the graph as it is. A file whose name is that of a shipped capsule is written ./name.
     """
-    # Late: see the package's docstring.
     from mycel.capsules import NAMES
     from mycel.engine.bootstrap import CORE
 
@@ -99,7 +98,6 @@ class _DryRunError(Exception):
 
 
 def _apply_shipped(db: Nexus, names: list[str], *, dry_run: bool) -> Applied:
-    # Late: see the package's docstring.
     from mycel.engine.bootstrap import Applied
     from mycel.engine.bootstrap import apply as apply_shipped
     from mycel.model.names import SYSTEM_ACTOR
@@ -138,7 +136,6 @@ def _changes(applied: Applied) -> str:
 @pass_session
 def list_(session: Session) -> None:
     """List the capsules that are shipped, and whether the graph has them."""
-    # Late: see the package's docstring.
     from mycel.capsules import list_capsules
 
     shipped = list_capsules()
@@ -175,7 +172,6 @@ def _listed(info: CapsuleInfo, applied: str | None) -> dict[str, Any]:
 
 def presence(db: Nexus, name: str) -> str:
     """The share of a shipped capsule's concepts in the graph: yes, partly or no."""
-    # Late: see the package's docstring.
     from mycel.capsules import read
     from mycel.kip import ast, parse
 

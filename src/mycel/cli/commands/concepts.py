@@ -16,11 +16,11 @@ from mycel.cli.frame.output import count, when, wire
 from mycel.cli.frame.parameters import exactly, find_concept, json_object, moment, resolve
 from mycel.cli.frame.progress_bar import counting_bar
 from mycel.errors import EmbedderFailed, InvalidId
+from mycel.model.elements import Concept, Element
 from mycel.search.embedding import HYBRID, KEYWORD, MODES
 
 if TYPE_CHECKING:
     from mycel.graph.view import GraphView
-    from mycel.model.elements import Concept, Element
     from mycel.nexus import Nexus
     from mycel.store.write.transaction import Transaction
 
@@ -177,9 +177,6 @@ def retire(session: Session, words: tuple[str, ...], reason: str) -> None:
 
 
 def _concept(graph: GraphView | Transaction, text: str) -> Concept:
-    # Late: see the package's docstring.
-    from mycel.model.elements import Concept
-
     found = graph.get(resolve(graph, text))
     if not isinstance(found, Concept):
         raise InvalidId(
@@ -281,16 +278,11 @@ def _search(
 
 
 def _kind(element: Element) -> str:
-    # Late: see the package's docstring.
-    from mycel.model.elements import Concept
-
     return element.type if isinstance(element, Concept) else element.predicate
 
 
 def _text(element: Element, label: Callable[[str], str]) -> str:
-    # Late: see the package's docstring.
     from mycel.graph.walk import Memory
-    from mycel.model.elements import Concept
 
     text = Memory(readable(element), "short").text
     if isinstance(element, Concept):

@@ -131,7 +131,6 @@ def init(
     drafts = [config_files.draft(client, server, replace=replace) for client in named]
     _create(session, place, bare=bare)
     if git:
-        # Late: see the package's docstring.
         from mycel.cli.commands import mirror
 
         with session.open(reading=True, memory="modest") as db:
@@ -141,7 +140,6 @@ def init(
 
 
 def _create(session: Session, place: Location, *, bare: bool) -> None:
-    # Late: see the package's docstring.
     import mycel
 
     if place.is_default:
@@ -208,7 +206,7 @@ def examine(place: Location, folder: Path) -> Iterator[Finding]:
     """All findings, the most basic first; `folder` is that of the project."""
     yield from _installation()
     try:
-        # Late: see the package's docstring; and an installation without it is what we look for.
+        # An installation without it is one of the problems to find.
         from mycel.store.check.installation import features, versions
     except ImportError as error:
         yield Finding("fail", "SQLite", f"apsw cannot be loaded: {error}")
@@ -228,7 +226,6 @@ def examine(place: Location, folder: Path) -> Iterator[Finding]:
 
 
 def _installation() -> Iterator[Finding]:
-    # Late: see the package's docstring.
     import mycel
 
     good = sys.version_info >= (3, 11)
@@ -247,7 +244,6 @@ def _engine(sqlite_version: str, apsw_version: str) -> Finding:
 
 
 def _extras() -> Finding:
-    # Late: see the package's docstring.
     from importlib.util import find_spec
 
     lacking = [name for name, module in EXTRAS.items() if find_spec(module) is None]
@@ -259,7 +255,6 @@ def _extras() -> Finding:
 
 
 def _port() -> Finding:
-    # Late: see the package's docstring; only `mycel serve` listens anywhere.
     import socket
 
     from mycel.cli.commands.serve import HOST, PORT
@@ -335,7 +330,6 @@ def _location(place: Location) -> Iterator[Finding]:
 
 
 def _database(path: Path) -> Iterator[Finding]:
-    # Late: see the package's docstring.
     from mycel.store.check.installation import read_header
 
     try:
@@ -369,7 +363,6 @@ def _quick_check(said: str) -> Finding:
 
 
 def _contents(path: Path) -> Iterator[Finding]:
-    # Late: see the package's docstring.
     import mycel
 
     try:
@@ -383,7 +376,6 @@ def _contents(path: Path) -> Iterator[Finding]:
 
 
 def _core(db: Nexus) -> Finding:
-    # Late: see the package's docstring.
     from mycel.capsules import NAMES
 
     # None of them is fine; some of them deserves a warning.

@@ -53,7 +53,6 @@ def demo(session: Session) -> int:
 
     The graph is temporary, unless --db names a new file to keep it in.
     """
-    # Late: see the package's docstring.
     import mycel
 
     with _new_file(session) as path, mycel.open(path, actor=RANGER) as db:
@@ -165,7 +164,6 @@ def _ask(tale: _Tale, db: Nexus) -> None:
 
 
 def _walk(tale: _Tale, db: Nexus) -> None:
-    # Late: see the package's docstring.
     from mycel.graph.walk import Follow
 
     tale.step(
@@ -233,13 +231,11 @@ def _show_log(tale: _Tale, db: Nexus) -> None:
             entries,
             ("seq", "time", "actor", "changes", "message"),
             lambda entry: (entry.seq, entry.time, entry.actor, entry.changes, entry.message),
-            lambda entry: entry.to_dict(),
         ),
     )
 
 
 def _prove(tale: _Tale, db: Nexus) -> None:
-    # Late: see the package's docstring.
     from mycel.merkle.proofs import StateProof
     from mycel.model.records import decode_concept
 

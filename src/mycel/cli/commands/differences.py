@@ -11,6 +11,7 @@ import rich_click as click
 from mycel.cli.frame.context import Command, Session, pass_session
 from mycel.cli.frame.output import Output, cell, count, visible
 from mycel.cli.frame.parameters import confirmed, moment
+from mycel.model.commits import short
 
 if TYPE_CHECKING:
     from mycel.history.rollback import Rollback
@@ -89,9 +90,6 @@ def revert(session: Session, commit: int | str, *, dry_run: bool) -> None:
 
 
 def _done(session: Session, done: Rollback) -> None:
-    # Late: see the package's docstring.
-    from mycel.model.commits import short
-
     wire: dict[str, Any] = {"commit": done.commit} | done.diff.counts
     if done.commit is None:
         session.out.say("Nothing had to change.", wire)
@@ -160,7 +158,6 @@ def _lines(change: ElementChange) -> Iterator[str]:
 
 
 def _sides(value: ValueChange) -> Iterator[str]:
-    # Late: see the package's docstring.
     from mycel.store.query.diff import ABSENT, label_of
 
     for sign, side in (("-", value.old), ("+", value.new)):

@@ -11,21 +11,32 @@ from mycel.cli.frame.conflict_warnings import warn_conflicts
 from mycel.cli.frame.context import Command, Group, Session, pass_session
 from mycel.cli.frame.labels import labels, readable_text
 from mycel.cli.frame.output import when, wire
-from mycel.cli.frame.parameters import ELEMENT, exactly, json_object, moment, resolve
+from mycel.cli.frame.parameters import (
+    ELEMENT,
+    direction_option,
+    exactly,
+    follow_option,
+    json_object,
+    moment,
+    resolve,
+    together,
+)
 from mycel.errors import InvalidId, NotFound
+from mycel.model.elements import Proposition
 
 if TYPE_CHECKING:
     from mycel.graph.view import GraphView
-    from mycel.model.elements import Proposition
     from mycel.nexus import Nexus
     from mycel.store.write.transaction import Transaction
 
 _LIMIT = 100
 _EDGE = "SRC PREDICATE DST"
 
-_src = click.argument("src", metavar="SRC", help=f"Where the edge starts: {ELEMENT}")
-_predicate = click.argument("predicate", help="A defined predicate")
-_dst = click.argument("dst", metavar="DST", help=f"Where the edge ends: {ELEMENT}")
+_ends = together(
+    click.argument("src", metavar="SRC", help=f"Where the edge starts: {ELEMENT}"),
+    click.argument("predicate", help="A defined predicate"),
+    click.argument("dst", metavar="DST", help=f"Where the edge ends: {ELEMENT}"),
+)
 _as_of = click.option("--as-of", type=moment, metavar="SEQ|TIME", help="As it was then")
 
 
@@ -38,9 +49,7 @@ def edge() -> None:
 
 
 @edge.command("add")
-@_src
-@_predicate
-@_dst
+@_ends
 @click.option("--weight", type=float, default=1.0, metavar="W", help="Traversal cost, from 0 to 1")
 @click.option(
     "--data", type=json_object, metavar="JSON", help="The edge's attributes; @FILE reads a file"
@@ -48,18 +57,16 @@ def edge() -> None:
 @pass_session
 def add(
     session: Session,
-    *,
+    /,
     src: str,
     predicate: str,
     dst: str,
-    weight: float,
-    data: dict[str, Any] | None,
+    **values: Any,
 ) -> None:
     """Add an edge. One that is there stays as it is; a removed one is revived."""
 
     def work(tx: Transaction) -> tuple[str, bool]:
-        ends = resolve(tx, src), predicate, resolve(tx, dst)
-        made = tx.add_edge(*ends, weight=weight, data=data)
+        made = tx.add_edge(resolve(tx, src), predicate, resolve(tx, dst), **values)
         return made, not tx.is_empty
 
     with session.open() as db:
@@ -71,9 +78,7 @@ def add(
 
 
 @edge.command("remove")
-@_src
-@_predicate
-@_dst
+@_ends
 @click.option(
     "--reason", default="", show_default=False, metavar="TEXT", help="Why, for the journal"
 )
@@ -125,12 +130,21 @@ def get(session: Session, words: tuple[str, ...], as_of: int | str | None) -> No
         )
 
 
+_choice = together(
+    click.option(
+        "--type", "types", multiple=True, metavar="P", help="Only this predicate; repeatable"
+    ),
+    click.option("--tombstoned", is_flag=True, help="Removed edges too"),
+    click.option(
+        "--limit", type=click.IntRange(min=1), default=_LIMIT, help="Maximum number of rows"
+    ),
+    _as_of,
+)
+
+
 @edge.command("out")
 @click.argument("end", metavar=ELEMENT, help="Where the edges start")
-@click.option("--type", "types", multiple=True, metavar="P", help="Only this predicate; repeatable")
-@click.option("--tombstoned", is_flag=True, help="Removed edges too")
-@click.option("--limit", type=click.IntRange(min=1), default=_LIMIT, help="Maximum number of rows")
-@_as_of
+@_choice
 @pass_session
 def edges_out(session: Session, /, **options: Any) -> None:
     """List the edges that leave an element."""
@@ -139,10 +153,7 @@ def edges_out(session: Session, /, **options: Any) -> None:
 
 @edge.command("in")
 @click.argument("end", metavar=ELEMENT, help="Where the edges end")
-@click.option("--type", "types", multiple=True, metavar="P", help="Only this predicate; repeatable")
-@click.option("--tombstoned", is_flag=True, help="Removed edges too")
-@click.option("--limit", type=click.IntRange(min=1), default=_LIMIT, help="Maximum number of rows")
-@_as_of
+@_choice
 @pass_session
 def edges_in(session: Session, /, **options: Any) -> None:
     """List the edges that reach an element."""
@@ -187,15 +198,10 @@ def _list(
 
 @click.command(cls=Command)
 @click.argument("start", metavar=ELEMENT, help="Where to start")
-@click.option("--follow", multiple=True, metavar="P", help="Only along this predicate; repeatable")
-@click.option("--hops", type=int, default=1, help="Maximum number of hops, up to 6")
+@follow_option
+@click.option("--hops", "max_hops", type=int, default=1, help="Maximum number of hops, up to 6")
 @click.option("--min-hops", type=int, default=1, help="Minimum number of hops")
-@click.option(
-    "--direction",
-    type=click.Choice(["out", "in", "both"]),
-    default="out",
-    help="Along edges, or against them",
-)
+@direction_option
 @click.option(
     "--type",
     "types",
@@ -215,29 +221,21 @@ def _list(
 @pass_session
 def find(
     session: Session,
+    /,
     *,
     start: str,
-    follow: tuple[str, ...],
-    hops: int,
-    min_hops: int,
-    direction: Literal["out", "in", "both"],
     types: tuple[str, ...],
     limit: int,
     form: Literal["short", "medium", "full"],
     tombstoned: bool,
     as_of: int | str | None,
+    follow: tuple[str, ...],
+    **bounds: Any,
 ) -> None:
     """Find what can be reached from an element, nearest first."""
-    # Late: see the package's docstring.
     from mycel.graph.walk import Follow
 
-    along = Follow(
-        types=follow or None,
-        max_hops=hops,
-        min_hops=min_hops,
-        direction=direction,
-        include_tombstoned=tombstoned,
-    )
+    along = Follow(types=follow or None, include_tombstoned=tombstoned, **bounds)
     with session.open(reading=True) as db:
         view = _view(db, as_of)
         found = view.find(resolve(view, start), along, types=types or None, limit=limit, form=form)
@@ -257,9 +255,6 @@ def _view(db: Nexus, as_of: int | str | None) -> GraphView:
 
 
 def _by_id(view: GraphView, text: str) -> Proposition:
-    # Late: see the package's docstring.
-    from mycel.model.elements import Proposition
-
     try:
         found = view.get(text)
     except NotFound as error:

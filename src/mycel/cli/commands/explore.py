@@ -71,7 +71,6 @@ def explore(
 
 
 def _export(session: Session, target: Path, center: str | None, at: str | None, limit: int) -> None:
-    # Late: see the package's docstring.
     import orjson
 
     from mycel.explorer.drawing import svg

@@ -12,6 +12,8 @@ from mycel.cli.frame.context import Command, Session, pass_session
 from mycel.cli.frame.labels import readable
 from mycel.cli.frame.output import count
 from mycel.cli.frame.parameters import ELEMENT, confirmed, moment, resolve
+from mycel.model.commits import short
+from mycel.model.times import to_datetime
 
 if TYPE_CHECKING:
     from mycel.store.write.scrub import Scrubbed
@@ -23,44 +25,20 @@ _BUSY = "Others kept the file busy: traces may remain in unused space. Run `myce
 @click.option("--limit", type=click.IntRange(min=1), default=20, help="Maximum number of rows")
 @click.option("--before", type=int, metavar="SEQ", help="Only transactions before this entry")
 @click.option("--path", metavar="URI", help="Those that changed something under this URI")
-@click.option("--type", "type_name", metavar="NAME", help="A type or predicate that changed")
-@click.option("--by", metavar="ACTOR", help="Those of this actor")
+@click.option("--type", metavar="NAME", help="A type or predicate that changed")
+@click.option("--by", "actor", metavar="ACTOR", help="Those of this actor")
 @click.option("--since", type=moment, metavar="MOMENT", help="From this moment on")
 @click.option("--until", type=moment, metavar="MOMENT", help="Up to this moment")
 @click.option("--text", metavar="TEXT", help="Those with this text in their message")
 @pass_session
-def log(
-    session: Session,
-    *,
-    limit: int,
-    before: int | None,
-    path: str | None,
-    type_name: str | None,
-    by: str | None,
-    since: int | str | None,
-    until: int | str | None,
-    text: str | None,
-) -> None:
+def log(session: Session, /, limit: int, **conditions: Any) -> None:
     """List transactions, newest first; each is a commit.
 
     A moment is a commit, a tag, a time or the number of a journal entry. Only transactions that
     meet all conditions are listed.
     """
-    # Late: see the package's docstring.
-    from mycel.model.commits import short
-
     with session.open(reading=True) as db:
-        found = db.log(
-            limit=limit + 1,
-            before=before,
-            path=path,
-            type=type_name,
-            actor=by,
-            since=since,
-            until=until,
-            text=text,
-        )
-        entries = list(found)
+        entries = list(db.log(limit=limit + 1, **conditions))
     session.out.list(
         islice(entries, limit),
         ("commit", "time", "actor", "changes", "message"),
@@ -71,7 +49,6 @@ def log(
             entry.changes,
             entry.message,
         ),
-        lambda entry: entry.to_dict(),
         empty="No transactions.",
     )
     if len(entries) > limit:
@@ -88,9 +65,6 @@ def tag(session: Session, name: str | None, commit: int | str | None, *, delete:
 
     A tag is part of the journal and can be given wherever a moment is asked for.
     """
-    # Late: see the package's docstring.
-    from mycel.model.commits import short
-
     if delete and (name is None or commit is not None):
         raise click.UsageError("Name the tag to take back, and nothing else.")
     with session.open(reading=name is None) as db:
@@ -128,7 +102,6 @@ def history(session: Session, element: str) -> None:
             version.reason,
             None if version.element is None else readable(version.element).attributes or None,
         ),
-        lambda version: version.to_dict(),
     )
 
 
@@ -146,9 +119,6 @@ def snapshot(session: Session, as_of: int | str | None) -> None:
 
 
 def _with_time(wire: dict[str, Any]) -> Iterator[tuple[str, object]]:
-    # Late: see the package's docstring.
-    from mycel.model.times import to_datetime
-
     for name, value in wire.items():
         yield name, value
         if name == "time_us":

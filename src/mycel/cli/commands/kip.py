@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import rich_click as click
 
@@ -19,9 +19,6 @@ from mycel.cli.frame.labels import labels
 from mycel.cli.frame.output import is_terminal
 from mycel.cli.frame.parameters import read_text
 from mycel.errors import InvalidSyntax
-
-if TYPE_CHECKING:
-    pass
 
 READS = ("FIND", "SEARCH", "NEAREST", "DESCRIBE", "EXPORT", "TRAVERSE", "EXPLAIN")
 
@@ -97,7 +94,6 @@ def _separated(text: str) -> list[str]:
     """The commands of a text, each in its place, so that errors name its lines; at least one."""
     if ";" not in text:
         return [text]
-    # Late: see the package's docstring.
     from mycel.cli.session.line_editor import split_at_semicolons
 
     return split_at_semicolons(text)
@@ -128,7 +124,6 @@ def _session(
 ) -> None:
     if not is_terminal():
         raise click.UsageError("Give a command: a session needs a terminal to write to.")
-    # Late: see the package's docstring.
     from mycel.cli.session.shell import Shell
 
     with session.open(reading=True, **how) as db:

@@ -13,6 +13,7 @@ import rich_click as click
 from mycel.cli.frame.context import Command, Session, pass_session
 from mycel.cli.frame.exit_status import INTERRUPTED
 from mycel.errors import NotADatabase
+from mycel.syntax.gc_pause import collector_paused
 
 if TYPE_CHECKING:
     from mycel.history.graph import Graph
@@ -66,9 +67,6 @@ def mcp(
     A client starts this command by itself; docs/mcp.md shows how to tell it. The database is
     created if it does not exist, except with --readonly. The server ends with its input.
     """
-    # Late: see the package's docstring.
-    from mycel.syntax.gc_pause import collector_paused
-
     with ExitStack() as stack:
         # Much is made now and nothing thrown away: looking for garbage would only take time.
         with collector_paused(True):
@@ -116,7 +114,6 @@ def open_or_create(session: Session, **how: Any) -> Graph:
 
     `how` goes to `mycel.open`.
     """
-    # Late: see the package's docstring.
     import mycel
 
     try:
@@ -142,7 +139,6 @@ def knowledge_of(
     Raises:
         ConstraintViolation: there is no context of this size.
     """
-    # Late: see the package's docstring.
     from mycel.knowledge.active_context import ActiveContext
     from mycel.knowledge.knowledge import Knowledge
 

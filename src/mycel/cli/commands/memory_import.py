@@ -38,7 +38,6 @@ def import_(session: Session, *, file: str) -> None:
     created if it does not exist. Afterwards `mycel mcp --compat memory` offers the tools of that
     server on this graph.
     """
-    # Late: see the package's docstring.
     from mycel.knowledge.memory.file_import import import_memory
 
     out = session.out

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
@@ -11,11 +11,12 @@ from mycel.cli.frame.context import Command, Session, pass_session
 from mycel.cli.frame.output import Output, cell, count, visible
 from mycel.cli.frame.parameters import ELEMENT, json_value, moment
 from mycel.cli.frame.parameters import resolve as resolve_element
+from mycel.history.conflict_text import SideRow, element_lines, resolution_text, side_rows, title
+from mycel.model.commits import short
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from mycel.history.conflict_text import SideRow
     from mycel.history.graph import Graph
     from mycel.history.merge.outcome import Choice, Conflict, Merge
 
@@ -56,17 +57,16 @@ _SIDE_STYLES = ("dim", "green", "magenta")
 @pass_session
 def merge(
     session: Session,
+    /,
     *,
     source: str | None,
-    into: str | None,
     policies: tuple[str, ...],
     trust: tuple[str, ...],
-    granularity: Literal["key", "element"],
-    restore_purged: bool,
     dry_run: bool,
     go_on: bool,
     abort: bool,
     merge_id: str | None,
+    **how: Any,
 ) -> int:
     """Merge a branch into the one in use, value by value.
 
@@ -85,12 +85,10 @@ def merge(
             return _report(session, _committed(session, db, merge_id))
         done = db.merge(
             source or "",
-            into=into,
             policy=_policy(policies),
             trust=trust or None,
-            granularity=granularity,
             dry_run=dry_run,
-            restore_purged=restore_purged,
+            **how,
         )
     return _report(session, done, dry_run=dry_run)
 
@@ -136,9 +134,6 @@ def _report(session: Session, done: Merge, *, dry_run: bool = False) -> int:
 
 
 def _summary(done: Merge, *, dry_run: bool) -> str:
-    # Late: see the package's docstring.
-    from mycel.model.commits import short
-
     left = count(len(done.unresolved), "conflict")
     match done.status:
         case "up_to_date":
@@ -233,7 +228,6 @@ def resolve(
 
 def _edited(session: Session, db: Graph, conflict: str) -> tuple[str, str, Any] | None:
     """The conflict, the word and the value of an edited file; None if nothing is to be done."""
-    # Late: see the package's docstring.
     from mycel.cli.frame.conflict_editor import NothingEdited, edited_value
 
     found = [each for each in db.conflicts() if each.id.startswith(conflict)]
@@ -267,7 +261,6 @@ def choices(session: Session, *, commit: int | str | None, undo: str | None) -> 
         found,
         ("id", "element", "value", "rule", "reason"),
         lambda each: (each.id, each.label, _where(each), each.rule, each.reason),
-        lambda each: each.to_dict(),
     )
 
 
@@ -279,9 +272,6 @@ def _where(about: Choice | Conflict) -> str:
 
 
 def _show_conflict(out: Output, conflict: Conflict, merge: Merge) -> None:
-    # Late: see the package's docstring.
-    from mycel.history.conflict_text import element_lines, resolution_text, side_rows, title
-
     told = conflict.to_dict()
     out.line(out.style(visible(title(told)), fg="yellow", bold=True))
     out.line(f"  {visible(conflict.reason)}")
@@ -299,7 +289,6 @@ def _show_conflict(out: Output, conflict: Conflict, merge: Merge) -> None:
 
 
 def _side_by_side(rows: list[SideRow], names: tuple[str, ...]) -> RenderableType:
-    # Late: see the package's docstring.
     from rich import box
     from rich.table import Table
     from rich.text import Text

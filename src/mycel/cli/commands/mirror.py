@@ -71,7 +71,6 @@ def create(
     remote: str | None = None,
 ) -> None:
     """Create a mirror, and say where it is. The folder of a workspace is that of its project."""
-    # Late: see the package's docstring.
     from mycel.mirror.mirror import FOLDER, Mirror
     from mycel.mirror.settings import has_mirror
 
@@ -90,7 +89,6 @@ def create(
 @pass_session
 def status(session: Session) -> int:
     """Show how far the mirror has come, and what was edited; exit status 1 if it cannot go on."""
-    # Late: see the package's docstring.
     from mycel.mirror.mirror import Mirror
 
     with session.open(reading=True) as db:
@@ -107,7 +105,6 @@ def push(session: Session, *, remote: str | None) -> None:
 
     With --message, all of it is one Git commit with this message. A remote is never forced.
     """
-    # Late: see the package's docstring.
     from mycel.mirror.mirror import Mirror
 
     message = session.given.get("message", "")
@@ -135,7 +132,6 @@ def import_(session: Session, *, allow_deletions: bool, policy: str | None, dry_
 
     They are merged with what the graph has become since. Exit status 1 if there are conflicts.
     """
-    # Late: see the package's docstring.
     from mycel.mirror.mirror import Mirror
 
     with session.open(reading=True) as db:

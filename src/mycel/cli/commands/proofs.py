@@ -172,7 +172,6 @@ def _show(session: Session, report: Report) -> None:
             report.problems,
             ("check", "where", "what"),
             lambda problem: (problem.check, problem.where, problem.what),
-            lambda problem: problem.to_dict(),
         )
 
 
@@ -208,7 +207,6 @@ def _check_proof(
 
 
 def _holds(proof: Proof, root: bytes, old_root: bytes | None) -> bool:
-    # Late: see the package's docstring. This is all that an offline check needs.
     from mycel.merkle.proofs import ConsistencyProof
 
     if not isinstance(proof, ConsistencyProof):
@@ -222,7 +220,6 @@ def _holds(proof: Proof, root: bytes, old_root: bytes | None) -> bool:
 
 
 def _is_about(proof: Proof, about: tuple[str, ...]) -> bool:
-    # Late: see the package's docstring.
     from mycel.merkle.proofs import StateProof
     from mycel.model.records import concept_key, proposition_key, tree_key
 
@@ -240,7 +237,6 @@ def _is_about(proof: Proof, about: tuple[str, ...]) -> bool:
 
 
 def _read_proof(path: str) -> Proof:
-    # Late: see the package's docstring.
     from mycel.merkle.proofs import proof_from_dict
 
     try:
@@ -255,7 +251,6 @@ def _read_proof(path: str) -> Proof:
 
 def says(proof: Proof, named: str = "") -> str:
     """The statement of a proof in a sentence; `named` is the name of its element."""
-    # Late: see the package's docstring.
     from mycel.merkle.proofs import ConsistencyProof, EntryProof
 
     entries = proof.snapshot.entries
@@ -275,7 +270,6 @@ def says(proof: Proof, named: str = "") -> str:
 
 
 def _record_says(what: str, record: bytes, named: str) -> str:
-    # Late: see the package's docstring.
     from mycel.model.records import ConceptFields, EdgeFields, decode_concept, decode_edge
 
     fields: ConceptFields | EdgeFields

@@ -78,7 +78,6 @@ def check(session: Session, files: tuple[str, ...]) -> None:
 @pass_session
 def fmt(session: Session, files: tuple[str, ...], write: bool, only_check: bool) -> int:
     """Format schemas the one canonical way. Comments stay."""
-    # Late: see the package's docstring.
     from mycel.schema import tidy
 
     differs = False
@@ -160,7 +159,6 @@ def hidden(session: Session) -> None:
         found,
         ("name", "rows", "last seen at", "declaration"),
         lambda each: (each.name, each.rows, each.seq, " ".join(each.declaration.split())),
-        lambda each: each.to_dict(),
         empty="Nothing is hidden.",
     )
 
@@ -193,7 +191,6 @@ def discard(session: Session, names: tuple[str, ...], yes: bool) -> int:
         gone,
         ("discarded", "rows"),
         lambda each: (each.name, each.rows),
-        lambda each: each.to_dict(),
     )
     return 0
 
@@ -206,7 +203,6 @@ def diff(session: Session, files: tuple[str, ...]) -> int:
 
     The data is not looked at. Exits with 1 if they differ.
     """
-    # Late: see the package's docstring.
     from mycel.schema import plan as plan_between
 
     if len(files) > 2:
@@ -232,7 +228,6 @@ def history(session: Session) -> None:
         versions,
         ("seq", "time", "actor", "changes", "schema"),
         lambda each: (each.seq, each.time, each.actor, len(each.steps), each.ir_hash),
-        lambda each: each.to_dict(),
         empty="No schema was ever applied.",
     )
 
@@ -254,7 +249,6 @@ def infer(session: Session, types: tuple[str, ...]) -> None:
 
 
 def _load(path: str) -> Catalog:
-    # Late: see the package's docstring.
     from mycel.schema import load
 
     return load(read_text(path), file=None if path == "-" else path)
@@ -276,7 +270,6 @@ def _sizes(sizes: dict[str, int]) -> str:
 def _show_steps(
     session: Session, changes: Sequence[Step], wire: dict[str, Any], warnings: Sequence[str]
 ) -> None:
-    # Late: see the package's docstring.
     from mycel.schema.steps import UnsupportedChange
 
     if session.as_json:
@@ -290,7 +283,6 @@ def _show_steps(
             step.describe(),
             "is checked" if step.needs_data else None,
         ),
-        lambda step: step.to_dict(),
         empty="Nothing to change.",
     )
     session.out.warn(warnings)

@@ -14,7 +14,7 @@ import sys
 import threading
 from contextlib import ExitStack, closing, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
@@ -28,6 +28,7 @@ from mycel.cli.frame.context import Command, Session, pass_session
 from mycel.cli.frame.output import Output, PipeClosed
 from mycel.clients.programs import Server, connection_help, own_program, server_name
 from mycel.errors import AccessDenied
+from mycel.syntax.gc_pause import collector_paused
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,16 +36,24 @@ if TYPE_CHECKING:
 
     from mycel.history.graph import Graph
     from mycel.history.open_branches import OpenBranches
-    from mycel.http.app import Door
     from mycel.http.policy import Policy, Token
     from mycel.http.request_guard import Guard
-    from mycel.http.worker_pool import Workers
 
 HOST = "127.0.0.1"
 PORT = 6923
 """The letters MYCE on a telephone. Nothing else is known to use it."""
 TOKEN_VARIABLE = "MYCEL_TOKEN"
 _TOKEN_BYTES_MAX = 4096
+
+
+def _limit(option: str, usual: int, most: int, says: str) -> Callable[[Any], Any]:
+    kind = click.IntRange(1, most)
+    return click.option(option, default=usual, type=kind, metavar="N", help=says)
+
+
+def _seconds(option: str, name: str, usual: float, least: float, says: str) -> Callable[[Any], Any]:
+    kind = click.FloatRange(least, 3600)
+    return click.option(option, name, default=usual, type=kind, metavar="SECONDS", help=says)
 
 
 @click.command(cls=Command)
@@ -72,42 +81,27 @@ _TOKEN_BYTES_MAX = 4096
     metavar="ORIGIN",
     help="Let pages of this origin ask, as in https://app.example.org",
 )
-@click.option(
+@_seconds(
     "--timeout",
     "timeout_s",
-    default=30.0,
-    type=click.FloatRange(0.05, 3600),
-    metavar="SECONDS",
-    help="How long a request may take: for its body to arrive and its commands to run",
+    30.0,
+    0.05,
+    "How long a request may take: for its body to arrive and its commands to run",
 )
-@click.option(
-    "--concurrency",
-    default=64,
-    type=click.IntRange(1, 10_000),
-    metavar="N",
-    help="How many requests may be in progress at once",
-)
-@click.option(
+@_limit("--concurrency", 64, 10_000, "How many requests may be in progress at once")
+@_seconds(
     "--write-timeout",
     "write_s",
-    default=10.0,
-    type=click.FloatRange(0.05, 3600),
-    metavar="SECONDS",
-    help="How long one transaction may keep others from writing",
+    10.0,
+    0.05,
+    "How long one transaction may keep others from writing",
 )
-@click.option(
-    "--connections",
-    default=512,
-    type=click.IntRange(1, 100_000),
-    metavar="N",
-    help="How many connections may be open at once",
-)
-@click.option(
+@_limit("--connections", 512, 100_000, "How many connections may be open at once")
+@_limit(
     "--streams",
-    default=64,
-    type=click.IntRange(1, 10_000),
-    metavar="N",
-    help="How many streams of events may be open at once; a quarter of them for one client",
+    64,
+    10_000,
+    "How many streams of events may be open at once; a quarter of them for one client",
 )
 @click.option(
     "--answers-mib",
@@ -116,20 +110,11 @@ _TOKEN_BYTES_MAX = 4096
     metavar="MIB",
     help="How large all answers that are being made or sent may be together",
 )
-@click.option(
-    "--workers",
-    default=1,
-    type=click.IntRange(1, 64),
-    metavar="N",
-    help="How many processes serve; each has the limits of connections and requests",
+@_limit(
+    "--workers", 1, 64, "How many processes serve; each has the limits of connections and requests"
 )
-@click.option(
-    "--grace",
-    "grace_s",
-    default=10.0,
-    type=click.FloatRange(1, 3600),
-    metavar="SECONDS",
-    help="How long requests in progress get to end when it is stopped",
+@_seconds(
+    "--grace", "grace_s", 10.0, 1, "How long requests in progress get to end when it is stopped"
 )
 @click.option(
     "--bootstrap",
@@ -189,7 +174,6 @@ def serve(
     database is created if it is not there, unless nothing may be written to it: by --readonly
     without --bootstrap.
     """
-    # Late: see the package's docstring.
     from mycel.history.open_branches import OpenBranches
     from mycel.http.policy import Policy, names_of, origins_of
     from mycel.http.server import bind, is_loopback, resolve, run, url_of
@@ -227,13 +211,13 @@ def serve(
     ) -> None:
         with ExitStack() as stack:
             if not readonly and number == 0:
-                # Late: see the package's docstring.
                 from mycel.mirror.follower import Follower
 
                 stack.callback(Follower(db).close)
             branches = stack.enter_context(closing(OpenBranches(db)))
+            workspace = session.workspace(folder)
             app = _application(
-                session, db, branches, policy, folder, context_size, sampling=sampling
+                db, branches, policy, workspace, folder, context_size, sampling=sampling
             )
             run(app, bound, policy, grace_s=grace_s, **calls)
 
@@ -289,7 +273,6 @@ def _check_alone(*, open_page: bool, sampling: bool) -> None:
 
 
 def _token(out: Output, path: Path | None) -> Token | None:
-    # Late: see the package's docstring.
     from mycel.http.policy import Token
 
     if path is not None:
@@ -326,7 +309,6 @@ def _graph(session: Session, policy: Policy, *, readonly: bool) -> Graph:
 
 
 def _bring_in(session: Session, db: Graph, root: Path, project: Path) -> None:
-    # Late: see the package's docstring.
     from mycel.knowledge.bootstrap import bootstrap
 
     with session.out.waiting(f"Reading {project}"):
@@ -335,67 +317,46 @@ def _bring_in(session: Session, db: Graph, root: Path, project: Path) -> None:
 
 
 def _application(
-    session: Session,
     db: Graph,
     branches: OpenBranches,
     policy: Policy,
+    workspace: str,
     root: Path,
     context_size: int | None,
     *,
     sampling: bool,
 ) -> Guard:
-    # Late: see the package's docstring.
-    from mycel.syntax.gc_pause import collector_paused
-
     # Thousands of objects are made by loading and none is garbage: to look for it takes a fifth of
     # the time.
     with collector_paused(True):
-        # Later still: these take longest to load.
-        from mycel.http.app import build_app
+        # These take longest to load.
+        from mycel.http.app import Door, build_app
         from mycel.http.worker_pool import Workers
+        from mycel.knowledge.active_context import Contexts, NoContexts
+        from mycel.mcp.web import BODY_BYTES_MAX, PATH, http_app
 
         workers = Workers()
-        door = _door(
-            session, db, branches, policy, root, context_size, workers=workers, sampling=sampling
+        kind = Contexts if policy.processes == 1 else NoContexts
+        mcp = http_app(
+            db,
+            workspace=workspace,
+            root=root if policy.files else None,
+            readonly=policy.readonly,
+            contexts=kind() if context_size is None else kind(size_max=context_size),
+            branches=branches,
+            runner=workers.run,
+            sampling=sampling,
         )
-        workspace = session.workspace(root)
         app = build_app(
-            db, policy, doors=[door], branches=branches, workspace=workspace, workers=workers
+            db,
+            policy,
+            doors=[Door(PATH, "mcp", mcp, BODY_BYTES_MAX)],
+            branches=branches,
+            workspace=workspace,
+            workers=workers,
         )
         gc.freeze()
     return app
-
-
-def _door(
-    session: Session,
-    db: Graph,
-    branches: OpenBranches,
-    policy: Policy,
-    root: Path,
-    context_size: int | None,
-    *,
-    workers: Workers,
-    sampling: bool,
-) -> Door:
-    # Late: see the package's docstring.
-    from mycel.http.app import Door
-    from mycel.knowledge.active_context import Contexts, NoContexts
-    from mycel.mcp.web import BODY_BYTES_MAX, PATH, http_app
-
-    workspace = session.workspace(root)
-    kind = Contexts if policy.processes == 1 else NoContexts
-    contexts = kind() if context_size is None else kind(size_max=context_size)
-    app = http_app(
-        db,
-        workspace=workspace,
-        root=root if policy.files else None,
-        readonly=policy.readonly,
-        contexts=contexts,
-        branches=branches,
-        runner=workers.run,
-        sampling=sampling,
-    )
-    return Door(PATH, "mcp", app, BODY_BYTES_MAX)
 
 
 # What people and scripts see.

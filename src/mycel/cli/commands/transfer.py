@@ -34,7 +34,6 @@ _STANDARD = "-"
 )
 @click.option(
     "--type",
-    "type_name",
     metavar="T",
     help="The node or edge that all rows are of; for tables by default the name of the file",
 )
@@ -45,18 +44,10 @@ _STANDARD = "-"
     help="What happens to rows that exist: append refuses them, merge updates them, overwrite"
     " replaces them and removes what is not among the rows",
 )
-@click.option("--format", "format_", type=click.Choice(_FORMATS), help="If the names do not tell")
+@click.option("--format", type=click.Choice(_FORMATS), help="If the names do not tell")
 @click.option("--delimiter", metavar="C", help="What parts the cells of a line")
 @pass_session
-def load(
-    session: Session,
-    *,
-    files: tuple[str, ...],
-    type_name: str | None,
-    mode: Any,
-    format_: Any,
-    delimiter: str | None,
-) -> None:
+def load(session: Session, /, files: tuple[str, ...], **how: Any) -> None:
     """Load rows of JSON Lines, CSV, TSV, Parquet or Arrow: all of them, or none.
 
     A line of JSON says what it is: {"type": "Person", "data": {…}} is a node, and {"edge": "Knows",
@@ -66,18 +57,11 @@ def load(
     every other write, and an error names the line.
     """
     sources = [_standard_input() if each == _STANDARD else each for each in files]
-    if format_ is None and _STANDARD in files:
-        format_ = "jsonl"
+    if _STANDARD in files:
+        how["format"] = how["format"] or "jsonl"
     out = session.out
     with session.open() as db, _progress(out) as progress:
-        loaded = db.load(
-            sources,
-            format=format_,
-            type=type_name,
-            mode=mode,
-            delimiter=delimiter,
-            progress=progress,
-        )
+        loaded = db.load(sources, progress=progress, **how)
     _tell(out, loaded)
 
 

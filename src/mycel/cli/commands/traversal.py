@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
 from mycel.cli.frame.conflict_warnings import warn_conflicts
 from mycel.cli.frame.context import Command, Session, pass_session
 from mycel.cli.frame.output import is_terminal, visible
-from mycel.cli.frame.parameters import ELEMENT, moment, resolve
+from mycel.cli.frame.parameters import ELEMENT, direction_option, follow_option, moment, resolve
+from mycel.model.elements import Concept
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,25 +28,18 @@ MISSING = "Missing"
 @click.option("--max-cost", type=float, default=1.0, metavar="COST", help="No farther than this")
 @click.option("--max-nodes", type=int, default=100, metavar="N", help="Maximum number of elements")
 @click.option("--max-tokens", type=int, metavar="N", help="Maximum number of tokens")
-@click.option(
-    "--direction",
-    type=click.Choice(["out", "in", "both"]),
-    default="out",
-    help="Along edges, or against them",
-)
-@click.option("--follow", multiple=True, metavar="P", help="Only along this predicate; repeatable")
+@direction_option
+@follow_option
 @click.option("--as-of", type=moment, metavar="SEQ|TIME", help="As it was then")
 @pass_session
 def traverse(
     session: Session,
+    /,
     *,
     start: str,
-    max_cost: float,
-    max_nodes: int,
-    max_tokens: int | None,
-    direction: Literal["out", "in", "both"],
     follow: tuple[str, ...],
     as_of: int | str | None,
+    **bounds: Any,
 ) -> None:
     """Show what is near an element, nearest first: an edge costs its weight.
 
@@ -54,14 +48,7 @@ def traverse(
     """
     with session.open(reading=True) as db:
         view = db if as_of is None else db.as_of(as_of)
-        found = view.traverse(
-            resolve(view, start),
-            max_cost=max_cost,
-            max_nodes=max_nodes,
-            max_tokens=max_tokens,
-            direction=direction,
-            relation_types=follow or None,
-        )
+        found = view.traverse(resolve(view, start), relation_types=follow or None, **bounds)
         if as_of is None:
             warn_conflicts(session, db, (each.element.id for each in found.nodes))
     if is_terminal() and not session.as_json:
@@ -71,7 +58,6 @@ def traverse(
             found.nodes,
             ("cost", "hops", "id", "type", "name", "why"),
             _row,
-            lambda each: each.to_dict(),
             empty="Nothing is near.",
         )
     for cut in found.cut_off:
@@ -85,9 +71,6 @@ def _row(reached: Reached) -> tuple[Any, ...]:
 
 
 def _named(reached: Reached) -> tuple[str, str]:
-    # Late: see the package's docstring.
-    from mycel.model.elements import Concept
-
     element = reached.element
     if isinstance(element, Concept):
         return element.type, element.name
@@ -96,7 +79,6 @@ def _named(reached: Reached) -> tuple[str, str]:
 
 def tree(nodes: Sequence[Reached]) -> RenderableType:
     """Every element under the one that it was reached from."""
-    # Late: see `Output.render`.
     from rich.tree import Tree
 
     root, *others = nodes
@@ -109,7 +91,6 @@ def tree(nodes: Sequence[Reached]) -> RenderableType:
 
 
 def _label(reached: Reached) -> RenderableType:
-    # Late: see `Output.render`.
     from rich.text import Text
 
     type_, name = _named(reached)

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from mycel.cli.frame.context import Session
+from mycel.history.conflict_text import place
 
 if TYPE_CHECKING:
     from mycel.nexus import Nexus
@@ -13,8 +14,6 @@ if TYPE_CHECKING:
 
 def warn_conflicts(session: Session, db: Nexus, elements: Iterable[str]) -> None:
     """Print a warning for each open conflict at elements, which are given by their ids."""
-    # Late: see the package's docstring.
-    from mycel.history.conflict_text import place
     from mycel.model import ids
     from mycel.store.query.merges import open_conflicts
 

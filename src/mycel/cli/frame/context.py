@@ -99,7 +99,6 @@ class Session:
         A database that an earlier version has made for this folder has a hash in its name, and none
         in its URIs.
         """
-        # Late: see the package's docstring.
         from mycel.knowledge.uris import workspace_named
 
         place = self.place()
@@ -151,7 +150,6 @@ class Session:
         Raises:
             InvalidIdentifier, NotFound: there is no such branch.
         """
-        # Late: see the package's docstring.
         from mycel.store.file.branch_files import MAIN, current, existing, split
 
         place = self.place()
@@ -169,7 +167,6 @@ class Session:
         Raises:
             click.UsageError: they name another branch than main.
         """
-        # Late: see the package's docstring.
         from mycel.store.file.branch_files import MAIN
 
         for source in sources:

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import rich_click as click
 
 from mycel.cli.frame.kip_output import first_word
-from mycel.cli.frame.parameters import json_object
+from mycel.cli.frame.parameters import json_object, together
 from mycel.errors import ImmutableTarget, InvalidSyntax, UnknownReference
 from mycel.model.json_text import read_json
 
 if TYPE_CHECKING:
     from mycel.engine.result import Result
     from mycel.nexus import Nexus
-
-Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
 def named_value(text: str) -> tuple[str, Any]:
@@ -44,22 +42,22 @@ def _object_or_file(text: str) -> dict[str, Any]:
     return json_object(text if text.lstrip()[:1] in ("{", "[", "@") else f"@{text}")
 
 
-def with_parameters(command: Decorated) -> Decorated:
-    """Give a command the options for placeholders: `param` and `params`."""
-    one = click.option(
+with_parameters = together(
+    click.option(
+        "--params",
+        type=_object_or_file,
+        metavar="JSON|FILE",
+        help="Values of placeholders: an object, or a file that holds one",
+    ),
+    click.option(
         "--param",
         type=named_value,
         metavar="NAME=VALUE",
         multiple=True,
         help="The value of a placeholder, as JSON or else as text; may be repeated",
-    )
-    many = click.option(
-        "--params",
-        type=_object_or_file,
-        metavar="JSON|FILE",
-        help="Values of placeholders: an object, or a file that holds one",
-    )
-    return many(one(command))
+    ),
+)
+"""The options for placeholders: `param` and `params`."""
 
 
 def gathered(
@@ -98,7 +96,6 @@ def execute(
     Raises:
         MycelError: it failed, or writes with `readonly`; nothing was written.
     """
-    # Late: see the package's docstring.
     from mycel.engine.result import Result
     from mycel.kip import is_write, parse
 

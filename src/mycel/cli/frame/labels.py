@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, TypeVar
 
 from mycel.cli.frame.parameters import is_uri
 from mycel.errors import NotFound
+from mycel.model.elements import Concept, Element
 
 if TYPE_CHECKING:
     from mycel.graph.view import GraphView
     from mycel.graph.walk import Memory
-    from mycel.model.elements import Element
 
     AnyElement = TypeVar("AnyElement", bound=Element)
 
@@ -35,9 +35,6 @@ def labels(view: GraphView) -> Callable[[str], str]:
 
 
 def _label(view: GraphView, id_: str) -> str:
-    # Late: see the package's docstring.
-    from mycel.model.elements import Concept
-
     try:
         element = view.get(id_)
     except NotFound:
@@ -47,9 +44,7 @@ def _label(view: GraphView, id_: str) -> str:
 
 def readable(element: AnyElement) -> AnyElement:
     """An element without the stamp of a bootstrap; `--json` shows it."""
-    # Late: see the package's docstring.
     from mycel.knowledge.vocabulary import STAMP
-    from mycel.model.elements import Concept
 
     if not isinstance(element, Concept) or not is_uri(element.name):
         return element
@@ -60,7 +55,6 @@ def readable(element: AnyElement) -> AnyElement:
 
 def readable_text(memory: Memory) -> str:
     """The text of what a search found, in the same way."""
-    # Late: see the package's docstring.
     from mycel.knowledge.vocabulary import STAMP
 
     if not is_uri(memory.name):

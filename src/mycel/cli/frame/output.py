@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from io import StringIO
+from operator import methodcaller
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import rich_click as click
@@ -47,7 +48,7 @@ class Output:
         items: Iterable[Item],
         columns: Sequence[str],
         row: Callable[[Item], Sequence[object]],
-        wire: Callable[[Item], Mapping[str, Any]],
+        wire: Callable[[Item], Mapping[str, Any]] = methodcaller("to_dict"),
         *,
         empty: str = "Nothing found.",
     ) -> None:
@@ -157,7 +158,6 @@ class Output:
         if self.as_json or not sys.stderr.isatty():
             yield
             return
-        # Late: see `render`.
         from rich.console import Console
 
         with Console(stderr=True).status(text):
@@ -239,7 +239,6 @@ def has_colour() -> bool:
 
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> RenderableType:
-    # Late: see `Output.render`.
     from rich import box
     from rich.table import Table
     from rich.text import Text

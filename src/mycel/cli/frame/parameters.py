@@ -4,25 +4,48 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import reduce
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import rich_click as click
 
 from mycel.cli.frame.context import Session
 from mycel.errors import InvalidId, InvalidSyntax, NotFound
+from mycel.knowledge.uris import parse
+from mycel.model.elements import Concept
 from mycel.model.json_text import read_json
-
-if TYPE_CHECKING:
-    from mycel.model.elements import Concept
 
 ELEMENT = "ID|TYPE:NAME|URI|PATH"
 """The form of an argument for `resolve`, as help shows it."""
 
 _ID = re.compile(r"C:[0-9]+|P:[0-9]+:.+", re.ASCII)
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://", re.ASCII)
+
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+
+def together(*parts: Callable[[Any], Any]) -> Callable[[Decorated], Decorated]:
+    """One decorator for several arguments and options, which help shows in this order."""
+
+    def decorate(command: Decorated) -> Decorated:
+        return reduce(lambda done, part: part(done), reversed(parts), command)
+
+    return decorate
+
+
+follow_option = click.option(
+    "--follow", multiple=True, metavar="P", help="Only along this predicate; repeatable"
+)
+direction_option = click.option(
+    "--direction",
+    type=click.Choice(["out", "in", "both"]),
+    default="out",
+    help="Along edges, or against them",
+)
 
 
 def json_object(text: str) -> dict[str, Any]:
@@ -125,9 +148,6 @@ def resolve(graph: HasConcepts, text: str) -> str:
 
 
 def _find_node(graph: HasConcepts, uri: str) -> Concept:
-    # Late: see the package's docstring.
-    from mycel.knowledge.uris import parse
-
     # As it was typed first: KIP can write a name that is no URI in its normal form.
     found = _named(graph, uri) or _named(graph, parse(uri, "").text)
     if found is None:
@@ -145,9 +165,6 @@ def _named(graph: HasConcepts, uri: str) -> Concept | None:
 
 def _at_path(graph: HasConcepts, path: str) -> Concept | None:
     """The node at a path of the workspace: a concept, or else a file."""
-    # Late: see the package's docstring.
-    from mycel.knowledge.uris import parse
-
     context = click.get_current_context(silent=True)
     session = None if context is None else context.find_object(Session)
     if session is None:

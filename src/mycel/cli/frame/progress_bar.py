@@ -19,7 +19,6 @@ def progress_bar(out: Output, count: str) -> Iterator[Progress | None]:
     if out.as_json or not sys.stderr.isatty():
         yield None
         return
-    # Late: see `Output.render`.
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
