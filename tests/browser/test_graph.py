@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree
 
+import mycel
 from tests.browser.conftest import Shop, Tab, playwright
 
 expect = playwright.expect
@@ -217,3 +218,34 @@ def test_what_is_shown_is_saved_as_svg_and_png(tab: Callable[..., Tab], tmp_path
         *("svg", "title", "rect", "path", "circle", "polygon", "text")
     }
     assert (tmp_path / "PNG").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_page_of_the_past_follows_writes_and_is_live_when_it_returns(
+    tab: Callable[..., Tab], serve: Callable[..., Shop]
+) -> None:
+    served = serve()
+    before = served.server.get("/api/commits?limit=1").json()["commits"][0]["before"]
+    here = tab(served).graph(f"#/graph?g=-&n={LOGIN}*{SESSION}&at={before}", 2)
+    page = here.page
+    expect(page.locator(".status")).to_contain_text("past")
+    served.knowledge().link("auth/login", "needs", "auth/nobody")
+    page.get_by_role("button", name="Now", exact=True).click()
+    expect(page.get_by_test_id("live")).to_contain_text("live")
+    expect(page.locator(".screens .badge")).to_have_text("3")
+    served.knowledge().link("auth/login", "needs", "auth/nothing")
+    expect(page.locator(".screens .badge")).to_have_text("4")
+
+
+def test_a_branch_is_followed_from_its_own_position(
+    tab: Callable[..., Tab], serve: Callable[..., Shop]
+) -> None:
+    served = serve()
+    with mycel.open(served.path) as db:
+        db.branches.create("draft")
+    page = tab(served).open("#/workspaces").page
+    page.get_by_role("button", name="Show").click()
+    expect(page.get_by_test_id("live")).to_contain_text("live · branch draft")
+    served.knowledge().add("only/here")
+    with mycel.open(served.path, branch="draft") as db:
+        mycel.Knowledge(db, workspace="shop").remember([{"uri": "fresh/a"}, {"uri": "fresh/b"}])
+    expect(page.get_by_role("button", name="+2 new")).to_be_visible()

@@ -2,13 +2,12 @@
 
 import { effect } from '@preact/signals'
 import type { Explorer } from './explorer'
-import { Scene } from './graph/scene'
 import { fromFragment, toFragment, type View } from './view'
 
 const PAUSE_MS = 60
 
 /** Changes of these parts are steps of the browser's history; others replace the address. */
-const place = ({ screen, group, by, selected, from, to }: View): string => JSON.stringify([screen, group, by, selected, from, to])
+const place = ({ screen, branch, group, by, selected, from, to }: View): string => JSON.stringify([screen, branch, group, by, selected, from, to])
 
 export function startAddress(explorer: Explorer): void {
   let written = location.hash
@@ -30,12 +29,8 @@ export function startAddress(explorer: Explorer): void {
   window.addEventListener('popstate', () => {
     if (location.hash === written) return
     written = location.hash
-    const old = explorer.view.peek()
     const view = fromFragment(location.hash)
     before = place(view)
-    explorer.view.value = view
-    explorer.source.branch = view.branch || null
-    if (view.group !== old.group || view.by !== old.by || view.branch !== old.branch) explorer.scene.value = new Scene()
-    void explorer.show()
+    void explorer.go(view)
   })
 }

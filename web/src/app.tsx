@@ -1,10 +1,12 @@
 /** The frame of the page: header, the screen of the view, dialogs, messages. */
 
 import type { JSX } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
 import { EditDialog } from './edit/dialog'
 import type { Explorer } from './explorer'
 import { live } from './live'
 import { announcement, dismiss, notices } from './notices'
+import { Name } from './parts/basics'
 import { CloseIcon, Mark, MoonIcon, SunIcon } from './parts/icons'
 import { HelpDialog, helpOpen } from './screens/help'
 import { SearchBox } from './screens/search-box'
@@ -33,19 +35,22 @@ export function App({ explorer, screens }: { explorer: Explorer; screens: Screen
 function Header({ explorer }: { explorer: Explorer }): JSX.Element {
   const about = explorer.about.value
   const { abilities } = explorer.source
+  const { screen: current } = explorer.view.value
+  const nav = useRef<HTMLElement>(null)
+  useEffect(() => nav.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' }), [current])
   const entries: [Screen, string, number | null][] = [['graph', 'Graph', null]]
   if (abilities.query) entries.push(['query', 'Query', null])
   if (abilities.time) entries.push(['timeline', 'Timeline', null], ['compare', 'Compare', null])
-  entries.push(['missing', 'Missing', about?.counts.missing ?? null])
+  entries.push(['missing', 'Missing', explorer.counts.value?.missing ?? null])
   if (abilities.merges) entries.push(['conflicts', 'Conflicts', about?.conflicts || null])
   if (abilities.time && about && (about.workspaces.length > 1 || about.branches.length > 1)) entries.push(['workspaces', 'Workspaces', null])
   return (
     <header class="top">
       <button type="button" class="brand" aria-label="Mycel: overview" onClick={() => explorer.openGroup('')}><Mark /><span>mycel</span></button>
       <SearchBox explorer={explorer} />
-      <nav class="screens" aria-label="Screens">
+      <nav ref={nav} class="screens" aria-label="Screens">
         {entries.map(([screen, label, count]) => (
-          <button key={screen} type="button" aria-current={explorer.view.value.screen === screen ? 'page' : undefined} onClick={() => explorer.look({ screen })}>
+          <button key={screen} type="button" aria-current={current === screen ? 'page' : undefined} onClick={() => explorer.look({ screen })}>
             {label}{count !== null && count > 0 && <span class={screen === 'missing' ? 'badge missing' : 'badge'}>{number(count)}</span>}
           </button>
         ))}
@@ -66,11 +71,13 @@ function Status({ explorer }: { explorer: Explorer }): JSX.Element | null {
   const about = explorer.about.value
   const { at } = explorer.view.value
   if (!about) return null
-  if (at !== null) return <span class="status past"><span class="dot" /> the past: position {number(at)}</span>
+  const branch = explorer.view.value.branch
+  const more = (about.writable ? '' : ' · read-only') + (branch ? ` · branch ${branch}` : '')
+  if (at !== null) return <span class="status past" title={more}><span class="dot" /> past<span class="status-more"> · position {number(at)}</span></span>
   if (!explorer.source.abilities.live) return <span class="status">{moment(about.time)}</span>
   return (
     <span class={`status ${live.value}`} title={`Position ${number(about.position)}, root ${about.root}`} data-testid="live">
-      <span class="dot" /> {WORDS[live.value]}{about.writable ? '' : ' · read-only'}
+      <span class="dot" /> {WORDS[live.value]}<span class="status-more"><Name text={more} /></span>
     </span>
   )
 }

@@ -36,6 +36,8 @@ export class Explorer {
   readonly steps = signal(0)
   readonly colours = new TypeColours()
   readonly visible = computed(() => this.#filter())
+  /** The size of the graph at the moment that is shown; null where it is not known. */
+  readonly counts = computed(() => (this.view.value.at === null ? this.about.value : this.overview.value)?.counts ?? null)
 
   readonly #undo = new UndoStack<Shown>()
   #positions = new Positions('mycel:positions')
@@ -64,8 +66,10 @@ export class Explorer {
   }
 
   async readAbout(): Promise<void> {
+    const { branch } = this.source
     await this.#attempt(async () => {
       const about = await this.source.about()
+      if (branch !== this.source.branch) return
       this.colours.learn(about.counts.types)
       this.about.value = about
     })
@@ -103,7 +107,7 @@ export class Explorer {
       if (old || (!fresh && this.#positions.restore(node) && crowd(before, node))) placed.add(card.id)
     }
     if (fresh && !overview?.groups.length) this.#restoreAll(scene, placed)
-    for (const node of scene.putGroups(overview?.groups ?? [])) {
+    for (const node of scene.putGroups(overview?.groups ?? [], overview?.by)) {
       const old = before.nodes.get(node.id)
       if (old) [node.x, node.y] = [old.x, old.y]
       if (old) placed.add(node.id)
@@ -248,13 +252,17 @@ export class Explorer {
     this.#step({ hide: hide.includes(what) ? hide.filter((other) => other !== what) : [...hide, what] })
   }
 
-  /** Shows another branch, from its overview on. */
-  async showBranch(branch: string): Promise<void> {
-    this.source.branch = branch || null
-    this.look({ ...START, branch })
-    this.scene.value = new Scene()
-    this.changed.value++
-    await this.readAbout()
+  /** Shows another view as a whole: one of the address bar, or of another branch. */
+  async go(view: View): Promise<void> {
+    const old = this.view.value
+    this.source.branch = view.branch || null
+    if (view.group !== old.group || view.by !== old.by || view.branch !== old.branch) this.scene.value = new Scene()
+    this.look(view)
+    if (view.branch !== old.branch) {
+      this.waiting.value = new Set()
+      this.changed.value++
+      await this.readAbout()
+    }
     await this.show()
   }
 
@@ -326,6 +334,8 @@ export class Explorer {
 
   /** Takes in a transaction that somebody wrote. Nothing that is shown moves. */
   async hear(changes: LiveChange[]): Promise<void> {
+    this.changed.value++
+    await this.readAbout()
     if (this.view.value.at !== null) return
     const scene = this.scene.value
     const touched = new Set(changes.flatMap((change) => [...change.ids, ...change.removed, ...change.healed.flat()]))
@@ -333,8 +343,6 @@ export class Explorer {
     const added = changes.flatMap((change) => change.added).filter((id) => !scene.nodes.has(id) && !this.#own.delete(id))
     if (added.length) this.waiting.value = new Set([...this.waiting.value, ...added])
     for (const change of changes) this.#follow(change.moved)
-    this.changed.value++
-    await this.readAbout()
     if (seen.length || this.view.value.group !== null) await this.show()
     this.#pulse(seen)
   }

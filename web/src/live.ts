@@ -8,8 +8,6 @@ import type { LiveChange } from './source/types'
 export type LiveState = 'off' | 'connecting' | 'live' | 'paused' | 'away'
 
 export const live = signal<LiveState>('off')
-/** The last changes that were heard, newest first. */
-export const heard = signal<readonly LiveChange[]>([])
 
 const FIRST_WAIT_MS = 500
 const LONGEST_WAIT_MS = 30_000
@@ -18,6 +16,8 @@ const TOGETHER_MS = 120
 
 export class Live {
   #stop: AbortController | null = null
+  /** The branch that is followed, from this position on. */
+  #branch: string | null = null
   #position = -1
   #queue: LiveChange[] = []
   #timer = 0
@@ -28,18 +28,19 @@ export class Live {
   start(): void {
     if (!this.explorer.source.abilities.live) return
     document.addEventListener('visibilitychange', () => this.#turn())
-    window.addEventListener('online', () => this.#again())
+    window.addEventListener('online', () => this.again())
     effect(() => {
       const about = this.explorer.about.value
-      if (about && this.#position < 0 && this.explorer.view.peek().at === null) {
-        this.#position = about.position
-        this.#turn()
-      }
+      if (!about || (this.#position >= 0 && about.branch === this.#branch)) return
+      this.#branch = about.branch
+      this.#position = about.position
+      this.#queue = []
+      this.again()
     })
   }
 
-  /** Connects again at once, for example after a new token was given. */
-  #again(): void {
+  /** Connects again at once: to another branch, or after a new token was given. */
+  again(): void {
     this.#wait = FIRST_WAIT_MS
     this.#stop?.abort()
     this.#stop = null
@@ -91,7 +92,6 @@ export class Live {
 
   #hear(change: LiveChange): void {
     this.#position = Math.max(this.#position, change.position)
-    heard.value = [change, ...heard.value].slice(0, 50)
     this.#queue.push(change)
     if (!this.#timer) this.#timer = window.setTimeout(() => this.#flush(), TOGETHER_MS)
   }
@@ -108,10 +108,5 @@ export class Live {
     this.explorer.changed.value++
     void this.explorer.readAbout()
     void this.explorer.show()
-  }
-
-  /** Starts again after the reader has given a token. */
-  resume(): void {
-    this.#again()
   }
 }

@@ -38,13 +38,13 @@ async function start(): Promise<void> {
   await takeTicket()
   const explorer = new Explorer(new HttpSource(tokens), new WorkerRunner(startWorker), fromFragment(location.hash))
   const live = new Live(explorer)
-  const begin = () => void explorer.start().then(() => live.resume())
-  const Page = () => (askForToken.value === null ? <App explorer={explorer} screens={SCREENS} /> : <SignIn done={begin} />)
+  const signedIn = () => void explorer.start().then(() => live.again())
+  const Page = () => (askForToken.value === null ? <App explorer={explorer} screens={SCREENS} /> : <SignIn done={signedIn} />)
   render(<Page />, document.getElementById('app')!)
   startShortcuts(explorer)
   startAddress(explorer)
   live.start()
-  if (askForToken.value === null) begin()
+  if (askForToken.value === null) void explorer.start()
 }
 
 void start()

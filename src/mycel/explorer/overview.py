@@ -7,7 +7,7 @@ large folders are divided and small groups folded together, and every answer say
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from heapq import nlargest
 from typing import Any, Final, NamedTuple
 
@@ -23,6 +23,10 @@ from mycel.store.query.reader import Reader
 
 REST: Final = "…"
 """The id of folded groups begins so; the place of the first of them follows."""
+
+
+FEW: Final = 8
+"""Links of less than one in so many nodes are looked up; else all links are read."""
 
 
 class _Group(NamedTuple):
@@ -89,7 +93,7 @@ def overview(scene: Scene, census: Census, by: By, group: str | None, limit: int
     }
     if rest:
         nodes, missing = sum(each.nodes for each in rest), sum(each.missing for each in rest)
-        folded = _Group(rest_id, f"{len(rest):,} smaller groups", nodes, missing)
+        folded = _Group(rest_id, f"{len(rest):,} others", nodes, missing)
         answer["groups"].append(_shown(folded, inner[rest_id]) | {"rest": True})
     edges = surroundings.links_between(scene.reader, best, best, limits.LINKS_MAX) if best else []
     answer["edges"] = scene.cards.links(edges)
@@ -142,13 +146,21 @@ def _inside(scene: Scene, census: Census, group: str) -> _Parts:
     missing = Counter(place[of[n >> 1]] for n in census.missing if of[n >> 1] in numbers)
     groups = [_Group(each, _folder_name(each), tree.below[each], missing[each]) for each in chosen]
     found: Counter[tuple[str, str]] = Counter()
-    for subject, _, object_ in outline.links(scene.reader):
+    for subject, object_ in _ends(scene, slots, len(of)) if chosen else ():
         if (subject | object_) & 1 or max(subject, object_) >> 1 >= len(of):
             continue
         one, other = place.get(of[subject >> 1]), place.get(of[object_ >> 1])
         if one and other:
             found[one, other] += 1
     return _Parts(groups, found, [slot << 1 for slot in slots if not place[of[slot]]])
+
+
+def _ends(scene: Scene, slots: Sequence[int], size: int) -> Iterator[tuple[int, int]]:
+    """The ends of the links at some nodes, or of all links where these nodes are many."""
+    if len(slots) * FEW < size:
+        lines = outline.links_at(scene.reader, [slot << 1 for slot in slots])
+        return ((link.subject, link.object) for link in lines)
+    return ((subject, object_) for subject, _, object_ in outline.links(scene.reader))
 
 
 def _part_of(folder: str | None, chosen: set[str]) -> str:

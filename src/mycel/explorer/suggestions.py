@@ -10,6 +10,7 @@ from mycel.explorer.census import Census
 from mycel.explorer.folders import last_segment
 from mycel.explorer.moments import Scene
 from mycel.explorer.name_index import NameIndex, asked_words, fit, merit
+from mycel.model.names import META_TYPES
 from mycel.model.values import JsonObject
 from mycel.store.query import lookup, surroundings
 
@@ -45,7 +46,7 @@ def suggest(
 
 
 def _ranked(scene: Scene, words: list[str], question: str, numbers: Iterable[int]) -> list[int]:
-    """Those of these nodes that fit, the best first."""
+    """Those of these nodes that fit, the best first; definitions after nodes that fit as well."""
     wanted = list(dict.fromkeys(numbers))
     scene.cards.read(wanted)
     ranked = []
@@ -56,7 +57,8 @@ def _ranked(scene: Scene, words: list[str], question: str, numbers: Iterable[int
         rank = fit(words, question, card["id"], card["name"])
         if rank is not None:
             place = merit(card["degree"], len(last_segment(card["id"])))
-            ranked.append((rank, card["kind"] == "missing", place, card["id"], number))
+            is_late = card["kind"] == "missing" or card["type"] in META_TYPES
+            ranked.append((rank, is_late, place, card["id"], number))
     return [number for *_, number in sorted(ranked)]
 
 

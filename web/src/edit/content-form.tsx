@@ -4,9 +4,9 @@ import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { MarkdownView } from '../parts/markdown-view'
 import type { NodeDetail } from '../source/types'
-import { Field, FormButtons, type FormProps } from './dialog'
+import { Field, FORM, type FormProps } from './dialog'
 
-export function CreateForm({ explorer, write, busy, id }: FormProps & { id: string }): JSX.Element {
+export function CreateForm({ explorer, write, id }: FormProps & { id: string }): JSX.Element {
   const [uri, setUri] = useState(id)
   const [name, setName] = useState('')
   const [type, setType] = useState('')
@@ -17,7 +17,7 @@ export function CreateForm({ explorer, write, busy, id }: FormProps & { id: stri
     void write({ op: 'add', id: uri.trim(), ...(name && { name }), ...(type && { type }), ...(content && { content }) })
   }
   return (
-    <form onSubmit={submit}>
+    <form id={FORM} onSubmit={submit}>
       <div class="field-row">
         <Field label="URI or path" note="For example auth/login, or concept://shop/auth/login"><input name="id" required value={uri} onInput={(event) => setUri(event.currentTarget.value)} /></Field>
         <Field label="Type"><input name="type" list="types" value={type} placeholder="Concept" onInput={(event) => setType(event.currentTarget.value)} /></Field>
@@ -25,12 +25,11 @@ export function CreateForm({ explorer, write, busy, id }: FormProps & { id: stri
       </div>
       <Field label="Name"><input name="name" value={name} onInput={(event) => setName(event.currentTarget.value)} /></Field>
       <MarkdownField text={content} setText={setContent} explorer={explorer} />
-      <FormButtons label="Create" busy={busy} />
     </form>
   )
 }
 
-export function EditForm({ explorer, write, busy, node }: FormProps & { node: NodeDetail }): JSX.Element {
+export function EditForm({ explorer, write, node }: FormProps & { node: NodeDetail }): JSX.Element {
   const [name, setName] = useState(node.name)
   const [content, setContent] = useState(node.content ?? '')
   const [attributes, setAttributes] = useState(JSON.stringify(node.attributes, null, 2))
@@ -47,7 +46,7 @@ export function EditForm({ explorer, write, busy, node }: FormProps & { node: No
     })
   }
   return (
-    <form onSubmit={submit}>
+    <form id={FORM} onSubmit={submit}>
       <Field label="Name"><input name="name" value={name} onInput={(event) => setName(event.currentTarget.value)} /></Field>
       <MarkdownField text={content} setText={setContent} explorer={explorer} />
       <details class="field" open={Object.keys(node.attributes).length > 0}>
@@ -56,7 +55,6 @@ export function EditForm({ explorer, write, busy, node }: FormProps & { node: No
         {!parsed && <span class="missing">This is not a JSON object.</span>}
       </details>
       <p class="note">Written on top of version {node.version ?? '–'}; if somebody changes it meanwhile, nothing is overwritten.</p>
-      <FormButtons label="Save" busy={busy || !parsed} />
     </form>
   )
 }

@@ -15,12 +15,14 @@ export interface FormProps {
   explorer: Explorer
   /** Writes a change; the dialog closes when it is done. */
   write(change: Write): Promise<void>
-  busy: boolean
 }
 
 const TITLES: Record<Editing['kind'], string> = {
   create: 'New node', edit: 'Edit', relate: 'Relate', move: 'Move', forget: 'Forget',
 }
+const VERBS: Record<Editing['kind'], string> = { ...TITLES, create: 'Create', edit: 'Save' }
+/** The id of the form: its message and its buttons stand below its fields. */
+export const FORM = 'edit-form'
 
 export function EditDialog({ explorer }: { explorer: Explorer }): JSX.Element | null {
   const open = editing.value
@@ -54,7 +56,7 @@ function Body({ explorer, open, close }: { explorer: Explorer; open: Editing; cl
       setBusy(false)
     }
   }
-  const form = { explorer, write, busy }
+  const form = { explorer, write }
   return (
     <>
       {open.kind === 'create' && <CreateForm {...form} id={open.id} />}
@@ -62,10 +64,14 @@ function Body({ explorer, open, close }: { explorer: Explorer; open: Editing; cl
       {open.kind === 'relate' && <RelateForm {...form} node={open.node} />}
       {open.kind === 'move' && <MoveForm {...form} node={open.node} />}
       {open.kind === 'forget' && <ForgetForm {...form} node={open.node} />}
-      <label class="field message-field">Message of the commit
-        <input name="message" value={message} maxLength={500} placeholder="Why? (optional)" onInput={(event) => setMessage(event.currentTarget.value)} />
+      <label class="field">Message of the commit
+        <input form={FORM} name="message" value={message} maxLength={500} placeholder="Why? (optional)" onInput={(event) => setMessage(event.currentTarget.value)} />
       </label>
       {error ? <WriteFailure error={error} open={open} explorer={explorer} /> : null}
+      <div class="form-buttons">
+        <button type="button" class="button" onClick={close}>Cancel</button>
+        <button form={FORM} type="submit" class={open.kind === 'forget' ? 'button danger' : 'button strong'} disabled={busy}>{busy ? 'Writing…' : VERBS[open.kind]}</button>
+      </div>
     </>
   )
 }
@@ -100,15 +106,6 @@ async function shown(explorer: Explorer, change: Write, written: Written): Promi
   } else if (change.op === 'link') await explorer.bring([change.source, change.target])
   else if (change.op === 'move') explorer.rename(change.id, written.id ?? change.to)
   else await explorer.show()
-}
-
-export function FormButtons({ label, busy, danger }: { label: string; busy: boolean; danger?: boolean }): JSX.Element {
-  return (
-    <div class="form-buttons">
-      <button type="button" class="button" onClick={() => (editing.value = null)}>Cancel</button>
-      <button type="submit" class={danger ? 'button danger' : 'button strong'} disabled={busy}>{busy ? 'Writing…' : label}</button>
-    </div>
-  )
 }
 
 export function Field({ label, children, note }: { label: string; children: ComponentChildren; note?: string }): JSX.Element {

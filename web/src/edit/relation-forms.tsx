@@ -5,11 +5,11 @@ import { useState } from 'preact/hooks'
 import { useLoad } from '../parts/load'
 import type { NodeDetail } from '../source/types'
 import { count, plain } from '../text/format'
-import { Field, FormButtons, type FormProps } from './dialog'
+import { Field, FORM, type FormProps } from './dialog'
 
 type Props = FormProps & { node: NodeDetail }
 
-export function RelateForm({ explorer, write, busy, node }: Props): JSX.Element {
+export function RelateForm({ explorer, write, node }: Props): JSX.Element {
   const [relation, setRelation] = useState('')
   const [target, setTarget] = useState('')
   const [weight, setWeight] = useState('1')
@@ -19,7 +19,7 @@ export function RelateForm({ explorer, write, busy, node }: Props): JSX.Element 
     void write({ op: 'link', source: node.id, relation: relation.trim(), target: target.trim(), weight: Number(weight) })
   }
   return (
-    <form onSubmit={submit}>
+    <form id={FORM} onSubmit={submit}>
       <div class="field-row">
         <Field label="Relation"><input name="relation" required list="relations" value={relation} placeholder="depends_on" onInput={(event) => setRelation(event.currentTarget.value)} /></Field>
         <Field label="Weight" note="0: always together; 1: loosely"><input name="weight" type="number" min="0" max="1" step="0.05" value={weight} onInput={(event) => setWeight(event.currentTarget.value)} /></Field>
@@ -27,34 +27,31 @@ export function RelateForm({ explorer, write, busy, node }: Props): JSX.Element 
       <Field label="To" note="A concept that is not written yet is kept as missing."><input name="target" required list="targets" value={target} placeholder="concept://…" autocomplete="off" onInput={(event) => setTarget(event.currentTarget.value)} /></Field>
       <datalist id="relations">{Object.keys(explorer.about.value?.counts.relations ?? {}).map((each) => <option key={each} value={each} />)}</datalist>
       <datalist id="targets">{found.value?.map((card) => <option key={card.id} value={card.id}>{plain(card.name)}</option>)}</datalist>
-      <FormButtons label="Relate" busy={busy} />
     </form>
   )
 }
 
-export function MoveForm({ write, busy, node }: Props): JSX.Element {
+export function MoveForm({ write, node }: Props): JSX.Element {
   const [to, setTo] = useState(node.id)
   const submit = (event: Event) => {
     event.preventDefault()
     void write({ op: 'move', id: node.id, to: to.trim(), ...(node.version && { expect_version: node.version }) })
   }
   return (
-    <form onSubmit={submit}>
+    <form id={FORM} onSubmit={submit}>
       <Field label="New URI" note="It keeps its history and its relations."><input name="to" required value={to} onInput={(event) => setTo(event.currentTarget.value)} /></Field>
-      <FormButtons label="Move" busy={busy} />
     </form>
   )
 }
 
-export function ForgetForm({ write, busy, node }: Props): JSX.Element {
+export function ForgetForm({ write, node }: Props): JSX.Element {
   const submit = (event: Event) => {
     event.preventDefault()
     void write({ op: 'delete', id: node.id, ...(node.version && { expect_version: node.version }) })
   }
   return (
-    <form onSubmit={submit}>
+    <form id={FORM} onSubmit={submit}>
       <p>The node and its {count(node.degree, 'link')} leave the graph. Its history stays, and this can be undone.</p>
-      <FormButtons label="Forget" busy={busy} danger />
     </form>
   )
 }

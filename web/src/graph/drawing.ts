@@ -1,11 +1,11 @@
 /** The picture of a scene: links, nodes, labels, in this order, drawn with any pen. */
 
 import { nodeScale, toScreen, type Camera, type Frame } from './camera'
-import { labelPlaces, Occupied, type Box, type Place } from './labels'
+import { crosses, labelBoxes, Occupied, type Box } from './labels'
 import type { Palette, TypeColours } from './palette'
 import type { Pen, Stroke } from './pen'
 import type { Scene, SceneLink, SceneNode } from './scene'
-import { lineWidth, radius } from './size'
+import { lineWidth, radius, tieWidth } from './size'
 
 /** What the reader looks at: it stands out, and the rest is dimmed. */
 export interface Focus {
@@ -22,6 +22,8 @@ export interface Picture {
   palette: Palette
   colours: TypeColours
   focus: Focus
+  /** The part of the frame that the legend covers: no label is put there. */
+  covered: Box | null
 }
 
 interface Drawn {
@@ -39,6 +41,8 @@ const LABELS_TRIED = 500
 /** Beyond this many nodes they are drawn without a rim, thousands at once. */
 const RIMS_MAX = 600
 const LABEL_MAX = 34
+/** A label keeps clear of the links of its node, if these are no more. */
+const LINKS_AVOIDED = 12
 const DASH = [6, 4] as const
 
 export function draw(pen: Pen, picture: Picture): void {
@@ -83,12 +87,13 @@ const onFrame = (frame: Frame, x: number, y: number, margin: number): boolean =>
 function drawLinks(pen: Pen, picture: Picture, drawn: Map<string, Drawn>, lit: Set<string> | null): void {
   const centres = centresOf(picture)
   const later: SceneLink[] = []
+  const most = Math.max(0, ...[...picture.scene.links.values()].map((line) => line.count))
   for (const line of picture.scene.links.values()) {
     if (lit && (centres.has(line.link.source) || centres.has(line.link.target))) later.push(line)
-    else drawLink(pen, picture, drawn, line, lit ? 'dim' : 'plain')
+    else drawLink(pen, picture, drawn, line, lit ? 'dim' : 'plain', most)
   }
   pen.flush()
-  for (const line of later) drawLink(pen, picture, drawn, line, 'lit')
+  for (const line of later) drawLink(pen, picture, drawn, line, 'lit', most)
 }
 
 function centresOf({ focus }: Picture): ReadonlySet<string> {
@@ -97,11 +102,11 @@ function centresOf({ focus }: Picture): ReadonlySet<string> {
 
 type Emphasis = 'plain' | 'dim' | 'lit'
 
-function drawLink(pen: Pen, { palette, frame, camera }: Picture, drawn: Map<string, Drawn>, line: SceneLink, emphasis: Emphasis): void {
+function drawLink(pen: Pen, { palette, frame, camera }: Picture, drawn: Map<string, Drawn>, line: SceneLink, emphasis: Emphasis, most: number): void {
   const from = drawn.get(line.link.source)!
   const to = drawn.get(line.link.target)!
-  if (!onFrame(frame, from.x, from.y, 0) && !onFrame(frame, to.x, to.y, 0) && !crosses(frame, from, to)) return
-  const stroke = linkStroke(line, palette, emphasis, camera.zoom)
+  if (!crosses({ left: 0, right: frame.width, top: 0, bottom: frame.height }, from.x, from.y, to.x, to.y)) return
+  const stroke = linkStroke(line, palette, emphasis, camera.zoom, most)
   if (from === to) {
     pen.arc(from.x, from.y - from.radius - 7, 9, 0.7 * Math.PI, 2.3 * Math.PI, stroke)
     return
@@ -119,12 +124,12 @@ function drawLink(pen: Pen, { palette, frame, camera }: Picture, drawn: Map<stri
   if (head && distance > gap + head) pen.polygon(arrow(tipX, tipY, ux, uy, head), { fill: stroke.colour, alpha: stroke.alpha })
 }
 
-function linkStroke(line: SceneLink, palette: Palette, emphasis: Emphasis, zoom: number): Stroke {
+function linkStroke(line: SceneLink, palette: Palette, emphasis: Emphasis, zoom: number, most: number): Stroke {
   const scale = Math.min(1.2, Math.max(0.55, zoom))
   const missing = line.link.missing === true
   const colour = line.change ? palette[line.change] : missing ? palette.missing : emphasis === 'lit' ? palette.accent : palette.link
   const alpha = emphasis === 'dim' ? (missing ? 0.4 : 0.3) : line.count > 1 ? 0.55 : 1
-  const width = lineWidth(line.link.weight, line.count) * scale
+  const width = (line.count > 1 ? tieWidth(line.count, most) : lineWidth(line.link.weight)) * scale
   return { colour, width, alpha, dash: missing || line.change === 'removed' ? DASH : undefined }
 }
 
@@ -141,11 +146,6 @@ function arrow(x: number, y: number, ux: number, uy: number, length: number): nu
   const half = length * 0.42
   const [backX, backY] = [x - ux * length, y - uy * length]
   return [x, y, backX - uy * half, backY + ux * half, backX + uy * half, backY - ux * half]
-}
-
-function crosses(frame: Frame, from: Drawn, to: Drawn): boolean {
-  const left = Math.min(from.x, to.x) < frame.width && Math.max(from.x, to.x) > 0
-  return left && Math.min(from.y, to.y) < frame.height && Math.max(from.y, to.y) > 0
 }
 
 // Nodes ---------------------------------------------------------------------------------------
@@ -185,7 +185,7 @@ const SIGNS = { added: '+', removed: '−', changed: 'Δ', moved: '→' } as con
 
 function drawChange(pen: Pen, { palette }: Picture, { node, x, y, radius: size }: Drawn): void {
   const change = node.change!
-  const [badgeX, badgeY, badge] = [x + size * 0.75 + 2, y - size * 0.75 - 2, Math.min(6.5, size * 0.9)]
+  const [badgeX, badgeY, badge] = [x + size * 0.75 + 2, y - size * 0.75 - 2, Math.max(5, Math.min(6.5, size * 0.9))]
   pen.circle(x, y, size + 2.5, { fill: null, stroke: { colour: palette[change], width: 2 } })
   pen.circle(badgeX, badgeY, badge, { fill: palette[change] })
   pen.text(SIGNS[change], badgeX, badgeY + 0.5, { colour: palette.ground, size: badge * 1.7, weight: 700, align: 'center' })
@@ -193,9 +193,9 @@ function drawChange(pen: Pen, { palette }: Picture, { node, x, y, radius: size }
 
 /** A bubble with its name and size inside; a red arc shows that links inside lead to missing concepts. */
 function drawGroup(pen: Pen, picture: Picture, { node, x, y, radius: size }: Drawn, alpha: number): void {
-  const { palette } = picture
+  const { palette, colours } = picture
   const group = node.group!
-  const colour = group.rest ? palette.other : palette.types[node.place % palette.types.length]!
+  const colour = group.rest ? palette.other : node.card.type ? colours.colour(node.card.type, palette) : palette.types[node.place % palette.types.length]!
   pen.circle(x, y, size, { fill: palette.ground })
   pen.circle(x, y, size, { fill: colour, alpha: alpha * 0.22, stroke: { colour, width: 1.6, alpha } })
   if (group.missing) {
@@ -213,6 +213,7 @@ export function clip(text: string, max = LABEL_MAX): string {
 
 function drawLabels(pen: Pen, picture: Picture, drawn: Map<string, Drawn>, lit: Set<string> | null): void {
   const occupied = new Occupied()
+  if (picture.covered) occupied.take(picture.covered)
   for (const { node, x, y, radius: whole } of drawn.values()) {
     const size = node.group ? whole * 0.75 : whole
     occupied.take({ left: x - size, right: x + size, top: y - size, bottom: y + size })
@@ -223,7 +224,7 @@ function drawLabels(pen: Pen, picture: Picture, drawn: Map<string, Drawn>, lit: 
   let room = LABELS_MAX
   for (const each of order) {
     if (each.node.group) drawGroupLabel(pen, picture, each, occupied)
-    else if (room > 0 && drawLabel(pen, picture, each, occupied, lit)) room--
+    else if (room > 0 && drawLabel(pen, picture, each, occupied, drawn, lit)) room--
   }
   drawLinkLabels(pen, picture, drawn, occupied)
 }
@@ -233,7 +234,7 @@ function importance({ focus }: Picture, { node, lit, radius: size }: Drawn): num
   return chosen + (lit ? 1e4 : 0) + (node.card.kind === 'missing' ? 40 : 0) + (node.change ? 100 : 0) + size
 }
 
-function drawLabel(pen: Pen, picture: Picture, each: Drawn, occupied: Occupied, lit: Set<string> | null): boolean {
+function drawLabel(pen: Pen, picture: Picture, each: Drawn, occupied: Occupied, drawn: Map<string, Drawn>, lit: Set<string> | null): boolean {
   const { node, x, y, radius: size } = each
   const { palette, focus, scene } = picture
   const alpha = lit && !each.lit ? 0.5 : 1
@@ -245,44 +246,66 @@ function drawLabel(pen: Pen, picture: Picture, each: Drawn, occupied: Occupied, 
   const extra = missing ? ' missing' : hidden ? ` +${hidden}` : ''
   const nameWidth = pen.measure(name, LABEL_SIZE, weight)
   const extraWidth = extra ? pen.measure(extra, LABEL_SIZE - 1.5, 450) + 3 : 0
-  const places = labelPlaces(x, y, size, nameWidth + extraWidth, LABEL_SIZE + 4)
-  const place = freePlace(places, occupied, picture.frame, chosen)
-  if (!place) return false
-  const left = place.box.left
+  const boxes = labelBoxes(x, y, size, nameWidth + extraWidth, LABEL_SIZE + 4)
+  const box = freeBox(clearOfLinks(boxes, each, scene, drawn), occupied, picture.frame, chosen)
+  if (!box) return false
+  const [left, middle] = [box.left, (box.top + box.bottom) / 2]
   const colour = missing ? palette.missing : palette.ink
-  pen.text(name, left, place.y, { colour, size: LABEL_SIZE, weight, alpha, around: palette.ground, struck: node.change === 'removed' })
-  if (extra) pen.text(extra.trim(), left + nameWidth + 5, place.y, { colour: missing ? palette.missing : palette.muted, size: LABEL_SIZE - 1.5, alpha, around: palette.ground })
+  pen.text(name, left, middle, { colour, size: LABEL_SIZE, weight, alpha, around: palette.ground, struck: node.change === 'removed' })
+  if (extra) pen.text(extra.trim(), left + nameWidth + 5, middle, { colour: missing ? palette.missing : palette.muted, size: LABEL_SIZE - 1.5, alpha, around: palette.ground })
   return true
 }
 
-/** The first place that is free and inside the frame. A label that has to be shown takes the first one anyway. */
-function freePlace(places: Place[], occupied: Occupied, frame: Frame, always: boolean): Place | null {
-  for (const place of places) {
-    if (place.box.left >= 2 && place.box.right <= frame.width - 2 && occupied.claim(place.box)) return place
-  }
-  if (!always) return null
-  occupied.take(places[0]!.box)
-  return places[0]!
+/** Boxes that no link of the node passes come first. */
+function clearOfLinks(boxes: Box[], { node, x, y }: Drawn, scene: Scene, drawn: Map<string, Drawn>): Box[] {
+  const others = [...scene.neighbours(node.id)].map((id) => drawn.get(id)!)
+  if (others.length > LINKS_AVOIDED) return boxes
+  const clear = (box: Box) => !others.some((other) => crosses(box, x, y, other.x, other.y))
+  return [...boxes.filter(clear), ...boxes.filter((box) => !clear(box))]
 }
 
-function drawGroupLabel(pen: Pen, { palette }: Picture, { node, x, y, radius: size, lit }: Drawn, occupied: Occupied): void {
-  const group = node.group!
-  const alpha = lit ? 1 : 0.4
-  const whole = clip(group.name, 28)
-  const [width, small] = [pen.measure(whole, 12.5, 600), pen.measure(whole, 11, 600)]
-  const fits = small < 2 * size - 6
-  const letters = fits && width > 2 * size - 8 ? 11 : 12.5
-  const boxAt = (top: number): Box => ({ left: x - width / 2, right: x + width / 2, top: top - 7, bottom: top + 21 })
-  const outside = fits ? undefined : [y + size + 9, y - size - 24, y + size + 2, y - size - 17].find((place) => occupied.claim(boxAt(place)))
-  const inside = outside === undefined
-  const top = outside ?? y - 7
-  const name = inside && !fits ? clip(group.name, Math.max(4, Math.floor(size / 3.6))) : whole
-  const note = group.missing ? `${group.nodes.toLocaleString('en')} · ${group.missing} missing` : group.nodes.toLocaleString('en')
-  pen.text(name, x, top, { colour: palette.ink, size: letters, weight: 600, align: 'center', alpha, around: fits ? undefined : palette.ground })
-  const noteInside = inside && pen.measure(note, 11, 400) < 2 * size - 12
-  const shown = inside && !noteInside ? group.nodes.toLocaleString('en') : note
-  pen.text(shown, x, top + 16, { colour: group.missing && shown === note ? palette.missing : palette.muted, size: 11, align: 'center', alpha, around: inside ? undefined : palette.ground })
+/** The first box that is free and inside the frame. A label that has to be shown takes the first one anyway. */
+function freeBox(boxes: Box[], occupied: Occupied, frame: Frame, always: boolean): Box | null {
+  for (const box of boxes) {
+    if (box.left >= 2 && box.right <= frame.width - 2 && occupied.claim(box)) return box
+  }
+  if (!always) return null
+  occupied.take(boxes[0]!)
+  return boxes[0]!
 }
+
+/** The name of a group and the number of its nodes: in the bubble, over it, beside it, or shortened, as there is room. */
+function drawGroupLabel(pen: Pen, { palette, focus }: Picture, { node, x, y, radius: size, lit }: Drawn, occupied: Occupied): void {
+  const group = node.group!
+  const nodes = group.nodes.toLocaleString('en')
+  const note = group.missing ? `${nodes} · ${group.missing.toLocaleString('en')} missing` : nodes
+  const whole = clip(group.name, 28)
+  const chosen = focus.hovered === node.id || focus.selected.has(node.id)
+  const fits = (text: string, letters: number) => pen.measure(text, letters, 600) < 2 * size - 6
+  const alpha = lit ? 1 : 0.4
+  const write = (name: string, letters: number, top: number, second: string) => {
+    const ground = Math.abs(top - y) > size ? palette.ground : undefined
+    pen.text(name, x, top, { colour: palette.ink, size: letters, weight: 600, align: 'center', alpha, around: ground ?? (fits(name, letters) ? undefined : palette.ground) })
+    pen.text(second, x, top + 16, { colour: group.missing && second === note ? palette.missing : palette.muted, size: 11, align: 'center', alpha, around: ground })
+  }
+  const noteInside = pen.measure(note, 11, 400) < 2 * size - 6 || chosen ? note : nodes
+  const letters = fits(whole, 12.5) ? 12.5 : 11
+  if (fits(whole, letters) || chosen) return write(whole, letters, y - 7, noteInside)
+  const half = pen.measure(whole, 12.5, 600) / 2
+  const sides: Box[] = [[x - half, x - size * 0.75], [x + size * 0.75, x + half]].map(([left, right]) => ({ left: left!, right: right!, top: y - 14, bottom: y }))
+  if (half < size * 1.5 && sides.every((box) => occupied.free(box))) {
+    for (const box of sides) occupied.take(box)
+    return write(whole, 12.5, y - 7, noteInside)
+  }
+  const top = [y + size + 9, y - size - 24].find((place) => occupied.claim({ left: x - half, right: x + half, top: place - 7, bottom: place + 21 }))
+  if (top !== undefined) return write(whole, 12.5, top, note)
+  const short = shortened(whole, Math.floor(size / 3.4))
+  if (short) write(short, 11, y - 7, nodes)
+  else if (fits(nodes, 11)) pen.text(nodes, x, y, { colour: palette.muted, size: 11, align: 'center' })
+}
+
+/** A name without its middle: names of groups often begin alike. Null if too little of it is left. */
+const shortened = (name: string, most: number): string | null => (most < 6 ? null : `${name.slice(0, most - 4)}…${name.slice(-3)}`)
 
 /** Names of relations, on the links of the nodes in focus, where there is room. */
 function drawLinkLabels(pen: Pen, picture: Picture, drawn: Map<string, Drawn>, occupied: Occupied): void {

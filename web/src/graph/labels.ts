@@ -44,27 +44,30 @@ function* cellsOf({ left, right, top, bottom }: Box): Generator<number> {
   }
 }
 
-export type Align = 'left' | 'center' | 'right'
-
-export interface Place {
-  x: number
-  y: number
-  align: Align
-  box: Box
-}
-
-/** The places of a label around a node, the best first: right, below, left, above. */
-export function labelPlaces(x: number, y: number, radius: number, width: number, height: number): Place[] {
+/** The boxes of a label around a node, the best first: right, below, left, above. */
+export function labelBoxes(x: number, y: number, radius: number, width: number, height: number): Box[] {
   const gap = radius + 5
   const half = height / 2
   return [
-    { x: x + gap, y, align: 'left', box: { left: x + gap, right: x + gap + width, top: y - half, bottom: y + half } },
-    centred(x, y + gap + half - 2, width, half),
-    { x: x - gap, y, align: 'right', box: { left: x - gap - width, right: x - gap, top: y - half, bottom: y + half } },
-    centred(x, y - gap - half + 2, width, half),
+    { left: x + gap, right: x + gap + width, top: y - half, bottom: y + half },
+    around(x, y + gap + half - 2, width, half),
+    { left: x - gap - width, right: x - gap, top: y - half, bottom: y + half },
+    around(x, y - gap - half + 2, width, half),
   ]
 }
 
-function centred(x: number, y: number, width: number, half: number): Place {
-  return { x, y, align: 'center', box: { left: x - width / 2, right: x + width / 2, top: y - half, bottom: y + half } }
+const around = (x: number, y: number, width: number, half: number): Box => ({ left: x - width / 2, right: x + width / 2, top: y - half, bottom: y + half })
+
+/** True if the line from one point to another passes through a box. */
+export function crosses({ left, right, top, bottom }: Box, x1: number, y1: number, x2: number, y2: number): boolean {
+  let [first, last] = [0, 1]
+  for (const [from, to, low, high] of [[x1, x2, left, right], [y1, y2, top, bottom]] as const) {
+    const way = to - from
+    if (!way && (from < low || from > high)) return false
+    if (!way) continue
+    const [enters, leaves] = way > 0 ? [(low - from) / way, (high - from) / way] : [(high - from) / way, (low - from) / way]
+    first = Math.max(first, enters)
+    last = Math.min(last, leaves)
+  }
+  return first <= last
 }

@@ -27,7 +27,8 @@ export const DARK: Palette = {
   types: ['#6ea8ee', '#f0a63a', '#3cc49a', '#e08cc0', '#8fd0f7', '#b39aea', '#c6bf56', '#c8946a'],
 }
 
-const RESOURCE = 'Resource'
+/** Types without a colour: resources are squares, what is missing is red, definitions begin with $. */
+const isPlain = (type: string): boolean => /^(Resource|Missing|MissingEntity|\$.*)$/.test(type)
 
 /** The place of each type in the list of colours. Types keep the colour that they got first. */
 export class TypeColours {
@@ -40,12 +41,11 @@ export class TypeColours {
   }
 
   colour(type: string, palette: Palette): string {
-    if (type === RESOURCE) return palette.other
     return palette.types[this.#place(type)] ?? palette.other
   }
 
   #place(type: string): number {
-    if (type === RESOURCE) return -1
+    if (isPlain(type)) return -1
     const known = this.#places.get(type)
     if (known !== undefined) return known
     const place = this.#places.size

@@ -11,7 +11,7 @@ const ROOM = { left: 50, right: 110, top: 36, bottom: 36 }
 /** The picture framed around everything that it shows, without a focus. */
 function whole(picture: Picture, frame: Frame): Picture {
   const focus = { ...picture.focus, hovered: null, pulses: new Map<string, number>() }
-  return { ...picture, frame, camera: fit(reaches(picture.scene), frame, ROOM), focus }
+  return { ...picture, frame, camera: fit(reaches(picture.scene), frame, ROOM), focus, covered: null }
 }
 
 export function svgOf(picture: Picture, title: string, frame: Frame = picture.frame): string {

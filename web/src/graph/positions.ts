@@ -33,11 +33,6 @@ export class Positions {
     }
     keep('local', this.key, JSON.stringify([...this.#places]))
   }
-
-  forget(): void {
-    this.#places.clear()
-    keep('local', this.key, null)
-  }
 }
 
 function read(key: string): Map<string, [number, number, boolean]> {

@@ -1,6 +1,6 @@
 /** The nodes and links that are shown, with their positions. It knows nothing of screens or colours. */
 
-import type { Card, Change, Group, Link } from '../source/types'
+import type { Card, Change, Group, Grouping, Link } from '../source/types'
 
 export interface SceneNode {
   id: string
@@ -48,12 +48,12 @@ export class Scene {
     return node
   }
 
-  /** Puts groups beside the nodes; they are drawn as bubbles. */
-  putGroups(groups: readonly Group[]): SceneNode[] {
+  /** Puts groups beside the nodes; they are drawn as bubbles. A group of one type has its colour. */
+  putGroups(groups: readonly Group[], by: Grouping = 'folder'): SceneNode[] {
     const most = Math.max(1, ...groups.map((group) => group.nodes))
     return groups.map((group, place) => {
       const id = GROUP_PREFIX + group.id
-      const card: Card = { id, name: group.name, type: 'group', kind: 'concept', degree: group.links }
+      const card: Card = { id, name: group.name, type: by === 'type' ? group.id : '', kind: 'concept', degree: group.links }
       const node: SceneNode = { id, card, group, place, share: group.nodes / most, x: 0, y: 0, pinned: false, change: null }
       this.nodes.set(id, node)
       return node
@@ -65,24 +65,6 @@ export class Scene {
     const key = linkKey(link)
     if (!this.links.has(key)) this.#note(link)
     this.links.set(key, { key, link, count, bend: 0, change })
-  }
-
-  remove(ids: Iterable<string>): void {
-    const gone = new Set(ids)
-    for (const id of gone) this.nodes.delete(id)
-    for (const [key, { link }] of this.links) {
-      if (gone.has(link.source) || gone.has(link.target)) this.links.delete(key)
-    }
-    this.#around.clear()
-    this.#lines.clear()
-    for (const { link } of this.links.values()) this.#note(link)
-  }
-
-  /** Removes all links; nodes stay where they are. */
-  unlink(): void {
-    this.links.clear()
-    this.#around.clear()
-    this.#lines.clear()
   }
 
   neighbours(id: string): ReadonlySet<string> {

@@ -10,7 +10,7 @@ export function radius(node: SceneNode): number {
 }
 
 /** The width of a line: a low weight is a close relation and drawn thick. */
-export function lineWidth(weight: number, count: number): number {
-  if (count > 1) return Math.min(9, 1 + Math.log2(count))
-  return 0.9 + 2.1 * (1 - Math.min(1, Math.max(0, weight)))
-}
+export const lineWidth = (weight: number): number => 0.9 + 2.1 * (1 - Math.min(1, Math.max(0, weight)))
+
+/** The width of a line that stands for several links between groups, beside the strongest one of the picture. */
+export const tieWidth = (count: number, most: number): number => 1 + Math.min(Math.log2(count), 7 * Math.sqrt(count / most))

@@ -5,6 +5,7 @@ import type { Explorer } from '../explorer'
 import { palette, reducedMotion } from '../theme'
 import { fit, toPlane, zoomAt, type Camera, type Frame } from './camera'
 import { draw, nodeAt, type Picture } from './drawing'
+import type { Box } from './labels'
 import { CanvasPen } from './pen'
 import type { Scene } from './scene'
 import { radius } from './size'
@@ -29,6 +30,8 @@ export class Stage {
   readonly hovered = signal<string | null>(null)
   readonly chosen = signal<ReadonlySet<string>>(new Set())
   readonly lasso = signal<Lasso | null>(null)
+  /** The part of the canvas that the legend covers. */
+  readonly covered = signal<Box | null>(null)
   readonly #context: CanvasRenderingContext2D
   readonly #ends: (() => void)[] = []
   #asked = 0
@@ -69,7 +72,7 @@ export class Stage {
 
   /** Everything that the picture depends on; a change of any of it asks for a new picture. */
   #watch(): void {
-    void [this.camera.value, this.frame.value, this.hovered.value, this.chosen.value, this.lasso.value, palette.value]
+    void [this.camera.value, this.frame.value, this.hovered.value, this.chosen.value, this.lasso.value, this.covered.value, palette.value]
     void [this.visible.value, this.explorer.drawn.value, this.explorer.pulses.value, this.explorer.view.value]
     this.#ask()
   }
@@ -89,6 +92,7 @@ export class Stage {
       palette: palette.peek(),
       colours: this.explorer.colours,
       focus: { selected: focus, hovered: this.hovered.peek(), pulses: this.explorer.pulses.peek() },
+      covered: this.covered.peek(),
     }
   }
 

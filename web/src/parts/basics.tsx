@@ -48,9 +48,11 @@ export const Time = ({ time }: { time: string | null | undefined }): JSX.Element
 /** An error with what to do next. */
 export function Failure({ error }: { error: unknown }): JSX.Element {
   const known = error instanceof SourceError ? error : null
+  const [title, ...excerpt] = plain(known?.message ?? 'This could not be read.').split('\n')
   return (
     <div class="failure" role="alert">
-      <strong>{known ? plain(known.message) : 'This could not be read.'}</strong>
+      <strong>{title}</strong>
+      {excerpt.length > 0 && <pre class="excerpt" tabIndex={0}>{excerpt.join('\n')}</pre>}
       {known?.hint && <p>{plain(known.hint)}</p>}
     </div>
   )

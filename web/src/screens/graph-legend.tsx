@@ -1,13 +1,14 @@
 /** The legend: shapes and colours with their names, which also filter. */
 
-import type { JSX } from 'preact'
-import { useState } from 'preact/hooks'
+import type { JSX, Ref } from 'preact'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { Explorer } from '../explorer'
+import type { Stage } from '../graph/stage'
 import { Name, Shape } from '../parts/basics'
 import { FilterIcon } from '../parts/icons'
 import type { Kind } from '../source/types'
 
-const ROWS_MAX = 12
+const ROWS_MAX = 40
 
 interface Row {
   key: string
@@ -16,30 +17,44 @@ interface Row {
   count: number
 }
 
-export function Legend({ explorer }: { explorer: Explorer }): JSX.Element | null {
+export function Legend({ explorer, stage }: { explorer: Explorer; stage: Stage | null }): JSX.Element | null {
+  const box = useRef<HTMLElement>(null)
   const [open, setOpen] = useState(!matchMedia('(max-width: 1000px)').matches)
   const [relations, setRelations] = useState(false)
   const rows = relations ? relationRows(explorer) : typeRows(explorer)
+  const groupsOnly = !relations && !rows.length
+  useLayoutEffect(() => cover(stage, box.current), [stage, stage?.frame.value, open, rows.length, explorer.scene.value.nodes.size === 0])
   if (!explorer.scene.value.nodes.size) return null
   if (!open) {
-    return <button type="button" class="button legend-button" aria-expanded="false" onClick={() => setOpen(true)}><FilterIcon /> Legend</button>
+    return <button ref={box as Ref<HTMLButtonElement>} type="button" class="button legend-button" aria-expanded="false" onClick={() => setOpen(true)}><FilterIcon /> Legend</button>
   }
   return (
-    <section class="legend" aria-label="Legend and filters">
+    <section ref={box} class="legend" aria-label="Legend and filters">
       <header>
-        <span class="segments" role="group" aria-label="Legend of">
-          <button type="button" aria-pressed={!relations} onClick={() => setRelations(false)}>Types</button>
-          <button type="button" aria-pressed={relations} onClick={() => setRelations(true)}>Relations</button>
-        </span>
+        {groupsOnly ? <strong>Groups</strong> : (
+          <span class="segments" role="group" aria-label="Legend of">
+            <button type="button" aria-pressed={!relations} onClick={() => setRelations(false)}>Types</button>
+            <button type="button" aria-pressed={relations} onClick={() => setRelations(true)}>Relations</button>
+          </span>
+        )}
         <button type="button" class="link" aria-label="Close the legend" onClick={() => setOpen(false)}>hide</button>
       </header>
       <ul>
         {rows.slice(0, ROWS_MAX).map((row) => <LegendRow key={row.key} row={row} explorer={explorer} />)}
       </ul>
-      {!rows.length && <p class="note">{relations ? 'No relations are shown.' : 'Open a group to see its types.'}</p>}
+      {groupsOnly && <p class="note">A circle is a group of nodes; a double click opens it. Lines are the strongest ties.</p>}
+      {relations && !rows.length && <p class="note">No relations are shown.</p>}
       {rows.length > ROWS_MAX && <p class="note">and {rows.length - ROWS_MAX} more</p>}
     </section>
   )
+}
+
+/** Tells the canvas where the legend is, so that it puts no labels there. */
+function cover(stage: Stage | null, box: HTMLElement | null): void {
+  if (!stage) return
+  const ground = stage.canvas.getBoundingClientRect()
+  const { left, right, top, bottom } = box?.getBoundingClientRect() ?? new DOMRect()
+  stage.covered.value = box && { left: left - ground.left, right: right - ground.left, top: top - ground.top, bottom: bottom - ground.top }
 }
 
 function LegendRow({ row, explorer }: { row: Row; explorer: Explorer }): JSX.Element {

@@ -5,6 +5,7 @@ import { useState } from 'preact/hooks'
 import type { Explorer } from '../explorer'
 import type { Scene, SceneNode } from '../graph/scene'
 import { Name, NodeButton } from '../parts/basics'
+import { number } from '../text/format'
 
 type Column = 'name' | 'type' | 'links' | 'hidden' | 'id'
 
@@ -38,7 +39,7 @@ export function GraphTable({ explorer }: { explorer: Explorer }): JSX.Element {
           {rows.slice(0, pages * PAGE).map((node) => <NodeRow key={node.id} node={node} explorer={explorer} scene={scene} />)}
         </tbody>
       </table>
-      {rows.length > pages * PAGE && <button type="button" class="button more" onClick={() => setPages(pages + 1)}>Show more ({rows.length - pages * PAGE} left)</button>}
+      {rows.length > pages * PAGE && <button type="button" class="button more" onClick={() => setPages(pages + 1)}>Show more ({number(rows.length - pages * PAGE)} left)</button>}
     </div>
   )
 }
@@ -49,7 +50,7 @@ function NodeRow({ node, explorer, scene }: { node: SceneNode; explorer: Explore
     return (
       <tr>
         <td><button type="button" class="node-button" onClick={() => explorer.openGroup(group.id)}><Name text={group.name} /></button></td>
-        <td>group of {group.nodes}</td><td>{group.links}</td><td>{group.missing ? `${group.missing} missing` : ''}</td><td class="uri"><Name text={group.id} /></td>
+        <td>group of {number(group.nodes)}</td><td class="figure">{number(group.links)}</td><td>{group.missing ? `${number(group.missing)} missing` : ''}</td><td class="uri"><Name text={group.id} /></td>
       </tr>
     )
   }
@@ -57,8 +58,8 @@ function NodeRow({ node, explorer, scene }: { node: SceneNode; explorer: Explore
     <tr class={explorer.view.value.selected === node.id ? 'chosen' : undefined}>
       <td><NodeButton card={card} explorer={explorer} /></td>
       <td><Name text={card.kind === 'missing' ? 'missing' : card.type} /></td>
-      <td class="figure">{card.degree}</td>
-      <td class="figure">{scene.hidden(node) || ''}</td>
+      <td class="figure">{number(card.degree)}</td>
+      <td class="figure">{scene.hidden(node) ? number(scene.hidden(node)) : ''}</td>
       <td class="uri"><Name text={node.id} /></td>
     </tr>
   )

@@ -6,9 +6,11 @@ import { Name } from '../parts/basics'
 import type { Grouping } from '../source/types'
 
 const GROUPINGS: [Grouping, string][] = [['folder', 'Folder'], ['domain', 'Domain'], ['type', 'Type']]
+const MEMBERSHIP = 'belongs_to_domain'
 
 export function Trail({ explorer }: { explorer: Explorer }): JSX.Element {
   const { group, by } = explorer.view.value
+  const domains = by === 'domain' || !!explorer.about.value?.counts.relations[MEMBERSHIP]
   const steps = group ? stepsOf(group, by) : []
   return (
     <nav class="trail" aria-label="Groups">
@@ -21,7 +23,7 @@ export function Trail({ explorer }: { explorer: Explorer }): JSX.Element {
       ))}
       {group === '' && (
         <span class="segments" role="group" aria-label="Group by">
-          {GROUPINGS.map(([key, label]) => (
+          {GROUPINGS.filter(([key]) => key !== 'domain' || domains).map(([key, label]) => (
             <button key={key} type="button" aria-pressed={by === key} onClick={() => explorer.groupBy(key)}>{label}</button>
           ))}
         </span>

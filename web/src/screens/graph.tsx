@@ -8,7 +8,7 @@ import { GROUP_PREFIX } from '../graph/scene'
 import { Stage } from '../graph/stage'
 import { listen } from '../graph/pointers'
 import { Empty, Failure } from '../parts/basics'
-import { count } from '../text/format'
+import { count, number } from '../text/format'
 import { Legend } from './graph-legend'
 import { Mirror } from './graph-mirror'
 import { GraphTable } from './graph-table'
@@ -29,7 +29,7 @@ export function GraphScreen({ explorer }: { explorer: Explorer }): JSX.Element {
         <GraphTools explorer={explorer} stage={stage.value} />
         <Trail explorer={explorer} />
         {table ? <GraphTable explorer={explorer} /> : <GraphCanvas explorer={explorer} />}
-        {!table && <Legend explorer={explorer} />}
+        {!table && <Legend explorer={explorer} stage={stage.value} />}
         <Nothing explorer={explorer} />
       </section>
       <aside class={selected ? 'panel' : 'panel start'} aria-label={selected ? 'Node' : 'Overview'}>
@@ -72,6 +72,7 @@ function Nothing({ explorer }: { explorer: Explorer }): JSX.Element | null {
   if (explorer.failed.value) return <div class="over-canvas"><Failure error={explorer.failed.value} /></div>
   if (!about) return null
   if (explorer.scene.value.nodes.size) return <div class="over-canvas"><Empty title="The filters hide everything.">Switch types on again in the legend.</Empty></div>
+  if (explorer.view.value.at !== null && explorer.counts.value?.nodes === 0) return <div class="over-canvas"><Empty title="The graph was empty at this moment." /></div>
   if (about.counts.nodes) return <div class="over-canvas"><Empty title="Nothing is shown.">Search with /, or go back to the overview.</Empty></div>
   return (
     <div class="over-canvas">
@@ -82,10 +83,10 @@ function Nothing({ explorer }: { explorer: Explorer }): JSX.Element | null {
   )
 }
 
-/** "120 of 4,310 nodes": how much of the graph is on the canvas. */
+/** "120 of 4,310 nodes": how much of the graph, or of the group, is on the canvas. */
 export function shownText(explorer: Explorer): string {
   const scene = explorer.visible.value
-  const about = explorer.view.value.at === null ? explorer.about.value : null
+  const { group, ids } = explorer.view.value
   let nodes = 0
   let groups = 0
   let missing = 0
@@ -94,9 +95,12 @@ export function shownText(explorer: Explorer): string {
     else if (node.card.kind === 'missing') missing++
     else nodes++
   }
+  const total = explorer.counts.value?.nodes
+  const inside = group && !ids.length ? explorer.overview.value?.total : undefined
   const parts: string[] = []
-  if (groups) parts.push(count(groups, 'group'))
-  if (nodes || !groups) parts.push(about ? `${nodes.toLocaleString('en')} of ${count(about.counts.nodes, 'node')}` : count(nodes, 'node'))
+  if (groups) parts.push(!nodes && total ? `${count(groups, 'group')} of ${count(inside ?? total, 'node')}` : count(groups, 'group'))
+  if (inside !== undefined && nodes) parts.push(`${number(nodes + missing)} of ${count(inside, 'node')} in this group`)
+  else if (nodes || !groups) parts.push(total === undefined ? count(nodes, 'node') : `${number(nodes)} of ${count(total, 'node')}`)
   if (missing) parts.push(`${missing} missing`)
   return parts.join(' · ')
 }

@@ -35,8 +35,8 @@ export function HelpDialog(): JSX.Element | null {
   if (!open) return null
   return (
     <dialog ref={box} class="dialog" aria-labelledby="help-title" onClose={() => (helpOpen.value = false)}>
-      <h1 id="help-title">Keys</h1>
-      <table class="fields">
+      <h1 id="help-title" tabIndex={-1} autofocus>Keys</h1>
+      <table class="fields keys">
         <tbody>{KEYS.map(([key, what]) => <tr key={key}><th scope="row"><kbd>{key}</kbd></th><td>{what}</td></tr>)}</tbody>
       </table>
       <p class="note">Circles are concepts, squares are resources; a red ring with the word “missing” is a concept that nobody has written yet. Thick lines are close relations (low weight). “+12” after a name: links that are not shown.</p>

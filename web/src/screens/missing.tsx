@@ -36,7 +36,7 @@ export function MissingScreen({ explorer }: { explorer: Explorer }): JSX.Element
             <span class="gap" />
             <button type="button" class="button" onClick={showAll}>Show {missing.length > 60 ? 'the first 60' : 'them'} in the graph</button>
           </div>
-          <table class="data">
+          <div class="table-box"><table class="data">
             <thead><tr><th>Concept</th><th>Links</th><th>Relations</th><th>From</th>{writable && <th>Heal</th>}</tr></thead>
             <tbody>
               {missing.map((gap) => (
@@ -49,7 +49,7 @@ export function MissingScreen({ explorer }: { explorer: Explorer }): JSX.Element
                 </tr>
               ))}
             </tbody>
-          </table>
+          </table></div>
         </>
       )}
       {next && <button type="button" class="button more" onClick={more}>Show more</button>}

@@ -6,7 +6,7 @@ import type { Explorer } from '../explorer'
 import { conceptIds, tabulate } from '../kip/columns'
 import type { Editor, Problem } from '../kip/editor'
 import { EXAMPLES, type Example } from '../kip/words'
-import { Empty, Failure, Waiting } from '../parts/basics'
+import { Empty, Failure, Name, Waiting } from '../parts/basics'
 import { Value } from '../parts/value'
 import { SourceError } from '../source/errors'
 import { count, plain } from '../text/format'
@@ -67,7 +67,7 @@ export function QueryScreen({ explorer }: { explorer: Explorer }): JSX.Element {
       <div class="tools">
         <button type="button" class="button strong" disabled={busy} onClick={() => void run(false)}>Run</button>
         <button type="button" class="button" disabled={busy} title="Check and show what would be written, without writing" onClick={() => void run(true)}>Dry run</button>
-        <span class="note">Ctrl+Enter runs. {explorer.about.value?.writable ? 'Commands that write are written.' : 'This server is read-only.'}</span>
+        <span class="note">Ctrl+Enter runs the command. {explorer.about.value?.writable ? 'A dry run writes nothing.' : 'This server is read-only.'}</span>
       </div>
       {busy ? <Waiting /> : outcome ? <OutcomeView outcome={outcome} explorer={explorer} /> : <Empty title="No command has run yet.">Type a command or take an example.</Empty>}
     </main>
@@ -116,9 +116,15 @@ function EditorBox({ explorer, text, changed, run, ready }: BoxProps): JSX.Eleme
   return <div class="editor" ref={host} data-testid="editor" />
 }
 
+/** A value of an answer; the URI of a node leads to the graph. */
+const Cell = ({ value, explorer }: { value: unknown; explorer: Explorer }): JSX.Element =>
+  typeof value === 'string' && /^(concept|file):\/\/\S+$/.test(value)
+    ? <button type="button" class="link uri" onClick={() => void explorer.open(value)}><Name text={value} /></button>
+    : <Value value={value} depth={1} />
+
 function OutcomeView({ outcome, explorer }: { outcome: Outcome; explorer: Explorer }): JSX.Element {
   const [json, setJson] = useState(false)
-  if (outcome.error) return <><Failure error={outcome.error} /><Excerpt error={outcome.error} /></>
+  if (outcome.error) return <Failure error={outcome.error} />
   const { columns, rows } = tabulate(outcome.command, outcome.result)
   const ids = [...conceptIds(outcome.result)]
   const graph = () => {
@@ -142,16 +148,11 @@ function OutcomeView({ outcome, explorer }: { outcome: Outcome; explorer: Explor
         <div class="table-box" tabIndex={0} aria-label="Rows">
           <table class="data">
             <thead><tr>{columns.map((column) => <th key={column}>{plain(column)}</th>)}</tr></thead>
-            <tbody>{rows.slice(0, ROWS_MAX).map((row, i) => <tr key={i}>{row.map((value, j) => <td key={j}><Value value={value} depth={1} /></td>)}</tr>)}</tbody>
+            <tbody>{rows.slice(0, ROWS_MAX).map((row, i) => <tr key={i}>{row.map((value, j) => <td key={j}><Cell value={value} explorer={explorer} /></td>)}</tr>)}</tbody>
           </table>
           {rows.length > ROWS_MAX && <p class="note">{count(rows.length - ROWS_MAX, 'row')} more are in the answer but not shown here: see JSON.</p>}
         </div>
       )}
     </section>
   )
-}
-
-function Excerpt({ error }: { error: unknown }): JSX.Element | null {
-  const excerpt = error instanceof SourceError ? error.data['excerpt'] : null
-  return typeof excerpt === 'string' ? <pre class="excerpt" tabIndex={0}>{plain(excerpt)}</pre> : null
 }

@@ -42,7 +42,7 @@ export function SearchBox({ explorer }: { explorer: Explorer }): JSX.Element {
     document.getElementById('mirror')?.focus()
   }
   const searchAll = () => {
-    explorer.source.search(text.trim()).then((found) => {
+    explorer.source.search(text.trim(), at).then((found) => {
       setHits(found)
       setAsked(text.trim())
       setPlace(found.length ? 0 : -1)

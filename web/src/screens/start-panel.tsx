@@ -13,15 +13,17 @@ const GAPS = 8
 export function StartPanel({ explorer }: { explorer: Explorer }): JSX.Element {
   const about = explorer.about.value
   if (!about) return <div class="panel-body" />
-  const { nodes, links, missing } = explorer.overview.value?.counts ?? about.counts
+  const counts = explorer.counts.value
   return (
     <div class="panel-body">
       <h1 class="panel-title"><Name text={about.workspace ?? about.name} /></h1>
-      <dl class="figures">
-        <div><dt>nodes</dt><dd>{number(nodes)}</dd></div>
-        <div><dt>links</dt><dd>{number(links)}</dd></div>
-        <div class={missing ? 'missing' : undefined}><dt>missing</dt><dd>{number(missing)}</dd></div>
-      </dl>
+      {counts && (
+        <dl class="figures">
+          <div><dt>nodes</dt><dd>{number(counts.nodes)}</dd></div>
+          <div><dt>links</dt><dd>{number(counts.links)}</dd></div>
+          <div class={counts.missing ? 'missing' : undefined}><dt>missing</dt><dd>{number(counts.missing)}</dd></div>
+        </dl>
+      )}
       {explorer.source.abilities.time && <Recent explorer={explorer} />}
       <Gaps explorer={explorer} />
     </div>
@@ -29,7 +31,8 @@ export function StartPanel({ explorer }: { explorer: Explorer }): JSX.Element {
 }
 
 function Recent({ explorer }: { explorer: Explorer }): JSX.Element {
-  const { value, error } = useLoad(() => explorer.source.commits(null, RECENT), [explorer, explorer.changed.value])
+  const { at } = explorer.view.value
+  const { value, error } = useLoad(() => explorer.source.commits(at === null ? null : at + 1, RECENT), [explorer, at, explorer.changed.value])
   return (
     <section>
       <h2>Recent changes</h2>

@@ -40,7 +40,7 @@ export function TimeStrip({ explorer }: { explorer: Explorer }): JSX.Element | n
           onInput={(event) => move(Number(event.currentTarget.value))}
         />
       </div>
-      <output for="moment" data-testid="moment">{now ? 'now' : `${text} · position ${stops[place]!.seq}`}</output>
+      <output for="moment" data-testid="moment">{text}{!now && <span class="strip-more"> · position {stops[place]!.seq}</span>}</output>
       <button type="button" class="button" disabled={now} onClick={() => explorer.showMoment(null)}>Now</button>
       <button type="button" class="button" onClick={() => explorer.look({ screen: 'compare', from: String(stops[place]!.seq), to: '' })} disabled={now}>Compare with now</button>
     </footer>

@@ -26,7 +26,7 @@ export function TimelineScreen({ explorer }: { explorer: Explorer }): JSX.Elemen
   return (
     <main class="page" id="main">
       <h1>Timeline</h1>
-      <p class="lead">Every commit of the graph, newest first. Nothing is ever rewritten.</p>
+      <p class="lead">Every commit of the graph, newest first.</p>
       {first.error ? <Failure error={first.error} /> : !first.value ? <Waiting /> : !commits.length ? <Empty title="Nothing was written yet." /> : null}
       {days(commits).map(([day, those]) => (
         <section key={day} class="day">

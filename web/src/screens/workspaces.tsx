@@ -4,6 +4,7 @@ import type { JSX } from 'preact'
 import type { Explorer } from '../explorer'
 import { Empty, Name } from '../parts/basics'
 import { count } from '../text/format'
+import { START } from '../view'
 
 export function WorkspacesScreen({ explorer }: { explorer: Explorer }): JSX.Element {
   const about = explorer.about.value
@@ -37,7 +38,7 @@ export function WorkspacesScreen({ explorer }: { explorer: Explorer }): JSX.Elem
                   <span class="card">
                     <strong><Name text={name} /></strong>
                     <span class="actions">
-                      <button type="button" class="button" onClick={() => void explorer.showBranch(name)}>Show</button>
+                      <button type="button" class="button" onClick={() => void explorer.go({ ...START, branch: name })}>Show</button>
                       <button type="button" class="button" onClick={() => explorer.look({ screen: 'compare', from: about.branch ?? '', to: name })}>Compare</button>
                     </span>
                   </span>

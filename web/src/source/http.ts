@@ -29,8 +29,8 @@ export class HttpSource implements T.Source {
     return (await this.#get<{ hits: T.Card[] }>('suggest', { q, at }, signal)).hits
   }
 
-  async search(q: string): Promise<T.Hit[]> {
-    return (await this.#get<{ hits: T.Hit[] }>('search', { q })).hits
+  async search(q: string, at: T.Moment): Promise<T.Hit[]> {
+    return (await this.#get<{ hits: T.Hit[] }>('search', { q, at })).hits
   }
 
   overview(by: T.Grouping, group: string | null, at: T.Moment): Promise<T.Overview> {

@@ -322,7 +322,7 @@ export interface Source {
   /** The graph as it is now. */
   about(): Promise<About>
   suggest(text: string, at: Moment, signal?: AbortSignal): Promise<Card[]>
-  search(text: string): Promise<Hit[]>
+  search(text: string, at: Moment): Promise<Hit[]>
   overview(by: Grouping, group: string | null, at: Moment): Promise<Overview>
   near(id: string, known: string[], limit: number, at: Moment): Promise<Neighbours>
   subgraph(ids: string[], at: Moment): Promise<Subgraph>
