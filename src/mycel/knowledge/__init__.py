@@ -2,7 +2,8 @@
 
 `mycel.Knowledge` is the API. Modules, in the order in which a call passes through them:
 
-    knowledge        the class `Knowledge`: every method is one transaction, or reads one moment
+    knowledge        the class `Knowledge`: every method that writes is one transaction
+    knowledge_view   its base: every method that reads sees one moment
     input_values     checks lists, limits, and nodes and relations to write
     uris             parses URIs into one normal form
     node_values      nodes, relations, and results of writes

@@ -3,188 +3,44 @@
 A node is a concept of KIP whose name is its URI, a relation is a proposition with a weight: KIP can
 query what is written here, and what KIP wrote can be read here.
 
-Each writing method is one transaction, and idempotent. Threads may share one `Knowledge`. The
-module is long because it is one class with a documented method for each operation; the logic is in
-the modules beside it.
+Methods that read are in `knowledge_view`, those that write are here. Each of them is one
+transaction, and idempotent. Threads may share one `Knowledge`.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from functools import partial
-from pathlib import Path
-from typing import Any, Final, Literal, Protocol, TypeVar, Unpack
+from typing import Any, TypeVar
 
-from mycel.errors import ConstraintViolation, InvalidId, InvalidValueType, MycelError, NotFound
-from mycel.graph.traversal import MAX_COST_DEFAULT, MAX_NODES_DEFAULT, Bounds
 from mycel.graph.walk import check_whole
-from mycel.knowledge import node_writer, recalled_nodes, relation_writer, workspace_files
-from mycel.knowledge.active_context import ActiveContext, Shown
-from mycel.knowledge.input_values import drafts, page_limit, uri_list
-from mycel.knowledge.limits import RESOURCE_BYTES_MAX
-from mycel.knowledge.node_conflicts import conflict_warnings, with_conflicts
+from mycel.knowledge import node_writer, relation_writer
+from mycel.knowledge.input_values import drafts, uri_list
+from mycel.knowledge.knowledge_view import KnowledgeView
+from mycel.knowledge.node_conflicts import conflict_warnings
 from mycel.knowledge.node_lookup import (
-    as_node,
-    concepts_page,
-    current_uris,
     element_uri,
-    find,
     node_at,
 )
-from mycel.knowledge.node_traversal import Traversal, with_uris
 from mycel.knowledge.node_values import (
-    Direction,
-    Hit,
     Linked,
     NewNode,
     NewRelation,
-    Node,
     Outcome,
-    Page,
-    Relation,
     Remembered,
     Removed,
-    ResourceContent,
     Written,
 )
-from mycel.knowledge.recalled_nodes import Recalled
-from mycel.knowledge.uris import Kind, Uri, build, check_workspace, parse
+from mycel.knowledge.uris import Uri
 from mycel.knowledge.vocabulary import confidence_warnings
-from mycel.model import ids
-from mycel.model.names import kind_of, shorten
 from mycel.model.records import canonical_weight
-from mycel.nexus import Nexus
-from mycel.search.embedding import HYBRID, Mode
-from mycel.store.query.filters import Filters, state_reader
-from mycel.store.query.reader import Reader
 from mycel.store.write.transaction import Transaction
 
-PAGE_DEFAULT: Final = 100
-SEARCH_DEFAULT: Final = 10
-MENTIONS_DEFAULT: Final = 10
-
 Result = TypeVar("Result")
-Sought = Literal["any", "node", "relation"]
-
-_ID: Final = re.compile(r"[CP]:\d", re.ASCII)
-_SOUGHT: Final[dict[str, Literal["CONCEPT", "PROPOSITION"] | None]] = {
-    "any": None,
-    "node": "CONCEPT",
-    "relation": "PROPOSITION",
-}
 
 
-class FileRule(Protocol):
-    """Decides which files of a workspace may be read."""
-
-    def check(self, path: str) -> None:
-        """Raise an error if the file at a path from the root may not be read."""
-        ...
-
-    def check_content(self, content: ResourceContent) -> None:
-        """Raise an error if the content of a file may not be shown."""
-        ...
-
-
-class Knowledge:
-    """Concepts, resources and relations of a graph, by URI.
-
-    A path without a scheme belongs to `workspace`. Its `file://` URIs are relative to the folder
-    `root`; without one, no file can be read. With `file_rule`, only files that it allows are read.
-    Traversals load the nodes they reach into `context`.
-    """
-
-    def __init__(
-        self,
-        db: Nexus,
-        *,
-        workspace: str,
-        root: str | Path | None = None,
-        context: ActiveContext | None = None,
-        file_rule: FileRule | None = None,
-    ) -> None:
-        self.db: Final = db
-        self.workspace: Final = check_workspace(workspace)
-        self.root: Final = None if root is None else Path(root)
-        self.file_rule: Final = file_rule
-        self.context: Final = ActiveContext() if context is None else context
-        self._reader: Reader | None = None
-
-    def __repr__(self) -> str:
-        return f"<mycel.Knowledge {self.workspace!r} in {self.db.path!r}>"
-
-    def with_context(self, context: ActiveContext) -> Knowledge:
-        """The same knowledge, loaded into another context."""
-        return self.of(self.db, context)
-
-    def of(self, db: Nexus, context: ActiveContext) -> Knowledge:
-        """The knowledge of another graph of the same workspace, such as a branch."""
-        return Knowledge(
-            db,
-            workspace=self.workspace,
-            root=self.root,
-            context=context,
-            file_rule=self.file_rule,
-        )
-
-    @contextmanager
-    def moment(self) -> Iterator[Knowledge]:
-        """The same knowledge at one moment: all reads in the block see one state.
-
-        Writes in the block are not visible there.
-        """
-        with self._reading() as reader:
-            held = self.with_context(self.context)
-            held._reader = reader
-            try:
-                yield held
-            finally:
-                held._reader = None
-
-    def _reading(self, *, words: bool = False) -> AbstractContextManager[Reader]:
-        if self._reader is not None:
-            return nullcontext(self._reader)
-        return self.db.reading(words=words)
-
-    def uri(self, ref: str, *, kind: Kind = "concept") -> Uri:
-        """The URI of a text: a URI, an id such as C:12, or a path in the workspace.
-
-        An absolute path below the root, or its `file:///` URI, becomes the path from the root.
-
-        Raises:
-            InvalidId: it is none of these, or leads out of its workspace.
-        """
-        if _ID.match(str(ref)):
-            return parse(f"kip:{ref}", self.workspace)
-        inner = None
-        if self.root is not None and isinstance(ref, str):
-            inner = workspace_files.below(self.root, ref)
-        if inner is None:
-            return parse(ref, self.workspace, kind=kind)
-        is_uri = ref.lstrip()[:5].lower() == "file:"
-        return parse(build("file" if is_uri else kind, self.workspace, inner).text, "")
-
-    def _each(
-        self, refs: Iterable[str], work: Callable[[Uri], Result]
-    ) -> tuple[Outcome[Result], ...]:
-        """The outcome of `work` for each URI; one that is invalid or not found fails alone."""
-        outcomes: list[Outcome[Result]] = []
-        for ref in refs:
-            try:
-                address = self.uri(ref)
-            except MycelError as error:
-                outcomes.append(Outcome(str(ref), error=error))
-                continue
-            try:
-                outcomes.append(Outcome(ref, work(address)))
-            except (InvalidId, NotFound) as error:
-                outcomes.append(Outcome(ref, error=error))
-        return tuple(outcomes)
-
-    # Nodes.
+class Knowledge(KnowledgeView):
+    """Concepts, resources and relations of a graph, by URI, to read and to write."""
 
     def add(
         self,
@@ -214,45 +70,6 @@ class Knowledge:
         )
         changed = made.nodes[0].changed or any(each.changed for each in made.relations)
         return replace(made.nodes[0], changed=changed, warnings=made.warnings)
-
-    def get(self, uri: str, *, content: bool = True) -> Node:
-        """The node with a URI; without `content`, its text is left out.
-
-        Raises:
-            NotFound: there is none; the hint names the closest.
-        """
-        address = self.uri(uri)
-        with self._reading() as reader:
-            found = as_node(node_at(reader, address), content=content)
-            (node,) = with_conflicts(reader, [found])
-        self.context.touch(node.uri)
-        return node
-
-    def concepts(
-        self, *, without: Collection[str] = (), limit: int = PAGE_DEFAULT, cursor: str | None = None
-    ) -> Page[Node]:
-        """The concepts of the workspace by URI, `without` those of some types.
-
-        Content and placeholders of missing concepts are left out.
-        """
-        most = page_limit(limit)
-        with self._reading() as reader:
-            return concepts_page(reader, self.workspace, most, cursor, without)
-
-    def get_many(self, uris: Iterable[str], *, content: bool = True) -> tuple[Outcome[Node], ...]:
-        """An outcome for each URI, in order: its node, or an error. All are of one moment."""
-        wanted = uri_list(uris)
-        with self._reading() as reader:
-            found = self._each(
-                wanted,
-                lambda address: with_conflicts(
-                    reader, [as_node(node_at(reader, address), content=content)]
-                )[0],
-            )
-        for each in found:
-            if each.result is not None:
-                self.context.touch(each.result.uri)
-        return found
 
     def update(
         self,
@@ -421,8 +238,6 @@ class Knowledge:
         with self._reading() as reader:
             return conflict_warnings(reader, written)
 
-    # Relations.
-
     def link(
         self,
         source: str,
@@ -472,231 +287,6 @@ class Knowledge:
             lambda tx: relation_writer.set_weight(tx, ends, relation, cost), message
         )
         return replace(linked, warnings=warnings)
-
-    def relations(
-        self,
-        uri: str,
-        *,
-        direction: Direction = "both",
-        relation_types: Collection[str] | None = None,
-        limit: int = PAGE_DEFAULT,
-        cursor: str | None = None,
-    ) -> Page[Relation]:
-        """Relations of a node: outgoing before incoming, then by relation type and other end.
-
-        Raises:
-            NotFound: there is no such node.
-            TypeMismatch: a relation type is not defined.
-        """
-        address = self.uri(uri)
-        bounds = Bounds(direction=direction, relation_types=relation_types)  # Checks both.
-        most = page_limit(limit)
-        with self._reading() as reader:
-            found = find(reader, address)
-            node = reader.concept(found.number) if found and ids.is_concept(found.number) else None
-            if node is None:
-                node = node_at(reader, address)  # Raises the error.
-            page = relation_writer.page_of(
-                reader, node, direction, bounds.relation_types, most, cursor
-            )
-            return replace(page, items=tuple(with_conflicts(reader, page.items)))
-
-    def broken_links(
-        self, limit: int = PAGE_DEFAULT, *, cursor: str | None = None
-    ) -> Page[Relation]:
-        """Relations with a `missing` end: a concept that does not exist yet. Oldest first."""
-        most = page_limit(limit)
-        with self._reading() as reader:
-            return relation_writer.broken_page(reader, most, cursor)
-
-    # Traversal.
-
-    def traverse(
-        self,
-        uri: str,
-        *,
-        max_cost: float = MAX_COST_DEFAULT,
-        max_nodes: int = MAX_NODES_DEFAULT,
-        max_tokens: int | None = None,
-        direction: Direction = "out",
-        relation_types: Collection[str] | None = None,
-    ) -> Traversal:
-        """The nodes near a node, nearest first: a path costs the sum of its relations' weights.
-
-        The node itself comes first, at a cost of 0. `max_nodes` and `max_tokens` are hard budgets;
-        `cut_off` tells what did not fit. Reached nodes are loaded into the active context.
-
-        Raises:
-            NotFound: there is no such node.
-            TypeMismatch: a relation type is not defined.
-            ConstraintViolation, InvalidValueType: a bound is invalid.
-        """
-        address = self.uri(uri)
-        bounds = Bounds(max_cost, max_nodes, max_tokens, direction, relation_types)
-        with self._reading() as reader:
-            start = node_at(reader, address)
-            reached = with_uris(reader, self.db.traverse_in(reader, start, bounds))
-        evicted = self.context.add_all(
-            ((each.uri, each.tokens, each.reason) for each in reached.nodes),
-            ids={each.uri: each.node.id for each in reached.nodes},
-        )
-        return replace(reached, evicted=evicted)
-
-    def refresh_context(self) -> Shown:
-        """The active context, brought up to date with changes of the graph by any process.
-
-        Moved nodes are shown under their new URI, removed ones as evicted.
-        """
-        known = {each.uri: each.id for each in self.context.show().loaded}
-        with self._reading() as reader:
-            now = current_uris(reader, known, self.uri)
-        self.context.follow(now)
-        return self.context.show()
-
-    # Content and search.
-
-    def read_resource(self, uri: str, *, bytes_max: int = RESOURCE_BYTES_MAX) -> ResourceContent:
-        """The current content of a file of the workspace, with or without a node.
-
-        Raises:
-            NotFound: there is no such file.
-            ConstraintViolation: it is no file of this workspace, or outside of its root.
-            ResourceExhausted: it is larger than `bytes_max`.
-        """
-        address = self.uri(uri, kind="file")
-        if not address.is_file or address.workspace != self.workspace:
-            raise ConstraintViolation(
-                f"{shorten(address.text, 200)} is no file of the workspace {self.workspace!r}.",
-                hint=f"Files that can be read are called file://{self.workspace}/path.",
-            )
-        if self.root is None:
-            raise ConstraintViolation(
-                f"The workspace {self.workspace!r} has no root folder.",
-                hint="Name the folder of its files: `root` of Knowledge, --root of `mycel mcp`;"
-                " `mycel serve` shows files with --files.",
-            )
-        check_whole("bytes_max", bytes_max)
-        rule = self.file_rule
-        if rule is None:
-            return workspace_files.read(address, self.root, bytes_max=bytes_max)
-        rule.check(address.path)
-        content = workspace_files.read(address, self.root, bytes_max=bytes_max)
-        rule.check_content(content)
-        return content
-
-    def search(
-        self,
-        words: str,
-        *,
-        kind: Sought = "node",
-        type: str | None = None,  # noqa: A002 - the word for it
-        limit: int = SEARCH_DEFAULT,
-        threshold: float = 0.0,
-        mode: Mode = HYBRID,
-        warnings: list[str] | None = None,
-        **filters: Unpack[Filters],
-    ) -> list[Hit]:
-        """Nodes, relations or both that fit a question; modes and filters as of `Nexus.search`.
-
-        `type` is a type of nodes, or a relation type if only relations are sought. Placeholders of
-        missing concepts are not found.
-        `warnings` gets a sentence if an embedder fails and the answer does without it.
-
-        Raises:
-            TypeMismatch: the type is not defined.
-        """
-        if kind not in tuple(_SOUGHT):
-            raise ConstraintViolation(
-                f"There is no kind {shorten(repr(kind))}.", hint="It is node, relation or any."
-            )
-        if not isinstance(threshold, int | float):
-            raise InvalidValueType(f"threshold must be a number, not {kind_of(threshold)}.")
-        with self._reading(words=True) as live:
-            reader = state_reader(live, filters)
-            self._locate(reader, filters)
-            sought = partial(
-                self.db.hits_in,
-                reader,
-                words,
-                kind=_SOUGHT[kind],
-                type=type,
-                threshold=threshold,
-                mode=mode,
-                warnings=warnings,
-                **filters,
-            )
-            hits = recalled_nodes.written_hits(sought, page_limit(limit))
-            return recalled_nodes.as_hits(reader, hits, words)
-
-    def _locate(self, reader: Reader, filters: Filters) -> None:
-        """Read filters as this workspace does: `near` is a node, a bare path a concept."""
-        near, path = filters.get("near"), filters.get("path")
-        if isinstance(path, str) and path and ":" not in path:
-            filters["path"] = self.uri(path).text
-        if isinstance(near, str):
-            filters["near"] = node_at(reader, self.uri(near))
-
-    def mentions(self, uri: str, *, limit: int = MENTIONS_DEFAULT) -> tuple[str, ...]:
-        """The URIs of nodes that the text of a node mentions by name, the rarest names first.
-
-        Mentions are derived from texts and follow every rename, alias and new node. They are no
-        relations: write one where the text says what it is.
-
-        Raises:
-            NotFound: there is no such node.
-        """
-        address = self.uri(uri)
-        with self._reading() as reader:
-            number = node_at(reader, address).number
-            found = reader.elements(numbers := self.db.mentions_in(reader, number, limit))
-        return tuple(element_uri(found[each]) for each in numbers if each in found)
-
-    def unlinked_mentions(self, *, limit: int = MENTIONS_DEFAULT) -> tuple[tuple[str, str], ...]:
-        """Pairs of URIs: a node mentions the other by name, and no relation joins them."""
-        with self._reading() as reader:
-            pairs = self.db.unlinked_mentions_in(reader, limit)
-            found = reader.elements({each for pair in pairs for each in pair})
-        return tuple(
-            (element_uri(found[one]), element_uri(found[other]))
-            for one, other in pairs
-            if one in found and other in found
-        )
-
-    def recall(
-        self,
-        question: str,
-        *,
-        limit: int = recalled_nodes.RECALL_HITS,
-        max_tokens: int = recalled_nodes.RECALL_TOKENS,
-        max_cost: float = MAX_COST_DEFAULT,
-        mode: Mode = HYBRID,
-        warnings: list[str] | None = None,
-        **filters: Unpack[Filters],
-    ) -> Recalled:
-        """Return the nodes that fit a question, then the nodes near them.
-
-        Nodes that fit come first, best first; then their surroundings by cost, in both directions.
-        No node comes twice, and all of them together take at most `max_tokens`. Filters are those
-        of `search`: the nodes that fit pass them, those near them need not.
-
-        Raises:
-            ConstraintViolation, InvalidValueType: a bound is invalid.
-        """
-        bounds = Bounds(max_cost, recalled_nodes.RECALL_NODES_EACH, max_tokens, "both")
-        bounds = replace(bounds, max_tokens=None)  # The budget is for all of them together.
-        with self._reading(words=True) as live:
-            reader = state_reader(live, filters)
-            self._locate(reader, filters)
-            hits_in = partial(self.db.hits_in, reader, question, kind="CONCEPT", **filters)
-            sought = partial(hits_in, mode=mode, warnings=warnings)
-            hits = recalled_nodes.written_hits(sought, page_limit(limit))
-            around = [
-                with_uris(reader, self.db.traverse_in(reader, each.element, bounds)).nodes
-                for each in hits
-            ]
-        return recalled_nodes.gathered(hits, around, max_tokens)
-
-    # Writing.
 
     def _write(
         self, work: Callable[[Transaction], Result], message: str

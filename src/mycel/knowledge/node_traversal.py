@@ -16,7 +16,7 @@ from mycel.store.query.reader import Reader
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class RelationStep:
     """One relation of a path: its type, weight and direction, and the URI that it leads to."""
 
     relation: str
@@ -29,14 +29,14 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Reached:
+class ReachedNode:
     """A reached node, with the cost and the path from the start."""
 
     uri: str
     node: Node | Relation
     cost: float
     hops: int
-    path: tuple[Step, ...]
+    path: tuple[RelationStep, ...]
     """Empty for the start itself."""
     reason: str
     tokens: int
@@ -53,39 +53,12 @@ class Reached:
 
 
 @dataclass(frozen=True, slots=True)
-class CutOff:
-    """A budget that was used up, and the nodes it left out."""
-
-    budget: str
-    limit: int
-    remaining: int
-    """The number of nodes left out that are known to be within `max_cost`."""
-    more: bool
-    """True if there are more than were counted."""
-    nearest: str
-    """The URI of the nearest node left out."""
-    cost: float
-
-    @property
-    def sentence(self) -> str:
-        """The cut in words."""
-        count = f"more than {self.remaining}" if self.more else f"{self.remaining}"
-        budget = self.budget.removesuffix("s") if self.limit == 1 else self.budget
-        return (
-            f"The budget of {self.limit} {budget} left out {count} within max_cost; the"
-            f" nearest is {self.nearest} at a cost of {self.cost:g}."
-        )
-
-    def to_dict(self) -> JsonObject:
-        return asdict(self) | {"sentence": self.sentence}
-
-
-@dataclass(frozen=True, slots=True)
-class Traversal:
+class NodeTraversal:
     """The reached nodes, nearest first, and what the budgets cut off."""
 
-    nodes: tuple[Reached, ...]
-    cut_off: tuple[CutOff, ...] = ()
+    nodes: tuple[ReachedNode, ...]
+    cut_off: tuple[graph.CutOff, ...] = ()
+    """Each with the URI of the nearest node left out."""
     evicted: tuple[str, ...] = ()
     """URIs evicted from the active context to make room."""
 
@@ -97,7 +70,7 @@ class Traversal:
         }
 
 
-def with_uris(reader: Reader, found: graph.Traversal) -> Traversal:
+def with_uris(reader: Reader, found: graph.Traversal) -> NodeTraversal:
     """A traversal of the graph as one of nodes."""
     # Every element on a path was reached before.
     uris = {each.element.id: element_uri(each.element) for each in found.nodes}
@@ -109,13 +82,13 @@ def with_uris(reader: Reader, found: graph.Traversal) -> Traversal:
     ]
     nodes = []
     for each, node in zip(found.nodes, with_conflicts(reader, shown), strict=True):
-        path = tuple(Step(s.relation, s.weight, s.direction, uris[s.node]) for s in each.path)
-        uri = uris[each.element.id]
-        nodes.append(Reached(uri, node, each.cost, each.hops, path, each.reason, each.tokens))
-    cut_off = (
-        CutOff(
-            c.budget, c.limit, c.remaining, c.more, uri_at(reader, ids.parse_id(c.nearest)), c.cost
+        path = tuple(
+            RelationStep(s.relation, s.weight, s.direction, uris[s.node]) for s in each.path
         )
-        for c in found.cut_off
-    )
-    return Traversal(tuple(nodes), tuple(cut_off))
+        uri = uris[each.element.id]
+        nodes.append(ReachedNode(uri, node, each.cost, each.hops, path, each.reason, each.tokens))
+    nearest = [uri_at(reader, ids.parse_id(cut.nearest)) for cut in found.cut_off]
+    cut_off = [
+        cut._replace(nearest=uri, name=uri) for cut, uri in zip(found.cut_off, nearest, strict=True)
+    ]
+    return NodeTraversal(tuple(nodes), tuple(cut_off))

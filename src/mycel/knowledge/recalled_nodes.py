@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from mycel.engine.missing_concepts import is_placeholder
 from mycel.knowledge.node_conflicts import with_conflicts
 from mycel.knowledge.node_lookup import as_node, as_relation, element_uri
-from mycel.knowledge.node_traversal import Reached
+from mycel.knowledge.node_traversal import ReachedNode
 from mycel.knowledge.node_values import Hit
 from mycel.model.elements import Concept
 from mycel.model.values import JsonObject
@@ -33,7 +33,7 @@ SNIPPET_CHARACTERS: Final = 240
 class Recalled:
     """The nodes that fit a question, and what is near them."""
 
-    nodes: tuple[Reached, ...]
+    nodes: tuple[ReachedNode, ...]
     """Those that fit come first, at a cost of 0; their reasons say how they were found."""
     left_out: int
     """The number of nodes for which there was no room."""
@@ -79,7 +79,7 @@ def as_hits(reader: Reader, hits: Sequence[ElementHit], question: str) -> list[H
 
 
 def gathered(
-    hits: Sequence[ElementHit], around: Sequence[Sequence[Reached]], max_tokens: int
+    hits: Sequence[ElementHit], around: Sequence[Sequence[ReachedNode]], max_tokens: int
 ) -> Recalled:
     """Hits with what is near each, without repeats and within a budget."""
     starts = [
@@ -91,7 +91,7 @@ def gathered(
         ((each.cost, rank, each) for rank, nodes in enumerate(around) for each in nodes[1:]),
         key=lambda way: way[:2],
     )
-    chosen: dict[str, Reached] = {}
+    chosen: dict[str, ReachedNode] = {}
     left_out, room = set[str](), max_tokens
     for each in (*starts, *(each for _, _, each in near)):
         if each.uri in chosen:

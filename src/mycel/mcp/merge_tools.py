@@ -142,7 +142,7 @@ def _headline(done: Merge) -> str:
     left = counted(len(done.unresolved), "conflict")
     if not done.is_open:
         return f"Merging {names} would leave {left}."
-    return f"Merging {names} leaves {left}; nothing is committed until they are decided."
+    return f"Merging {names} leaves {left} to decide; nothing is committed before that."
 
 
 def _show(call: Call, page: TextPage, done: Merge, data: dict[str, Any]) -> None:

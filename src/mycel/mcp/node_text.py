@@ -8,7 +8,7 @@ from typing import Any, Final
 import orjson
 
 from mycel.history.conflict_text import plain_lines
-from mycel.knowledge.node_traversal import Reached
+from mycel.knowledge.node_traversal import ReachedNode
 from mycel.knowledge.node_values import Node, Relation
 from mycel.model.names import shorten
 from mycel.model.values import JsonObject
@@ -113,7 +113,7 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}{'s' * (number != 1)}"
 
 
-def reached(each: Reached, *, detailed: bool) -> str:
+def reached(each: ReachedNode, *, detailed: bool) -> str:
     """A node or relation that was reached, with its cost and the way to it."""
     node, why = each.node, f"\n    {each.reason}" if each.hops else ""
     if isinstance(node, Relation):

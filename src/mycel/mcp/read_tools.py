@@ -87,7 +87,7 @@ def _node(call: Call, knowledge: Knowledge, uri: str, page: TextPage, told: Json
             _file_text(knowledge, target, entry) if target.file else node and node.content
         ) or ""
         if node is not None and span is not None:
-            source = source_lines.Sources(knowledge).text(node, span)
+            source = source_lines.SourceTexts(knowledge).text(node, span)
             text = f"{text}\n\n{source}" if text else source
             entry["lines"] = {"uri": span.file, "first": span.first, "last": span.last}
     if since is None and not links_only and not page.add(_about(node, entry["uri"], detailed)):

@@ -54,7 +54,7 @@ def span_of(node: Node) -> Span | None:
     return Span(f"file://{path}", first, last) if slash else None
 
 
-class Sources:
+class SourceTexts:
     """The texts of files, each read once."""
 
     def __init__(self, knowledge: Knowledge) -> None:
@@ -144,7 +144,7 @@ def add_callers(
     knowledge: Knowledge, node: Node, limit: int, page: TextPage, entry: JsonObject
 ) -> bool:
     """Add the callers of a symbol, and apart from them possible ones. False if they do not fit."""
-    sources = Sources(knowledge)
+    sources = SourceTexts(knowledge)
     name = str(node.name or _qualified(node))
     if not page.add(f"{node.uri} ({node.type}){_place(node)}"):
         return False
@@ -171,7 +171,7 @@ def _place(node: Node) -> str:
     return "" if span is None else f", {span}"
 
 
-def _caller(knowledge: Knowledge, sources: Sources, link: Relation, name: str) -> list[str]:
+def _caller(knowledge: Knowledge, sources: SourceTexts, link: Relation, name: str) -> list[str]:
     try:
         caller = knowledge.get(link.source)
     except NotFound:

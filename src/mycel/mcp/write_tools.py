@@ -123,7 +123,7 @@ def forget(call: Call) -> Answer:
         if gone:
             data["removed"].append(each.uri)
     if removed:
-        page.close("History keeps removed nodes: see AS OF in KIP, or `mycel history`.")
+        page.close("History keeps them: manage_history with action revert brings them back.")
     return answer_about(len(outcomes), failures, page, data)
 
 

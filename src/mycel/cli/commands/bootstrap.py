@@ -17,7 +17,7 @@ from mycel.cli.frame.output import Output, count
 from mycel.cli.frame.progress_bar import progress_bar
 
 if TYPE_CHECKING:
-    from mycel.knowledge.bootstrap import Bootstrap, Progress, Report, Skipped, Summary
+    from mycel.knowledge.bootstrap import Bootstrap, Progress, Report, SkippedPath, Summary
 
 _SKIPPED_SHOWN = 10
 
@@ -96,7 +96,7 @@ def _tell(out: Output, summary: Summary) -> None:
     out.warn(summary.notes)
 
 
-def _warn(out: Output, skipped: Sequence[Skipped], number: int) -> None:
+def _warn(out: Output, skipped: Sequence[SkippedPath], number: int) -> None:
     """Name the first files that were skipped, and count the others."""
     shown = skipped[:_SKIPPED_SHOWN]
     out.warn(f"Skipped {each.path}: {each.why}." for each in shown)

@@ -52,7 +52,7 @@ def list_(session: Session) -> None:
         found = list(db.branches)
     session.out.list(
         found,
-        ("", "branch", "commit", "time", "ahead", "behind"),
+        ("", "branch", "commit", "time", "ahead", "behind", "merged"),
         lambda each: (
             "*" if each.name == used else "",
             each.name,
@@ -60,6 +60,7 @@ def list_(session: Session) -> None:
             each.time,
             each.parting.ahead,
             each.parting.behind,
+            "yes" if each.is_merged and each.parting.ahead else "",
         ),
         lambda each: each.to_dict() | {"in_use": each.name == used},
     )

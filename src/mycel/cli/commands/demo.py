@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
+from mycel.cli.commands.edges import show_found
+from mycel.cli.commands.history import show_log
 from mycel.cli.commands.proofs import says
 from mycel.cli.frame.context import Command, Session, pass_session
 from mycel.cli.frame.kip_output import answer
@@ -173,16 +175,7 @@ def _walk(tale: _Tale, db: Nexus) -> None:
     )
     along = Follow(max_hops=2, direction="both")
     found = db.find(_id(db, "Tree", "Seedling"), along, form="short")
-    rows = list(zip(found.hop_distances, found.memories, strict=True))
-    tale.result(
-        found.to_dict(),
-        lambda: tale.out.list(
-            rows,
-            ("hops", "id", "type", "name"),
-            lambda row: (row[0], row[1].id, row[1].type, row[1].name),
-            lambda row: row[1].to_dict(),
-        ),
-    )
+    tale.result(found.to_dict(), lambda: show_found(tale.out, found))
 
 
 def _correct(tale: _Tale, db: Nexus) -> int:
@@ -227,11 +220,7 @@ def _show_log(tale: _Tale, db: Nexus) -> None:
     entries = list(db.log(limit=4))
     tale.result(
         {"log": [entry.to_dict() for entry in entries]},
-        lambda: tale.out.list(
-            entries,
-            ("seq", "time", "actor", "changes", "message"),
-            lambda entry: (entry.seq, entry.time, entry.actor, entry.changes, entry.message),
-        ),
+        lambda: show_log(tale.out, entries),
     )
 
 

@@ -20,10 +20,10 @@ from pathlib import Path
 
 from mycel.knowledge.bootstrap.limits import FILE_BYTES_MAX
 from mycel.knowledge.bootstrap.run import Bootstrap
-from mycel.knowledge.bootstrap.run_summary import Progress, Report, Skipped, Summary
+from mycel.knowledge.bootstrap.run_summary import Progress, Report, SkippedPath, Summary
 from mycel.knowledge.knowledge import Knowledge
 
-__all__ = ["Bootstrap", "Progress", "Report", "Skipped", "Summary", "bootstrap"]
+__all__ = ["Bootstrap", "Progress", "Report", "SkippedPath", "Summary", "bootstrap"]
 
 
 def bootstrap(

@@ -58,7 +58,7 @@ class Entry(NamedTuple):
     mtime_ns: int
 
 
-class Walk(NamedTuple):
+class FileList(NamedTuple):
     """The files below a folder."""
 
     files: dict[str, Entry]
@@ -98,7 +98,7 @@ def check_folder(path: Path) -> Path:
     return found
 
 
-def walk(folder: Path, skip: Skip) -> Walk:
+def walk(folder: Path, skip: Skip) -> FileList:
     """The files below a folder by their relative paths, with slashes.
 
     Raises:
@@ -122,7 +122,7 @@ def walk(folder: Path, skip: Skip) -> Walk:
                     f"There are more than {FILES_MAX:,} files below {_shown(folder)}.",
                     hint="Name the folder of one project, or leave more out with a .gitignore.",
                 )
-    return Walk(found, unreadable, left_out)
+    return FileList(found, unreadable, left_out)
 
 
 def _look(above: str, name: str, skip: Skip) -> Entry | None:

@@ -17,7 +17,7 @@ from mycel.knowledge.bootstrap.facts_cache import FactsCache
 from mycel.knowledge.bootstrap.file_walk import Entry
 from mycel.knowledge.bootstrap.limits import FILE_BYTES_MAX, JOBS_MAX
 from mycel.knowledge.bootstrap.project_graph import Namer, Totals, Wanted
-from mycel.knowledge.bootstrap.run_summary import Progress, Report, Skipped, Stage, Summary
+from mycel.knowledge.bootstrap.run_summary import Progress, Report, SkippedPath, Stage, Summary
 from mycel.knowledge.code.edge_values import FileEdges, affected
 from mycel.knowledge.code.file_analysis import LANGUAGES, missing_extra
 from mycel.knowledge.code.languages import detect
@@ -85,7 +85,7 @@ class Bootstrap:
         self._readers = ReaderPool(root, bytes_max=bytes_max, jobs=jobs)
         self._edges_before: dict[str, FileEdges] = {}
         """The edges of each file, as of the last run of this object."""
-        self._skipped_before: frozenset[Skipped] = frozenset()
+        self._skipped_before: frozenset[SkippedPath] = frozenset()
         self._graph: Final = split(Path(knowledge.db.path))[0]
         self._cache = FactsCache(str(self._graph), knowledge.workspace)
 
@@ -123,7 +123,7 @@ class Bootstrap:
                 entries[path] = Entry(known[path].size, entry.mtime_ns)
         for path in outside:
             entries[path] = Entry(known[path].size, known[path].mtime_ns)
-        step = _Step(entries, known, reads, gone, is_complete=is_complete)
+        step = _RunState(entries, known, reads, gone, is_complete=is_complete)
         self._count(step, summary)
         plan = self._plan(step, report)
         if plan is not None:
@@ -207,7 +207,7 @@ class Bootstrap:
                 summary.note(note if read.lacks_parser else f"{read.path}: {note}")
         return reads
 
-    def _count(self, step: _Step, summary: Summary) -> None:
+    def _count(self, step: _RunState, summary: Summary) -> None:
         summary.added = len(step.added)
         summary.changed = len(step.changed)
         summary.removed = len(step.gone)
@@ -221,7 +221,7 @@ class Bootstrap:
 
     # Planning.
 
-    def _plan(self, step: _Step, report: Report | None) -> graph_writer.Plan | None:
+    def _plan(self, step: _RunState, report: Report | None) -> graph_writer.Plan | None:
         edges = self._edges(step, report)
         sizes = {path: entry.size for path, entry in step.entries.items()}
         sizes |= {path: read.size for path, read in step.reads.items()}
@@ -250,7 +250,7 @@ class Bootstrap:
         self._touch(plan, step, edges)
         return plan
 
-    def _folder(self, path: str, below: Mapping[str, Totals], step: _Step) -> Wanted:
+    def _folder(self, path: str, below: Mapping[str, Totals], step: _RunState) -> Wanted:
         paragraph = ""
         for readme in step.readmes.get(path, ()):
             read = step.reads.get(readme) or next(self._readers.read([readme]))
@@ -263,7 +263,9 @@ class Bootstrap:
         symbols = {each.uri: each for each in project_graph.wanted_symbols(self._namer, read)}
         return graph_writer.FileNodes(read.path, node, tuple(symbols.values()))
 
-    def _touch(self, plan: graph_writer.Plan, step: _Step, edges: Mapping[str, FileEdges]) -> None:
+    def _touch(
+        self, plan: graph_writer.Plan, step: _RunState, edges: Mapping[str, FileEdges]
+    ) -> None:
         """Plan updates of unchanged files: their time, and their external modules and pages."""
         whole = {*step.added, *step.changed}
         for path, found in edges.items():
@@ -279,7 +281,7 @@ class Bootstrap:
 
     # Relations.
 
-    def _edges(self, step: _Step, report: Report | None) -> dict[str, FileEdges]:
+    def _edges(self, step: _RunState, report: Report | None) -> dict[str, FileEdges]:
         """The edges of the files whose edges may differ."""
         before = self._edges_before if step.is_complete else {}
         if any(path in before for path in step.added):
@@ -311,7 +313,7 @@ class Bootstrap:
                 found[path] = FileEdges(path)
         return found
 
-    def _recall(self, step: _Step, report: Report | None) -> None:
+    def _recall(self, step: _RunState, report: Report | None) -> None:
         """Gather the facts of all files; those of files not read now from the cache."""
         facts = step.facts
         for path, read in step.reads.items():
@@ -331,7 +333,7 @@ class Bootstrap:
                 facts[read.path] = read.facts
                 step.remembered[read.path] = read.hash, read.facts
 
-    def _facts_before(self, step: _Step, moved: Collection[str]) -> dict[str, FileFacts]:
+    def _facts_before(self, step: _RunState, moved: Collection[str]) -> dict[str, FileFacts]:
         """The facts of files as they were before this run, where known."""
         hashes = {path: step.known[path].hash for path in moved if path in step.known}
         remembered = self._cache.recall(hashes)
@@ -339,7 +341,7 @@ class Bootstrap:
         return before | {path: facts for path, facts in remembered.items() if facts is not None}
 
 
-class _Step:
+class _RunState:
     """The state of one run, and the files sorted by what has to be done."""
 
     def __init__(

@@ -42,7 +42,7 @@ class Progress(NamedTuple):
 Report = Callable[[Progress], object]
 
 
-class Skipped(NamedTuple):
+class SkippedPath(NamedTuple):
     """A skipped path, and why."""
 
     path: str
@@ -67,8 +67,8 @@ class Summary:
     relations_removed: int = 0
     kept: int = 0
     skipped_count: int = 0
-    skipped: list[Skipped] = field(default_factory=list)
-    skipped_anew: list[Skipped] = field(default_factory=list)
+    skipped: list[SkippedPath] = field(default_factory=list)
+    skipped_anew: list[SkippedPath] = field(default_factory=list)
     """Those that the run before, of the same `Bootstrap`, did not skip."""
     folders_left_out: int = 0
     """Folders without sources, or ignored by a `.gitignore` outside of Git."""
@@ -94,7 +94,7 @@ class Summary:
         if len(self.skipped) < SKIPPED_TOLD:
             # A file name may hold bytes that are not UTF-8.
             shown = path.encode(errors="surrogateescape").decode(errors="replace")
-            self.skipped.append(Skipped(shown, why))
+            self.skipped.append(SkippedPath(shown, why))
 
     def leave_out(self, folders: Collection[str]) -> None:
         """Set the folders left out."""

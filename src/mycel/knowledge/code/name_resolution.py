@@ -47,7 +47,7 @@ class _Offers(NamedTuple):
     stars: list[Import]
 
 
-class Names:
+class SymbolNames:
     """The facts of a project, indexed for looking up names."""
 
     def __init__(self, files: Mapping[str, FileFacts], paths: Collection[str] = ()) -> None:

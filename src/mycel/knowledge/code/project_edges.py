@@ -14,7 +14,7 @@ from urllib.parse import unquote
 
 from mycel.knowledge.code.edge_values import CodeLocation, FileEdge, FileEdges, SymbolEdge, family
 from mycel.knowledge.code.module_paths import LOCATORS, RustLocator, Unit
-from mycel.knowledge.code.name_resolution import Names
+from mycel.knowledge.code.name_resolution import SymbolNames
 from mycel.knowledge.code.receivers import Receivers
 from mycel.knowledge.code.source_facts import FileFacts, Import
 
@@ -27,7 +27,7 @@ class Project:
 
     def __init__(self, files: Mapping[str, FileFacts], paths: Collection[str] = ()) -> None:
         self._facts = files
-        self._names = Names(files, paths)
+        self._names = SymbolNames(files, paths)
         self._receivers = Receivers(self._names)
         self._stems: defaultdict[str, list[str]] = defaultdict(list)
         for path in sorted(files):

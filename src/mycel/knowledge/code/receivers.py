@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from mycel.knowledge.code.edge_values import CodeLocation, family
 from mycel.knowledge.code.module_paths import Unit
-from mycel.knowledge.code.name_resolution import Meaning, Names, chain
+from mycel.knowledge.code.name_resolution import Meaning, SymbolNames, chain
 from mycel.knowledge.code.scopes import CLASS_KINDS
 from mycel.knowledge.code.source_facts import LITERAL, RESULT, UNKNOWN
 
@@ -40,7 +40,7 @@ _NOTHING: Final = Called()
 class Receivers:
     """The methods and fields of a project, indexed for finding the targets of calls."""
 
-    def __init__(self, names: Names) -> None:
+    def __init__(self, names: SymbolNames) -> None:
         self._names = names
         self._methods: defaultdict[tuple[str, str], list[CodeLocation]] = defaultdict(list)
         self._fields: dict[CodeLocation, str] = {}

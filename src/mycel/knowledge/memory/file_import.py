@@ -48,7 +48,7 @@ Progress = Callable[[int], object]
 """Called with the number of imported lines."""
 
 
-class Skipped(NamedTuple):
+class SkippedLine(NamedTuple):
     """A skipped line, and why."""
 
     place: str
@@ -67,13 +67,13 @@ class Imported:
     relations_created: int = 0
     relations_unchanged: int = 0
     skipped_count: int = 0
-    skipped: list[Skipped] = field(default_factory=list)
+    skipped: list[SkippedLine] = field(default_factory=list)
 
     def skip(self, place: str, why: str) -> None:
         """Count a skipped line."""
         self.skipped_count += 1
         if len(self.skipped) < SKIPPED_TOLD:
-            self.skipped.append(Skipped(place, why.rstrip(".")))
+            self.skipped.append(SkippedLine(place, why.rstrip(".")))
 
     @property
     def taken(self) -> int:

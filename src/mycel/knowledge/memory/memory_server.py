@@ -54,7 +54,7 @@ _ENTITIES_SHARE: Final = 0.75
 """The part of a cut answer that is for entities; the rest is for relations."""
 _PAGE: Final = 500
 
-Names = tuple[str, ...]
+EntityNames = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,14 +143,14 @@ class EntityGraph:
 
         return self._db.write(work) if wanted else []
 
-    def delete_entities(self, names: Iterable[str]) -> tuple[Names, Names]:
+    def delete_entities(self, names: Iterable[str]) -> tuple[EntityNames, EntityNames]:
         """Delete entities, or their placeholders, with all their relations.
 
         Returns the deleted names, and those that do not exist.
         """
         wanted = list(dict.fromkeys(names))
 
-        def work(tx: Transaction) -> tuple[Names, Names]:
+        def work(tx: Transaction) -> tuple[EntityNames, EntityNames]:
             found = {name: end for name in wanted if (end := find_end(tx, name)) is not None}
             for end in found.values():
                 others = _placeholders_near(tx, end)

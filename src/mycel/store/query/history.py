@@ -192,6 +192,10 @@ def entry_at(reader: Reader, moment: Moment) -> int:
         return _seq_at_time(reader, _microseconds(moment), last)
     except InvalidSyntax as error:
         error.message = f"{error.message.removesuffix('.')}, and no tag or commit either."
+        error.hint = (
+            "The log shows commits (`mycel log`, db.log()); a time is written as"
+            " 2026-01-31T12:00:00Z."
+        )
         known = list(tags(reader))
         if known:
             more = ", …" if len(known) > TAGS_SHOWN else ""
