@@ -34,6 +34,8 @@ ENTITY: Final = "Entity"
 MISSING_ENTITY: Final = "MissingEntity"
 """The type of placeholders for entities, under any name."""
 
+_ENTITIES: Final = (ENTITY, MISSING_ENTITY)
+
 
 def is_placeholder(element: Element | None) -> bool:
     """True for a placeholder of a concept that is not written yet."""
@@ -75,18 +77,18 @@ class HealingGuard:
     in_bulk = True  # It looks at names only.
 
     def concerns(self, tx: Transaction, type_or_predicate: str, *, link: bool) -> bool:
-        """True if concepts of this type may replace a placeholder."""
-        if link or type_or_predicate in (MISSING, MISSING_ENTITY, CONCEPT_TYPE, PROPOSITION_TYPE):
+        """True if concepts of this type may replace a placeholder, or be one."""
+        if link or type_or_predicate in (CONCEPT_TYPE, PROPOSITION_TYPE):
             return False
-        kinds = (MISSING, MISSING_ENTITY) if type_or_predicate == ENTITY else (MISSING,)
+        kinds = (MISSING, MISSING_ENTITY) if type_or_predicate in _ENTITIES else (MISSING,)
         return any(tx.reader.find_type(kind) for kind in kinds)
 
     def check(self, tx: Transaction, change: Change) -> None:
-        """Note the name of a concept that is new, or has another name or type."""
+        """Note the name of a concept or placeholder that is new, or has another name or type."""
         name, before = change.name_or_ends, change.before
         if change.kind == "retire" or not isinstance(name, str):
             return
-        if not name.startswith(SCHEME) and change.type_or_predicate != ENTITY:
+        if not name.startswith(SCHEME) and change.type_or_predicate not in _ENTITIES:
             return
         if isinstance(before, Concept) and (before.name, before.type) == (
             name,

@@ -379,6 +379,17 @@ def test_a_purge_on_either_side_wins_and_ends_open_merges(db: mycel.Graph) -> No
         assert db.merges == []
 
 
+def test_a_merge_with_a_conflict_and_a_purge_is_committed(db: mycel.Graph) -> None:
+    with branch(db) as draft:
+        put(db, "a", x=2)
+        put(draft, "a", x=3)
+        draft.purge(at("b"), "asked for")
+        assert not db.merge("draft").commit
+        db.resolve("*", "theirs")
+        assert db.commit_merge().status == "merged"
+        assert (value(db, "a"), db.merges, "b" in content(db)) == (3, [], False)
+
+
 SCHEMA = """
 node Person {
     email: String @key

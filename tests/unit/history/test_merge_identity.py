@@ -117,5 +117,77 @@ def test_a_name_that_an_element_gets_back_in_a_clash_may_clash_again(
             assert told(main) == told(draft) == {"a": {"x": 1}, "b": {"z": 1}}
 
 
+def test_an_element_that_a_merge_made_anew_is_known_by_its_new_number(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(copy, "_flush", lambda _: None)
+    path = tmp_path / "graph.db"
+    path.write_bytes(GIVEN.content)
+    with opened(path) as main:
+        main.branches.create("draft")
+        with main.open_branch("draft") as draft:
+            write(draft, [["put", "c", {"x": 1}]], "draft")
+            main.merge("draft")
+            write(main, [["move", "c", "d"], ["commit"], ["retire", "d"]], "main")
+            write(draft, [["put", "c", {"x": 2}]], "draft")
+            main.merge("draft")
+            main.resolve("*", "theirs")
+            main.commit_merge()
+            assert not main.diff("main", "draft")
+            write(draft, [["put", "c", {"y": 1}]], "draft")
+            write(main, [["put", "c", {"z": 1}]], "main")
+            assert main.merge("draft").conflicts == draft.merge("main").conflicts == ()
+            assert told(main) == told(draft) == {"c": {"x": 2, "y": 1, "z": 1}}
+
+
+@pytest.mark.parametrize("target", ["main", "draft"])
+def test_a_missing_link_heals_in_a_merge_whichever_side_has_the_concept(
+    target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(copy, "_flush", lambda _: None)
+    with mycel.open(tmp_path / "graph.db", durability="off") as main:
+        notes = mycel.Knowledge(main, workspace="t")
+        notes.add("a")
+        main.branches.create("draft")
+        with main.open_branch("draft") as draft:
+            notes.link("a", "needs", "b")
+            mycel.Knowledge(draft, workspace="t").add("b")
+            merged = {"main": main, "draft": draft}[target]
+            source = {"main": "draft", "draft": "main"}[target]
+            assert merged.merge(source).status == "merged"
+            (relation,) = mycel.Knowledge(merged, workspace="t").relations("a")
+            assert (relation.target, relation.missing) == ("concept://t/b", ())
+            assert merged.get_concept("Missing", "concept://t/b") is None
+
+
+@pytest.mark.parametrize("choice", ["ours", "theirs"])
+def test_a_uri_that_both_sides_added_with_different_types_is_a_clash(
+    choice: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(copy, "_flush", lambda _: None)
+    with mycel.open(tmp_path / "graph.db", durability="off") as main:
+        notes = mycel.Knowledge(main, workspace="t")
+        main.branches.create("draft")
+        with main.open_branch("draft") as draft:
+            others = mycel.Knowledge(draft, workspace="t")
+            notes.add("n", content="ours")
+            others.add("n", type="Service", content="theirs")
+            others.add("m")
+            others.link("m", "needs", "n")
+            (conflict,) = main.merge("draft").conflicts
+            assert (conflict.kind, conflict.label) == ("key_clash", "concept://t/n")
+            assert "would have this URI" in conflict.reason
+            main.resolve(conflict, choice)
+            main.commit_merge()
+            assert notes.get("n").content == choice
+            assert notes.relations("m")[0].missing == ()
+            found = [
+                each for each in ("Concept", "Service") if main.get_concept(each, "concept://t/n")
+            ]
+            assert len(found) == 1
+            assert draft.merge("main").conflicts == ()
+            assert not main.diff("main", "draft")
+
+
 def told(db: mycel.Graph) -> dict[str, Any]:
     return {name: each.attributes for name, each in content(db).items() if each.type == "Fact"}

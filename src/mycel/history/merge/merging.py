@@ -227,13 +227,14 @@ class Merging:
         def work(tx: Transaction) -> int | None:
             if tx.first_seq - 1 != draft.seq:
                 raise _MovedError
+            # First, because a purge ends every open merge.
+            if not dry_run and not end_merge(tx, request.id, self._told(request)):
+                raise _RewrittenError
             self._apply(tx, draft)
             if dry_run:
                 tx.flush()
                 changes = diff(tx.reader, State(draft.seq), State(tx.position))
                 raise _DryRunError(changes)
-            if not end_merge(tx, request.id, self._told(request)):
-                raise _RewrittenError
             if tx.is_empty:
                 return None
             seq = tx.position + 1  # With the row that closes it.

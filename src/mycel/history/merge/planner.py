@@ -82,6 +82,9 @@ class Sides(Protocol):
     def holder(self, concept: Concept) -> int | None:
         """The concept of the target with a type and name."""
 
+    def namesakes(self, concept: Concept) -> Iterable[int]:
+        """The concepts of the target with a name, of any type, oldest first."""
+
     def link_at(self, link: Proposition) -> int | None:
         """The link of the target with a predicate and ends."""
 
@@ -138,7 +141,8 @@ class Planner:
             *(rules, resolutions, self._names, sides.declared, sides.origin, sides.commits),
             by_element=by_element,
         )
-        self._conflicts: Final[list[Conflict]] = []
+        self._conflicts: Final[dict[str, Conflict]] = {}
+        """By id: the same may be found twice, since keys and links are settled again."""
         self._choices: Final[list[Choice]] = []
         self._warnings: Final[list[str]] = []
         self._results: Final[dict[int, Element | None]] = {}
@@ -186,7 +190,7 @@ class Planner:
         ]
         return MergePlan(
             tuple(goals),
-            tuple(self._conflicts),
+            tuple(self._conflicts.values()),
             tuple(self._choices),
             tuple(self._warnings),
             purges,
@@ -272,22 +276,13 @@ class Planner:
         self._load(users[:ROWS_MAX])
         rows = [{"element": f"C:{each}", "label": self._label(each)} for each in users[:ROWS_MAX]]
         resolution = self._context.resolutions.get(id_)
-        self._conflicts.append(
-            Conflict(
-                id_,
-                "definition",
-                identity,
-                "schema",
-                (),
-                base,
-                ours,
-                theirs,
-                "Both sides changed this declaration, and the changes do not fit together."
-                f" It concerns {len(users)} rows of the target.",
-                None if number is None else f"C:{number}",
-                rows=tuple(rows),
-                resolution=resolution,
-            )
+        self._conflicts[id_] = Conflict(
+            *(id_, "definition", identity, "schema", (), base, ours, theirs),
+            "Both sides changed this declaration, and the changes do not fit together."
+            f" It concerns {len(users)} rows of the target.",
+            None if number is None else f"C:{number}",
+            rows=tuple(rows),
+            resolution=resolution,
         )
         sides = {"ours": contest.ours, "theirs": contest.theirs, "base": contest.base}
         return contest.ours if resolution is None else sides[resolution.choice]
@@ -317,7 +312,7 @@ class Planner:
         self._note(number, merging)
 
     def _note(self, number: int, merging: ElementMerge) -> None:
-        self._conflicts.extend(merging.conflicts)
+        self._conflicts.update({each.id: each for each in merging.conflicts})
         self._choices.extend(merging.choices)
         if any(not each.field and each.resolution is None for each in merging.conflicts):
             self._contested.add(number)
@@ -369,35 +364,35 @@ class Planner:
         for number in list(self._results):
             result = self._results[number]
             if isinstance(result, Concept):
-                there = named.setdefault((result.type, result.name), number)
+                there = named.setdefault(_key(result), number)
                 has_settled |= self._settle_name(number, result, there)
         return has_settled
 
     def _settle_name(self, number: int, result: Concept, there: int) -> bool:
-        """Refuse a type and name that another concept has: one of the target, or a merged one.
+        """Refuse a key that another concept has: one of the target, or a merged one.
 
         True if there is such a concept, and nobody was asked about the two before.
         """
-        before = self._ours.get(number)
         if there == number:
-            if isinstance(before, Concept) and before[1:3] == result[1:3]:
-                return False
-            holder = self._sides.holder(result)
-            there = number if holder is None else holder
+            there = self._holder(number, result)
         other = None if there == number else self._result(there)
-        if not isinstance(other, Concept):
+        if not isinstance(other, Concept) or _key(other) != _key(result):
             return False
-        if (other.type, other.name) != (result.type, result.name):
-            return False
+        for side in (self._ours, self._theirs):
+            both = side.get(number), side.get(there)
+            if all(isinstance(each, Concept) and _key(each) == _key(result) for each in both):
+                return False  # They had one URI before.
+        key = "type and name" if other.type == result.type else "URI"
         clash = ElementMerge(self._context, Versions(number, None, other, result))
         clash.whole(
             "key_clash",
-            f"Two elements would have this type and name: {other.id} of the target, and one that"
-            " the source has moved or made. Choose the side whose names both get, or give the"
-            ' second one another name: value {"name": …}.',
+            f"Two elements would have this {key}: {other.id} of the target, and one that"
+            " the source has moved or made. Choose a side: both get the names that they have there,"
+            " and one that is not there goes. Or give the second one another name: value"
+            ' {"name": …}.',
         )
         (conflict,) = clash.conflicts
-        if any(each.id == conflict.id for each in self._conflicts):
+        if conflict.id in self._conflicts:
             return False
         self._note(number, clash)
         choice = "ours" if conflict.resolution is None else conflict.resolution.choice
@@ -409,6 +404,20 @@ class Planner:
         for each, concept in ((number, result), (there, other)):
             self._results[each] = _named_like(concept, side.get(each))
         return True
+
+    def _holder(self, number: int, result: Concept) -> int:
+        """The concept of the target that has the key of a merged one; itself if there is none."""
+        before = self._ours.get(number)
+        if isinstance(before, Concept) and _key(before) == _key(result):
+            return number
+        if not _is_uri(result):
+            return self._sides.holder(result) or number
+        others = (each for each in self._sides.namesakes(result) if each != number)
+        return next((each for each in others if self._has_key(each, _key(result))), number)
+
+    def _has_key(self, number: int, key: tuple[str, str]) -> bool:
+        result = self._result(number)
+        return isinstance(result, Concept) and _key(result) == key
 
     # 3. Links that lead nowhere.
 
@@ -558,6 +567,16 @@ def _uses(element: Element | None, name: str) -> bool:
     if element is None:
         return False
     return name == (element.type if isinstance(element, Concept) else element.predicate)
+
+
+def _is_uri(concept: Concept) -> bool:
+    """True if the name of a concept is a URI of its own, whatever its type."""
+    return concept.name.startswith(SCHEME) and concept.type != MISSING
+
+
+def _key(concept: Concept) -> tuple[str, str]:
+    """The key that no other concept may get in a merge: type and name, or the URI alone."""
+    return ("" if _is_uri(concept) else concept.type), concept.name
 
 
 def _named_like(concept: Concept, version: Element | None) -> Concept | None:

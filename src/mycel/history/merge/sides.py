@@ -22,6 +22,7 @@ from mycel.store.query.commits import commit_at
 from mycel.store.query.diff import ABSENT, ends_of
 from mycel.store.query.history import check_kept, value_since
 from mycel.store.query.lineage import has_content, lineage, parents, position
+from mycel.store.query.lookup import named
 from mycel.store.query.purges import Purges, purges_since
 from mycel.store.query.reader import Reader
 
@@ -47,6 +48,9 @@ class Target:
             return None
         found = self.reader.concept_named(type_number, concept.name)
         return None if found is None else found.number
+
+    def namesakes(self, concept: Concept) -> Iterable[int]:
+        return sorted(number for number, _, _ in named(self.reader, (concept.name,)))
 
     def link_at(self, link: Proposition) -> int | None:
         predicate = self.reader.find_predicate(link.predicate)

@@ -10,7 +10,7 @@ is larger than any of its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Final, NamedTuple
 
 from mycel.model import ids
@@ -104,12 +104,14 @@ class Alignment:
             self._numbers[known] = number
         return known
 
-    def numbers(self, changed: Iterable[int]) -> set[int]:
+    def numbers(self, changed: Collection[int]) -> set[int]:
         """The numbers here of elements that changed there.
 
         A number that came back for another element there is also that of one that was removed.
         """
-        known = sorted(changed)  # Each is matched before what may be matched with it.
+        # Each is matched before what may be matched with it, and what is there before what is gone.
+        there = self._theirs.elements(changed).keys()
+        known = sorted(changed, key=lambda each: (each not in there, each))
         return {*map(self.number, known), *filter(self.is_old, known)}
 
     def match_again(self, mine: Touched) -> None:
@@ -131,17 +133,21 @@ class Alignment:
     def _match(self, number: int, *, is_sure: bool = False) -> int | None:
         """The element here that an element there is, by its key: when they were merged, or now.
 
-        With `is_sure`, only when they were merged.
+        With `is_sure`, only when they were merged. A merge may have made an element anew that was
+        removed here, so the first one that is still there counts.
         """
+        known: int | None = None
         for theirs, ours in self._moments:
             found = self._like(ours, theirs.element(number))
             # A merge may have made an element anew that the other copy does not have then.
             if found is not None and not (
                 self._is_taken(found, number) and theirs.element(found) is not None
             ):
-                return found
-        if is_sure:
-            return None
+                if self._ours.element(found) is not None:
+                    return found
+                known = found if known is None else known
+        if known is not None or is_sure:
+            return known
         found = self._like(self._ours, self._theirs.element(number))
         if found is not None and self._is_taken(found, number):
             return found if found in self._since.purged else None
