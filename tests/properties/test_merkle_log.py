@@ -15,7 +15,7 @@ from mycel.merkle.log import (
     consistency_path,
     inclusion_path,
     leaf_hash,
-    rebuild_frontier,
+    root_at,
     verify_consistency,
     verify_inclusion,
 )
@@ -100,7 +100,7 @@ def test_a_frontier_has_the_recursive_root_and_survives_serialising(size: int) -
     assert restored.size == size
     assert restored.to_bytes() == frontier.to_bytes()
     assert restored.root() == frontier.root() == naive_root(0, size)
-    assert rebuild_frontier(StrictNodes(size), size).to_bytes() == frontier.to_bytes()
+    assert root_at(StrictNodes(size), size) == frontier.root()
     restored.append(LEAVES[size])
     assert restored.root() == naive_root(0, size + 1)
 

@@ -146,33 +146,27 @@ class Frontier:
         return cls(size, (data[start : start + HASH_SIZE] for start in starts))
 
 
-def rebuild_frontier(nodes: LogNodes, size: int) -> Frontier:
-    """The frontier of the first `size` leaves, in one read per stored level.
+def root_at(nodes: LogNodes, size: int) -> bytes:
+    """The root the log had when it held `size` leaves, in one read per stored level.
 
     Raises:
         ValueError: `size` is negative.
         LookupError: `nodes` does not hold that many leaves.
     """
-    return Frontier(size, _peaks(nodes, 0, size))
-
-
-def root_at(nodes: LogNodes, size: int) -> bytes:
-    """The root the log had when it held `size` leaves. Raises like `rebuild_frontier`."""
-    return subtree_root(nodes, 0, size)
-
-
-def subtree_root(nodes: LogNodes, start: int, stop: int) -> bytes:
-    """The root of the leaves `start` to `stop` - 1 taken as a log of their own.
-
-    Reads are few when `start` is a multiple of a power of two no smaller than the range, as all
-    the subtrees of one log are. Elsewhere stored nodes help less: from an odd `start` every leaf
-    is read.
-
-    Raises:
-        ValueError: the range is negative or backward.
-        LookupError: `nodes` does not hold all of the range.
-    """
-    return _join_peaks(_peaks(nodes, start, stop))
+    if size < 0:
+        raise ValueError(f"a log cannot have {size} leaves")
+    peaks: list[bytes] = []
+    start = 0
+    top = (size.bit_length() - 1) // LEVEL_STEP * LEVEL_STEP
+    for level in range(top, -1, -LEVEL_STEP):
+        count = (size >> level) % _GROUP
+        row = _read(nodes, level, start >> level, (start >> level) + count)
+        start += count << level
+        for width in (8, 4, 2, 1):
+            if count & width:
+                peaks += _fold(row[:width])
+                row = row[width:]
+    return _join_peaks(peaks)
 
 
 def inclusion_path(nodes: LogNodes, index: int, size: int) -> list[bytes]:
@@ -331,34 +325,6 @@ def _siblings(row: list[bytes], position: int, floor: int) -> list[bytes]:
         row = _pair_up(row)
         position >>= 1
     return path
-
-
-def _peaks(nodes: LogNodes, start: int, stop: int) -> list[bytes]:
-    """The roots of the complete subtrees that a range falls into, widest first."""
-    if not 0 <= start <= stop:
-        raise ValueError(f"{start} to {stop} is not a range of leaves")
-    size = stop - start
-    peaks: list[bytes] = []
-    top = (size.bit_length() - 1) // LEVEL_STEP * LEVEL_STEP
-    for level in range(top, -1, -LEVEL_STEP):
-        count = (size >> level) % _GROUP
-        row = _complete_row(nodes, level, start, count)
-        start += count << level
-        for width in (8, 4, 2, 1):
-            if count & width:
-                peaks += _fold(row[:width])
-                row = row[width:]
-    return peaks
-
-
-def _complete_row(nodes: LogNodes, level: int, start: int, count: int) -> list[bytes]:
-    """The roots of `count` adjacent subtrees of 2**level leaves, beginning at leaf `start`."""
-    if start % (1 << level) == 0:
-        return _read(nodes, level, start >> level, (start >> level) + count)
-    row = _complete_row(nodes, level - LEVEL_STEP, start, count * _GROUP)
-    for _ in range(LEVEL_STEP):
-        row = _pair_up(row)
-    return row
 
 
 def _read(nodes: LogNodes, level: int, start: int, stop: int) -> list[bytes]:

@@ -26,7 +26,6 @@ BUCKET_LEAVES_MAX = 32
 BRANCH_BIT_MAX = 52
 
 LEAF_BYTES = 64
-BUCKET_BYTES_MAX = 1 + BUCKET_LEAVES_MAX * LEAF_BYTES
 BUCKET = b"\x00"
 """A bucket without leaves, to which some come."""
 

@@ -20,7 +20,6 @@ from mycel.errors import InternalError, InvalidValueType
 from mycel.model.limits import INTEGER_MAX, INTEGER_MIN, JSON_INTEGER_MAX
 
 _pack_16, _pack_32, _pack_64 = (struct.Struct(each).pack for each in (">BH", ">BI", ">BQ"))
-_pack_single = struct.Struct(">f").pack
 _pack_double = struct.Struct(">d").pack
 
 _UINTS = tuple(bytes((n,)) for n in range(24)) + tuple(bytes((0x18, n)) for n in range(24, 256))
@@ -71,11 +70,6 @@ def byte_string(content: bytes) -> bytes:
     """A byte string."""
     size = len(content)
     return (_BYTE_HEADS[size] if size < 256 else head(2, size)) + content
-
-
-def single(number: float) -> bytes:
-    """A float in 32 bits, whether or not it loses precision."""
-    return b"\xfa" + _pack_single(number)
 
 
 def moment(microseconds: int) -> bytes:

@@ -17,7 +17,7 @@ links of one subject are neighbours, and adding several takes little longer than
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator
 from hashlib import sha256
 from math import inf
 from struct import Struct
@@ -82,79 +82,22 @@ def record_hash(record: bytes) -> bytes:
     return sha256(record).digest()
 
 
-def concept_record(
-    type_name: str,
-    name: str,
-    attributes: Mapping[str, Any],
-    metadata: Mapping[str, Any],
-    *,
-    created_us: int,
-    created_by: str,
-    version: int = 1,
-    updated_us: int = 0,
-    tombstone: Tombstone | None = None,
-    number: int | None = None,
-) -> bytes:
-    """The canonical record of a concept."""
-    parts = [
-        b"\x01" + cbor.text(type_name),
-        b"\x02" + cbor.text(name),
-        *_stamp(created_us, created_by),
-    ]
-    _add_common(
-        parts, attributes, metadata, version=version, updated_us=updated_us, tombstone=tombstone
-    )
-    if number is not None:
-        parts.append(b"\x0f" + cbor.uint(number))
-    return _MAP_HEADS[len(parts)] + b"".join(parts)
-
-
 def record_of(
     concept: Concept, *, tombstone: Tombstone | None = None, number: int | None = None
 ) -> bytes:
     """The canonical record of a concept as it is, perhaps as a tombstone."""
-    return concept_record(
+    return ConceptFields(
         concept.type,
         concept.name,
         concept.attributes,
         concept.metadata,
-        created_us=concept.created_us,
-        created_by=concept.created_by,
-        version=concept.version,
-        updated_us=concept.updated_us,
-        tombstone=tombstone,
-        number=number,
-    )
-
-
-def edge_record(
-    type_number: int,
-    src: bytes,
-    dst: bytes,
-    attributes: Mapping[str, Any],
-    metadata: Mapping[str, Any],
-    *,
-    created_us: int,
-    created_by: str,
-    weight: float,
-    version: int = 1,
-    updated_us: int = 0,
-    tombstone: Tombstone | None = None,
-) -> bytes:
-    """The canonical record of an edge; `src` and `dst` are natural keys or their first 16 bytes."""
-    parts = [
-        b"\x01" + cbor.uint(type_number),
-        b"\x02\x50" + src[:RECORD_ID_BYTES],
-        b"\x03\x50" + dst[:RECORD_ID_BYTES],
-        *_stamp(created_us, created_by),
-    ]
-    if weight:
-        parts.append(b"\x06\xfa" + _single.pack(weight))
-    if attributes or metadata or version > 1 or tombstone is not None:
-        _add_common(
-            parts, attributes, metadata, version=version, updated_us=updated_us, tombstone=tombstone
-        )
-    return _MAP_HEADS[len(parts)] + b"".join(parts)
+        concept.created_us,
+        concept.created_by,
+        concept.version,
+        concept.updated_us,
+        tombstone,
+        number,
+    ).encode()
 
 
 def record_of_link(
@@ -165,19 +108,19 @@ def record_of_link(
     tombstone: Tombstone | None = None,
 ) -> bytes:
     """The canonical record of a link as it is, in this place, perhaps as a tombstone."""
-    return edge_record(
+    return EdgeFields(
         predicate,
         subject_key,
         object_key,
         link.attributes,
         link.metadata,
-        created_us=link.created_us,
-        created_by=link.created_by,
-        weight=link.weight,
-        version=link.version,
-        updated_us=link.updated_us,
-        tombstone=tombstone,
-    )
+        link.created_us,
+        link.created_by,
+        link.weight,
+        link.version,
+        link.updated_us,
+        tombstone,
+    ).encode()
 
 
 def with_ends(record: bytes, type_number: int, src: bytes, dst: bytes) -> bytes:
@@ -243,28 +186,21 @@ def _stamp(created_us: int, created_by: str) -> tuple[bytes, bytes]:
     return b"\x04" + cbor.moment(created_us), b"\x05" + cbor.text(created_by)
 
 
-def _add_common(
-    parts: list[bytes],
-    attributes: Mapping[str, Any],
-    metadata: Mapping[str, Any],
-    *,
-    version: int,
-    updated_us: int,
-    tombstone: Tombstone | None,
-) -> None:
+def _content_and_version(fields: ConceptFields | EdgeFields) -> Iterator[bytes]:
+    """The fields that concepts and edges share, from the tombstone to the time of the version."""
+    tombstone = fields.tombstone
     if tombstone is not None:
-        parts += (b"\x07\xf5", b"\x08" + cbor.moment(tombstone.at_us))
+        yield b"\x07\xf5"
+        yield b"\x08" + cbor.moment(tombstone.at_us)
         if tombstone.reason:
-            parts.append(b"\x09" + cbor.text(tombstone.reason))
-        parts.append(b"\x0a" + cbor.text(tombstone.by))
-    if attributes:
-        encoded = cbor.byte_string(cbor.encode_object(attributes))
-        parts.append(CONTENT_HEADS["attributes"] + encoded)
-    if metadata:
-        encoded = cbor.byte_string(cbor.encode_object(metadata))
-        parts.append(CONTENT_HEADS["metadata"] + encoded)
-    if version > 1:
-        parts += (b"\x0d" + cbor.uint(version), b"\x0e" + cbor.moment(updated_us))
+            yield b"\x09" + cbor.text(tombstone.reason)
+        yield b"\x0a" + cbor.text(tombstone.by)
+    for what, content in (("attributes", fields.attributes), ("metadata", fields.metadata)):
+        if content:
+            yield CONTENT_HEADS[what] + cbor.byte_string(cbor.encode_object(content))
+    if fields.version > 1:
+        yield b"\x0d" + cbor.uint(fields.version)
+        yield b"\x0e" + cbor.moment(fields.updated_us)
 
 
 def record_type(record: bytes) -> str | int:
@@ -297,19 +233,16 @@ class ConceptFields(NamedTuple):
     number: int | None
 
     def encode(self) -> bytes:
-        type_name, name, attributes, metadata, *_ = self
-        return concept_record(
-            type_name,
-            name,
-            attributes,
-            metadata,
-            created_us=self.created_us,
-            created_by=self.created_by,
-            version=self.version,
-            updated_us=self.updated_us,
-            tombstone=self.tombstone,
-            number=self.number,
-        )
+        """The canonical record."""
+        parts = [
+            b"\x01" + cbor.text(self.type),
+            b"\x02" + cbor.text(self.name),
+            *_stamp(self.created_us, self.created_by),
+            *_content_and_version(self),
+        ]
+        if self.number is not None:
+            parts.append(b"\x0f" + cbor.uint(self.number))
+        return _MAP_HEADS[len(parts)] + b"".join(parts)
 
 
 class EdgeFields(NamedTuple):
@@ -328,20 +261,17 @@ class EdgeFields(NamedTuple):
     tombstone: Tombstone | None
 
     def encode(self) -> bytes:
-        type_number, src, dst, attributes, metadata, *_ = self
-        return edge_record(
-            type_number,
-            src,
-            dst,
-            attributes,
-            metadata,
-            created_us=self.created_us,
-            created_by=self.created_by,
-            weight=self.weight,
-            version=self.version,
-            updated_us=self.updated_us,
-            tombstone=self.tombstone,
-        )
+        """The canonical record. The ends may be whole natural keys; 16 bytes of each count."""
+        parts = [
+            b"\x01" + cbor.uint(self.type),
+            b"\x02\x50" + self.src[:RECORD_ID_BYTES],
+            b"\x03\x50" + self.dst[:RECORD_ID_BYTES],
+            *_stamp(self.created_us, self.created_by),
+        ]
+        if self.weight:
+            parts.append(b"\x06\xfa" + _single.pack(self.weight))
+        parts += _content_and_version(self)
+        return _MAP_HEADS[len(parts)] + b"".join(parts)
 
 
 def decode_concept(record: bytes) -> ConceptFields:

@@ -20,9 +20,7 @@ from mycel.merkle.log import (
     inclusion_path,
     leaf_hash,
     node_hash,
-    rebuild_frontier,
     root_at,
-    subtree_root,
     verify_consistency,
     verify_inclusion,
 )
@@ -340,28 +338,15 @@ def test_a_frontier_read_back_goes_on_where_it_was_written() -> None:
     assert restored.root() == naive_root(0, 20)
 
 
-@cases("size", [0, 1, *SIZES_AT_GROUP_EDGES])
-def test_a_rebuilt_frontier_equals_the_one_that_was_appended_to(size: int) -> None:
-    assert rebuild_frontier(StrictNodes(size), size).to_bytes() == frontier_of(size).to_bytes()
-
-
 @cases("size", SIZES_AT_GROUP_EDGES)
 def test_a_past_root_is_read_back_from_a_longer_log(size: int) -> None:
     assert root_at(StrictNodes(SIZE_MAX_TESTED), size) == naive_root(0, size)
 
 
-def test_the_root_over_any_range_equals_the_recursive_one() -> None:
+def test_every_small_past_root_equals_the_recursive_one() -> None:
     nodes = StrictNodes(70)
-    for start in range(71):
-        for stop in range(start, 71):
-            assert subtree_root(nodes, start, stop) == naive_root(start, stop)
-
-
-@cases("start", [0, 1, 16, 17, 48, 256, 272])
-def test_the_root_over_a_wide_unaligned_range_equals_the_recursive_one(start: int) -> None:
-    nodes = StrictNodes(SIZE_MAX_TESTED)
-    for stop in (start + 256, start + 273, 4096, 4100):
-        assert subtree_root(nodes, start, stop) == naive_root(start, stop)
+    for size in range(71):
+        assert root_at(nodes, size) == naive_root(0, size)
 
 
 @cases("size", range(1, 73))
@@ -571,12 +556,9 @@ def test_asking_for_a_shrinking_log_is_an_error(old: int, new: int) -> None:
         consistency_path(StrictNodes(10), old, new)
 
 
-@pytest.mark.parametrize(("start", "stop"), [(-1, 5), (6, 5)])
-def test_asking_for_a_backward_range_is_an_error(start: int, stop: int) -> None:
-    with pytest.raises(ValueError, match="not a range"):
-        subtree_root(StrictNodes(10), start, stop)
-    with pytest.raises(ValueError, match="not a range"):
-        rebuild_frontier(StrictNodes(10), -1)
+def test_asking_for_a_log_of_negative_size_is_an_error() -> None:
+    with pytest.raises(ValueError, match="cannot have -1 leaves"):
+        root_at(StrictNodes(10), -1)
 
 
 DAMAGES: dict[str, Callable[[list[bytes]], list[bytes]]] = {

@@ -131,12 +131,6 @@ def test_what_no_head_can_carry_is_a_bug_and_never_other_bytes(number: int) -> N
         cbor.head(5, number)
 
 
-def test_a_single_has_32_bits_even_where_16_would_do() -> None:
-    assert cbor.single(0.9).hex() == "fa3f666666"
-    assert cbor.single(0.5).hex() == "fa3f000000"
-    assert cbor.single(1).hex() == "fa3f800000"
-
-
 @cases(
     ("microseconds", "encoded"),
     [

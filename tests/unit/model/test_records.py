@@ -20,10 +20,8 @@ from mycel.model.records import (
     Tombstone,
     canonical_weight,
     concept_key,
-    concept_record,
     decode_concept,
     decode_edge,
-    edge_record,
     proposition_key,
     record_hash,
     tree_key,
@@ -141,8 +139,7 @@ CONCEPTS = {
 
 
 def test_the_record_of_a_new_edge_is_the_example_of_the_document() -> None:
-    record = edge_record(3, SRC, DST, {}, {}, created_us=DAY_US, created_by="andrew", weight=0.9)
-    assert record == EXAMPLE == canonical(edge_map())
+    assert edge().encode() == EXAMPLE == canonical(edge_map())
     assert decode_edge(EXAMPLE) == edge()
 
 
@@ -218,16 +215,15 @@ def test_edges_made_by_the_dozen_have_the_same_keys_and_records(
         for subject, object_ in ((keys[0], keys[1]), (keys[1], keys[2]), (keys[2], keys[0])):
             assert recorder.edge((number, name), subject, object_, content, weight) == (
                 proposition_key(subject, name, object_),
-                edge_record(
-                    number,
-                    subject,
-                    object_,
-                    attributes,
-                    metadata,
+                edge(
+                    type=number,
+                    src=subject,
+                    dst=object_,
+                    attributes=attributes,
+                    metadata=metadata,
                     created_us=DAY_US + 1,
-                    created_by="andrew",
                     weight=weight,
-                ),
+                ).encode(),
             )
 
 
@@ -245,10 +241,7 @@ def test_the_record_does_not_depend_on_how_the_attributes_were_given() -> None:
         OrderedDict(b=[1, 2], a={"y": 1, "x": 2}),
         MappingProxyType({"b": [1, 2], "a": {"y": 1, "x": 2}}),
     ):
-        record = concept_record(
-            "Drug", "Aspirin", attributes, {}, created_us=DAY_US, created_by="andrew"
-        )
-        assert record == plain
+        assert concept(attributes=attributes).encode() == plain
 
 
 def test_a_version_of_1_has_no_time_of_update() -> None:
@@ -538,12 +531,14 @@ def test_the_record_of_a_new_concept_is_that_of_any_concept(
 ) -> None:
     content = in_record(attributes, metadata)
     recorder = Recorder(DAY_US + 1, "andrew")
-    record = concept_record(
-        *("T", "n", attributes, metadata),
+    record = concept(
+        type="T",
+        name="n",
+        attributes=attributes,
+        metadata=metadata,
         created_us=DAY_US + 1,
-        created_by="andrew",
         number=number,
-    )
+    ).encode()
     for _ in range(2):
         made = recorder.concept("T", "n", content, number)
         assert made == (concept_key("T", "n"), record)

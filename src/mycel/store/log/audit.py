@@ -16,10 +16,10 @@ from mycel.errors import DatabaseCorrupt
 from mycel.model import ids
 from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE
 from mycel.model.records import (
+    ConceptFields,
+    EdgeFields,
     Tombstone,
     concept_key,
-    concept_record,
-    edge_record,
     proposition_key,
 )
 from mycel.model.values import parse_object
@@ -72,65 +72,57 @@ class Auditor:
 
     def concepts(self) -> Iterator[VersionRow]:
         """Every version of every concept, by id and then by age."""
-        columns = CONCEPT_COLUMNS
-        rows = self._connection.execute(
-            f"SELECT {columns.format(seq='from_seq')}, to_seq, tombstoned_at, tombstoned_by,"
-            " tombstoned_reason FROM concept_past"
-            f" UNION ALL SELECT {columns.format(seq='seq')}, NULL, NULL, NULL, NULL FROM concept"
-            " ORDER BY 1, 7"
-        )
-        for row in rows:
-            yield self._concept(row)
+        return map(self._concept, self._rows("concept", CONCEPT_COLUMNS))
 
     def propositions(self) -> Iterator[VersionRow]:
         """Every version of every proposition, by id and then by age."""
-        columns = PROPOSITION_COLUMNS
-        rows = self._connection.execute(
-            f"SELECT {columns.format(seq='from_seq')}, to_seq, tombstoned_at, tombstoned_by,"
-            " tombstoned_reason FROM proposition_past"
-            f" UNION ALL SELECT {columns.format(seq='seq')}, NULL, NULL, NULL, NULL"
-            " FROM proposition ORDER BY 1, 9"
-        )
-        for row in rows:
-            yield self._proposition(row)
+        return map(self._proposition, self._rows("proposition", PROPOSITION_COLUMNS))
 
-    def _concept(self, row: tuple[Any, ...]) -> VersionRow:
+    def _rows(self, table: str, columns: str) -> Iterator[Row]:
+        return self._connection.execute(
+            f"SELECT {columns.format(seq='from_seq')}, to_seq, tombstoned_at, tombstoned_by,"
+            f" tombstoned_reason FROM {table}_past UNION ALL"
+            f" SELECT {columns.format(seq='seq')}, NULL, NULL, NULL, NULL FROM {table}"
+            " ORDER BY id, from_seq"
+        )
+
+    def _concept(self, row: Row) -> VersionRow:
         number, type_number, name, attributes, metadata, version, seq, *rest = row
         created, by, updated, to_seq, *dead = rest
         type_name = self._registry.types.name(self._connection, type_number)
-        record = concept_record(
+        record = ConceptFields(
             type_name,
             name,
             parse_object(attributes),
             parse_object(metadata),
-            created_us=created,
-            created_by=self._actor(by),
-            version=version,
-            updated_us=updated,
-            tombstone=self._tombstone(dead),
-            number=self._number_defined(type_name, name),
-        )
+            created,
+            self._actor(by),
+            version,
+            updated,
+            self._tombstone(dead),
+            self._number_defined(type_name, name),
+        ).encode()
         key = concept_key(type_name, name)
         content = (attributes, metadata), None, version, created, updated, tuple(dead)
         return VersionRow(number, seq, to_seq, key, record, *content)
 
-    def _proposition(self, row: tuple[Any, ...]) -> VersionRow:
+    def _proposition(self, row: Row) -> VersionRow:
         number, subject, predicate, object_, weight, attributes, metadata, version, seq, *rest = row
         created, by, updated, to_seq, *dead = rest
         subject_key, object_key = self.key(subject, seq), self.key(object_, seq)
-        record = edge_record(
+        record = EdgeFields(
             predicate,
             subject_key,
             object_key,
             parse_object(attributes),
             parse_object(metadata),
-            created_us=created,
-            created_by=self._actor(by),
-            weight=weight,
-            version=version,
-            updated_us=updated,
-            tombstone=self._tombstone(dead),
-        )
+            created,
+            self._actor(by),
+            weight,
+            version,
+            updated,
+            self._tombstone(dead),
+        ).encode()
         name = self._registry.predicates.name(self._connection, predicate)
         key = proposition_key(subject_key, name, object_key)
         content = (attributes, metadata), weight, version, created, updated, tuple(dead)

@@ -73,11 +73,6 @@ def hash_of(record: bytes | None) -> bytes:
     return NO_RECORD if record is None else record_hash(record)
 
 
-def entry_bytes(kind: int, element: int, before_hash: bytes, after_hash: bytes) -> bytes:
-    """The bytes of an entry that its leaf hashes."""
-    return _ENTRY.pack(kind, element, before_hash, after_hash)
-
-
 def entry_leaf(kind: int, element: int, before_hash: bytes, after_hash: bytes) -> bytes:
     """The leaf hash of an entry."""
     return sha256(b"\x00" + _ENTRY.pack(kind, element, before_hash, after_hash)).digest()

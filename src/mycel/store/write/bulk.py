@@ -10,17 +10,18 @@ before the batch is written. The result is the same in all cases, down to the or
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from hashlib import sha256
 from itertools import islice, repeat
 from operator import itemgetter
-from typing import Any, Final, Generic, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 import orjson
 
 from mycel.errors import InvalidValueType, MycelError, SelfEdgeError
 from mycel.merkle.proofs import Namespace
 from mycel.model import ids
-from mycel.model.names import check_name, kind_of
+from mycel.model.names import META_TYPES, check_name, kind_of
 from mycel.model.records import canonical_weight
 from mycel.model.values import JsonObject, parse_object
 from mycel.search.analysis import Document, concept_document, link_document
@@ -31,7 +32,7 @@ from mycel.store.index.slots import NO_ENDS, Slots
 from mycel.store.log.journal import NO_RECORD, Kind, entry_leaf
 from mycel.store.query.refs import Ref, refuse_self_link
 from mycel.store.write.element_content import NO_CONTENT, content, has_text
-from mycel.store.write.ledger import Ledger
+from mycel.store.write.guards import AnyGuard, Change, Identity, Writing, shape
 
 BATCH_ROWS: Final = 2000
 TOGETHER_ROWS_MIN: Final = 4
@@ -55,8 +56,6 @@ _BURIED_LINK: Final = (
     " LIMIT 1"
 )
 
-_PUT_CONCEPT: Final = int(Kind.PUT_CONCEPT)
-_ADD_EDGE: Final = int(Kind.ADD_EDGE)
 _NO_KEYS: Final[dict[str, Any]] = {}
 
 
@@ -82,45 +81,30 @@ class PropositionRow(NamedTuple):
 
 AnyRow = TypeVar("AnyRow", ConceptRow, PropositionRow)
 
-Shaper = Callable[[str, str | tuple[str, str], JsonObject, JsonObject], JsonObject | None]
-"""Asks the guards about a new element: type or predicate, name or ends, attributes, metadata.
 
-Returns the attributes to write instead, if it is others.
-"""
-
-
-class Rules(NamedTuple, Generic[AnyRow]):
-    """The part of a transaction that a bulk put uses."""
-
-    put_one: Callable[[AnyRow], str]
-    goes_alone: Callable[[str], bool]
-    """True if rows of a type or predicate have to be put one by one."""
-    shaper: Callable[[str], Shaper | None]
-    """Whom to ask about rows that go together."""
-
-
-def put_concepts(ledger: Ledger, rows: Iterable[ConceptRow], rules: Rules[ConceptRow]) -> list[str]:
-    """Put many concepts and return their ids in order."""
+def put_concepts(
+    tx: Writing, rows: Iterable[ConceptRow], put_one: Callable[[ConceptRow], str]
+) -> list[str]:
+    """Put many concepts and return their ids in order; `put_one` puts those that go alone."""
     made: list[str] = []
-    for at, run, alone in _runs(rows, ConceptRow, itemgetter(0), rules.goes_alone):
-        prepared = _Batch(ledger, "concepts", at)
-        if alone or not prepared.add_concepts(run, rules.shaper):
-            made += _one_by_one(run, at, rules.put_one)
+    for at, run, alone in _runs(tx, rows, ConceptRow, itemgetter(0)):
+        batch = _Batch(tx, "concepts", at)
+        if alone or not batch.add_concepts(run):
+            made += _one_by_one(run, at, put_one)
         else:
-            made += [ids.concept_id(number) for number in prepared.numbers]
+            made += [ids.concept_id(number) for number in batch.numbers]
     return made
 
 
 def put_propositions(
-    ledger: Ledger, rows: Iterable[PropositionRow], rules: Rules[PropositionRow]
+    tx: Writing, rows: Iterable[PropositionRow], put_one: Callable[[PropositionRow], str]
 ) -> int:
     """Put many links and return how many rows there were."""
     count = 0
-    for at, run, alone in _runs(rows, PropositionRow, itemgetter(1), rules.goes_alone):
+    for at, run, alone in _runs(tx, rows, PropositionRow, itemgetter(1)):
         count += len(run)
-        prepared = _Batch(ledger, "edges", at)
-        if alone or not prepared.add_links(run, rules.shaper):
-            _one_by_one(run, at, rules.put_one)
+        if alone or not _Batch(tx, "edges", at).add_links(run):
+            _one_by_one(run, at, put_one)
     return count
 
 
@@ -135,46 +119,46 @@ def _one_by_one(run: list[AnyRow], at: int, put_one: Callable[[AnyRow], str]) ->
 
 
 def _runs(
-    rows: Iterable[AnyRow],
-    kind: type[AnyRow],
-    name_of: Callable[[AnyRow], Any],
-    goes_alone: Callable[[str], bool],
+    tx: Writing, rows: Iterable[AnyRow], kind: type[AnyRow], name_of: Callable[[AnyRow], Any]
 ) -> Iterator[tuple[int, list[AnyRow], bool]]:
-    """All rows in their order, parted into runs, each with the number of its first row."""
-    start = 0
+    """All rows in their order, parted into runs, each with the number of its first row.
+
+    A run is rows that are written together, or rows that go alone (True). Each row is asked about
+    when those before it are written: a definition among them may change the answer.
+    """
+    link = kind is PropositionRow
+
+    def goes_alone(name: str) -> bool:
+        return name in META_TYPES or tx.guards.goes_alone(tx, name, link=link)
+
+    at = 0
     for batch in _batches(rows, kind):
-        at = start
-        for run, alone in _parted(batch, name_of, goes_alone):
-            yield at, run, alone
-            at += len(run)
-        start += len(batch)
+        try:
+            names = set(map(name_of, batch))
+        except TypeError:  # A name that is not even hashable: putting it alone says what is wrong.
+            yield at, batch, True
+        else:
+            if not any(map(goes_alone, names)):
+                yield at, batch, False
+            else:
+                for start, run, alone in _parted(batch, name_of, goes_alone):
+                    yield at + start, run, alone
+        at += len(batch)
 
 
 def _parted(
     batch: list[AnyRow], name_of: Callable[[AnyRow], Any], goes_alone: Callable[[str], bool]
-) -> Iterator[tuple[list[AnyRow], bool]]:
-    """A batch in its order, parted into rows that go together and rows that go alone.
-
-    Each row is asked about when those before it are written: a definition among them may change
-    the answer.
-    """
-    try:
-        names = set(map(name_of, batch))
-    except TypeError:  # A name that is not even hashable: putting it alone says what is wrong.
-        yield batch, True
-        return
-    if not any(goes_alone(name) for name in names):
-        yield batch, False
-        return
+) -> Iterator[tuple[int, list[AnyRow], bool]]:
+    """A batch in its order, parted into rows that go together and rows that go alone."""
     start = 0
     while start < len(batch):
         end = start
         while end < len(batch) and not goes_alone(name_of(batch[end])):
             end += 1
         if end > start:
-            yield batch[start:end], end - start < TOGETHER_ROWS_MIN
+            yield start, batch[start:end], end - start < TOGETHER_ROWS_MIN
         if end < len(batch):
-            yield batch[end : end + 1], True
+            yield end, batch[end : end + 1], True
         start = end + 1
 
 
@@ -193,19 +177,6 @@ def _batches(rows: Iterable[AnyRow], kind: type[AnyRow]) -> Iterator[list[AnyRow
         start += len(batch)
 
 
-def _shaped(
-    shape: Shaper,
-    type_or_predicate: str,
-    name_or_ends: str | tuple[str, str],
-    attributes: Mapping[str, Any] | None,
-    metadata: Mapping[str, Any] | None,
-) -> Mapping[str, Any] | None:
-    """The attributes of a row as the guards want them."""
-    given = _object(attributes, "attributes")
-    wanted = shape(type_or_predicate, name_or_ends, given, _object(metadata, "metadata"))
-    return attributes if wanted is None else wanted
-
-
 def _object(given: Mapping[str, Any] | None, what: str) -> JsonObject:
     """An object that is parsed when a guard reads it."""
     if given is None:
@@ -218,8 +189,9 @@ def _object(given: Mapping[str, Any] | None, what: str) -> JsonObject:
 class _Batch:
     """Rows that are written together: all of them, or none."""
 
-    def __init__(self, ledger: Ledger, namespace: Namespace, at: int) -> None:
-        self._ledger = ledger
+    def __init__(self, tx: Writing, namespace: Namespace, at: int) -> None:
+        self._tx = tx
+        self._ledger = tx.ledger
         self._at = at
         self._namespace: Namespace = namespace
         self._live: list[tuple[Any, ...]] = []
@@ -231,38 +203,55 @@ class _Batch:
         self._on_links: set[tuple[int, int, int]] = set()
         """Predicates with links at their ends, and the ends that are links."""
 
-    def add_concepts(self, rows: list[ConceptRow], shaper: Callable[[str], Shaper | None]) -> bool:
+    def add_concepts(self, rows: list[ConceptRow]) -> bool:
         """Write new concepts. False, and nothing written, if one of them is not new."""
-        try:
-            self._prepare_concepts(rows, shaper)
-        except MycelError as error:
-            error.data.setdefault("row", self._at + len(self._live))
-            raise
+        with self._named_row():
+            self._prepare_concepts(rows)
         if not self._insert("concept", INSERT_CONCEPT, _BURIED_CONCEPT, slice(1, 3)):
             return False
         ledger = self._ledger
         for each, key in zip(self.numbers, self._keys, strict=True):
             ledger.memory.remember(each, key)
         ledger.head.next_concept = self.numbers.stop
-        self._finish(_PUT_CONCEPT)
+        self._finish(Kind.PUT_CONCEPT)
         return True
 
-    def _prepare_concepts(
-        self, rows: list[ConceptRow], shaper: Callable[[str], Shaper | None]
-    ) -> None:
+    @contextmanager
+    def _named_row(self) -> Iterator[None]:
+        """Let an error say at which row it was found."""
+        try:
+            yield
+        except MycelError as error:
+            error.data.setdefault("row", self._at + len(self._live))
+            raise
+
+    def _shape(
+        self,
+        concerned: tuple[AnyGuard, ...],
+        becomes: Identity,
+        attributes: Mapping[str, Any] | None,
+        metadata: Mapping[str, Any] | None,
+    ) -> Mapping[str, Any] | None:
+        """The attributes of a row as the guards want them."""
+        objects = _object(attributes, "attributes"), _object(metadata, "metadata")
+        wanted = shape(self._tx, concerned, Change("create", None, *becomes, *objects, None))
+        return attributes if wanted is None else wanted
+
+    def _prepare_concepts(self, rows: list[ConceptRow]) -> None:
         ledger = self._ledger
         now, by, make = ledger.time_us, ledger.actor_number, ledger.recorder.concept
         number, seq = ledger.head.next_concept, ledger.head.seq
         types = ledger.registry.types
         slots_of = ledger.properties.of_types.get
-        shapers = {name: shaper(name) for name in {row[0] for row in rows}}
+        ask = self._tx.guards.concerned
+        guards = {name: ask(self._tx, name, link=False) for name in {row[0] for row in rows}}
         same, packed = None, NO_CONTENT  # Often all rows of a load share one object of metadata.
         for type_name, name, given, metadata in rows:
             type_number = ledger.defined_number(types, "type", type_name)
             check_name(name)
-            shape, attributes = shapers[type_name], given
-            if shape is not None:
-                attributes = _shaped(shape, type_name, name, given, metadata)
+            attributes = given
+            if concerned := guards[type_name]:
+                attributes = self._shape(concerned, (type_name, name), given, metadata)
             attributes_text, attributes_part = content(attributes, "attributes")
             if metadata is not same:
                 same, packed = metadata, content(metadata, "metadata")
@@ -281,30 +270,25 @@ class _Batch:
             number += ids.ID_STEP
         self.numbers = range(ledger.head.next_concept, number, ids.ID_STEP)
 
-    def add_links(self, rows: list[PropositionRow], shaper: Callable[[str], Shaper | None]) -> bool:
+    def add_links(self, rows: list[PropositionRow]) -> bool:
         """Write new links. False, and nothing written, if one of them is not new."""
-        try:
-            self._prepare_links(rows, shaper)
-        except MycelError as error:
-            error.data.setdefault("row", self._at + len(self._live))
-            raise
+        with self._named_row():
+            self._prepare_links(rows)
         if not self._insert("proposition", INSERT_PROPOSITION, _BURIED_LINK, slice(1, 4)):
             return False
         for predicate, subject, object_ in self._on_links:
             self._ledger.note_ends(predicate, subject, object_)
         self._ledger.head.next_proposition = self.numbers.stop
         self._ledger.fresh.clear()
-        self._finish(_ADD_EDGE)
+        self._finish(Kind.ADD_EDGE)
         return True
 
-    def _prepare_links(
-        self, rows: list[PropositionRow], shaper: Callable[[str], Shaper | None]
-    ) -> None:
+    def _prepare_links(self, rows: list[PropositionRow]) -> None:
         ledger = self._ledger
         now, by = ledger.time_us, ledger.actor_number
         number, seq = ledger.head.next_proposition, ledger.head.seq
         make, end_of = ledger.recorder.edge, ledger.end
-        known_predicates: dict[str, tuple[int, Shaper | None, Slots | None]] = {}
+        known_predicates: dict[str, tuple[int, tuple[AnyGuard, ...], Slots | None]] = {}
         ends = ledger.memory.ends  # Most ends are met again: looked up here, a load saves a second.
         live, records, keys = self._live, self._records, self._keys
         same, packed_metadata = None, NO_CONTENT
@@ -314,9 +298,10 @@ class _Batch:
                 names = ledger.registry.predicates
                 predicate_number = ledger.defined_number(names, "predicate", predicate)
                 slots = ledger.properties.of_predicates.get(predicate_number)
-                facts = predicate_number, shaper(predicate), slots
+                concerned = self._tx.guards.concerned(self._tx, predicate, link=True)
+                facts = predicate_number, concerned, slots
                 known_predicates[predicate] = facts
-            predicate_number, shape, slots = facts
+            predicate_number, concerned, slots = facts
             if subject == object_:
                 refuse_self_link(subject, object_)
             known = ends.get(subject) if subject.__class__ is str else None
@@ -326,9 +311,9 @@ class _Batch:
             if source == target:
                 raise SelfEdgeError(f"{subject!r} cannot be linked to itself.")
             attributes = given
-            if shape is not None:
+            if concerned:
                 outer = ledger.reader.outer_id(source), ledger.reader.outer_id(target)
-                attributes = _shaped(shape, predicate, outer, given, metadata)
+                attributes = self._shape(concerned, (predicate, outer), given, metadata)
             attributes_text, attributes_part = content(attributes, "attributes")
             if metadata is not same:
                 same, packed_metadata = metadata, content(metadata, "metadata")
@@ -370,7 +355,7 @@ class _Batch:
             connection.execute(f"DELETE FROM {table} WHERE id BETWEEN ? AND ?", span)
         return complete
 
-    def _finish(self, kind: int) -> None:
+    def _finish(self, kind: Kind) -> None:
         """Journal the rows, and note what trees and text index must learn of them."""
         ledger = self._ledger
         ledger.properties.note_new(self._indexed)
@@ -385,7 +370,7 @@ class _Batch:
         seqs = range(ledger.head.seq + 1, ledger.head.seq + 1 + len(self.numbers))
         ledger.write_many(
             "INSERT INTO journal VALUES (?, ?, ?, NULL, ?, NULL)",
-            zip(seqs, repeat(kind), self.numbers, self._records, strict=False),
+            zip(seqs, repeat(int(kind)), self.numbers, self._records, strict=False),
         )
         ledger.head.seq += len(self.numbers)
         ledger.changes[self._namespace].set_all(zip(self._keys, digests, strict=True))

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from mycel.errors import NotFound
 from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.names import META_TYPES
-from mycel.model.records import concept_key, concept_record, edge_record, proposition_key
-from mycel.model.values import object_text, parse_object
+from mycel.model.records import concept_key, proposition_key, record_of, record_of_link
+from mycel.model.values import object_text
 from mycel.store.log.journal import Kind
-from mycel.store.write.guards import Writing, change_of
+from mycel.store.write.guards import Writing, identity_of
 from mycel.store.write.ledger import Ledger
+
+AnyElement = TypeVar("AnyElement", Concept, Proposition)
 
 
 def change_concept(
@@ -19,54 +23,27 @@ def change_concept(
     ledger = tx.ledger
     if before is None:
         raise NotFound("The concept is gone.")
-    number = before.number
-    if (before.attributes_json, before.metadata_json) == (attributes_text, metadata_text):
+    after = before._replace(attributes_json=attributes_text, metadata_json=metadata_text)
+    after = _shaped(tx, before, after)
+    if after == before:
         return False
-    if tx.guards.concerned(tx, before.type, link=False):
-        texts = attributes_text, metadata_text
-        change = change_of("update", before, before.type, before.name, texts, number)
-        shaped = tx.guards.shape(tx, change)
-        if shaped is not None:
-            attributes_text = object_text(shaped, "attributes")
-            if (before.attributes_json, before.metadata_json) == (
-                attributes_text,
-                metadata_text,
-            ):
-                return False
-    record = concept_record(
-        before.type,
-        before.name,
-        parse_object(attributes_text),
-        parse_object(metadata_text),
-        created_us=before.created_us,
-        created_by=before.created_by,
-        version=before.version + 1,
-        updated_us=ledger.time_us,
-        number=tx.ledger.number_defined_by(before),
-    )
+    after = after._replace(version=before.version + 1, updated_us=ledger.time_us)
+    record = record_of(after, number=ledger.number_defined_by(before))
     key = concept_key(before.type, before.name)
     old_record = ledger.record_at(before.seq)
-    seq = ledger.append(Kind.PUT_CONCEPT, number, old_record, record, "concepts", key)
-    ledger.supersede("concept", number, seq)
+    seq = ledger.append(Kind.PUT_CONCEPT, before.number, old_record, record, "concepts", key)
+    ledger.supersede("concept", before.number, seq)
     ledger.write_over(
         before,
         "UPDATE concept SET attributes = ?, metadata = ?, version = version + 1, seq = ?,"
         " updated_at = ? WHERE id = ? AND seq = ?",
-        (attributes_text, metadata_text, seq, ledger.time_us),
+        (after.attributes_json, after.metadata_json, seq, ledger.time_us),
     )
     if before.type in META_TYPES:
         tx.guards.forget()
         ledger.head.definitions = seq
-    _attributes_changed(ledger, before, attributes_text)
+    _attributes_changed(ledger, before, after.attributes_json)
     return True
-
-
-def _attributes_changed(ledger: Ledger, before: Element, attributes_text: str) -> None:
-    """Let the indexes learn of it, if they have."""
-    if before.attributes_json != attributes_text:
-        state = ledger.state_of(before)
-        ledger.properties.note(before.number, state, (state[0], attributes_text, state[2]))
-        ledger.retext.add(before.number)
 
 
 def change_proposition(
@@ -80,41 +57,43 @@ def change_proposition(
     ledger = tx.ledger
     if before is None:
         raise NotFound("The link is gone.")
-    number = before.number
-    same = (before.attributes_json, before.metadata_json, before.weight)
-    if same == (attributes_text, metadata_text, weight):
-        return False
-    if tx.guards.concerned(tx, before.predicate, link=True):
-        ends, texts = (before.subject, before.object), (attributes_text, metadata_text)
-        change = change_of("update", before, before.predicate, ends, texts, number)
-        shaped = tx.guards.shape(tx, change)
-        if shaped is not None:
-            attributes_text = object_text(shaped, "attributes")
-            if same == (attributes_text, metadata_text, weight):
-                return False
-    _, subject_key = ledger.end(before.subject)
-    _, object_key = ledger.end(before.object)
-    record = edge_record(
-        before.type,
-        subject_key,
-        object_key,
-        parse_object(attributes_text),
-        parse_object(metadata_text),
-        created_us=before.created_us,
-        created_by=before.created_by,
-        weight=weight,
-        version=before.version + 1,
-        updated_us=ledger.time_us,
+    after = before._replace(
+        attributes_json=attributes_text, metadata_json=metadata_text, weight=weight
     )
+    after = _shaped(tx, before, after)
+    if after == before:
+        return False
+    after = after._replace(version=before.version + 1, updated_us=ledger.time_us)
+    (_, subject_key), (_, object_key) = ledger.end(before.subject), ledger.end(before.object)
+    record = record_of_link(after, before.type, subject_key, object_key)
     key = proposition_key(subject_key, before.predicate, object_key)
     old_record = ledger.record_at(before.seq)
-    seq = ledger.append(Kind.UPDATE_EDGE, number, old_record, record, "edges", key)
-    ledger.supersede("proposition", number, seq)
+    seq = ledger.append(Kind.UPDATE_EDGE, before.number, old_record, record, "edges", key)
+    ledger.supersede("proposition", before.number, seq)
     ledger.write_over(
         before,
         "UPDATE proposition SET weight = ?, attributes = ?, metadata = ?,"
         " version = version + 1, seq = ?, updated_at = ? WHERE id = ? AND seq = ?",
-        (weight, attributes_text, metadata_text, seq, ledger.time_us),
+        (weight, after.attributes_json, after.metadata_json, seq, ledger.time_us),
     )
-    _attributes_changed(ledger, before, attributes_text)
+    _attributes_changed(ledger, before, after.attributes_json)
     return True
+
+
+def _shaped(tx: Writing, before: AnyElement, after: AnyElement) -> AnyElement:
+    """An element that changes, with the attributes that the guards want. They refuse, or shape."""
+    if after == before:
+        return after
+    texts = after.attributes_json, after.metadata_json
+    shaped = tx.guards.ask(tx, "update", before, identity_of(before), texts, before.number)
+    if shaped is None:
+        return after
+    return after._replace(attributes_json=object_text(shaped, "attributes"))
+
+
+def _attributes_changed(ledger: Ledger, before: Element, attributes_text: str) -> None:
+    """Let the indexes learn of it, if they have."""
+    if before.attributes_json != attributes_text:
+        state = ledger.state_of(before)
+        ledger.properties.note(before.number, state, (state[0], attributes_text, state[2]))
+        ledger.retext.add(before.number)

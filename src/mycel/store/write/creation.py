@@ -16,8 +16,8 @@ from mycel.store.file.rows import Row
 from mycel.store.index.slots import NO_ENDS
 from mycel.store.log.journal import Kind
 from mycel.store.write.bulk import INSERT_CONCEPT, INSERT_PROPOSITION
-from mycel.store.write.element_content import NO_CONTENT, content, has_text
-from mycel.store.write.guards import Writing, change_of
+from mycel.store.write.element_content import content, has_text
+from mycel.store.write.guards import Writing
 
 DEFAULT_WEIGHT: Final = 1.0
 
@@ -41,14 +41,10 @@ def create_concept(
     metadata_text, metadata_part = content(metadata, "metadata")
     if type_name in META_TYPES:
         check_identifier(name, "type or predicate")
-    memory = ledger.memory
-    if type_name not in memory.free_types and tx.guards.concerned(tx, type_name, link=False):
-        texts = attributes_text, metadata_text
-        revived = None if tombstone is None else tombstone[0]
-        change = change_of("create", None, type_name, name, texts, revived)
-        shaped = tx.guards.shape(tx, change)
-        if shaped is not None:
-            attributes_text, attributes_part = content(shaped, "attributes")
+    texts = attributes_text, metadata_text
+    shaped = tx.guards.ask(tx, "create", None, (type_name, name), texts, _number(tombstone))
+    if shaped is not None:
+        attributes_text, attributes_part = content(shaped, "attributes")
     key, record = ledger.recorder.concept(
         type_name,
         name,
@@ -64,20 +60,18 @@ def create_concept(
         number, before = tombstone[0], ledger.record_at(tombstone[4])
         seq = ledger.append(Kind.PUT_CONCEPT, number, before, record, "concepts", key)
         ledger.end_tombstone("concept", number, seq)
-    memory.keys[number] = key
+    ledger.memory.keys[number] = key
     now, by = ledger.time_us, ledger.actor_number
     ledger.write(
         INSERT_CONCEPT,
         (number, type_number, name, attributes_text, metadata_text, seq, now, by, now),
     )
-    slots = memory.slots
-    if slots is None or slots.types:
-        ledger.properties.note(number, None, (type_number, attributes_text, NO_ENDS))
+    ledger.properties.note(number, None, (type_number, attributes_text, NO_ENDS))
     ledger.retext.add(number)
     if type_name in META_TYPES:
         tx.guards.forget()
     made = ids.concept_id(number)
-    memory.ends[made] = number, key  # Who puts a concept links it next.
+    ledger.memory.ends[made] = number, key  # Who puts a concept links it next.
     return made
 
 
@@ -95,15 +89,12 @@ def create_proposition(
     ledger = tx.ledger
     subject, predicate_number, object_, subject_key, object_key = triple
     attributes_text, attributes_part = content(attributes, "attributes")
-    metadata_text, metadata_part = NO_CONTENT if metadata is None else content(metadata, "metadata")
+    metadata_text, metadata_part = content(metadata, "metadata")
     cost = DEFAULT_WEIGHT if weight is None else canonical_weight(weight)
-    memory = ledger.memory
-    if predicate not in memory.free_predicates and tx.guards.concerned(tx, predicate, link=True):
-        ends = (ledger.reader.outer_id(subject), ledger.reader.outer_id(object_))
+    if tx.guards.concerned(tx, predicate, link=True):
+        becomes = predicate, (ledger.reader.outer_id(subject), ledger.reader.outer_id(object_))
         texts = attributes_text, metadata_text
-        revived = None if tombstone is None else tombstone[0]
-        change = change_of("create", None, predicate, ends, texts, revived)
-        shaped = tx.guards.shape(tx, change)
+        shaped = tx.guards.ask(tx, "create", None, becomes, texts, _number(tombstone))
         if shaped is not None:
             attributes_text, attributes_part = content(shaped, "attributes")
     key, record = ledger.recorder.edge(
@@ -122,29 +113,18 @@ def create_proposition(
         number, before = tombstone[0], ledger.record_at(tombstone[4])
         seq = ledger.append(Kind.ADD_EDGE, number, before, record, "edges", key)
         ledger.end_tombstone("proposition", number, seq)
-    memory.keys[number] = key
+    ledger.memory.keys[number] = key
     now, by = ledger.time_us, ledger.actor_number
-    ledger.write(
-        INSERT_PROPOSITION,
-        (
-            number,
-            subject,
-            predicate_number,
-            object_,
-            cost,
-            attributes_text,
-            metadata_text,
-            seq,
-            now,
-            by,
-            now,
-        ),
-    )
-    slots = memory.slots
-    if slots is None or slots.predicates:
-        state = predicate_number, attributes_text, (subject, object_)
-        ledger.properties.note(number, None, state)
+    place = number, subject, predicate_number, object_, cost
+    ledger.write(INSERT_PROPOSITION, (*place, attributes_text, metadata_text, seq, now, by, now))
+    state = predicate_number, attributes_text, (subject, object_)
+    ledger.properties.note(number, None, state)
     ledger.note_ends(predicate_number, subject, object_)
     if has_text(attributes_text):
         ledger.retext.add(number)
     return ids.proposition_id(number, predicate)
+
+
+def _number(tombstone: Row | None) -> int | None:
+    """The number of an element that is revived."""
+    return None if tombstone is None else tombstone[0]

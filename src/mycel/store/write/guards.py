@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final, Literal, NamedTuple, Protocol
 
-from mycel.model.elements import Element, Proposition
+from mycel.model.elements import Concept, Element
 from mycel.model.values import JsonObject, parse_object
 from mycel.store.index.write_cache import WriteCache
 from mycel.store.write.ledger import Ledger
@@ -23,6 +23,8 @@ FREE_NAMES_MAX: Final = 4096
 """The number of types and predicates that are remembered to have no guard."""
 
 ChangeKind = Literal["create", "update", "retire"]
+Identity = tuple[str, str | tuple[str, str]]
+"""Type and name of a concept, predicate and ends of a link."""
 
 
 class Change(NamedTuple):
@@ -44,17 +46,11 @@ class Change(NamedTuple):
     """The element's number; None for one that has none yet."""
 
 
-def change_of(
-    kind: ChangeKind,
-    before: Element | None,
-    type_or_predicate: str,
-    name_or_ends: str | tuple[str, str],
-    texts: tuple[str, str],
-    number: int | None,
-) -> Change:
-    """A change whose attributes and metadata are given as they are stored."""
-    attributes, metadata = map(parse_object, texts)
-    return Change(kind, before, type_or_predicate, name_or_ends, attributes, metadata, number)
+def identity_of(element: Element) -> Identity:
+    """The identity of an element."""
+    if isinstance(element, Concept):
+        return element.type, element.name
+    return element.predicate, (element.subject, element.object)
 
 
 class AnyGuard(Protocol):
@@ -106,38 +102,36 @@ class Guards:
         concerned = self.concerned(tx, name, link=link)
         return not all(getattr(guard, "in_bulk", False) for guard in concerned)
 
-    def shape(self, tx: Writing, change: Change) -> JsonObject | None:
-        """Ask all whom a change concerns. Returns the attributes to write, if it is others."""
-        shaped: JsonObject | None = None
-        for guard in self._concerned_by(tx, change):
-            wanted = guard.check(tx, change)
-            if wanted is not None and wanted is not change.attributes:
-                shaped = wanted
-                change = change._replace(attributes=wanted)
-        return shaped
+    def ask(
+        self,
+        tx: Writing,
+        kind: ChangeKind,
+        before: Element | None,
+        becomes: Identity,
+        texts: tuple[str, str],
+        number: int | None = None,
+    ) -> JsonObject | None:
+        """Ask all whom a change concerns. Returns the attributes to write, if it is others.
 
-    def _concerned_by(self, tx: Writing, change: Change) -> tuple[AnyGuard, ...]:
-        """Those whom what an element becomes concerns; if it moves, also what it was."""
-        before, name = change.before, change.type_or_predicate
-        link = change.name_or_ends.__class__ is not str
-        found = self.concerned(tx, name, link=link)
-        was = before.predicate if isinstance(before, Proposition) else before and before.type
-        if was is None or was == name:
-            return found
-        concerned = (*found, *self.concerned(tx, was, link=link))
-        return tuple(guard for guard in self._all if guard in concerned)
+        If an element moves, those whom it concerned before are asked too. `texts` are the
+        attributes and metadata as they are stored.
+        """
+        name, to = becomes
+        link = to.__class__ is not str
+        concerned = self.concerned(tx, name, link=link)
+        was = name if before is None else identity_of(before)[0]
+        if was != name:
+            either = (*concerned, *self.concerned(tx, was, link=link))
+            concerned = tuple(guard for guard in self._all if guard in either)
+        if not concerned:
+            return None
+        attributes, metadata = map(parse_object, texts)
+        return shape(tx, concerned, Change(kind, before, name, to, attributes, metadata, number))
 
     def check_removal(self, tx: Writing, element: Element) -> None:
         """Ask all whom an element concerns whether it may be removed."""
         texts = element.attributes_json, element.metadata_json
-        name: str
-        to: str | tuple[str, str]
-        if isinstance(element, Proposition):
-            name, to = element.predicate, (element.subject, element.object)
-        else:
-            name, to = element.type, element.name
-        if self.concerned(tx, name, link=isinstance(element, Proposition)):
-            self.shape(tx, change_of("retire", element, name, to, texts, element.number))
+        self.ask(tx, "retire", element, identity_of(element), texts, element.number)
 
     def forget(self) -> None:
         """A definition has changed: what concerns whom has to be asked again."""
@@ -149,3 +143,14 @@ class Guards:
         """Ask all of them about the whole."""
         for guard in self._all:
             guard.check_commit(tx)
+
+
+def shape(tx: Writing, guards: Sequence[AnyGuard], change: Change) -> JsonObject | None:
+    """Ask guards about a change. Returns the attributes to write, if it is others."""
+    shaped: JsonObject | None = None
+    for guard in guards:
+        wanted = guard.check(tx, change)
+        if wanted is not None and wanted is not change.attributes:
+            shaped = wanted
+            change = change._replace(attributes=wanted)
+    return shaped

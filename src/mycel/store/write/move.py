@@ -27,6 +27,7 @@ from mycel.store.file.layout import OPEN_END
 from mycel.store.index.slots import NO_ENDS
 from mycel.store.log.journal import Kind
 from mycel.store.write.bitset import LinkMarks
+from mycel.store.write.guards import Identity
 from mycel.store.write.ledger import Ledger
 from mycel.store.write.rekey import hanging_on, settle, uproot
 from mycel.store.write.relink import Triple, place_of, relink
@@ -49,21 +50,9 @@ _IS_TAKEN: Final = (
 class Target(NamedTuple):
     """The new identity of an element."""
 
-    type_or_predicate: str
+    identity: Identity
     number: int
     """Of the type or predicate."""
-    name_or_ends: str | tuple[str, str]
-
-    def is_identity_of(self, element: Element) -> bool:
-        """True if the element has this identity already."""
-        return (self.type_or_predicate, self.name_or_ends) == identity_of(element)
-
-
-def identity_of(element: Element) -> tuple[str, str | tuple[str, str]]:
-    """Type and name of a concept, predicate and ends of a link."""
-    if isinstance(element, Concept):
-        return element.type, element.name
-    return element.predicate, (element.subject, element.object)
 
 
 def target_of(
@@ -90,7 +79,7 @@ def target_of(
             )
         wanted = element.predicate if predicate is None else predicate
         number = ledger.defined_number(registry.predicates, "predicate", wanted)
-        return Target(wanted, number, (element.subject, element.object))
+        return Target((wanted, (element.subject, element.object)), number)
     if predicate is not None:
         raise InvalidId(
             f"{element.id} is a concept; only links have a predicate.",
@@ -105,7 +94,7 @@ def target_of(
                 " retire the old definition.",
             )
     number = ledger.defined_number(registry.types, "type", wanted)
-    return Target(wanted, number, check_name(element.name if name is None else name))
+    return Target((wanted, check_name(element.name if name is None else name)), number)
 
 
 class Moves:
@@ -140,7 +129,8 @@ class Moves:
         self._waiting = LinkMarks()
 
     def _move_concept(self, before: Concept, target: Target, attributes_text: str) -> None:
-        ledger, name = self._ledger, str(target.name_or_ends)
+        ledger, (type_name, to) = self._ledger, target.identity
+        name = str(to)
         there = ledger.reader.concept_named(target.number, name, tombstoned=True)
         if there is not None and not there.tombstoned:
             raise DuplicateExists(
@@ -157,7 +147,7 @@ class Moves:
         if there is not None:
             _set_aside(ledger, there, target.number)
         after = before._replace(
-            type=target.type_or_predicate,
+            type=type_name,
             name=name,
             attributes_json=attributes_text,
             version=before.version + 1,

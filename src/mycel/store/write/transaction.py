@@ -34,9 +34,9 @@ from mycel.store.write.creation import (
     create_proposition,
 )
 from mycel.store.write.element_content import expect, merged, with_reserved
-from mycel.store.write.guards import Change, Guards, change_of
+from mycel.store.write.guards import Change, Guards, identity_of
 from mycel.store.write.ledger import Ledger
-from mycel.store.write.move import Moves, identity_of, target_of
+from mycel.store.write.move import Moves, target_of
 from mycel.store.write.transaction_view import ENDED, TransactionView
 
 __all__ = ["DEFAULT_WEIGHT", "Change", "Guard", "Retired", "Transaction"]
@@ -92,25 +92,12 @@ P = ParamSpec("P")
 Result = TypeVar("Result")
 
 
-def spoil(tx: Transaction, error: BaseException, *, has_written: bool) -> None:
-    """A primitive has failed: what it did can only be rolled back, unless it did nothing.
-
-    Raises:
-        MycelError: it was an error of SQLite, which becomes ours.
-    """
-    if has_written or not isinstance(error, MycelError):
-        tx.spoiled = True
-    if isinstance(error, apsw.Error):
-        raise translate(error) from error
-
-
 def whole(
     primitive: Callable[Concatenate[Transaction, P], Result],
 ) -> Callable[Concatenate[Transaction, P], Result]:
     """A primitive that fails halfway spoils its transaction: half of it must not be committed.
 
-    Those that a small write calls for each element do the same by hand: to pass on any arguments
-    takes more than one percent of its time.
+    Errors of SQLite become ours.
     """
 
     @wraps(primitive)
@@ -120,7 +107,10 @@ def whole(
         try:
             return primitive(self, *args, **kwargs)
         except BaseException as error:
-            spoil(self, error, has_written=head.seq != before)
+            if head.seq != before or not isinstance(error, MycelError):
+                self.spoiled = True
+            if isinstance(error, apsw.Error):
+                raise translate(error) from error
             raise
 
     return guarded
@@ -173,6 +163,7 @@ class Transaction(TransactionView):
 
     # Concepts.
 
+    @whole
     def put_concept(
         self,
         type_name: str,
@@ -192,61 +183,32 @@ class Transaction(TransactionView):
             VersionConflict: the version differs from `expect_version` (0: must not exist).
         """
         ledger = self.ledger
-        head = ledger.head
-        before = head.seq
-        try:
-            type_number = ledger.defined_number(ledger.registry.types, "type", type_name)
-            check_name(name)
-            row = ledger.row(_FIND_CONCEPT, (name, type_number))
-            if expect_version is not None:
-                expect(expect_version, row[3] if row else 0, f"the {type_name} {name!r}")
-            if row is None or row[4] is not None:
-                return create_concept(
-                    self, type_number, type_name, name, attributes, metadata, tombstone=row
-                )
-            number, old_attributes, old_metadata, *_ = row
-            change_concept(
-                self,
-                ledger.reader.concept(number),
-                merged(old_attributes, attributes, (), "attributes"),
-                merged(old_metadata, metadata, (), "metadata"),
+        type_number = ledger.defined_number(ledger.registry.types, "type", type_name)
+        check_name(name)
+        row = ledger.row(_FIND_CONCEPT, (name, type_number))
+        if expect_version is not None:
+            expect(expect_version, row[3] if row else 0, f"the {type_name} {name!r}")
+        if row is None or row[4] is not None:
+            return create_concept(
+                self, type_number, type_name, name, attributes, metadata, tombstone=row
             )
-        except BaseException as error:
-            spoil(self, error, has_written=head.seq != before)
-            raise
+        number, old_attributes, old_metadata, *_ = row
+        change_concept(
+            self,
+            ledger.reader.concept(number),
+            merged(old_attributes, attributes, (), "attributes"),
+            merged(old_metadata, metadata, (), "metadata"),
+        )
         return ids.concept_id(number)
 
     @whole
     def put_concepts(self, rows: Iterable[ConceptRow]) -> list[str]:
         """`put_concept` for many, at a fraction of the cost. Returns the ids in order."""
-        return bulk.put_concepts(
-            self.ledger,
-            rows,
-            bulk.Rules(self._put_concept_row, self._goes_alone, self._shaper_of_concepts),
-        )
-
-    def _goes_alone(self, type_name: str) -> bool:
-        """True if rows of this type have to be put one by one."""
-        return type_name in META_TYPES or self.guards.goes_alone(self, type_name, link=False)
-
-    def _shaper_of_concepts(self, type_name: str) -> bulk.Shaper | None:
-        return self._shape_new if self.guards.concerned(self, type_name, link=False) else None
-
-    def _shape_new(
-        self,
-        type_or_predicate: str,
-        name_or_ends: str | tuple[str, str],
-        attributes: JsonObject,
-        metadata: JsonObject,
-    ) -> JsonObject | None:
-        change = Change("create", None, type_or_predicate, name_or_ends, attributes, metadata, None)
-        return self.guards.shape(self, change)
-
-    def _put_concept_row(self, row: ConceptRow) -> str:
-        return self.put_concept(row.type, row.name, row.attributes, row.metadata)
+        return bulk.put_concepts(self, rows, lambda row: self.put_concept(*row))
 
     # Propositions.
 
+    @whole
     def put_proposition(
         self,
         subject: Ref,
@@ -268,49 +230,29 @@ class Transaction(TransactionView):
             NotFound: an end does not exist.
             VersionConflict: the version differs from `expect_version` (0: must not exist).
         """
-        head = self.ledger.head
-        before = head.seq
-        try:
-            triple = self._triple(subject, predicate, object_)
-            row = self.ledger.find_link(triple[:3])
-            if expect_version is not None:
-                expect(expect_version, row[3] if row else 0, f"the link {predicate!r}")
-            if row is None or row[4] is not None:
-                return create_proposition(
-                    self, triple, predicate, attributes, metadata, weight, tombstone=row
-                )
-            number, old_attributes, old_metadata, _, _, old_weight = row
-            change_proposition(
-                self,
-                self.ledger.reader.proposition(number),
-                merged(old_attributes, attributes, (), "attributes"),
-                merged(old_metadata, metadata, (), "metadata"),
-                old_weight if weight is None else canonical_weight(weight),
+        triple = self._triple(subject, predicate, object_)
+        row = self.ledger.find_link(triple[:3])
+        if expect_version is not None:
+            expect(expect_version, row[3] if row else 0, f"the link {predicate!r}")
+        if row is None or row[4] is not None:
+            return create_proposition(
+                self, triple, predicate, attributes, metadata, weight, tombstone=row
             )
-        except BaseException as error:
-            spoil(self, error, has_written=head.seq != before)
-            raise
+        number, old_attributes, old_metadata, _, _, old_weight = row
+        change_proposition(
+            self,
+            self.ledger.reader.proposition(number),
+            merged(old_attributes, attributes, (), "attributes"),
+            merged(old_metadata, metadata, (), "metadata"),
+            old_weight if weight is None else canonical_weight(weight),
+        )
         return ids.proposition_id(number, predicate)
 
     @whole
     def put_propositions(self, rows: Iterable[PropositionRow]) -> int:
         """`put_proposition` for many, at a fraction of the cost. Returns how many there were."""
         return bulk.put_propositions(
-            self.ledger,
-            rows,
-            bulk.Rules(self._put_proposition_row, self._link_goes_alone, self._shaper_of_links),
-        )
-
-    def _link_goes_alone(self, predicate: str) -> bool:
-        return self.guards.goes_alone(self, predicate, link=True)
-
-    def _shaper_of_links(self, predicate: str) -> bulk.Shaper | None:
-        return self._shape_new if self.guards.concerned(self, predicate, link=True) else None
-
-    def _put_proposition_row(self, row: PropositionRow) -> str:
-        subject, predicate, object_, attributes, metadata, weight = row
-        return self.put_proposition(
-            subject, predicate, object_, attributes, metadata, weight=weight
+            self, rows, lambda row: self.put_proposition(*row[:5], weight=row.weight)
         )
 
     @whole
@@ -380,18 +322,12 @@ class Transaction(TransactionView):
         ends = (self.ledger.end(new[0])[0], self.ledger.end(new[1])[0])
         if ends == (ids.parse_id(link.subject), ids.parse_id(link.object)):
             return link.id
-        shaped: JsonObject | None = None
-        if self.guards.concerned(self, link.predicate, link=True):
-            outer = (self.ledger.reader.outer_id(ends[0]), self.ledger.reader.outer_id(ends[1]))
-            texts = link.attributes_json, link.metadata_json
-            change = change_of("update", link, link.predicate, outer, texts, link.number)
-            shaped = self.guards.shape(self, change)
-        attributes_text = (
-            link.attributes_json if shaped is None else object_text(shaped, "attributes")
-        )
-        relink.relink(
-            self.ledger, link, relink.Triple(ends[0], link.type, ends[1]), attributes_text
-        )
+        outer = (self.ledger.reader.outer_id(ends[0]), self.ledger.reader.outer_id(ends[1]))
+        becomes, texts = (link.predicate, outer), (link.attributes_json, link.metadata_json)
+        shaped = self.guards.ask(self, "update", link, becomes, texts, link.number)
+        attributes_text = texts[0] if shaped is None else object_text(shaped, "attributes")
+        place = relink.Triple(ends[0], link.type, ends[1])
+        relink.relink(self.ledger, link, place, attributes_text)
         return link.id
 
     # Either kind.
@@ -447,19 +383,16 @@ class Transaction(TransactionView):
     ) -> str:
         element = self.get(ref)
         target = target_of(self.ledger, element, type_name, name, predicate)
-        if target.is_identity_of(element):
+        if target.identity == identity_of(element):
             return element.id
-        link, attributes_text = isinstance(element, Proposition), element.attributes_json
+        attributes_text = element.attributes_json
         if attributes is not None:
             attributes_text = object_text(attributes, "attributes")
-        kinds = identity_of(element)[0], target.type_or_predicate
-        if any(self.guards.concerned(self, kind, link=link) for kind in kinds):
-            texts = attributes_text, element.metadata_json
-            kind, to = target.type_or_predicate, target.name_or_ends
-            change = change_of("update", element, kind, to, texts, element.number)
-            shaped = self.guards.shape(self, change)
-            if shaped is not None:
-                attributes_text = object_text(shaped, "attributes")
+        texts = attributes_text, element.metadata_json
+        number = element.number
+        shaped = self.guards.ask(self, "update", element, target.identity, texts, number)
+        if shaped is not None:
+            attributes_text = object_text(shaped, "attributes")
         moves.move(element, target, attributes_text)
         return self.ledger.reader.outer_id(element.number)
 
