@@ -12,7 +12,7 @@ import weakref
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
 import apsw
 
@@ -49,6 +49,7 @@ from mycel.store.write.writer import Member, Writer
 
 IDLE_READERS_MAX: Final = 16
 
+P = ParamSpec("P")
 Result = TypeVar("Result")
 
 
@@ -320,77 +321,68 @@ class Store:
         whole: bool,
     ) -> bool:
         """Store what search derived (`index.passages.write`). False if it was not stored."""
-        if self.location.readonly or self._writer.is_mine():
-            return False
-        stored = False
-
-        def work(connection: apsw.Connection, _: StateTrees) -> None:
-            nonlocal stored
-            stored = passages.write(
-                connection, model, since, seq, made, gone, blocks=blocks, whole=whole
-            )
-
-        return self._writer.maintain(work, wait=False) and stored
+        changes = model, since, seq, made, gone
+        return self._derive(passages.write, *changes, blocks=blocks, whole=whole) is True
 
     def keep_merge(self, id_: str, body: dict[str, Any], conflicts: Sequence[merges.Row]) -> bool:
         """Store an open merge with its conflicts (`log.merges.keep`); False if it has changed."""
-        self._check_writable()
-        kept: list[bool] = []
-        self._writer.maintain(
-            lambda connection, _: kept.append(merges.keep(connection, id_, body, conflicts)),
-            wait=True,
-        )
-        return kept == [True]
+        return self._maintain(merges.keep, id_, body, conflicts) is True
 
     def drop_merge(self, id_: str) -> None:
         """Remove an open merge."""
-        self._check_writable()
-        self._writer.maintain(lambda connection, _: merges.remove(connection, id_), wait=True)
+        self._maintain(merges.remove, id_)
 
     def keep_portion(self, model: str, made: Sequence[tuple[PassageRow, bytes]]) -> None:
         """Store some of what search derives (`index.passages.keep_portion`), if possible."""
-        if not self.location.readonly and not self._writer.is_mine():
-            self._writer.maintain(
-                lambda connection, _: passages.keep_portion(connection, model, made), wait=False
-            )
+        self._derive(passages.keep_portion, model, made)
 
     def keep_vectors(self, model: str, made: Sequence[tuple[int, int, bytes]]) -> None:
         """Store vectors of elements (`index.passages.keep_vectors`); not in a read-only graph."""
         if not self.location.readonly:
-            self._writer.maintain(
-                lambda connection, _: passages.keep_vectors(connection, model, made), wait=True
-            )
+            self._maintain(passages.keep_vectors, model, made)
 
-    def keep_property_vectors(self, column: Column, made: Sequence[PropertyVector]) -> bool:
-        """Store vectors of properties (`index.property_vectors`). False if they were not stored."""
-        if self.location.readonly or self._writer.is_mine():
-            return False
-        return self._writer.maintain(
-            lambda connection, _: property_vectors.keep(connection, column, made), wait=False
-        )
+    def keep_property_vectors(self, column: Column, made: Sequence[PropertyVector]) -> None:
+        """Store vectors of properties (`index.property_vectors.keep`), if possible."""
+        self._derive(property_vectors.keep, column, made)
 
     def forget_property_vectors(self, *, but: str | None = None) -> None:
         """Remove embedded vectors of properties (`index.property_vectors.forget`)."""
-        self._check_writable()
-        self._writer.maintain(
-            lambda connection, _: property_vectors.forget(connection, but=but), wait=True
-        )
+        self._maintain(property_vectors.forget, but=but)
 
     def keep_calibration(self, model: str, measured: tuple[float, float, float]) -> None:
-        """Store the calibration of a model, if that is possible now."""
-        if not self.location.readonly and not self._writer.is_mine():
-            self._writer.maintain(
-                lambda connection, _: passages.keep_calibration(connection, model, measured),
-                wait=False,
-            )
+        """Store the calibration of a model, if possible."""
+        self._derive(passages.keep_calibration, model, measured)
 
     def forget_vectors(self, *, model: str | None = None, but: str | None = None) -> None:
         """Remove vectors (`index.passages.forget_vectors`)."""
+        self._maintain(passages.forget_vectors, model=model, but=but)
+
+    def _maintain(
+        self,
+        work: Callable[Concatenate[apsw.Connection, P], Result],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> Result:
+        """Change tables that hold no knowledge, when it is the turn of this thread."""
         self._check_writable()
-        self._writer.maintain(
-            lambda connection, _: passages.forget_vectors(connection, model=model, but=but),
-            wait=True,
+        results: list[Result] = []
+        self._writer.maintain(lambda on, _: results.append(work(on, *args, **kwargs)), wait=True)
+        return results[-1]
+
+    def _derive(
+        self,
+        work: Callable[Concatenate[apsw.Connection, P], Result],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> Result | None:
+        """Store derived data, unless the file is read-only or somebody is writing: None then."""
+        if self.location.readonly or self._writer.is_mine():
+            return None
+        results: list[Result] = []
+        done = self._writer.maintain(
+            lambda on, _: results.append(work(on, *args, **kwargs)), wait=False
         )
+        return results[-1] if done else None
 
     def _check_open(self) -> None:
         if self._closed:

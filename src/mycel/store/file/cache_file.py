@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Final
 
 import apsw
-import orjson
 
-from mycel.store.file.rows import every
+from mycel.store.file.rows import every, listed
 
 _LAYOUT: Final = (
     "CREATE TABLE IF NOT EXISTS facts (workspace TEXT NOT NULL, path TEXT NOT NULL,"
@@ -40,7 +39,7 @@ class CacheFile:
         )
         try:
             with closing(self._open()) as connection:
-                rows = every(connection, query, (group, orjson.dumps(list(keys)).decode()))
+                rows = every(connection, query, (group, listed(keys)))
         except (apsw.Error, OSError):
             return []
         return [(key, hash_, bytes(content)) for key, hash_, content in rows]

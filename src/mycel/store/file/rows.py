@@ -1,10 +1,15 @@
-"""Rows of a query, typed. SQLite's columns may hold anything, so each row is a tuple of `Any`."""
+"""Rows of a query, typed, and lists that are bound to one.
+
+SQLite's columns may hold anything, so each row is a tuple of `Any`.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import apsw
+import orjson
 
 from mycel.errors import DatabaseCorrupt
 
@@ -36,3 +41,8 @@ def every(connection: apsw.Connection, query: str, bindings: Bindings = ()) -> l
     """All rows of a query."""
     rows: list[Row] = connection.execute(query, bindings).fetchall()
     return rows
+
+
+def listed(values: Iterable[Any]) -> str:
+    """Values as they are bound to `json_each`."""
+    return orjson.dumps(list(values)).decode()

@@ -19,7 +19,6 @@ from typing import Any, Final, NamedTuple
 from weakref import WeakSet
 
 import apsw
-import orjson
 
 from mycel.model import ids
 from mycel.model.values import parse_object
@@ -33,7 +32,7 @@ from mycel.search.names import (
     with_parts,
 )
 from mycel.store.file.layout import FTS
-from mycel.store.file.rows import Row, every
+from mycel.store.file.rows import Row, every, listed
 from mycel.store.index import text
 from mycel.store.query.changed_texts import KIND, ChangedTexts
 from mycel.store.query.filters import ALL, Condition, Table
@@ -119,7 +118,7 @@ def with_phrase(reader: Reader, phrase: str, limit: int) -> list[int]:
     if not words:
         return []
     query = "SELECT rowid FROM text WHERE text MATCH ? ORDER BY rowid DESC LIMIT ?"
-    return [number for (number,) in reader.every(query, (f'"{words}"', limit))]
+    return reader.column(query, (f'"{words}"', limit))
 
 
 class Candidates:
@@ -173,7 +172,7 @@ class Candidates:
             fresh = chain(fresh, changed.documents(table, kind, condition, without))
         self._bindings = {
             "kind": kind,
-            "without": _listed(without),
+            "without": listed(without),
             **condition.bindings,
         }
         self._fresh = in_memory(fresh) if pending or changed is not None else None
@@ -300,7 +299,7 @@ class Candidates:
             f"{self._with}SELECT e.id, {name}, e.attributes FROM json_each(:numbers) j"
             f" CROSS JOIN {table} e ON e.id = j.value WHERE TRUE{typed}{self._condition.sql}"
         )
-        bindings = {"kind": kind, "numbers": _listed(numbers), **self._condition.bindings}
+        bindings = {"kind": kind, "numbers": listed(numbers), **self._condition.bindings}
         for number, name, attributes in reader.execute(query, bindings):
             yield number, text.document(number, name, attributes)
 
@@ -325,13 +324,13 @@ class Sentence(NamedTuple):
 
 def sentences(reader: Reader, links: Iterable[int]) -> Iterator[Sentence]:
     """Links as sentences, by number."""
-    listed = "IN (SELECT value FROM json_each(?))"
+    among = "IN (SELECT value FROM json_each(?))"
     query = "SELECT p.id, p.predicate, p.subject, p.object, p.attributes FROM proposition p"
     then = tables(reader.state)
-    found = reader.every(f"{then}{query} WHERE p.id {listed}", (_listed(links),))
+    found = reader.every(f"{then}{query} WHERE p.id {among}", (listed(links),))
     ends = {end for _, _, *both, _ in found for end in both}
-    query = f"{then}SELECT c.id, c.name, c.attributes FROM concept c WHERE c.id {listed}"
-    names = {number: _names(*rest) for number, *rest in reader.every(query, (_listed(ends),))}
+    query = f"{then}SELECT c.id, c.name, c.attributes FROM concept c WHERE c.id {among}"
+    names = {number: _names(*rest) for number, *rest in reader.every(query, (listed(ends),))}
     for link, predicate, subject, object_, attributes in found:
         name = reader.predicate_name(predicate)
         # The end of a link may be another link, which has no name.
@@ -344,10 +343,6 @@ def _names(name: str, attributes: str) -> tuple[str, ...]:
     """All names of a concept, its aliases too."""
     found = called(name, parse_object(attributes))
     return found.names + found.aliases
-
-
-def _listed(numbers: Iterable[int]) -> str:
-    return orjson.dumps(list(numbers)).decode()
 
 
 def in_memory(documents: Iterable[tuple[int, Document | None]]) -> apsw.Connection:

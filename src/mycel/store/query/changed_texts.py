@@ -14,9 +14,9 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Any, Final
 
 import apsw
-import orjson
 
 from mycel.search.analysis import Document
+from mycel.store.file.rows import listed
 from mycel.store.index import text
 from mycel.store.query.filters import Condition, Table
 from mycel.store.query.reader import Reader
@@ -68,7 +68,7 @@ class ChangedTexts:
         )
         bindings: dict[str, Any] = {
             "kind": kind,
-            "numbers": orjson.dumps(list(numbers)).decode(),
+            "numbers": listed(numbers),
             "most": READ_MAX,
             "state": self._reader.state.seq,
             **condition.bindings,

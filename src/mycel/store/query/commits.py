@@ -173,8 +173,7 @@ def changed_elements(reader: Reader, entry: LogEntry, limit: int) -> list[int]:
         " GROUP BY element ORDER BY min(seq) LIMIT ?"
     )
     marks = int(Kind.MARK), int(Kind.PURGE)
-    rows = reader.every(query, (entry.first_seq, entry.seq, *marks, limit))
-    return [number for (number,) in rows]
+    return reader.column(query, (entry.first_seq, entry.seq, *marks, limit))
 
 
 def has_purged(reader: Reader, entry: LogEntry) -> bool:

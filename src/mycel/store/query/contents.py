@@ -9,14 +9,12 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Final, NamedTuple
 
-import orjson
-
 from mycel.store.file.layout import SUBJECT_SIDE
+from mycel.store.file.rows import Row, listed
 from mycel.store.query.reader import Reader
 from mycel.store.query.state_rows import tables
 
 _CONCEPT: Final = "e.id, e.type, e.name, e.attributes, e.metadata"
-_EACH: Final = "json_each(?1) j CROSS JOIN "
 _LINK: Final = (
     "e.id, e.subject, e.predicate, e.object, e.weight, e.attributes, e.metadata, e.version"
 )
@@ -48,46 +46,41 @@ def page(reader: Reader, after: int, limit: int) -> list[ConceptRow]:
 
 def concepts(reader: Reader, numbers: Collection[int]) -> list[ConceptRow]:
     """The concepts with these numbers."""
-    query = _select(reader, "concept", _CONCEPT, _EACH, "e.id = j.value")
-    return list(map(ConceptRow._make, reader.every(query, (_json(numbers),))))
+    return list(map(ConceptRow._make, _among(reader, "concept", _CONCEPT, "id", numbers)))
 
 
 def concepts_named(reader: Reader, names: Collection[str]) -> list[ConceptRow]:
     """The concepts with these names, of any type."""
-    query = _select(reader, "concept", _CONCEPT, _EACH, "e.name = j.value")
-    return list(map(ConceptRow._make, reader.every(query, (_json(names),))))
+    return list(map(ConceptRow._make, _among(reader, "concept", _CONCEPT, "name", names)))
 
 
 def names(reader: Reader, numbers: Collection[int]) -> list[tuple[int, int, str]]:
     """The concepts with these numbers: number, type and name."""
-    query = _select(reader, "concept", "e.id, e.type, e.name", _EACH, "e.id = j.value")
-    return [(number, kind, name) for number, kind, name in reader.every(query, (_json(numbers),))]
+    rows = _among(reader, "concept", "e.id, e.type, e.name", "id", numbers)
+    return [(number, kind, name) for number, kind, name in rows]
 
 
 def links(reader: Reader, numbers: Collection[int]) -> list[LinkRow]:
     """The links with these numbers."""
-    query = _select(reader, "proposition", _LINK, _EACH, "e.id = j.value")
-    found: list[LinkRow] = reader.every(query, (_json(numbers),))
+    found: list[LinkRow] = _among(reader, "proposition", _LINK, "id", numbers)
     return found
 
 
 def links_leaving(reader: Reader, numbers: Collection[int]) -> list[LinkRow]:
     """The links that leave these elements."""
-    query = _select(reader, "proposition", _LINK, _EACH, "e.subject = j.value")
-    found: list[LinkRow] = reader.every(query, (_json(numbers),))
+    found: list[LinkRow] = _among(reader, "proposition", _LINK, "subject", numbers)
     return found
 
 
 def subjects_linked_to(reader: Reader, numbers: Collection[int]) -> set[int]:
     """The elements that the links to these elements leave."""
-    query = _select(reader, "proposition", "e.subject", _EACH, "e.object = j.value")
-    return {number for (number,) in reader.every(query, (_json(numbers),))}
+    return {each for (each,) in _among(reader, "proposition", "e.subject", "object", numbers)}
 
 
 def shared_names(reader: Reader) -> list[str]:
     """The names that several concepts of different types have."""
     query = _select(reader, "concept", "e.name", "", "1") + " GROUP BY e.name HAVING count(*) > 1"
-    return [name for (name,) in reader.every(query)]
+    return reader.column(query)
 
 
 def has_links_on_links(reader: Reader) -> bool:
@@ -96,9 +89,13 @@ def has_links_on_links(reader: Reader) -> bool:
     return reader.first(query, (SUBJECT_SIDE,)) is not None
 
 
+def _among(
+    reader: Reader, table: str, columns: str, key: str, values: Collection[object]
+) -> list[Row]:
+    """The rows of a table whose column `key` has one of these values."""
+    query = _select(reader, table, columns, "json_each(?1) j CROSS JOIN ", f"e.{key} = j.value")
+    return reader.every(query, (listed(values),))
+
+
 def _select(reader: Reader, table: str, columns: str, joined: str, where: str) -> str:
     return f"{tables(reader.state)}SELECT {columns} FROM {joined}{table} e WHERE {where}"
-
-
-def _json(values: Collection[object]) -> str:
-    return orjson.dumps(list(values)).decode()

@@ -16,6 +16,7 @@ from mycel.errors import InvalidValueType
 from mycel.model import times
 from mycel.model.limits import INTEGER_MAX
 from mycel.model.names import check_actor, check_text, kind_of
+from mycel.store.file.rows import listed
 from mycel.store.log.registry import named_actor
 from mycel.store.query.history import Moment, state_at
 from mycel.store.query.paths import path_of
@@ -61,17 +62,16 @@ class Condition(NamedTuple):
 
     def among(self, columns: Sequence[str], numbers: Collection[int]) -> Condition:
         """The condition, and that one of these columns has one of these numbers."""
-        listed = "(SELECT value FROM json_each(:filter_among))"
-        fits = " OR ".join(f"e.{column} IN {listed}" for column in columns)
-        among = orjson.dumps(list(numbers)).decode()
-        bindings = {**self.bindings, "filter_among": among}
+        among = "(SELECT value FROM json_each(:filter_among))"
+        fits = " OR ".join(f"e.{column} IN {among}" for column in columns)
+        bindings = {**self.bindings, "filter_among": listed(numbers)}
         few = frozenset(numbers) if columns == ("id",) else None
         return Condition(f"{self.sql} AND ({fits})", bindings, few)
 
     def numbers(self, reader: Reader, table: Table) -> list[int]:
         """All elements of a table that pass, in the state of the reader."""
         query = f"{tables(reader.state)}SELECT e.id FROM {table} e WHERE TRUE{self.sql}"
-        return [number for (number,) in reader.every(query, dict(self.bindings))]
+        return reader.column(query, dict(self.bindings))
 
 
 ALL: Final = Condition("", {})
@@ -194,9 +194,9 @@ def _metadata(metadata: object, bindings: dict[str, Any]) -> Iterator[str]:
             fits = f"type NOT IN ('true', 'false') AND {{row}}.atom = :filter_value_{at}"
             bindings[f"filter_value_{at}"] = value
         bindings[f"filter_key_{at}"] = key
-        own, listed = (f"{row}.{fits}".format(row=row) for row in ("m", "item"))
+        own, inside = (f"{row}.{fits}".format(row=row) for row in ("m", "item"))
         yield (
             f"EXISTS (SELECT 1 FROM json_each(e.metadata) m WHERE m.key = :filter_key_{at}"
             f" AND ({own} OR m.type = 'array' AND EXISTS"
-            f" (SELECT 1 FROM json_each(m.value) item WHERE {listed})))"
+            f" (SELECT 1 FROM json_each(m.value) item WHERE {inside})))"
         )

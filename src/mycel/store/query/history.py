@@ -260,13 +260,9 @@ def _seq_at_time(reader: Reader, time_us: int, last: int) -> int:
 
 def _row_element(reader: Reader, seq: int, number: int, rowid: int | None) -> Element:
     """An element as one row has it; links at its ends are called what they were called then."""
-    found: Element | None
-    if rowid is None:
-        found = reader.element(number)
-    elif ids.is_concept(number):
-        found = reader.past_concept(rowid)
-    else:
-        found = reader.at(State(seq)).past_proposition(rowid)
+    if rowid is not None:
+        return reader.at(State(seq)).past_version(number, rowid)
+    found = reader.element(number)
     if found is None:
         raise NotFound(f"There is no element {number}.")
     return found

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Final, NamedTuple
 
-import orjson
-
 from mycel.model.elements import Concept
 from mycel.model.values import JsonObject, parse_object
 from mycel.sql.state_tables import Sources
 from mycel.store.file.layout import CONCEPT_TYPE_NUMBER, FURNITURE, PROPOSITION_TYPE_NUMBER
-from mycel.store.file.rows import Row
+from mycel.store.file.rows import Row, listed
 from mycel.store.query.filters import ALL, Condition
 from mycel.store.query.reader import Direction, Reader
 from mycel.store.query.state_rows import tables
@@ -28,7 +26,7 @@ def named_from(
 ) -> list[int]:
     """Concepts whose names begin so, by name; the one that is called exactly so comes first."""
     kind = "" if type_number is None else "AND e.type = :type"
-    rows = reader.every(
+    return reader.column(
         f"{tables(reader.state)}SELECT e.id FROM concept e"
         f" WHERE e.name >= :low AND e.name < :high {kind}{condition.sql}"
         " ORDER BY e.name, e.type LIMIT :limit",
@@ -40,7 +38,6 @@ def named_from(
             **condition.bindings,
         },
     )
-    return [number for (number,) in rows]
 
 
 def named(reader: Reader, names: Collection[str]) -> list[tuple[int, int, str]]:
@@ -49,7 +46,7 @@ def named(reader: Reader, names: Collection[str]) -> list[tuple[int, int, str]]:
         "SELECT c.id, c.type, c.name FROM json_each(?) j"
         f" CROSS JOIN {Sources.of(reader.state).concepts('c')} ON c.name = j.value"
     )
-    found = reader.every(query, (orjson.dumps(list(names)).decode(),))
+    found = reader.every(query, (listed(names),))
     return [(number, type_number, name) for number, type_number, name in found]
 
 
@@ -60,14 +57,13 @@ def numbers_named(reader: Reader, type_number: int, names: Collection[str]) -> d
         "SELECT c.name, c.id FROM json_each(?2) j CROSS JOIN concept c"
         " ON c.name = j.value AND c.type = ?1"
     )
-    return dict(reader.every(query, (type_number, orjson.dumps(list(names)).decode())))
+    return dict(reader.every(query, (type_number, listed(names))))
 
 
 def definitions(reader: Reader) -> set[int]:
     """All live definitions of types and predicates, by number."""
     query = "SELECT id FROM concept WHERE type IN (?, ?)"
-    rows = reader.every(query, (CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER))
-    return {number for (number,) in rows}
+    return set(reader.column(query, (CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER)))
 
 
 def type_of(reader: Reader, number: int) -> int | None:
@@ -108,15 +104,14 @@ def named_below(
         "SELECT id, type, name FROM concept WHERE name > max(?1 || '/', ?2) AND name < ?1 || '0'"
         " AND type NOT IN (SELECT value FROM json_each(?4)) ORDER BY name, type LIMIT ?3"
     )
-    types = orjson.dumps(list(without)).decode()
+    types = listed(without)
     found = reader.every(query, (path, after, limit, types))
     return [(number, type_number, name) for number, type_number, name in found]
 
 
 def furniture(reader: Reader) -> frozenset[int]:
     """Definitions and what else the core capsules bring, by number."""
-    rows = reader.every(tables(reader.state) + FURNITURE)
-    return frozenset(number for (number,) in rows)
+    return frozenset(reader.column(tables(reader.state) + FURNITURE))
 
 
 def links_towards(reader: Reader, numbers: Collection[int], limit: int) -> dict[int, int]:
@@ -125,7 +120,7 @@ def links_towards(reader: Reader, numbers: Collection[int], limit: int) -> dict[
         f"{tables(reader.state)}SELECT j.value, (SELECT count(*) FROM"
         " (SELECT 1 FROM proposition WHERE object = j.value LIMIT ?2)) FROM json_each(?1) j"
     )
-    found = reader.every(query, (orjson.dumps(list(numbers)).decode(), limit))
+    found = reader.every(query, (listed(numbers), limit))
     return dict(found)
 
 
@@ -150,7 +145,7 @@ def twins(
         "SELECT m.id, min(c.id) FROM json_each(?2) j CROSS JOIN concept m ON m.name = j.value"
         " AND m.type = ?1 CROSS JOIN concept c ON c.name = m.name AND c.type <> ?1"
         " AND coalesce(c.type = ?3, 1) GROUP BY m.id",
-        (type_number, orjson.dumps(list(names)).decode(), other),
+        (type_number, listed(names), other),
     )
     return [(one, other) for one, other in found]
 
@@ -158,7 +153,7 @@ def twins(
 def types_named(reader: Reader, name: str, limit: int) -> list[int]:
     """The types, by number, of concepts with a name."""
     query = "SELECT type FROM concept WHERE name = ? LIMIT ?"
-    return [number for (number,) in reader.every(query, (name, limit))]
+    return reader.column(query, (name, limit))
 
 
 def names_of_type(reader: Reader, type_number: int | None, limit: int) -> list[str]:
@@ -166,7 +161,7 @@ def names_of_type(reader: Reader, type_number: int | None, limit: int) -> list[s
     of_type = "" if type_number is None else "WHERE type = ?2"
     query = f"SELECT name FROM concept {of_type} LIMIT ?1"
     bindings = (limit,) if type_number is None else (limit, type_number)
-    return [name for (name,) in reader.every(query, bindings)]
+    return reader.column(query, bindings)
 
 
 def attributes_of_type(reader: Reader, type_number: int, limit: int) -> list[JsonObject]:
@@ -182,7 +177,7 @@ def names_from(reader: Reader, beginning: str, type_number: int | None, limit: i
         " WHERE ?4 IS NULL OR type = ?4"
     )
     bindings = (beginning, beginning + _LAST_CHARACTER, limit, type_number)
-    return [name for (name,) in reader.every(query, bindings)]
+    return reader.column(query, bindings)
 
 
 def count_out(reader: Reader, subject: int, predicate: int) -> int:
@@ -200,7 +195,7 @@ def links_with(reader: Reader, predicate: int, limit: int, condition: Condition 
         " ORDER BY e.object, e.subject LIMIT :limit"
     )
     bindings = {"predicate": predicate, "limit": limit, **condition.bindings}
-    return [number for (number,) in reader.every(query, bindings)]
+    return reader.column(query, bindings)
 
 
 class Around(NamedTuple):
@@ -216,14 +211,14 @@ def links_around_each(
     reader: Reader, numbers: Collection[int], limit: int
 ) -> list[tuple[int, Around]]:
     """Links that leave or reach one of these elements, at most `limit` in each direction."""
-    listed = orjson.dumps(list(numbers)).decode()
+    given = listed(numbers)
     return [
         (number, Around(*row))
         for near, far in (("subject", "object"), ("object", "subject"))
         for number, *row in reader.every(
             f"SELECT given.value, p.id, p.predicate, p.{far} FROM json_each(?) given"
             f" CROSS JOIN proposition p ON p.{near} = given.value LIMIT ?",
-            (listed, limit),
+            (given, limit),
         )
     ]
 
@@ -262,7 +257,7 @@ def links_after(
     bindings: Row = (number, *after, limit)
     if predicates is not None:
         kind = "AND predicate IN (SELECT value FROM json_each(?5))"
-        bindings = (*bindings, orjson.dumps(list(predicates)).decode())
+        bindings = (*bindings, listed(predicates))
     found = reader.every(
         f"SELECT id, predicate, {far} FROM {Sources.of(reader.state).links('p')} WHERE {near} = ?1"
         f" AND (predicate, {far}) > (?2, ?3) {kind} ORDER BY predicate, {far} LIMIT ?4",
@@ -279,7 +274,7 @@ def links_between(
         "SELECT p.subject, p.predicate, p.object, p.id FROM json_each(?1) j CROSS JOIN proposition"
         " p ON p.subject = j.value ->> 0 AND p.predicate = j.value ->> 1"
         " AND p.object = j.value ->> 2",
-        (orjson.dumps(list(places)).decode(),),
+        (listed(places),),
     )
     return {(subject, predicate, object_): link for subject, predicate, object_, link in found}
 
@@ -297,9 +292,8 @@ def links_at_named(
         " ON c.type = j.value ->> 0 AND substr(c.name, 1, length(j.value ->> 1)) = j.value ->> 1"
         f" CROSS JOIN {tables.links('p')} ON p.{{end}} = c.id"
     )
-    found = reader.every(
+    return reader.column(
         f"SELECT id FROM ({at.format(end='subject')} UNION {at.format(end='object')})"
         " WHERE id > ?2 ORDER BY id LIMIT ?3",
-        (orjson.dumps(list(beginnings.items())).decode(), after, limit),
+        (listed(beginnings.items()), after, limit),
     )
-    return [link for (link,) in found]

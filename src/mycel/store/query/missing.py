@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-import orjson
-
 from mycel.sql.state_tables import Sources
+from mycel.store.file.rows import listed
 from mycel.store.query.reader import Reader
 
 
@@ -22,7 +21,7 @@ def placeholders(
         f"FROM json_each(?1) j CROSS JOIN {tables.concepts('c')} ON c.type = j.value ->> 0"
         " AND substr(c.name, 1, length(j.value ->> 1)) = j.value ->> 1"
     )
-    given = orjson.dumps(list(beginnings.items())).decode()
+    given = listed(beginnings.items())
     (total,) = reader.only(f"SELECT count(*) {chosen}", (given,))
     links = " + ".join(
         f"(SELECT count(*) FROM {table} WHERE q.{end} = c.id{in_force})"

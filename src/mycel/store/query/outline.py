@@ -5,12 +5,11 @@ For counts over the whole graph that are kept in memory and follow the journal.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import Final, NamedTuple
 
-import orjson
-
 from mycel.sql.state_tables import Sources
+from mycel.store.file.rows import listed
 from mycel.store.log.journal import Kind, newest
 from mycel.store.query.reader import Reader
 
@@ -18,6 +17,7 @@ READABLE_NAME: Final = (
     "CASE json_type({c}.attributes, '$.name') WHEN 'text' THEN {c}.attributes ->> '$.name' END"
 )
 """The readable name of a concept, where it has one."""
+_CONCEPT: Final = f"c.id, c.type, c.name, {READABLE_NAME.format(c='c')}"
 
 
 class ConceptLine(NamedTuple):
@@ -66,11 +66,8 @@ def links_end(reader: Reader) -> int:
 
 def concepts(reader: Reader) -> Iterator[ConceptLine]:
     """All concepts of a state."""
-    source = Sources.of(reader.state).concepts("c")
-    rows = reader.execute(
-        f"SELECT c.id, c.type, c.name, {READABLE_NAME.format(c='c')} FROM {source}"
-    )
-    return map(ConceptLine._make, rows)
+    query = f"SELECT {_CONCEPT} FROM {Sources.of(reader.state).concepts('c')}"
+    return map(ConceptLine._make, reader.execute(query))
 
 
 def links(reader: Reader) -> Iterator[tuple[int, int, int]]:
@@ -95,38 +92,26 @@ def changes_since(reader: Reader, since: int) -> Changes | None:
 def concepts_among(reader: Reader, numbers: Collection[int]) -> list[ConceptLine]:
     """Those of these concepts that are part of a state."""
     source = Sources.of(reader.state).concepts("c")
-    rows = reader.every(
-        f"SELECT c.id, c.type, c.name, {READABLE_NAME.format(c='c')}"
-        f" FROM json_each(?) j CROSS JOIN {source} ON c.id = j.value",
-        (_listed(numbers),),
-    )
-    return [ConceptLine(*row) for row in rows]
+    query = f"SELECT {_CONCEPT} FROM json_each(?) j CROSS JOIN {source} ON c.id = j.value"
+    return list(map(ConceptLine._make, reader.every(query, (listed(numbers),))))
 
 
 def links_among(reader: Reader, numbers: Collection[int]) -> list[LinkLine]:
     """Those of these links that are part of a state."""
-    source = Sources.of(reader.state).links("p")
-    rows = reader.every(
-        "SELECT p.id, p.subject, p.predicate, p.object"
-        f" FROM json_each(?) j CROSS JOIN {source} ON p.id = j.value",
-        (_listed(numbers),),
-    )
-    return [LinkLine(*row) for row in rows]
+    return _links(reader, ("id",), numbers)
 
 
 def links_at(reader: Reader, numbers: Collection[int]) -> list[LinkLine]:
     """The links of a state that leave or reach one of these elements."""
+    return _links(reader, ("subject", "object"), numbers)
+
+
+def _links(reader: Reader, columns: Sequence[str], numbers: Collection[int]) -> list[LinkLine]:
+    """The links that have one of these numbers in one of the columns."""
     source = Sources.of(reader.state).links("p")
-    rows = reader.every(
-        " UNION ".join(
-            "SELECT p.id, p.subject, p.predicate, p.object"
-            f" FROM json_each(?1) j CROSS JOIN {source} ON p.{end} = j.value"
-            for end in ("subject", "object")
-        ),
-        (_listed(numbers),),
+    query = " UNION ".join(
+        "SELECT p.id, p.subject, p.predicate, p.object"
+        f" FROM json_each(?1) j CROSS JOIN {source} ON p.{column} = j.value"
+        for column in columns
     )
-    return [LinkLine(*row) for row in rows]
-
-
-def _listed(numbers: Collection[int]) -> str:
-    return orjson.dumps(list(numbers)).decode()
+    return list(map(LinkLine._make, reader.every(query, (listed(numbers),))))

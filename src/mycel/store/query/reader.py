@@ -1,9 +1,8 @@
 """Reading elements: the live state, or the state at a moment of the past.
 
-`Reader` answers from the live tables alone, which hold nothing but live rows. `PastReader` answers
-the same questions about an earlier moment: a row counts if it was written by then and not yet
-superseded. Both give what the edges API needs, so every traversal works on both. The module is
-long because the two classes differ only in their SQL, which is easier to compare in one file.
+The live tables hold nothing but live rows. In a past state, a row counts if it was written by then
+and not yet superseded. A reader answers the same questions about both, so every traversal works on
+both.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.names import check_name, shorten
 from mycel.model.state import LIVE, State
 from mycel.store.file.layout import CONCEPT_COLUMNS, OPEN_END, PROPOSITION_COLUMNS
-from mycel.store.file.rows import Bindings, Row, every, first, only
+from mycel.store.file.rows import Bindings, Row, every, first, listed, only
 from mycel.store.log.journal import Head, newest
 from mycel.store.log.registry import Registry
 from mycel.store.query.refs import Ref, is_natural, missing, resolve
@@ -38,12 +37,14 @@ With 500 a tenth of a long query was spent on looking. Where every row is a docu
 a query may run a second beyond its deadline.
 """
 
-_CONCEPT: Final = CONCEPT_COLUMNS.format(seq="seq")
-_PROPOSITION: Final = PROPOSITION_COLUMNS.format(seq="seq")
-_CONCEPT_PAST: Final = CONCEPT_COLUMNS.format(seq="from_seq")
-_PROPOSITION_PAST: Final = PROPOSITION_COLUMNS.format(seq="from_seq")
-_TOMBSTONE: Final = ", tombstoned_at, tombstoned_by, tombstoned_reason"
-_NO_TOMBSTONE: Final = ", NULL AS tombstoned_at, NULL, NULL"
+_CONCEPT, _PROPOSITION = (
+    f"{columns.format(seq='seq')}, NULL AS tombstoned_at, NULL, NULL"
+    for columns in (CONCEPT_COLUMNS, PROPOSITION_COLUMNS)
+)
+_CONCEPT_PAST, _PROPOSITION_PAST = (
+    f"{columns.format(seq='from_seq')}, tombstoned_at, tombstoned_by, tombstoned_reason"
+    for columns in (CONCEPT_COLUMNS, PROPOSITION_COLUMNS)
+)
 _LIVE_FIRST: Final = " ORDER BY tombstoned_at DESC NULLS FIRST"
 """Live elements, then those that were removed, the last one first: a name may have been of both."""
 _NUMBERS: Final = "(SELECT value AS number FROM json_each(?1)) CROSS JOIN "
@@ -79,23 +80,30 @@ def _nothing() -> None:
 
 
 class Reader:
-    """Answers about the state as one connection sees it."""
-
-    state: State = LIVE
-    """The state that it reads."""
-    is_writer = False
-    """True if its connection writes."""
+    """Answers about a state as one connection sees it."""
 
     def __init__(
-        self, connection: apsw.Connection, registry: Registry, live: Reader | None = None
+        self,
+        connection: apsw.Connection,
+        registry: Registry,
+        state: State = LIVE,
+        live: Reader | None = None,
     ) -> None:
+        self.state: Final = state
+        """The state that it reads."""
+        self._seq: Final = state.seq
+        self._written: Final = "" if state.seq is None else f" AND seq <= {state.seq}"
+        """A condition on live rows: they were written by then."""
+        self._from_written: Final = self._written.replace("seq", "from_seq")
         self.live: Final = live or self
         """The reader of the live state on the same connection."""
+        self.is_writer: bool = live is not None and live.is_writer
+        """True if its connection writes."""
         self.connection: Final = connection
         self.registry: Final = registry
         self.execute: Final = connection.execute
         self.process: Final = os.getpid()
-        self.settle: Callable[[], None] = _nothing
+        self.settle: Callable[[], None] = _nothing if live is None else live.settle
         """A function that completes the writer's indexes before a planned statement reads them."""
         self._limits: Final[_Limits] = _Limits() if live is None else live._limits
         """Shared by the readers of all states on one connection."""
@@ -114,6 +122,10 @@ class Reader:
         """All rows of a query."""
         return every(self.connection, query, bindings)
 
+    def column(self, query: str, bindings: Bindings = ()) -> list[Any]:
+        """The only column of all rows of a query."""
+        return [value for (value,) in self.connection.execute(query, bindings)]
+
     def first(self, query: str, bindings: Bindings = ()) -> Row | None:
         """The first row of a query, or None."""
         return first(self.connection, query, bindings)
@@ -130,7 +142,9 @@ class Reader:
         """A reader of another state, on the same connection and with the same deadline."""
         if state == self.state:
             return self
-        return self.live if state.is_live else PastReader(self.live, state)
+        if state.is_live:
+            return self.live
+        return Reader(self.connection, self.registry, state, self.live)
 
     def head(self) -> Head:
         """The newest position of the journal, and what follows from it."""
@@ -207,9 +221,7 @@ class Reader:
 
     def identity(self) -> str:
         """A text that identifies this database: the time and root of its first transaction."""
-        began, root = only(
-            self.connection, "SELECT time, concepts_root FROM tx ORDER BY seq LIMIT 1"
-        )
+        began, root = self.only("SELECT time, concepts_root FROM tx ORDER BY seq LIMIT 1")
         return f"{began}:{root.hex()}"
 
     # Names of types and predicates.
@@ -293,11 +305,9 @@ class Reader:
 
     def _was_called(self, number: int, id_: str) -> bool:
         """True if a link has ever had this id."""
-        rows = self.execute(
-            "SELECT DISTINCT predicate FROM proposition_past WHERE id = ?", (number,)
-        )
-        names = [self.predicate_name(each) for (each,) in rows]
-        return id_ in (ids.proposition_id(number, name) for name in names)
+        query = "SELECT DISTINCT predicate FROM proposition_past WHERE id = ?"
+        names = map(self.predicate_name, self.column(query, (number,)))
+        return id_ in [ids.proposition_id(number, name) for name in names]
 
     def element(self, number: int, *, tombstoned: bool = False) -> Element | None:
         if ids.is_concept(number):
@@ -313,12 +323,12 @@ class Reader:
         found: dict[int, Element] = {}
         if concepts:
             rows = self.execute(
-                self._concepts_where("id = number", tombstoned, _NUMBERS), (_listed(concepts),)
+                self._concepts_where("id = number", tombstoned, _NUMBERS), (listed(concepts),)
             )
             found = {concept[0]: concept for concept in self._as_concepts(rows)}
         if links:
             rows = self.execute(
-                self._propositions_where("id = number", tombstoned, _NUMBERS), (_listed(links),)
+                self._propositions_where("id = number", tombstoned, _NUMBERS), (listed(links),)
             )
             found |= {link[0]: link for link in self._as_propositions(rows)}
         return found
@@ -338,13 +348,13 @@ class Reader:
 
     def record_at(self, seq: int) -> bytes | None:
         """The record that the entry `seq` left behind."""
-        row = self.execute("SELECT after FROM journal WHERE seq = ?", (seq,)).fetchone()
+        row = self.first("SELECT after FROM journal WHERE seq = ?", (seq,))
         return None if row is None else row[0]
 
     def records_at(self, seqs: Sequence[int]) -> dict[int, bytes]:
         """The records that these entries left behind, by entry."""
         query = "SELECT seq, after FROM journal WHERE seq IN (SELECT value FROM json_each(?1))"
-        return dict(self.execute(query, (_listed(seqs),)))
+        return dict(self.execute(query, (listed(seqs),)))
 
     def proposition(self, number: int, *, tombstoned: bool = False) -> Proposition | None:
         return self._proposition("id = ?1", (number,), tombstoned)
@@ -361,12 +371,11 @@ class Reader:
     def was_ever(self, number: int) -> bool:
         """True if an element is live, or ever was."""
         table = "concept" if ids.is_concept(number) else "proposition"
-        found = self.execute(
-            f"SELECT 1 FROM {table} WHERE id = ?1"
-            f" UNION ALL SELECT 1 FROM {table}_past WHERE id = ?1 LIMIT 1",
-            (number,),
+        query = (
+            f"SELECT 1 FROM {table} WHERE id = ?1{self._written} UNION ALL"
+            f" SELECT 1 FROM {table}_past WHERE id = ?1{self._from_written} LIMIT 1"
         )
-        return found.fetchone() is not None
+        return self.first(query, (number,)) is not None
 
     # Adjacency.
 
@@ -403,17 +412,15 @@ class Reader:
         """
         alone = len(ends) == 1
         place, of, tables = ("0", "?1", "") if alone else ("j.key", "j.value", _EACH)
-        queries = [
-            self._neighbours_where(
-                f"{place}, predicate, {far}", tables, _adjacency(near, of, predicates), tombstoned
-            )
-            for near, far in (_ENDS[direction] for direction in directions)
-        ]
+        queries = []
+        for near, far in (_ENDS[direction] for direction in directions):
+            columns, where = f"{place}, predicate, {far}", _adjacency(near, of, predicates)
+            queries.append(self._where("proposition", columns, columns, where, tombstoned, tables))
         query = " UNION ALL ".join(queries)
         if alone:
             rows = self.execute(f"{query} ORDER BY 2, 3", (ends[0], *(predicates or ())))
             return (other for _, _, other in rows)
-        found: list[Row] = self.execute(query, (_listed(ends), *(predicates or ()))).fetchall()
+        found: list[Row] = self.execute(query, (listed(ends), *(predicates or ()))).fetchall()
         found.sort()  # Usually they come in this order, which makes it quick; no promise is made.
         return (other for _, _, other in found)
 
@@ -428,7 +435,7 @@ class Reader:
         near, far = _ENDS[direction]
         predicates = () if predicate is None else (predicate,)
         rows: list[Row] = self.execute(
-            f"SELECT {_CONCEPT}{_NO_TOMBSTONE}, other FROM (SELECT predicate AS hop, {far} AS other"
+            f"SELECT {_CONCEPT}, other FROM (SELECT predicate AS hop, {far} AS other"
             f" FROM proposition WHERE {_adjacency(near, '?1', predicates or None)})"
             f" LEFT JOIN concept ON id = other ORDER BY hop, other LIMIT {limit}",
             (end, *predicates),
@@ -439,76 +446,60 @@ class Reader:
 
     def touching(self, number: int) -> list[int]:
         """The live links that leave or reach an element, by number."""
-        rows = self.execute(
+        return self.column(
             "SELECT id FROM proposition WHERE subject = ?1"
             " UNION SELECT id FROM proposition WHERE object = ?1 ORDER BY id",
             (number,),
         )
-        return [link for (link,) in rows]
 
-    # How the live state is asked; PastReader asks otherwise.
+    # How a state is asked.
 
     def _concept(self, where: str, bindings: Row, tombstoned: bool) -> Concept | None:
         query = self._concepts_where(where, tombstoned) + (_LIVE_FIRST if tombstoned else "")
         row = self.execute(query, bindings).fetchone()
-        return None if row is None else self.as_concept(row)
-
-    def _concepts_where(self, where: str, tombstoned: bool, tables: str = "") -> str:
-        if not tombstoned:
-            return f"SELECT {_CONCEPT}{_NO_TOMBSTONE} FROM {tables}concept WHERE {where}"
-        # In one statement: between two, it might go from one table to the other.
-        return (
-            f"SELECT {_CONCEPT}{_NO_TOMBSTONE} FROM {tables}concept WHERE {where}"
-            f" UNION ALL SELECT {_CONCEPT_PAST}{_TOMBSTONE} FROM {tables}concept_past"
-            f" WHERE {where} AND to_seq = {OPEN_END}"
-        )
+        return None if row is None else next(self._as_concepts((row,)))
 
     def _proposition(self, where: str, bindings: Row, tombstoned: bool) -> Proposition | None:
         query = self._propositions_where(where, tombstoned) + (_LIVE_FIRST if tombstoned else "")
         row = self.execute(query, bindings).fetchone()
-        return None if row is None else self.as_proposition(row)
+        return None if row is None else next(self._as_propositions((row,)))
+
+    def _concepts_where(self, where: str, tombstoned: bool, tables: str = "") -> str:
+        return self._where("concept", _CONCEPT, _CONCEPT_PAST, where, tombstoned, tables)
 
     def _propositions_where(self, where: str, tombstoned: bool, tables: str = "") -> str:
-        live = f"SELECT {_PROPOSITION}{_NO_TOMBSTONE} FROM {tables}proposition WHERE {where}"
-        if not tombstoned:
-            return live
+        columns = _PROPOSITION, _PROPOSITION_PAST
+        return self._where("proposition", *columns, where, tombstoned, tables)
+
+    def _where(
+        self, table: str, columns: str, past: str, where: str, tombstoned: bool, tables: str
+    ) -> str:
+        """A query for rows of the state; on request also for elements that are removed in it.
+
+        `past` are the columns of past rows. It is one statement, because between two a row might
+        go from one table to the other.
+        """
+        query = f"SELECT {columns} FROM {tables}{table} WHERE {where}{self._written}"
+        if self._seq is not None:
+            counts = f"from_seq <= {self._seq} AND to_seq > {self._seq}"
+            counts += "" if tombstoned else " AND tombstoned_at IS NULL"
+        elif tombstoned:
+            counts = f"to_seq = {OPEN_END}"
+        else:
+            return query
         return (
-            f"{live} UNION ALL SELECT {_PROPOSITION_PAST}{_TOMBSTONE} FROM {tables}proposition_past"
-            f" WHERE {where} AND to_seq = {OPEN_END}"
+            f"{query} UNION ALL SELECT {past} FROM {tables}{table}_past WHERE {where} AND {counts}"
         )
 
-    def _neighbours_where(self, columns: str, tables: str, where: str, tombstoned: bool) -> str:
-        live = f"SELECT {columns} FROM {tables}proposition WHERE {where}"
-        if not tombstoned:
-            return live
-        return (
-            f"{live} UNION ALL SELECT {columns} FROM {tables}proposition_past"
-            f" WHERE {where} AND to_seq = {OPEN_END}"
-        )
-
-    # Rows of the past tables.
-
-    def past_concept(self, rowid: int) -> Concept | None:
-        row = self.execute(
-            f"SELECT {_CONCEPT_PAST}{_TOMBSTONE} FROM concept_past WHERE rowid = ?",
-            (rowid,),
-        ).fetchone()
-        return None if row is None else self.as_concept(row)
-
-    def past_proposition(self, rowid: int) -> Proposition | None:
-        row = self.execute(
-            f"SELECT {_PROPOSITION_PAST}{_TOMBSTONE} FROM proposition_past WHERE rowid = ?",
-            (rowid,),
-        ).fetchone()
-        return None if row is None else self.as_proposition(row)
+    def past_version(self, number: int, rowid: int) -> Element:
+        """An element as a row of the past tables has it."""
+        if ids.is_concept(number):
+            query = f"SELECT {_CONCEPT_PAST} FROM concept_past WHERE rowid = ?"
+            return next(self._as_concepts((self.only(query, (rowid,)),)))
+        query = f"SELECT {_PROPOSITION_PAST} FROM proposition_past WHERE rowid = ?"
+        return next(self._as_propositions((self.only(query, (rowid,)),)))
 
     # From rows to elements.
-
-    def as_concept(self, row: Row) -> Concept:
-        return next(self._as_concepts((row,)))
-
-    def as_proposition(self, row: Row) -> Proposition:
-        return next(self._as_propositions((row,)))
 
     # Made by the million: named tuples are made directly, and known names looked up in place.
     # When iteration stops early, the cursor goes with the generator.
@@ -572,71 +563,17 @@ class Reader:
         """The id that people see. A proposition's names its predicate, or the last one it had."""
         if ids.is_concept(number):
             return ids.concept_id(number)
-        row = first(self.connection, self._last_predicate(), (number,))
-        return ids.proposition_id(number, "" if row is None else self.predicate_name(row[0]))
-
-    def _last_predicate(self) -> str:
-        return (
-            "SELECT predicate FROM proposition WHERE id = ?1 UNION ALL SELECT * FROM (SELECT"
-            " predicate FROM proposition_past WHERE id = ?1 ORDER BY from_seq DESC LIMIT 1) LIMIT 1"
+        row = self.first(
+            f"SELECT predicate FROM proposition WHERE id = ?1{self._written} UNION ALL"
+            " SELECT * FROM (SELECT predicate FROM proposition_past"
+            f" WHERE id = ?1{self._from_written} ORDER BY from_seq DESC LIMIT 1) LIMIT 1",
+            (number,),
         )
+        return ids.proposition_id(number, "" if row is None else self.predicate_name(row[0]))
 
     def _actor(self, number: int) -> str:
         actors = self.registry.actors
         return actors.names.get(number) or actors.name(self.connection, number)
-
-
-class PastReader(Reader):
-    """The same answers about a state of the past."""
-
-    def __init__(self, live: Reader, state: State) -> None:
-        super().__init__(live.connection, live.registry, live)
-        self.state = state
-        self.is_writer, self.settle = live.is_writer, live.settle
-        self._seq: Final = state.seq
-
-    def was_ever(self, number: int) -> bool:
-        table = "concept" if ids.is_concept(number) else "proposition"
-        found = self.execute(
-            f"SELECT 1 FROM {table} WHERE id = ?1 AND seq <= ?2"
-            f" UNION ALL SELECT 1 FROM {table}_past WHERE id = ?1 AND from_seq <= ?2 LIMIT 1",
-            (number, self._seq),
-        )
-        return found.fetchone() is not None
-
-    def _concepts_where(self, where: str, tombstoned: bool, tables: str = "") -> str:
-        return (
-            f"SELECT {_CONCEPT}{_NO_TOMBSTONE} FROM {tables}concept"
-            f" WHERE {where} AND seq <= {self._seq}"
-            f" UNION ALL SELECT {_CONCEPT_PAST}{_TOMBSTONE} FROM {tables}concept_past"
-            f" WHERE {where} AND {self._was_true(tombstoned)}"
-        )
-
-    def _propositions_where(self, where: str, tombstoned: bool, tables: str = "") -> str:
-        return (
-            f"SELECT {_PROPOSITION}{_NO_TOMBSTONE} FROM {tables}proposition"
-            f" WHERE {where} AND seq <= {self._seq}"
-            f" UNION ALL SELECT {_PROPOSITION_PAST}{_TOMBSTONE} FROM {tables}proposition_past"
-            f" WHERE {where} AND {self._was_true(tombstoned)}"
-        )
-
-    def _neighbours_where(self, columns: str, tables: str, where: str, tombstoned: bool) -> str:
-        return (
-            f"SELECT {columns} FROM {tables}proposition WHERE {where} AND seq <= {self._seq}"
-            f" UNION ALL SELECT {columns} FROM {tables}proposition_past"
-            f" WHERE {where} AND {self._was_true(tombstoned)}"
-        )
-
-    def _last_predicate(self) -> str:
-        return (
-            f"SELECT predicate FROM proposition WHERE id = ?1 AND seq <= {self._seq}"
-            " UNION ALL SELECT * FROM (SELECT predicate FROM proposition_past"
-            f" WHERE id = ?1 AND from_seq <= {self._seq} ORDER BY from_seq DESC LIMIT 1) LIMIT 1"
-        )
-
-    def _was_true(self, tombstoned: bool) -> str:
-        range_ = f"from_seq <= {self._seq} AND to_seq > {self._seq}"
-        return range_ if tombstoned else f"{range_} AND tombstoned_at IS NULL"
 
 
 def _adjacency(near: str, of: str, predicates: Sequence[int] | None) -> str:
@@ -645,8 +582,3 @@ def _adjacency(near: str, of: str, predicates: Sequence[int] | None) -> str:
         return f"{near} = {of}"
     marks = ", ".join(f"?{at}" for at in range(2, len(predicates) + 2))
     return f"{near} = {of} AND predicate IN ({marks})"
-
-
-def _listed(numbers: Sequence[int]) -> str:
-    """Numbers as they are bound to `_LISTED` and `_EACH`."""
-    return f"[{','.join(map(str, numbers))}]"

@@ -6,7 +6,8 @@ size. The planner decides how long it keeps them.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Callable
+from typing import Any, Final, TypeVar
 
 from mycel.plan.catalog import Entries, Spread
 from mycel.store.file.rows import only
@@ -21,6 +22,8 @@ DEGREE_MAX: Final = 100
 VALUES: Final = 200
 """The size of a sample of index values."""
 
+Counted = TypeVar("Counted")
+
 
 class StoreStatistics:
     """Implements `plan.Statistics` over one connection; made for each planning."""
@@ -33,24 +36,20 @@ class StoreStatistics:
         if type_number is None:
             (last,) = self._numbers("SELECT max(id) FROM concept")
             return max(last / 2, 1.0)
-        key = ("concepts", type_number)
-        if key not in self._known:
-            self._known[key] = self._count_type(type_number)
-        found: float = self._known[key]
-        return found
+        return self._kept("concepts", type_number, self._count_type)
 
     def links(self, predicate: int | None) -> Spread:
-        key = ("links", -1 if predicate is None else predicate)
-        if key not in self._known:
-            self._known[key] = self._spread(predicate)
-        found: Spread = self._known[key]
-        return found
+        return self._kept("links", -1 if predicate is None else predicate, self._spread)
 
     def entries(self, slot: int) -> Entries:
-        key = ("entries", slot)
+        return self._kept("entries", slot, self._count_entries)
+
+    def _kept(self, what: str, number: int, count: Callable[[int], Counted]) -> Counted:
+        """A count, made once."""
+        key = what, number
         if key not in self._known:
-            self._known[key] = self._count_entries(slot)
-        found: Entries = self._known[key]
+            self._known[key] = count(number)
+        found: Counted = self._known[key]
         return found
 
     def _count_entries(self, slot: int) -> Entries:
@@ -96,13 +95,13 @@ class StoreStatistics:
         density = seen / max(last - first, 1.0)
         return max(density * (final - first), seen)
 
-    def _spread(self, predicate: int | None) -> Spread:
-        """Links with a predicate, and at how many elements they begin and end.
+    def _spread(self, predicate: int) -> Spread:
+        """Links with a predicate (-1: any), and at how many elements they begin and end.
 
         Few links are counted. Of many, some that are spread over the whole table are looked at: an
         element with k links is met k times as often, so the mean of 1/k tells how many there are.
         """
-        where = "" if predicate is None else f"WHERE predicate = {predicate}"
+        where = "" if predicate < 0 else f"WHERE predicate = {predicate}"
         seen, subjects, objects = self._numbers(
             "SELECT count(*), count(DISTINCT subject), count(DISTINCT object) FROM"
             f" (SELECT subject, object FROM proposition {where} LIMIT {SAMPLE})"
@@ -116,10 +115,10 @@ class StoreStatistics:
             return Spread(total, max(subjects, 1.0), max(objects, 1.0))
         return Spread(total, max(total * per_subject, 1.0), max(total * per_object, 1.0))
 
-    def _probes(self, predicate: int | None) -> tuple[float, ...]:
+    def _probes(self, predicate: int) -> tuple[float, ...]:
         """Of links at even distances: how many, how many count, and 1/degree of their ends."""
-        also = "" if predicate is None else f"AND q.predicate = {predicate}"
-        counts = "1" if predicate is None else f"p.predicate = {predicate}"
+        also = "" if predicate < 0 else f"AND q.predicate = {predicate}"
+        counts = "1" if predicate < 0 else f"p.predicate = {predicate}"
         degree = (
             "(SELECT count(*) FROM (SELECT 1 FROM proposition q"
             f" WHERE q.{{end}} = p.{{end}} {also} LIMIT {DEGREE_MAX}))"

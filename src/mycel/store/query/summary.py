@@ -115,11 +115,10 @@ def definitions(
 ) -> list[str]:
     """The names of the types (or predicates) that are defined, in order."""
     source = Sources.of(reader.state).concepts("c")
-    rows = reader.every(
+    return reader.column(
         f"SELECT c.name FROM {source} WHERE c.type = ? AND c.name > ? ORDER BY c.name LIMIT ?",
         (meta, after, limit),
     )
-    return [name for (name,) in rows]
 
 
 def definition(reader: Reader, meta: int, name: str) -> JsonObject:

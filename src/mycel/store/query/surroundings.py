@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Literal, NamedTuple
 
-import orjson
-
 from mycel.sql.state_tables import Sources
+from mycel.store.file.rows import listed
 from mycel.store.query.outline import READABLE_NAME
 from mycel.store.query.reader import Reader
 
@@ -50,7 +49,7 @@ def concept_rows(reader: Reader, numbers: Collection[int]) -> dict[int, ConceptR
     rows = reader.execute(
         f"SELECT c.id, c.type, c.name, c.version, {READABLE_NAME.format(c='c')}"
         f" FROM json_each(?) j CROSS JOIN {source} ON c.id = j.value",
-        (_listed(numbers),),
+        (listed(numbers),),
     )
     return {row[0]: ConceptRow(*row) for row in rows}
 
@@ -86,8 +85,8 @@ def neighbours(
         )
     bindings = {
         "number": number,
-        "predicates": _listed(predicates or ()),
-        "types": _listed(types or ()),
+        "predicates": listed(predicates or ()),
+        "types": listed(types or ()),
     }
     return [Neighbour(*row) for row in reader.execute(found, bindings)]
 
@@ -104,7 +103,7 @@ def links_between(
         for table, in_force in Sources.of(reader.state).link_halves("q")
     ]
     rows = reader.execute(
-        f"{' UNION '.join(queries)} LIMIT ?3", (_listed(some), _listed(others), limit)
+        f"{' UNION '.join(queries)} LIMIT ?3", (listed(some), listed(others), limit)
     )
     return [LinkRow(*row) for row in rows]
 
@@ -117,7 +116,7 @@ def degrees(reader: Reader, numbers: Collection[int]) -> dict[int, int]:
         for table, in_force in Sources.of(reader.state).link_halves("q")
     ]
     rows = reader.execute(
-        f"SELECT j.value, {' + '.join(counts)} FROM json_each(?) j", (_listed(numbers),)
+        f"SELECT j.value, {' + '.join(counts)} FROM json_each(?) j", (listed(numbers),)
     )
     return dict(rows)
 
@@ -144,13 +143,8 @@ def names_holding(reader: Reader, text: str, limit: int) -> list[int]:
     It reads all names: for states of the past, which have no index of names.
     """
     source = Sources.of(reader.state).concepts("c")
-    rows = reader.every(
+    return reader.column(
         f"SELECT c.id FROM {source} WHERE instr(lower(c.name), lower(?1)) OR"
         f" instr(lower({READABLE_NAME.format(c='c')}), lower(?1)) LIMIT ?2",
         (text, limit),
     )
-    return [number for (number,) in rows]
-
-
-def _listed(numbers: Collection[int]) -> str:
-    return orjson.dumps(list(numbers)).decode()

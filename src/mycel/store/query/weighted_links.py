@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-import orjson
-
 from mycel.model import ids
 from mycel.sql.state_tables import Sources
 from mycel.store.file.layout import PROPOSITION_TYPE_NUMBER
-from mycel.store.file.rows import Row, every
+from mycel.store.file.rows import Row, every, listed
 from mycel.store.log.journal import Kind, newest
 from mycel.store.query.reader import Reader
 
@@ -52,12 +50,13 @@ class NearLinks:
 
 def symmetric_predicates(reader: Reader) -> frozenset[int]:
     """The numbers of predicates whose links hold in both directions."""
-    rows = reader.every(
-        f"SELECT n.id FROM {Sources.of(reader.state).concepts('c')}"
-        f" JOIN predicate n ON n.name = c.name WHERE c.type = {PROPOSITION_TYPE_NUMBER}"
-        " AND json_type(c.attributes, '$.is_symmetric') = 'true'"
+    return frozenset(
+        reader.column(
+            f"SELECT n.id FROM {Sources.of(reader.state).concepts('c')}"
+            f" JOIN predicate n ON n.name = c.name WHERE c.type = {PROPOSITION_TYPE_NUMBER}"
+            " AND json_type(c.attributes, '$.is_symmetric') = 'true'"
+        )
     )
-    return frozenset(number for (number,) in rows)
 
 
 def sizes_max(reader: Reader) -> tuple[int, int]:
@@ -78,7 +77,7 @@ def changed_ends(reader: Reader, since: int, until: int) -> frozenset[int] | Non
     links = {number for _, number in entries if not ids.is_concept(number)}
     if not links:
         return frozenset()
-    rows = reader.every(_ENDS, (orjson.dumps(list(links)).decode(), since))
+    rows = reader.every(_ENDS, (listed(links), since))
     return frozenset(end for ends in rows for end in ends)
 
 

@@ -10,11 +10,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from heapq import merge
 from typing import Final, Literal, NamedTuple
 
-import orjson
-
 from mycel.model.state import State
 from mycel.model.values import JsonObject, parse_object
 from mycel.store.file.layout import OPEN_END
+from mycel.store.file.rows import listed
 from mycel.store.query.reader import Reader
 
 Table = Literal["concept", "proposition"]
@@ -68,7 +67,7 @@ def count_named(reader: Reader, kind: int, names: Sequence[str]) -> int:
     query = (
         "SELECT count(*) FROM concept WHERE type = ? AND name IN (SELECT value FROM json_each(?))"
     )
-    (found,) = reader.only(query, (kind, orjson.dumps(list(names)).decode()))
+    (found,) = reader.only(query, (kind, listed(names)))
     return int(found)
 
 
@@ -102,7 +101,7 @@ def _in_chunks(
 ) -> Iterator[list[Instance]]:
     for at in range(0, len(chosen), CHUNK_ROWS):
         wanted = chosen[at : at + CHUNK_ROWS]
-        text = orjson.dumps(list(wanted)).decode()
+        text = listed(wanted)
         rows = [Instance(*row) for query in queries for row in reader.every(query, (text,))]
         if len(queries) > 1:
             place = {number: at for at, number in enumerate(wanted)}
@@ -116,7 +115,7 @@ def names(reader: Reader, chosen: Iterable[int]) -> dict[int, tuple[str, str]]:
         "SELECT c.id, t.name, c.name FROM json_each(?) j CROSS JOIN {table} c ON c.id = j.value"
         " JOIN type t ON t.id = c.type WHERE {in_force}"
     )
-    wanted = orjson.dumps(list(set(chosen))).decode()
+    wanted = listed(set(chosen))
     return {
         number: (type_, name)
         for each in _queries(query, "concept", reader.state)
@@ -185,7 +184,7 @@ def attributes_at(
         f" AND NOT EXISTS (SELECT 1 FROM {table}_past t WHERE t.id = c.id AND t.from_seq > ?2"
         " AND t.tombstoned_at IS NOT NULL AND t.tombstoned_reason IS NOT ?3)"
     )
-    return dict(reader.every(query, (orjson.dumps(list(chosen)).decode(), seq, besides)))
+    return dict(reader.every(query, (listed(chosen), seq, besides)))
 
 
 def removed_since(reader: Reader, chosen: Iterable[int], seq: int, *, besides: str) -> set[int]:
@@ -198,8 +197,8 @@ def removed_since(reader: Reader, chosen: Iterable[int], seq: int, *, besides: s
         " WHERE t.id = j.value AND t.from_seq > ?2 AND t.tombstoned_at IS NOT NULL"
         " AND t.tombstoned_reason IS NOT ?3)"
     )
-    wanted = orjson.dumps(sorted(set(chosen))).decode()
-    return {number for (number,) in reader.every(query, (wanted, seq, besides))}
+    wanted = listed(sorted(set(chosen)))
+    return set(reader.column(query, (wanted, seq, besides)))
 
 
 def retired_at(reader: Reader, table: Table, time_us: int, reason: str) -> array[int]:

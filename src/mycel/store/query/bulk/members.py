@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from mycel.store.file.layout import PROPOSITION_TYPE_NUMBER
-from mycel.store.file.rows import Row
+from mycel.store.file.rows import Row, listed
 from mycel.store.query.reader import Reader
 
 
@@ -46,7 +46,7 @@ def named(reader: Reader, type_number: int, names: Collection[str]) -> list[Memb
         f"SELECT {_COLUMNS} FROM json_each(?1) j CROSS JOIN concept c ON c.name = j.value"
         " AND c.type = ?2"
     )
-    bindings = (orjson.dumps(list(set(names))).decode(), type_number)
+    bindings = (listed(set(names)), type_number)
     return list(map(Member._make, reader.every(query, bindings)))
 
 
@@ -83,7 +83,7 @@ def links(
         query = f"{query} UNION {_LINKS.format(near='object')}"
     (text,) = reader.only(
         f"SELECT json_group_array(json_array(at, id, subject, predicate, object)) FROM ({query})",
-        (orjson.dumps(list(numbers)).decode(), *type_numbers),
+        (listed(numbers), *type_numbers),
     )
     found: list[list[Any]] = orjson.loads(text)
     found.sort()
@@ -97,5 +97,5 @@ def predicate_names(reader: Reader, numbers: Collection[int], said_as: str) -> d
         " FROM json_each(?1) j CROSS JOIN predicate r ON r.id = j.value"
         f" LEFT JOIN concept d ON d.name = r.name AND d.type = {PROPOSITION_TYPE_NUMBER}"
     )
-    bindings = (orjson.dumps(list(numbers)).decode(), f"$.{said_as}")
+    bindings = (listed(numbers), f"$.{said_as}")
     return dict(reader.every(query, bindings))

@@ -9,13 +9,17 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Final, NamedTuple
 
-import orjson
-
 from mycel.store.file.layout import OPEN_END
+from mycel.store.file.rows import listed
 from mycel.store.query.reader import Reader
 
 _HELD: Final = "c.id, c.type, c.name, c.attributes, c.metadata, c.version"
 _LINK: Final = "p.id, p.subject, p.predicate, p.object, p.weight, p.metadata, p.version"
+_NAMED: Final = "FROM json_each(?) j CROSS JOIN concept c ON c.name = j.value"
+_BELOW: Final = (
+    "FROM json_each(?) j CROSS JOIN concept c"
+    " ON c.name > j.value || '/' AND c.name < j.value || '0'"
+)
 _ANY_REMOVED: Final = f"SELECT 1 FROM proposition_past WHERE to_seq = {OPEN_END} LIMIT 1"
 _REMOVED: Final = (
     "SELECT p.subject, p.predicate, p.object FROM json_each(?1) j CROSS JOIN proposition_past p"
@@ -73,53 +77,35 @@ def attribute_of(reader: Reader, name: str, key: str) -> object:
 
 def named(reader: Reader, names: Collection[str]) -> list[Held]:
     """The concepts that have one of these names, of any type, by number."""
-    rows = reader.every(
-        f"SELECT {_HELD} FROM json_each(?) j CROSS JOIN concept c ON c.name = j.value"
-        " ORDER BY c.id",
-        (_json(names),),
-    )
-    return [Held(*row) for row in rows]
+    query = f"SELECT {_HELD} {_NAMED} ORDER BY c.id"
+    return list(map(Held._make, reader.every(query, (listed(names),))))
 
 
 def numbers_named(reader: Reader, names: Collection[str]) -> list[tuple[str, int]]:
     """The concepts that have one of these names: name and number, by number."""
-    rows = reader.every(
-        "SELECT c.name, c.id FROM json_each(?) j CROSS JOIN concept c ON c.name = j.value"
-        " ORDER BY c.id",
-        (_json(names),),
-    )
+    rows = reader.every(f"SELECT c.name, c.id {_NAMED} ORDER BY c.id", (listed(names),))
     return [(name, number) for name, number in rows]
 
 
 def below(reader: Reader, paths: Collection[str]) -> list[Held]:
     """The concepts whose names continue one of these paths after a slash, by number."""
-    rows = reader.every(
-        f"SELECT {_HELD} FROM json_each(?) j CROSS JOIN concept c"
-        " ON c.name > j.value || '/' AND c.name < j.value || '0' ORDER BY c.id",
-        (_json(paths),),
-    )
-    return [Held(*row) for row in rows]
+    query = f"SELECT {_HELD} {_BELOW} ORDER BY c.id"
+    return list(map(Held._make, reader.every(query, (listed(paths),))))
 
 
 def numbers_below(reader: Reader, paths: Collection[str]) -> list[tuple[str, int]]:
     """The concepts whose names continue one of these paths: name and number."""
-    rows = reader.every(
-        "SELECT c.name, c.id FROM json_each(?) j CROSS JOIN concept c"
-        " ON c.name > j.value || '/' AND c.name < j.value || '0'",
-        (_json(paths),),
-    )
+    rows = reader.every(f"SELECT c.name, c.id {_BELOW}", (listed(paths),))
     return [(name, number) for name, number in rows]
 
 
 def links_on(reader: Reader, numbers: Collection[int]) -> list[HeldLink]:
     """All links that leave or reach these elements, each once."""
-    rows = reader.every(
-        f"SELECT {_LINK} FROM json_each(?1) j CROSS JOIN proposition p ON p.subject = j.value"
-        f" UNION SELECT {_LINK} FROM json_each(?1) j CROSS JOIN proposition p"
-        " ON p.object = j.value",
-        (_json(numbers),),
+    query = " UNION ".join(
+        f"SELECT {_LINK} FROM json_each(?1) j CROSS JOIN proposition p ON p.{end} = j.value"
+        for end in ("subject", "object")
     )
-    return [HeldLink(*row) for row in rows]
+    return list(map(HeldLink._make, reader.every(query, (listed(numbers),))))
 
 
 def links_leaving(
@@ -139,12 +125,12 @@ def links_reaching(
 def _links(
     reader: Reader, end: str, numbers: Collection[int], predicates: Collection[int]
 ) -> list[HeldLink]:
-    rows = reader.every(
+    query = (
         f"SELECT {_LINK} FROM json_each(?1) j CROSS JOIN json_each(?2) k CROSS JOIN proposition p"
-        f" ON p.{end} = j.value AND p.predicate = k.value",
-        (_json(numbers), _json(predicates)),
+        f" ON p.{end} = j.value AND p.predicate = k.value"
     )
-    return [HeldLink(*row) for row in rows]
+    rows = reader.every(query, (listed(numbers), listed(predicates)))
+    return list(map(HeldLink._make, rows))
 
 
 def removed_links(
@@ -156,19 +142,13 @@ def removed_links(
     """
     if reader.first(_ANY_REMOVED, ()) is None:
         return set()
-    rows = reader.every(_REMOVED, (_json(places), except_for))
+    rows = reader.every(_REMOVED, (listed(places), except_for))
     return {(subject, predicate, object_) for subject, predicate, object_ in rows}
 
 
 def past_attributes(reader: Reader, number: int) -> Iterator[str]:
     """The attributes that a concept had before, the latest first, as JSON."""
-    rows = reader.connection.execute(
-        "SELECT attributes FROM concept_past WHERE id = ? AND to_seq != ? ORDER BY from_seq DESC",
-        (number, OPEN_END),
+    query = (
+        "SELECT attributes FROM concept_past WHERE id = ? AND to_seq != ? ORDER BY from_seq DESC"
     )
-    for (attributes,) in rows:
-        yield attributes
-
-
-def _json(values: Collection[object]) -> str:
-    return orjson.dumps(list(values)).decode()
+    return (attributes for (attributes,) in reader.execute(query, (number, OPEN_END)))
