@@ -132,7 +132,10 @@ def test_processes_that_create_the_same_graph_at_once_get_one_graph(
         # Genesis, the core capsules, and one definition of the type, whoever was first.
         messages = [entry.message for entry in db.log()]
         assert len(messages) == 3
-        assert messages[1:] == ["bootstrap", "genesis, to be continued"]
+        assert messages[1:] == [
+            "add the core capsules",
+            "create the graph; the core capsules follow",
+        ]
         assert {line[1] for line in said if line[0] == "entries"} == {str(entries(db))}
 
 

@@ -51,7 +51,7 @@ class _Link(NamedTuple):
 
 def bootstrap(store: Store) -> Applied:
     """Apply the core capsules in one transaction of the actor `$system`."""
-    return store.run(apply, actor=SYSTEM_ACTOR, message="bootstrap")
+    return store.run(apply, actor=SYSTEM_ACTOR, message="add the core capsules")
 
 
 def apply(tx: Transaction, names: Iterable[str] = (CORE,)) -> Applied:

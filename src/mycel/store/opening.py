@@ -33,8 +33,8 @@ from mycel.store.write.ledger import Ledger
 from mycel.store.write.transaction import Transaction
 
 MEMORY: Final = ":memory:"
-GENESIS: Final = "genesis"
-EXPECTANT: Final = "genesis, to be continued"
+GENESIS: Final = "create the graph"
+EXPECTANT: Final = "create the graph; the core capsules follow"
 """The message of the first transaction of a graph whose core capsules are still to be written."""
 _MEMORY_DIRECTORY: Final = "/dev/shm"
 _MAKING: Final = "-making"

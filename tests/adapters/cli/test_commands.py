@@ -183,7 +183,7 @@ def test_the_log_is_paged_from_new_to_old(run: Run) -> None:
     rest = run("log", "--before", str(last_seq), "--json")
     assert rest.stderr == ""
     messages = [entry["message"] for entry in first.objects + rest.objects]
-    assert messages[-3:] == ["concepts", "types", "genesis"]
+    assert messages[-3:] == ["concepts", "types", "create the graph"]
     assert run("log", "--limit", "1").lines[0].split() == [
         "commit",
         "time",

@@ -53,7 +53,7 @@ def test_a_new_graph_gets_everything_in_one_transaction_of_the_system(store: Sto
     assert bootstrap(store) == Applied(concepts_created=19, concepts_filled=17, links_created=32)
     entries = list(db.log())
     assert len(entries) == before + 1
-    assert (entries[0].actor, entries[0].message) == ("$system", "bootstrap")
+    assert (entries[0].actor, entries[0].message) == ("$system", "add the core capsules")
     assert db.verify(replay=True).problems == ()
 
 

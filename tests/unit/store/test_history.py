@@ -290,7 +290,7 @@ def test_the_log_is_told_newest_first_and_in_pages(db: mycel.Nexus, clock: Clock
             tx.define_type(f"Type{n}")
     everything = list(db.log())
     assert [entry.actor for entry in everything][:6] == [f"actor {n}" for n in range(5, -1, -1)]
-    assert everything[-1].message == "genesis"
+    assert everything[-1].message == "create the graph"
     assert everything[-1].first_seq == 1
     for newer, older in pairwise(everything):
         assert newer.first_seq == older.seq + 1

@@ -46,7 +46,11 @@ def test_a_new_graph_begins_with_its_genesis(path: Path, clock: Clock) -> None:
     with mycel.open(path, clock_us=clock, bootstrap=False) as db:
         assert db.path == str(path)
         (genesis,) = db.log()
-        assert (genesis.actor, genesis.message, genesis.first_seq) == ("$system", "genesis", 1)
+        assert (genesis.actor, genesis.message, genesis.first_seq) == (
+            "$system",
+            "create the graph",
+            1,
+        )
         assert genesis.time_us == clock.now_us
         for name in ("$ConceptType", "$PropositionType"):
             assert db.get_concept("$ConceptType", name) is not None
@@ -68,7 +72,7 @@ def test_graphs_in_memory_share_nothing(clock: Clock) -> None:
         mycel.open(clock_us=clock, bootstrap=False) as other,
     ):
         add_concepts(one, "one")
-        assert other.log().__next__().message == "genesis"
+        assert other.log().__next__().message == "create the graph"
 
 
 def test_a_graph_can_be_open_twice_in_one_process(path: Path, clock: Clock) -> None:

@@ -105,7 +105,7 @@ def _apply_shipped(db: Nexus, names: list[str], *, dry_run: bool) -> Applied:
     applied = Applied()
     with (
         suppress(_DryRunError),
-        db.transaction(actor=SYSTEM_ACTOR, message=db.message or "bootstrap") as tx,
+        db.transaction(actor=SYSTEM_ACTOR, message=db.message or f"apply {', '.join(names)}") as tx,
     ):
         applied = apply_shipped(tx, names)
         if dry_run:

@@ -110,7 +110,8 @@ def write(db: Nexus, plan: Plan, namer: Namer, summary: Summary, report: Report 
 
     is_small = total <= ROWS_IN_TRANSACTION
     with ExitStack() as stack:
-        turns = _Transactions(db, stack, inf if is_small else ROWS_IN_TRANSACTION, told)
+        rows_max = inf if is_small else ROWS_IN_TRANSACTION
+        turns = _Transactions(db, stack, rows_max, summary.message, told)
         words.require_code_vocabulary(turns.tx)
         work = _Work(turns, namer, summary)
         work.put_nodes([_marked(plan.root, is_complete=is_small)])
@@ -144,17 +145,23 @@ class _Transactions:
     """Transactions in a row, each ended after `rows_max` rows."""
 
     def __init__(
-        self, db: Nexus, stack: ExitStack, rows_max: float, told: Callable[[int], object]
+        self,
+        db: Nexus,
+        stack: ExitStack,
+        rows_max: float,
+        message: str,
+        told: Callable[[int], object],
     ) -> None:
         self._db = db
         self._stack = stack
+        self._message = db.message or message
         self._rows_max = rows_max
         self._told = told
         self._rows = self._done = 0
         self._begin()
 
     def _begin(self) -> None:
-        transaction = self._db.transaction(message=self._db.message or "bootstrap")
+        transaction = self._db.transaction(message=self._message)
         self.tx: Transaction = self._stack.enter_context(transaction)
 
     def count(self, rows: int) -> bool:

@@ -83,6 +83,13 @@ class Summary:
         return self.added + self.changed + self.unchanged
 
     @property
+    def message(self) -> str:
+        """The message of the commits of the run."""
+        counts = ("added", self.added), ("changed", self.changed), ("removed", self.removed)
+        told = [f"{_count(number, 'file')} {word}" for word, number in counts if number]
+        return f"bootstrap: {', '.join(told)}" if told else "bootstrap"
+
+    @property
     def is_nothing(self) -> bool:
         """True if nothing changed."""
         changes = self.added, self.changed, self.removed, self.kept

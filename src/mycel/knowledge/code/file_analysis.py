@@ -32,6 +32,10 @@ if TYPE_CHECKING:
 
 SOURCE_BYTES_MAX: Final = 2 << 20
 """Larger files are generated or data, and have no symbols."""
+LINE_BYTES_MAX: Final = 200
+"""Source whose lines are longer on average is minified: its names mean nothing to a reader."""
+_LINES_MIN: Final = 20
+"""Added to the lines of a file, so that a few long lines make no short file minified."""
 
 _MATCHES_MAX: Final = 16_384
 """Patterns in progress at a time; the time of a query grows with them times the nodes."""
@@ -83,6 +87,8 @@ def _analyse(source: bytes, language: str) -> FileFacts:
     if language in MANIFESTS:
         return MANIFESTS[language](text)
     source = text.encode()
+    if len(source) > LINE_BYTES_MAX * (source.count(b"\n") + _LINES_MIN):
+        return FileFacts(language, note="minified: not analysed")
     tools = _tools(language)
     if isinstance(tools, str):
         return FileFacts(language, note=tools)

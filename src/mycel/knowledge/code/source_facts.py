@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
-FORMAT: Final = 4
+FORMAT: Final = 5
 """The version of the facts; stored facts of another version are extracted again."""
 
 RESULT: Final = "()"

@@ -102,6 +102,15 @@ def test_files_without_facts_have_none() -> None:
     assert "larger" in analyse("a.py", b"#" * (SOURCE_BYTES_MAX + 1), "python").note
 
 
+def test_minified_source_has_no_symbols_and_a_long_line_alone_does_not_make_it_so() -> None:
+    found = analyse("a.js", b"function f(a){return a};" * 400, "javascript")
+    assert (found.note, found.symbols) == ("minified: not analysed", ())
+    table = b"DATA = '" + b"0" * 3_000 + b"'\ndef read():\n    return DATA\n"
+    found = analyse("a.py", table, "python")
+    assert found.note == ""
+    assert "read" in {each.name for each in found.symbols}
+
+
 def test_a_long_file_is_read_in_pieces_with_the_same_result() -> None:
     source = "".join(f"def f{n}():\n    '''Ü{n}.'''\n    f{n - 1}()\n" for n in range(4000))
     found = facts("a.py", source)
