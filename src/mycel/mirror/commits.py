@@ -29,9 +29,9 @@ SELF: Final = "$self"
 """The actor of a process that names none."""
 
 _SEQ: Final = "Mycel-Seq"
-_ROOT: Final = "Mycel-Root"
+ROOT: Final = "Mycel-Root"
 _ACTOR: Final = "Mycel-Actor"
-_TRAILER: Final = re.compile(rf"^({_SEQ}|{_ROOT}|{_ACTOR}): (.*)$", re.MULTILINE)
+_TRAILER: Final = re.compile(rf"^({_SEQ}|{ROOT}|{_ACTOR}): (.*)$", re.MULTILINE)
 _UNFIT: Final = re.compile(r"[<>\x00-\x1f\x7f]")
 _IDENTITY: Final = re.compile(r"\s*([^<>\n]+?)\s*<([^<>\s]+)>\s*")
 
@@ -108,7 +108,7 @@ def message_of(group: Sequence[LogEntry], changes: Changes, root: str, given: st
         subject = f"{_first_line(texts[0])} (and {len(texts) - 1} more)"
         body = "\n".join(f"- {each.replace(chr(10), chr(10) + '  ')}" for each in texts)
     last = group[-1]
-    trailers = [f"{_SEQ}: {last.seq}", f"{_ROOT}: {root}", f"{_ACTOR}: {_clean(last.actor)}"]
+    trailers = [f"{_SEQ}: {last.seq}", f"{ROOT}: {root}", f"{_ACTOR}: {_clean(last.actor)}"]
     parts = [subject, body, "\n".join(trailers)]
     return "\n\n".join(each for each in parts if each) + "\n"
 
@@ -116,7 +116,7 @@ def message_of(group: Sequence[LogEntry], changes: Changes, root: str, given: st
 def position_of(message: str) -> Position | None:
     """The state that a commit shows, by its message; None if the mirror has not written it."""
     found = dict(_TRAILER.findall(message))
-    seq, root = found.get(_SEQ, ""), found.get(_ROOT, "")
+    seq, root = found.get(_SEQ, ""), found.get(ROOT, "")
     return Position(int(seq), root) if seq.isdecimal() and root else None
 
 

@@ -24,7 +24,7 @@ from mycel.knowledge.vocabulary import DEFINITIONS, RESOURCE, UNDESCRIBED
 from mycel.mirror.documents import Document, LinkName, Relation
 from mycel.mirror.front_matter import Problem, UnreadableError, read_document
 from mycel.mirror.paths import DECLARATION, path_of
-from mycel.model.elements import Concept
+from mycel.model.elements import Concept, Proposition
 from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE
 from mycel.store.query import contents
 from mycel.store.query.reader import Reader
@@ -163,21 +163,29 @@ class _Changes:
     """The changes of some documents."""
 
     def __init__(self, base: Reader, pairs: Sequence[Pair], problems: list[Problem]) -> None:
-        self._base: Final = base
+        self._readers: Final = (base, base.live)
         self._pairs: Final = pairs
         self._problems: Final = problems
-        self._needed: Final[dict[str, Edit]] = {}
-        """Definitions and placeholders that the changes need, by what they are."""
+        self._needed: Final[dict[tuple[str, str], Edit]] = {}
+        """Definitions and placeholders that the changes need, by type and name."""
         self._identities: Final = {
             pair.theirs.uri: _identity(pair.base or pair.theirs)
             for pair in pairs
             if pair.theirs is not None
         }
+        """Concepts by their URI in the files, under the names that they have in the base."""
+        self._made: Final = {
+            tuple(_identity(pair.theirs).values()) for pair in pairs if pair.theirs is not None
+        }
+        """Types and names of the concepts that the files describe."""
 
     def edits(self) -> list[Edit]:
         concepts = [edit for pair in self._pairs for edit in self._concept(pair)]
-        links = [edit for pair in self._pairs for edit in self._links(pair)]
-        return [*self._needed.values(), *concepts, *links]
+        links = [(edit, pair.path) for pair in self._pairs for edit in self._links(pair)]
+        # A link about a link follows it.
+        links.sort(key=lambda each: _depth(each[0]["link"]))
+        self._check_ends(links)
+        return [*self._needed.values(), *concepts, *(edit for edit, _ in links)]
 
     # Concepts.
 
@@ -196,7 +204,7 @@ class _Changes:
             }
             return
         edit: Edit = {"concept": _identity(base)}
-        stored = self._stored(_identity(base))
+        stored = _stored(self._readers[0], _identity(base))
         for field in ("attributes", "metadata"):
             old, new = getattr(base, field), getattr(theirs, field)
             if not _is_same(old, new):
@@ -206,10 +214,6 @@ class _Changes:
             edit["to"] = _identity(theirs)
         if len(edit) > 1:
             yield edit
-
-    def _stored(self, identity: Identity) -> Concept | None:
-        number = self._base.find_type(identity["type"])
-        return None if number is None else self._base.concept_named(number, identity["name"])
 
     # Links.
 
@@ -229,24 +233,15 @@ class _Changes:
                 continue
             self._require(PROPOSITION_TYPE, relation.relation)
             link = self._link(owner, relation, pair.path)
-            kept = self._reserved(link) if key in old else {}
+            stored = _stored(self._readers[0], link) if key in old else None
+            kept = {} if stored is None else stored.metadata
+            reserved = {key: value for key, value in kept.items() if key.startswith("_")}
             yield {
                 "link": link,
                 "weight": relation.weight,
                 "attributes": dict(relation.properties),
-                "metadata": kept | dict(relation.metadata),
+                "metadata": reserved | dict(relation.metadata),
             }
-
-    def _reserved(self, link: Identity) -> dict[str, Any]:
-        """The metadata of a stored link that is not in files."""
-        ends = [self._stored(link[end]) for end in ("subject", "object") if "name" in link[end]]
-        predicate = self._base.find_predicate(link["predicate"])
-        numbers = [each.number for each in ends if each is not None]
-        if predicate is None or len(numbers) != 2:
-            return {}
-        stored = self._base.link(numbers[0], predicate, numbers[1])
-        metadata = {} if stored is None else stored.metadata
-        return {key: value for key, value in metadata.items() if key.startswith("_")}
 
     def _link(self, owner: Identity, relation: Relation, path: str) -> Identity:
         source = relation.source
@@ -263,28 +258,21 @@ class _Changes:
                 "predicate": end["relation"],
                 "object": self._end(end["target"], path),
             }
-        identity = self._identities.get(end) or self._found(end)
-        if identity is None:
-            identity = self._missing(end, path)
-        self._identities[end] = identity
-        return identity
+        if end not in self._identities:
+            self._identities[end] = self._found(end) or self._missing(end, path)
+        return self._identities[end]
 
     def _found(self, end: str) -> Identity | None:
         """The identity of a concept that the graph has, at the base or now."""
         uri = parse(end, "")
-        for reader in (self._base, self._base.live):
-            if uri.is_kip:
-                named = kip_identity(uri)
-                if isinstance(named, str):
-                    return None
+        named = kip_identity(uri) if uri.is_kip else ""
+        for reader in self._readers:
+            if isinstance(named, tuple):
                 identity = {"type": named[0], "name": named[1]}
-                number = reader.find_type(named[0])
-                if number is not None and reader.concept_named(number, named[1]) is not None:
+                if _stored(reader, identity) is not None:
                     return identity
-                continue
-            rows = contents.concepts_named(reader, [end])
-            found = [Found(row.number, reader.type_name(row.type)) for row in rows]
-            if found:
+            elif rows := contents.concepts_named(reader, [end]):
+                found = [Found(row.number, reader.type_name(row.type)) for row in rows]
                 ranked = [each._replace(is_missing=keeps_place(each.type, end)) for each in found]
                 return {"type": min(ranked, key=rank).type, "name": end}
         return None
@@ -297,19 +285,50 @@ class _Changes:
         type_name = MISSING if uri.scheme == CONCEPT_SCHEME else RESOURCE
         self._require(CONCEPT_TYPE, type_name)
         identity = {"type": type_name, "name": end}
-        self._needed.setdefault(f"node {end}", {"concept": identity})
+        self._needed[type_name, end] = {"concept": identity}
         return identity
 
     def _require(self, kind: str, name: str) -> None:
         """Define a type or predicate that is not defined, as the knowledge engine does."""
         identity = {"type": kind, "name": name}
-        number = self._base.find_type(kind)
-        readers = (self._base, self._base.live)
-        if number is None or any(each.concept_named(number, name) is not None for each in readers):
+        if (kind, name) in self._made or any(_stored(each, identity) for each in self._readers):
             return
         known = DEFINITIONS.get(name) if kind == CONCEPT_TYPE else None
-        edit = {"concept": identity, "attributes": dict(known or UNDESCRIBED)}
-        self._needed.setdefault(f"{kind} {name}", edit)
+        self._needed[kind, name] = {"concept": identity, "attributes": dict(known or UNDESCRIBED)}
+
+    def _check_ends(self, links: Iterable[tuple[Edit, str]]) -> None:
+        """Note relations about relations that are neither in the graph nor in the files."""
+        made: set[bytes] = set()
+        for edit, path in links:
+            link = edit["link"]
+            made.add(_json(link))
+            for end in (link["subject"], link["object"]):
+                if "predicate" not in end or _json(end) in made:
+                    continue
+                if not any(_stored(each, end) for each in self._readers):
+                    said = (
+                        f"a relation {edit['link']['predicate']!r} is about one that is not there"
+                    )
+                    self._problems.append(Problem(path, 0, said))
+
+
+def _stored(reader: Reader, identity: Identity) -> Concept | Proposition | None:
+    """The element of an identity in a state."""
+    if "name" in identity:
+        number = reader.find_type(identity["type"])
+        return None if number is None else reader.concept_named(number, identity["name"])
+    ends = [_stored(reader, identity[end]) for end in ("subject", "object")]
+    predicate = reader.find_predicate(identity["predicate"])
+    if predicate is None or ends[0] is None or ends[1] is None:
+        return None
+    return reader.link(ends[0].number, predicate, ends[1].number)
+
+
+def _depth(identity: Identity) -> int:
+    """0 for a concept, 1 for a link of concepts, 2 for one about such a link."""
+    if "name" in identity:
+        return 0
+    return 1 + max(_depth(identity["subject"]), _depth(identity["object"]))
 
 
 def _identity(document: Document) -> Identity:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import os
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final, NamedTuple
 
 import orjson
 
 from mycel.mirror.commits import Identity
+from mycel.mirror.paths import is_document
 from mycel.mirror.projection import Changes, File, Projection
-from mycel.mirror.repository import Repository
+from mycel.mirror.repository import Repository, TreeChange
 from mycel.store.query.reader import Reader
 
 FORMAT: Final = 1
@@ -29,15 +31,19 @@ FIXED: Final = (
 """Files that every mirror has."""
 
 
-def write_state(repository: Repository, reader: Reader) -> str:
-    """Store the files of a whole state, and return the tree."""
+def write_state(repository: Repository, reader: Reader, old: str = "") -> str:
+    """Store the files of a whole state, and return the tree.
+
+    Files of the user in an old commit are kept.
+    """
     entries: list[tuple[str, str]] = []
     # Looking for similar files takes half of the time; `git gc` does it later.
     with repository.fast_import("--depth=0") as write:
         for file in _all_files(reader):
             entries.append((file.path, repository.blob(file.content)))
             write(b"blob\ndata %d\n%s\n" % (len(file.content), file.content))
-    return repository.write_tree(entries)
+    removed = filter(is_document, repository.tree(old)) if old else ()
+    return repository.write_tree(entries, old, removed)
 
 
 def _all_files(reader: Reader) -> Iterator[File]:
@@ -71,21 +77,28 @@ def write_changes(
     ref: str,
     heading: Heading,
     changes: Changes,
-    parent: str | None,
-    tree: str | None = None,
+    parent: str = "",
+    restored: Iterable[TreeChange] = (),
 ) -> None:
-    """Send one commit to `git fast-import`; `parent` is None if it follows one just sent.
+    """Send one commit to `git fast-import`; without a parent it follows one just sent.
 
-    The changes are made to the files of the parent, or to another `tree`.
+    The changes are made to the files of the parent, after those that are `restored`.
     """
     said = heading.message.encode()
     write(f"commit {ref}\n{heading.lines()}".encode() + b"data %d\n%s\n" % (len(said), said))
-    if parent is not None:
+    if parent:
         write(f"from {parent}\n".encode())
-    if tree is not None:
-        write(f'M 040000 {tree} ""\n'.encode())
+    for change in restored:
+        what = f"M 100644 {change.new}" if change.new else "D"
+        write(os.fsencode(f"{what} {_quoted(change.path)}\n"))
     for path in changes.removed:
         write(f"D {path}\n".encode())
     for file in changes.written:
         write(f"M 100644 inline {file.path}\ndata {len(file.content)}\n".encode())
         write(file.content + b"\n")
+
+
+def _quoted(path: str) -> str:
+    """A path as `git fast-import` takes it, whatever a person has called a file."""
+    inner = path.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{inner}"'

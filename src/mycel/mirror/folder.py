@@ -7,7 +7,9 @@ way is refused.
 
 from __future__ import annotations
 
+import errno
 import os
+import re
 import stat
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
@@ -15,12 +17,13 @@ from pathlib import Path
 from typing import Final
 
 from mycel.errors import ConstraintViolation, GitFailed
-from mycel.mirror.paths import DECLARATION, DOCUMENT, FOLDERS
-from mycel.mirror.repository import Repository, TreeChange
+from mycel.mirror.paths import DOCUMENT, is_document
+from mycel.mirror.repository import Repository, TreeChange, index_lines
 
 SHOWN_MAX: Final = 5
 FILE_BYTES_MAX: Final = 16 << 20
 """Larger files are refused: attributes and metadata have a MiB each."""
+_WITH_URI: Final = re.compile(rb"(?:\xef\xbb\xbf)?---\s*\n(?:(?!---)[^\n]*\n)*?uri\s*:")
 _TEMPORARY: Final = ".mycel-new"
 _READ: Final = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 """Opening a pipe does not wait for somebody who writes to it."""
@@ -58,13 +61,8 @@ class Folder:
 
     def note(self, changes: Sequence[TreeChange]) -> None:
         """Let the index of Git say the same."""
-        nothing = self._repository.nothing
-        lines = "".join(
-            f"100644 {each.new}\t{each.path}\0" if each.new else f"0 {nothing}\t{each.path}\0"
-            for each in changes
-        )
-        words = ("update-index", "-z", "--index-info")
-        self._repository.run_unfiltered(*words, stdin=lines.encode())
+        lines = index_lines(((each.path, each.new) for each in changes), self._repository.nothing)
+        self._repository.run_unfiltered("update-index", "-z", "--index-info", stdin=lines)
 
     def content(self, path: str) -> bytes | None:
         """The content of a file; None if there is none.
@@ -78,7 +76,9 @@ class Folder:
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
-            raise _unusable(path, error.strerror or str(error)) from None
+            is_link = error.errno == errno.ELOOP
+            why = "it is a symbolic link" if is_link else error.strerror or str(error)
+            raise _unusable(path, why) from None
         with ExitStack() as opened:
             opened.callback(os.close, descriptor)
             found = os.fstat(descriptor)
@@ -90,9 +90,13 @@ class Folder:
                 return file.read()
 
     def files(self) -> Iterator[str]:
-        """The paths of all documents and declarations on the disk, in no particular order."""
-        for top in FOLDERS:
-            yield from self._files_in(top)
+        """The paths of all documents and declarations on the disk, in no particular order.
+
+        A file elsewhere is one if its front matter names a URI: somebody has moved it there.
+        """
+        for path in self._files_in(""):
+            if is_document(path) or (path.endswith(DOCUMENT) and self._has_uri(path)):
+                yield path
 
     def _files_in(self, folder: str) -> Iterator[str]:
         try:
@@ -100,11 +104,17 @@ class Folder:
         except (FileNotFoundError, NotADirectoryError):
             return
         for entry in entries:
-            path = f"{folder}/{entry.name}"
-            if entry.is_dir(follow_symlinks=False):
-                yield from self._files_in(path)
-            elif entry.name.endswith((DOCUMENT, DECLARATION)):
+            path = f"{folder}{entry.name}"
+            if not entry.is_dir(follow_symlinks=False):
                 yield path
+            elif folder or not entry.name.startswith("."):
+                yield from self._files_in(f"{path}/")
+
+    def _has_uri(self, path: str) -> bool:
+        try:
+            return _WITH_URI.match(self.content(path) or b"") is not None
+        except ConstraintViolation:
+            return False
 
     def _place(self, path: str) -> Path:
         place = self._root

@@ -49,7 +49,7 @@ class Follower:
     def _run(self) -> None:
         while not self._stop.wait(LOOK_SECONDS):
             if has_mirror(self._graph.path):
-                with suppress(MycelError):  # Closed, busy or damaged: others will tell.
+                with suppress(Exception):  # Others will tell; the thread goes on.
                     self._look(monotonic())
 
     def _look(self, now: float) -> None:

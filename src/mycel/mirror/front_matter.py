@@ -1,17 +1,19 @@
 """Reading the file of a concept, as the mirror wrote it or as a person edited it.
 
 PyYAML reads the syntax, so any way to write YAML is fine: what Obsidian makes of a front matter,
-comments, block lists, quotes of either kind. The meaning of a plain word is that of JSON alone:
-`true`, `null` and `1.5` are what they are there, and everything else is a text, `yes`, `1_000` and
-`2024-01-01` included. What would mean something else than it seems to is refused, with the line:
-keys that occur twice, anchors, tags, conflict marks, a second front matter.
+comments, block lists, quotes of either kind. It is read event by event: the composer of PyYAML
+recurses in C, and ends the process if lists nest a hundred thousand deep. The meaning of a plain
+word is that of JSON alone: `true`, `null` and `1.5` are what they are there, and everything else is
+a text, `yes`, `1_000` and `2024-01-01` included. What would mean something else than it seems to is
+refused, with the line: keys that occur twice, anchors, tags, conflict marks, a second front matter.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any, ClassVar, Final, NamedTuple
+from itertools import islice, takewhile
+from typing import Any, Final, NamedTuple
 
 import yaml
 
@@ -29,6 +31,7 @@ from mycel.mirror.documents import (
     is_fenced,
 )
 from mycel.mirror.paths import uri_of_path
+from mycel.model.limits import JSON_DEPTH_MAX
 from mycel.model.values import object_text
 
 KEYS: Final = ("uri", "type", "name", "properties", "metadata", "relations", "content")
@@ -36,6 +39,8 @@ RELATION_KEYS: Final = ("relation", "target", "weight", "properties", "metadata"
 NEW_TYPE: Final = "Concept"
 """The type of a new file that names none."""
 
+DEPTH_MAX: Final = JSON_DEPTH_MAX + 2
+"""Values may nest this deep: those of a relation are two levels below the front matter's."""
 DIGITS_MAX: Final = 400
 """The largest number of JSON has 309 digits before its point."""
 
@@ -43,8 +48,8 @@ _NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?",
 _WORDS: Final = {"true": True, "false": False, "null": None, "": None, "~": None}
 _OURS: Final = re.compile(r"^(?:uri|type|relations|properties)\s*:", re.MULTILINE)
 _SURROGATES: Final = re.compile("[\ud800-\udbff][\udc00-\udfff]")
-_TAGS: Final = frozenset(f"tag:yaml.org,2002:{kind}" for kind in ("str", "map", "seq"))
-"""Tags of nodes that were written without one."""
+_Loader: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_BEGINNINGS: Final = (yaml.StreamStartEvent, yaml.DocumentStartEvent)
 
 
 class Problem(NamedTuple):
@@ -72,10 +77,7 @@ def read_document(path: str, raw: bytes) -> Document:
     Raises:
         UnreadableError: it cannot be read; the error names the line.
     """
-    try:
-        return _Reading(path, raw).document()
-    except RecursionError:
-        raise UnreadableError(Problem(path, 2, "its front matter nests too deep")) from None
+    return _Reading(path, raw).document()
 
 
 class _Reading:
@@ -98,7 +100,7 @@ class _Reading:
         front, body, line = self._parts()
         fields = {} if front is None else self._fields(front)
         uri, type_name = self._uri(fields), self._word(fields, "type", NEW_TYPE)
-        attributes = self._map(fields, "properties")
+        attributes, metadata = self._map(fields, "properties"), self._map(fields, "metadata")
         for key in (NAME, CONTENT):
             value = fields.get(key, (None, 0))[0]
             if key in attributes and (value is not None or (key == CONTENT and body is not None)):
@@ -111,8 +113,9 @@ class _Reading:
             if CONTENT in attributes:
                 raise self._error(line, "it has a body, and `content` in its front matter too")
             attributes[CONTENT] = body
-        relations = tuple(self._relations(fields))
-        return Document(uri, type_name, attributes, self._map(fields, "metadata"), relations)
+        self._check_content(attributes, "properties", fields.get("properties", (None, line))[1])
+        self._check_content(metadata, "metadata", fields.get("metadata", (None, line))[1])
+        return Document(uri, type_name, attributes, metadata, tuple(self._relations(fields)))
 
     # Front matter and body.
 
@@ -137,73 +140,88 @@ class _Reading:
     # Values.
 
     def _fields(self, front: str) -> dict[str, tuple[Any, int]]:
-        """Each key of the front matter, with its value and line."""
+        """Each key of the front matter, with its value and line.
+
+        Relations are a list of values and their lines.
+        """
+        events = yaml.parse(front, Loader=_Loader)
         try:
-            node = yaml.compose(front, Loader=_Loader)
+            event = next(each for each in events if not isinstance(each, _BEGINNINGS))
+            if isinstance(event, yaml.StreamEndEvent):
+                return {}
+            if not isinstance(event, yaml.MappingStartEvent):
+                raise self._error(2, "its front matter is no list of keys and values")
+            fields = {}
+            for name, line in self._keys(event, events):
+                if name not in KEYS:
+                    hint = "write it below `properties:`" if name not in RELATION_KEYS else ""
+                    raise self._error(line, f"{name!r} is not a key of the front matter; {hint}")
+                fields[name] = self._field(name, next(events), events), line
+            if not isinstance(event := list(islice(events, 2))[-1], yaml.StreamEndEvent):
+                raise self._error(_line(event), "its front matter has a second document")
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
             said = error.problem or error.context or "it is not YAML"
             raise self._error(2 if mark is None else mark.line + 2, str(said)) from None
         except yaml.YAMLError as error:
             raise self._error(2, str(error).partition("\n")[0]) from None
-        if node is None:
-            return {}
-        if not isinstance(node, yaml.MappingNode):
-            raise self._error(2, "its front matter is no list of keys and values")
-        seen: set[int] = set()
-        fields = {}
-        for key, value in self._pairs(node, seen):
-            name, line = key.value, _line(key)
-            if name not in KEYS:
-                hint = "write it below `properties:`" if name not in RELATION_KEYS else ""
-                raise self._error(line, f"{name!r} is not a key of the front matter; {hint}")
-            fields[name] = self._value(value, seen), line
         return fields
 
-    def _pairs(
-        self, node: yaml.MappingNode, seen: set[int]
-    ) -> Iterator[tuple[yaml.ScalarNode, yaml.Node]]:
-        self._check(node, seen)
+    def _field(self, name: str, event: yaml.Event, events: Iterator[yaml.Event]) -> Any:
+        if name == "relations" and isinstance(event, yaml.SequenceStartEvent):
+            items = self._items(event, events)
+            return [(self._value(each, events, 1), _line(each)) for each in items]
+        return self._value(event, events, 0)
+
+    def _keys(self, start: yaml.Event, events: Iterator[yaml.Event]) -> Iterator[tuple[str, int]]:
+        """Each key of a map, with its line. The caller reads the value before the next key."""
+        self._check(start)
         names: set[str] = set()
-        for key, value in node.value:
-            if not isinstance(key, yaml.ScalarNode):
-                raise self._error(_line(key), "a key must be a text")
-            self._check(key, seen)
-            if key.value in names:
-                raise self._error(_line(key), f"the key {key.value!r} occurs twice")
-            names.add(key.value)
-            yield key, value
+        for event in events:
+            if isinstance(event, yaml.MappingEndEvent):
+                return
+            self._check(event)
+            if not isinstance(event, yaml.ScalarEvent):
+                raise self._error(_line(event), "a key must be a text")
+            name = _whole(event.value)
+            if name in names:
+                raise self._error(_line(event), f"the key {name!r} occurs twice")
+            names.add(name)
+            yield name, _line(event)
 
-    def _value(self, node: yaml.Node, seen: set[int]) -> Any:
-        if isinstance(node, yaml.MappingNode):
-            return {
-                _whole(key.value): self._value(value, seen)
-                for key, value in self._pairs(node, seen)
-            }
-        self._check(node, seen)
-        if isinstance(node, yaml.SequenceNode):
-            return [self._value(each, seen) for each in node.value]
-        if node.style:
-            return _whole(node.value)
-        return self._plain(node)
+    def _items(self, start: yaml.Event, events: Iterator[yaml.Event]) -> Iterator[yaml.Event]:
+        """The beginning of each item of a list. The caller reads the rest before the next item."""
+        self._check(start)
+        return takewhile(lambda each: not isinstance(each, yaml.SequenceEndEvent), events)
 
-    def _plain(self, node: yaml.ScalarNode) -> Any:
-        text = node.value
+    def _value(self, event: yaml.Event, events: Iterator[yaml.Event], depth: int) -> Any:
+        self._check(event)
+        if depth > DEPTH_MAX:
+            raise self._error(_line(event), "its front matter nests too deep")
+        if isinstance(event, yaml.MappingStartEvent):
+            keys = self._keys(event, events)
+            return {name: self._value(next(events), events, depth + 1) for name, _ in keys}
+        if isinstance(event, yaml.SequenceStartEvent):
+            items = self._items(event, events)
+            return [self._value(each, events, depth + 1) for each in items]
+        return _whole(event.value) if event.style else self._plain(event)
+
+    def _plain(self, event: yaml.ScalarEvent) -> Any:
+        text = event.value
         if text in _WORDS:
             return _WORDS[text]
         found = _NUMBER.fullmatch(text)
         if found is None:
             return text
         if len(text) > DIGITS_MAX:
-            raise self._error(_line(node), "a number has too many digits")
+            raise self._error(_line(event), "a number has too many digits")
         return float(text) if found[1] or found[2] else int(text)
 
-    def _check(self, node: yaml.Node, seen: set[int]) -> None:
-        if id(node) in seen:
-            raise self._error(_line(node), "anchors and aliases (& and *) are not read")
-        seen.add(id(node))
-        if node.tag not in _TAGS:
-            raise self._error(_line(node), "tags (!) are not read")
+    def _check(self, event: yaml.NodeEvent) -> None:
+        if event.anchor is not None:
+            raise self._error(_line(event), "anchors and aliases (& and *) are not read")
+        if getattr(event, "tag", None) is not None:
+            raise self._error(_line(event), "tags (!) are not read")
 
     # The fields of a document.
 
@@ -236,7 +254,6 @@ class _Reading:
             return {}
         if not isinstance(value, dict):
             raise self._error(line, f"{key!r} must be a list of keys and values")
-        self._check_content(value, key, line)
         return value
 
     def _check_content(self, value: dict[str, Any], what: str, line: int) -> None:
@@ -255,7 +272,7 @@ class _Reading:
             return
         if not isinstance(values, list):
             raise self._error(line, "'relations' must be a list")
-        for value in values:
+        for value, line in values:
             yield self._relation(value, line)
 
     def _relation(self, value: Any, line: int) -> Relation:
@@ -303,14 +320,8 @@ class _Reading:
         return UnreadableError(Problem(self._path, line, message.removesuffix("; ")))
 
 
-class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-    """YAML whose plain words are all texts; their meaning is found afterwards."""
-
-    yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {}
-
-
-def _line(node: yaml.Node) -> int:
-    return int(node.start_mark.line) + 2
+def _line(event: yaml.Event) -> int:
+    return int(event.start_mark.line) + 2
 
 
 def _untabbed(line: str) -> str:

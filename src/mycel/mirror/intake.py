@@ -150,8 +150,7 @@ def _taken(graph: Graph, upkeep: Upkeep, *, allow_deletions: bool) -> Intake:
 
 def _message(upkeep: Upkeep, sight: Sight, count: int) -> str:
     """The subjects of commits that are imported, or a count of files."""
-    if sight.tip == sight.last:
+    subjects = upkeep.subjects(sight)[-SUBJECTS_MAX:]
+    if not subjects:
         return f"Import {count} file{'s'[: count != 1]} of the mirror"
-    words = ("log", "--format=%s", f"--max-count={SUBJECTS_MAX}", f"{sight.last}..{sight.tip}")
-    subjects = upkeep.repository.run(*words).decode(errors="replace").splitlines()
-    return "; ".join(reversed(subjects))[:MESSAGE_CHARACTERS_MAX]
+    return "; ".join(subjects)[:MESSAGE_CHARACTERS_MAX]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from mycel.errors import ConstraintViolation, GitFailed, NotFound
 from mycel.history.graph import Graph
 from mycel.mirror import commits, settings
-from mycel.mirror.repository import root_of
+from mycel.mirror.repository import Repository, root_of
 from mycel.mirror.settings import Settings
 from mycel.mirror.upkeep import Pushed, Status, Upkeep
 from mycel.store.opening import MEMORY
@@ -55,6 +55,7 @@ class Mirror:
 
         The folder of a new mirror is `.knowledge` beside the graph, unless one is given. Inside of
         another repository it is a linked worktree of that repository, on a `branch` of its own.
+        A folder that is a mirror of the graph already, and was moved, is kept up from now on.
         `authors` are names and addresses by actor. `push` sends commits to the `remote`.
 
         Raises:
@@ -76,23 +77,22 @@ class Mirror:
             folder = path.parent / FOLDER if known is None else known.folder
         folder = Path(folder).absolute()
         is_there = (folder / ".git").exists()
-        above = None if is_there else root_of(folder.parent)
         if known is None or known.folder != folder:
+            known = _adopted(folder) if is_there else Settings(folder, "")
+        if not is_there:
+            _check_empty(folder)
+            known = known._replace(is_complete=False)
+        if not known.is_complete:
+            above = root_of(folder.parent)
             name = OWN_BRANCH if above is None else PROJECT_BRANCH
-            known = Settings(folder, name, is_worktree=above is not None)
-            _check_empty(folder)
-        elif not is_there:
-            _check_empty(folder)
-            known = known._replace(is_complete=False, is_worktree=above is not None)
+            known = known._replace(is_worktree=above is not None, branch=known.branch or name)
         known = known._replace(
             branch=branch or known.branch,
             authors=dict(known.authors) | dict(authors or {}),
             remote=known.remote if remote is None else remote,
         )
-        settings.write(path, known)
-        mirror = cls(graph)
-        mirror._upkeep.begin(above)
-        return mirror
+        Upkeep(graph, known).begin()
+        return cls(graph)
 
     def push(self, message: str = "", *, remote: str | None = None) -> Pushed:
         """Write what the journal has and the mirror lacks, and send it to the remote if one is set.
@@ -161,6 +161,13 @@ class Mirror:
         return self._upkeep.status()
 
 
+def _adopted(folder: Path) -> Settings:
+    """Settings of a mirror that was moved, or whose settings were lost."""
+    branch = Repository(folder).line("symbolic-ref", "--short", "HEAD", check=False)
+    is_worktree = (folder / ".git").is_file()
+    return Settings(folder, branch, is_worktree=is_worktree, is_complete=True)
+
+
 def _check_authors(authors: Mapping[str, str]) -> None:
     for actor, text in authors.items():
         if commits.identity(text) is None:
@@ -174,5 +181,5 @@ def _check_empty(folder: Path) -> None:
     if folder.exists() and any(folder.iterdir()):
         raise ConstraintViolation(
             f"The folder {folder} is not empty.",
-            hint="Name a folder that does not exist yet; the mirror writes files into it.",
+            hint="Name a folder that does not exist yet, or move its files away.",
         )

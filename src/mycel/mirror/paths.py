@@ -31,6 +31,7 @@ FOLDERS: Final = (CONCEPTS, RESOURCES, KIP, SCHEMA)
 
 DOCUMENT: Final = ".md"
 DECLARATION: Final = ".pg"
+_TOPS: Final = tuple(f"{folder}/" for folder in FOLDERS)
 SEGMENT_BYTES_MAX: Final = 80
 PATH_BYTES_MAX: Final = 230
 """The length from which on a path is replaced by a short one with a hash."""
@@ -67,16 +68,24 @@ def path_of(uri: str) -> str:
 
 
 def uri_of_path(path: str) -> str | None:
-    """The URI of a concept whose file has this path, if the path alone tells it."""
+    """The URI of a new file without one; None if its path names none.
+
+    >>> uri_of_path("concepts/shop/My idea.md")
+    'concept://shop/My%20idea'
+    """
     top, _, rest = path.removesuffix(DOCUMENT).partition("/")
-    if top != CONCEPTS or not path.endswith(DOCUMENT) or not rest:
+    if top != CONCEPTS or not rest or "~" in rest:  # `~` begins the hash of another name.
         return None
     workspace, _, inner = rest.partition("/")
     try:
-        uri = build("concept", workspace, inner).text
-        return uri if path_of(uri) == path else None
+        return build("concept", workspace, inner).text
     except MycelError:
         return None
+
+
+def is_document(path: str) -> bool:
+    """True if the files of the mirror include this path; others are of the user."""
+    return path.startswith(_TOPS) and path.endswith((DOCUMENT, DECLARATION))
 
 
 def declaration_path(name: str, *, is_shared: bool) -> str:

@@ -29,20 +29,23 @@ _SAFE: Final = tuple(
     for setting in (
         "core.hooksPath=/dev/null",
         "core.fsmonitor=false",
-        "core.pager=cat",
         "core.quotePath=false",
         "core.autocrlf=false",
         "core.logAllRefUpdates=true",
         "protocol.ext.allow=never",
-        "commit.gpgSign=false",
         "push.gpgSign=false",
+        "log.showSignature=false",
+        "i18n.logOutputEncoding=UTF-8",
         "gc.auto=0",
-        "advice.detachedHead=false",
         "checkout.workers=0",
         "core.compression=1",
     )
     for word in ("-c", setting)
 )
+REASON_LINES_MAX: Final = 3
+
+_REASONS: Final = ("fatal:", "error:", "! [")
+"""The beginning of a line in which git tells why it failed."""
 _REGULAR: Final = "100644"
 _NO_SETTINGS: Final[Mapping[str, str]] = MappingProxyType({})
 
@@ -164,14 +167,18 @@ class Repository:
             self._format = self.line("rev-parse", "--show-object-format")
         return self._format
 
-    def write_tree(self, entries: Iterable[tuple[str, str]]) -> str:
-        """The tree of paths and their objects, by way of an index of its own.
+    def write_tree(
+        self, entries: Iterable[tuple[str, str]], old: str = "", removed: Iterable[str] = ()
+    ) -> str:
+        """The tree of paths and their objects, in addition to those of an old one.
 
         `fast-import` compares each new name with all names in its folder; an index sorts them.
         """
-        lines = b"".join(f"{_REGULAR} {name}\t{path}\0".encode() for path, name in sorted(entries))
+        lines = index_lines([*((path, "") for path in removed), *sorted(entries)], self.nothing)
         with TemporaryDirectory() as folder:
             index = Path(folder) / "index"
+            if old:
+                self.run("read-tree", old, index=index)
             self.run("update-index", "-z", "--index-info", stdin=lines, index=index)
             return os.fsdecode(self.run("write-tree", index=index)).strip()
 
@@ -200,10 +207,6 @@ class Repository:
                 yield out[end + 1 : end + 1 + size]
                 at = end + 1 + size + 1
 
-    def tree_of(self, commit: str) -> str:
-        """The tree of a commit."""
-        return self.line("rev-parse", "--verify", f"{commit}^{{tree}}")
-
     def tree(self, commit: str) -> dict[str, str]:
         """The files of a commit: each path with its object."""
         found: dict[str, str] = {}
@@ -213,7 +216,8 @@ class Repository:
         return found
 
     def tree_changes(self, old: str, new: str) -> list[TreeChange]:
-        """The paths that differ between two commits."""
+        """The paths that differ between two commits; an empty one has no files."""
+        old = old or os.fsdecode(self.run("mktree")).strip()
         words = ("diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-ext-diff", old, new)
         parts = [os.fsdecode(each) for each in self.run(*words).split(b"\0")[:-1]]
         found = []
@@ -249,6 +253,14 @@ class Repository:
     def is_ancestor(self, old: str, new: str) -> bool:
         """True if a commit is part of the history of another one."""
         return self.line("merge-base", old, new, check=False) == old
+
+
+def index_lines(entries: Iterable[tuple[str, str]], nothing: str) -> bytes:
+    """Input of `git update-index`: paths and their objects; an empty one removes its path."""
+    return b"".join(
+        f"{_REGULAR if name else '0'} {name or nothing}\t{path}\0".encode()
+        for path, name in entries
+    )
 
 
 def root_of(folder: Path) -> Path | None:
@@ -292,9 +304,11 @@ def _object(name: str) -> str:
 
 
 def _failed(words: Sequence[str], said: bytes) -> GitFailed:
-    reason = said.decode(errors="replace").strip().splitlines()
-    shown = "; ".join(line.removeprefix("fatal: ") for line in reason[-3:]) or "no reason was given"
-    return GitFailed(f"git {words[0]} failed: {shown}")
+    lines = [line.strip() for line in said.decode(errors="replace").splitlines()]
+    told = [line for line in lines if line and not line.startswith(("hint:", "warning:"))]
+    begin = next((at for at, line in enumerate(told) if line.startswith(_REASONS)), 0)
+    shown = " ".join(told[begin : begin + REASON_LINES_MAX]).removeprefix("fatal: ")
+    return GitFailed(f"git {words[0]} failed: {shown or 'no reason was given'}")
 
 
 def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:

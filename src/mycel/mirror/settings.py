@@ -1,6 +1,6 @@
 """The settings of a mirror: a small JSON file beside the graph.
 
-    shop.db@mirror.json    {"format": 1, "folder": "/home/ada/shop/.knowledge", "branch": "main", …}
+    shop.db@mirror.json    {"format": 1, "folder": ".knowledge", "branch": "main", …}
 
 They are not part of the graph, because they are about this machine: a folder, names and addresses
 of authors, how far the mirror has come.
@@ -54,6 +54,8 @@ class Settings(NamedTuple):
     seq: int = 0
     """The entry of the journal up to which no file has changed since `commit`."""
     pending: Pending | None = None
+    replaced: str = ""
+    """The last commit of a history that was replaced after a purge, and is still stored."""
 
 
 def has_mirror(graph: str | os.PathLike[str]) -> bool:
@@ -74,7 +76,8 @@ def read(graph: Path) -> Settings:
         fields = {key: said[key] for key in Settings._fields if key in said}
         if fields.get("pending"):
             fields["pending"] = Pending(**fields["pending"])
-        return Settings(**fields)._replace(folder=Path(said["folder"]))
+        folder = Path(os.path.normpath(graph.parent / said["folder"]))
+        return Settings(**fields)._replace(folder=folder)
     except FileNotFoundError:
         raise NotFound(
             f"The graph {graph.name!r} has no Git mirror.", hint="`mycel mirror init` creates one."
@@ -94,9 +97,10 @@ def write(graph: Path, settings: Settings) -> None:
     """
     path = _file_of(graph)
     new = path.with_name(f"{path.name}.new")
-    said: dict[str, Any] = (
-        {"format": FORMAT} | settings._asdict() | {"folder": str(settings.folder)}
-    )
+    folder = settings.folder
+    if graph.is_relative_to(folder.parent) or folder.is_relative_to(graph.parent):
+        folder = Path(os.path.relpath(folder, graph.parent))  # They are moved together.
+    said: dict[str, Any] = {"format": FORMAT} | settings._asdict() | {"folder": str(folder)}
     said["authors"] = dict(settings.authors)
     said["pending"] = None if settings.pending is None else settings.pending._asdict()
     try:

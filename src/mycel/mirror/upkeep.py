@@ -19,8 +19,9 @@ are, and `git log knowledge` works in both.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -31,8 +32,9 @@ from mycel.mirror import commits, export, projection, settings
 from mycel.mirror.commits import Identity, Position
 from mycel.mirror.export import Heading
 from mycel.mirror.folder import SHOWN_MAX, Folder
+from mycel.mirror.paths import is_document
 from mycel.mirror.projection import Changes
-from mycel.mirror.repository import Repository, TreeChange
+from mycel.mirror.repository import Repository, TreeChange, root_of
 from mycel.mirror.settings import Pending, Settings
 from mycel.model.state import LIVE, State
 from mycel.store.file.locks import turn
@@ -109,10 +111,10 @@ class Upkeep:
         NotFound: the graph has no mirror.
     """
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, known: Settings | None = None) -> None:
         self._graph: Final = graph
         self._path: Final = Path(graph.path).resolve()
-        self.settings: Settings = settings.read(self._path)
+        self.settings: Settings = known or settings.read(self._path)
 
     @property
     def folder(self) -> Path:
@@ -135,7 +137,10 @@ class Upkeep:
                 that was written.
         """
         with self.locked():
-            return self._catch_up(message, imported)
+            pushed = self._catch_up(message, imported)
+            if not self.settings.replaced:
+                return pushed
+            return pushed._replace(rebuilt="purge", notes=self._remove_replaced())
 
     def _catch_up(self, message: str, imported: Mapping[str, str] | None) -> Pushed:
         with self._graph.reading() as reader:
@@ -152,26 +157,34 @@ class Upkeep:
             if start >= head and imported is None:
                 return Pushed(0, sight.last, start)
             if touched(reader, start, head).purged:
-                return self._rebuild(reader, sight)
-            made = self._write(reader, sight, start, message)
+                made = self._write_anew(reader, sight)
+            else:
+                made = self._write(reader, sight, start, message, imported or {})
         incoming = self.repository.refs(self._incoming_ref).get(self._incoming_ref)
         last = incoming if made and incoming else sight.last
         self._finish(sight, last, imported)
-        self._note(last, head)
+        self._save(commit=last, seq=head, pending=None)
         self._tidy()
         return Pushed(made, last, head)
 
-    def _write(self, reader: Reader, sight: Sight, start: int, message: str) -> int:
+    def _write(
+        self,
+        reader: Reader,
+        sight: Sight,
+        start: int,
+        message: str,
+        imported: Mapping[str, str],
+    ) -> int:
         """Write commits for the transactions after an entry. Returns the number of commits.
 
         On top of commits of others, which are imported, there is one: it shows what became of them.
         """
         entries = list(transactions(reader, where=LogFilter(after=start)))[::-1]
         head = reader.head().seq
-        tree = None if sight.tip == sight.last else self.repository.tree_of(sight.last)
-        if not entries and tree is not None:
+        is_on_top = sight.tip != sight.last
+        if not entries and is_on_top:
             entries = [transaction_of(reader, head)._replace(message="Import edits")]
-        is_one = bool(message) or tree is not None
+        is_one = bool(message) or is_on_top
         groups = [entries] if is_one and entries else commits.groups(entries)
         made, before = 0, start
         with ExitStack() as stream:
@@ -180,17 +193,62 @@ class Upkeep:
                 after = group[-1].seq
                 changes = _changes(reader, before, after, head)
                 before = after
-                if not changes and tree is None:
+                if not changes and not is_on_top:
                     continue
                 if write is None:
                     write = stream.enter_context(self.repository.fast_import())
                 said = commits.message_of(group, changes, journal_root_at(reader, after), message)
                 who = self._author(group[-1].actor)
                 heading = Heading(who, self._committer, group[-1].time_us, said)
-                first = (None, None) if made else (sight.tip, tree)
+                first = () if made else (sight.tip, self._edited_by(sight, imported))
                 export.write_changes(write, self._incoming_ref, heading, changes, *first)
                 made += 1
         return made
+
+    def _edited_by(self, sight: Sight, imported: Mapping[str, str]) -> list[TreeChange]:
+        """The documents that commits of others changed, back to the mirror's last commit.
+
+        Files that are no documents stay as others have committed them.
+        """
+        if sight.tip == sight.last:
+            return []
+        changes = self.repository.tree_changes(sight.tip, sight.last)
+        return [each for each in changes if is_document(each.path) or each.path in imported]
+
+    def _write_anew(self, reader: Reader, sight: Sight) -> int:
+        """Write a commit with which the history begins anew, because something was purged.
+
+        Git keeps what it saw: the history before is removed once files and branch have followed.
+        """
+        commit = self._write_whole(self.repository, reader, sight.tip, parent="")
+        self._save(replaced=sight.tip)
+        self.repository.update_refs([(self._incoming_ref, commit, None)])
+        return 1
+
+    def _remove_replaced(self) -> tuple[str, ...]:
+        """Remove the history before a purge, and tell where it still is."""
+        repository, old = self.repository, self.settings.replaced
+        notes = ["Something was purged, so the history of the mirror begins anew."]
+        if self.settings.is_worktree:
+            notes.append(
+                "Objects of the old history stay in the project's repository until"
+                " `git reflog expire --expire=now --all` and `git gc --prune=now`."
+            )
+        else:
+            repository.run("reflog", "expire", "--expire=now", "--all")
+            repository.run("gc", "--prune=now", "--quiet")
+        words = ("for-each-ref", "--format=%(refname)", f"--contains={old}")
+        if holding := os.fsdecode(repository.run(*words, check=False)).splitlines():
+            notes.append(
+                f"{_shown(holding)} in {self.folder} still {'has' if len(holding) == 1 else 'have'}"
+                " the old history: delete them, then `git gc --prune=now`."
+            )
+        notes.append(
+            "Clones and remotes keep the old history: delete the branch there. Mycel never forces"
+            " a push."
+        )
+        self._save(replaced="")
+        return tuple(notes)
 
     def _finish(self, sight: Sight, commit: str, imported: Mapping[str, str] | None) -> None:
         """Let files, index and references follow a commit that is written. Nothing is overwritten.
@@ -220,7 +278,7 @@ class Upkeep:
         if commit != sight.tip:
             repository.update_refs(
                 [
-                    (self._branch_ref, commit, sight.tip),
+                    (self._branch_ref, commit, sight.tip or None),
                     (self._last_ref, commit, sight.last or None),
                     (self._incoming_ref, None, None),
                 ]
@@ -230,8 +288,7 @@ class Upkeep:
 
     def note_pending(self, pending: Pending | None) -> None:
         """Keep the files of an import that begins, or forget them."""
-        self.settings = self.settings._replace(pending=pending)
-        settings.write(self._path, self.settings)
+        self._save(pending=pending)
 
     def is_imported(self) -> bool:
         """True if the graph has the edits of the import that has begun."""
@@ -253,102 +310,103 @@ class Upkeep:
 
     # The whole of it.
 
-    def begin(self, above: Path | None) -> Pushed:
+    def begin(self) -> None:
         """Write all files as one commit, into a new repository or on top of what is there.
-
-        `above` is the root of the repository that a new folder is made in.
 
         Raises:
             ConstraintViolation: files that would change have been edited, or the branch is of
                 somebody else.
         """
-        with self.locked(), self._graph.reading() as reader:
-            if not (self.folder / ".git").exists():
-                commit = self._begin_anew(reader, above)
+        with self._turn(), self._graph.reading() as reader:
+            is_new = not self.settings.is_complete
+            if is_new:
+                self._check_new()
             else:
-                commit = self._begin_again(reader)
-            pushed = self._rebuilt(commit, reader, "")
-        self.settings = self.settings._replace(is_complete=True)
-        settings.write(self._path, self.settings)
-        return pushed
+                self._check_old(reader)
+            self._save()
+            commit = self._begin_new(reader) if is_new else self._begin_again(reader)
+            self._save(is_complete=True, commit=commit, seq=reader.head().seq, pending=None)
 
-    def _begin_anew(self, reader: Reader, above: Path | None) -> str:
-        if above is None:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            repository = self.repository
-            branch = f"--initial-branch={self.settings.branch}"
-            repository.run("init", "--quiet", "--template=", branch)
-        else:
-            repository = Repository(above)
+    def _check_new(self) -> None:
+        """Check that a repository can be made, or one begun be completed."""
+        branch, repository = self.settings.branch, Repository(_near(self.folder))
+        if repository.line("check-ref-format", "--branch", branch, check=False) != branch:
+            raise ConstraintViolation(
+                f"{branch!r} is no name of a Git branch.", hint="Write --git-branch knowledge."
+            )
+        if self.settings.is_worktree:
+            self._check_free(repository)
+
+    def _check_free(self, repository: Repository) -> None:
         refs = repository.refs(self._branch_ref, self._last_ref)
-        tip, last = refs.get(self._branch_ref, ""), refs.get(self._last_ref, "")
-        if tip and not last:
+        if self._branch_ref in refs and self._last_ref not in refs:
             raise ConstraintViolation(
                 f"{repository.folder} has a branch {self.settings.branch!r} already.",
                 hint="Choose another name: --git-branch NAME.",
             )
-        commit = self._write_whole(repository, reader, tip or None)
+
+    def _begin_new(self, reader: Reader) -> str:
+        if self.settings.is_worktree:
+            repository = Repository(root_of(self.folder.parent) or self.folder)
+        else:
+            repository = self.repository
+            self.folder.mkdir(parents=True, exist_ok=True)
+            branch = f"--initial-branch={self.settings.branch}"
+            repository.run("init", "--quiet", "--template=", branch)
+            self._check_free(repository)
+            self._check_branch()
+        refs = repository.refs(self._branch_ref, self._last_ref)
+        tip, last = refs.get(self._branch_ref, ""), refs.get(self._last_ref)
+        commit = self._write_whole(repository, reader, tip, parent=tip)
         repository.update_refs(
-            [(self._branch_ref, commit, tip or None), (self._last_ref, commit, last or None)]
+            [(self._branch_ref, commit, tip or None), (self._last_ref, commit, last)]
         )
-        if above is not None:
+        if self.settings.is_worktree and not (self.folder / ".git").exists():
             _exclude(repository, self.folder)
             repository.run("worktree", "prune")
             place = str(self.folder), self.settings.branch
             repository.run("worktree", "add", "--quiet", "--no-checkout", *place)
+        # Nobody has seen the files yet.
         self.repository.run_unfiltered("reset", "--quiet", "--hard")
         return commit
 
-    def _begin_again(self, reader: Reader) -> str:
+    def _check_old(self, reader: Reader) -> None:
+        """Check that the repository is a mirror that may be written again."""
         repository = self.repository
+        if self.settings.is_worktree and (above := root_of(self.folder.parent)):
+            # The project may have been moved.
+            Repository(above).run("worktree", "repair", str(self.folder), check=False)
+        self._check_branch()
         refs = repository.refs(self._branch_ref, self._last_ref)
-        tip, last = refs.get(self._branch_ref, ""), refs.get(self._last_ref, "")
+        tip, last = refs.get(self._branch_ref), refs.get(self._last_ref)
         if tip and not last and export.MARK not in repository.tree(tip):
             raise ConstraintViolation(
                 f"The branch {self.settings.branch!r} of {self.folder} is no mirror: its files"
                 " would be removed.",
-                hint="Choose another name, --git-branch NAME, or name another folder.",
+                hint="Name another folder: `mycel mirror init FOLDER`.",
             )
-        commit = self._write_whole(repository, reader, tip or None)
-        if tip and self.settings.is_complete:
-            repository.update_refs([(self._incoming_ref, commit, None)])
-            self._finish(Sight(tip, last, "", Position(0, "")), commit, None)
-            return commit
-        # Nobody has seen it yet.
-        repository.update_refs(
-            [(self._branch_ref, commit, tip or None), (self._last_ref, commit, last or None)]
-        )
-        repository.run_unfiltered("reset", "--quiet", "--hard")
+        if not self.settings.commit:  # These settings are new, and the mirror is not.
+            position = commits.position_of(repository.commit_text(last)) if last else None
+            if position is None or not _is_known(reader, position):
+                raise ConstraintViolation(
+                    f"The folder {self.folder} is no mirror of this graph.",
+                    hint="Name a folder that does not exist yet.",
+                )
+
+    def _begin_again(self, reader: Reader) -> str:
+        refs = self.repository.refs(self._branch_ref, self._last_ref)
+        tip, last = refs.get(self._branch_ref, ""), refs.get(self._last_ref, "")
+        commit = self._write_whole(self.repository, reader, tip, parent=tip)
+        self.repository.update_refs([(self._incoming_ref, commit, None)])
+        self._finish(Sight(tip, last, "", Position(0, "")), commit, None)
         return commit
 
-    def _rebuild(self, reader: Reader, sight: Sight) -> Pushed:
-        """Begin the history anew: Git keeps what it saw, and something was purged."""
-        commit = self._write_whole(self.repository, reader, None)
-        self.repository.update_refs([(self._incoming_ref, commit, None)])
-        self._finish(sight, commit, None)
-        notes = ["Something was purged, so the history of the mirror begins anew."]
-        if self.settings.is_worktree:
-            notes.append(
-                "Objects of the old history stay in the project's repository until"
-                " `git reflog expire --expire=now --all` and `git gc --prune=now`."
-            )
-        else:
-            self.repository.run("reflog", "expire", "--expire=now", "--all")
-            self.repository.run("gc", "--prune=now", "--quiet")
-        notes.append(
-            "Clones and remotes keep the old history: delete the branch there. Mycel never forces"
-            " a push."
-        )
-        return self._rebuilt(commit, reader, "purge")._replace(notes=tuple(notes))
+    def _write_whole(self, repository: Repository, reader: Reader, old: str, parent: str) -> str:
+        """Store a commit with the files of the present state, and the user's files of an old one.
 
-    def _rebuilt(self, commit: str, reader: Reader, why: str) -> Pushed:
-        seq = reader.head().seq
-        self._note(commit, seq)
-        return Pushed(1, commit, seq, why)
-
-    def _write_whole(self, repository: Repository, reader: Reader, parent: str | None) -> str:
-        """Store a commit with the files of the present state."""
-        tree = export.write_state(repository, reader)
+        Returns the commit.
+        """
+        tree = export.write_state(repository, reader, old)
         newest = transaction_of(reader, reader.head().seq)
         title = newest._replace(message="Mirror the whole graph")
         root = journal_root_at(reader, newest.seq)
@@ -371,9 +429,7 @@ class Upkeep:
                 where = LogFilter(after=seq)
                 behind = sum(1 for _ in transactions(reader, where=where))
                 edited = self.edited(sight.last)
-                if sight.tip != sight.last:
-                    words = ("rev-list", "--count", f"{sight.last}..{sight.tip}")
-                    count = int(self.repository.line(*words))
+                count = len(self.subjects(sight))
                 self._check_imported(sight)
             except (ConstraintViolation, GitFailed) as error:
                 problem = f"{error.message} {error.hint}".strip()
@@ -384,15 +440,23 @@ class Upkeep:
     def edited(self, commit: str) -> list[str]:
         """The files on the disk that differ from those of a commit."""
         folder = Folder(self.repository)
-        known = self.repository.tree(commit)
-        fixed = {file.path for file in export.FIXED}
+        tree = self.repository.tree(commit)
+        known = {path: name for path, name in tree.items() if is_document(path)}
         found = []
         for path in folder.files():
             name = known.pop(path, None)
             content = folder.content(path)
             if content is None or self.repository.blob(content) != name:
                 found.append(path)
-        return sorted([*found, *(known.keys() - fixed)])
+        return sorted([*found, *known])
+
+    def subjects(self, sight: Sight) -> list[str]:
+        """The subjects of the commits of others on top of the mirror's, the oldest first."""
+        if sight.tip == sight.last:
+            return []
+        ours = ("--invert-grep", f"--grep=^{commits.ROOT}: ")  # Ones that a rebase has copied.
+        words = ("log", "--reverse", "--format=%s", *ours, f"{sight.last}..{sight.tip}")
+        return self.repository.run(*words).decode(errors="replace").splitlines()
 
     def look(self, reader: Reader) -> Sight:
         """The references of the mirror, checked against the graph.
@@ -400,31 +464,48 @@ class Upkeep:
         Raises:
             ConstraintViolation: the repository is gone, or is not the one that was written.
         """
-        folder, branch = self.settings.folder, self.settings.branch
+        folder = self.folder
         if not self.settings.is_complete:
             raise _broken("The mirror was not completed.")
         if not (folder / ".git").exists():
             raise _broken(f"The repository of the mirror, {folder}, is gone.")
+        self._check_branch()
         repository = self.repository
         names = (self._branch_ref, self._last_ref, self._incoming_ref)
         refs = repository.refs(*names)
         tip, last, incoming = (refs.get(name, "") for name in names)
-        on = repository.line("symbolic-ref", "--quiet", "HEAD", check=False)
+        position = commits.position_of(repository.commit_text(last)) if last else None
+        if last and (position is None or not _is_known(reader, position)):
+            raise _broken(f"The repository {folder} shows another graph, or another copy of it.")
+        if not tip or position is None or not self._has(tip, last, position):
+            raise _broken(
+                f"The repository {folder} was rewritten: the branch {self.settings.branch} no"
+                " longer has the last commit of the mirror."
+            )
+        return Sight(tip, last, incoming, position)
+
+    def _check_branch(self) -> None:
+        """Check that the branch of the mirror is checked out in its folder."""
+        branch = self.settings.branch
+        on = self.repository.line("symbolic-ref", "--quiet", "HEAD", check=False)
         if on != self._branch_ref:
             raise ConstraintViolation(
-                f"The folder {folder} is on {on.removeprefix('refs/heads/') or 'no branch'},"
+                f"The folder {self.folder} is on {on.removeprefix('refs/heads/') or 'no branch'},"
                 f" and the mirror on {branch}.",
-                hint=f"`git checkout {branch}` there; then `mycel mirror push`.",
+                hint=f"`git checkout {branch}` there (with -b if it is new), and try again.",
             )
-        if not tip or not last or (tip != last and not repository.is_ancestor(last, tip)):
-            raise _broken(
-                f"The repository {folder} was rewritten: the branch {branch} no longer has the last"
-                " commit of the mirror."
-            )
-        position = commits.position_of(repository.commit_text(last))
-        if position is None or not _is_known(reader, position):
-            raise _broken(f"The repository {folder} shows another graph, or another copy of it.")
-        return Sight(tip, last, incoming, position)
+
+    def _has(self, tip: str, last: str, position: Position) -> bool:
+        """True if a branch has the last commit of the mirror, or a copy that a rebase has made."""
+        if tip == last or self.repository.is_ancestor(last, tip):
+            return True
+        copies = (
+            "log",
+            "--format=%H",
+            "--max-count=1",
+            f"--grep=^{commits.ROOT}: {position.root}$",
+        )
+        return bool(self.repository.line(*copies, f"{last}..{tip}"))
 
     def _check_imported(self, sight: Sight) -> None:
         if sight.tip != sight.last:
@@ -452,9 +533,9 @@ class Upkeep:
 
     @cached_property
     def _committer(self) -> Identity:
-        near = next(each for each in (self.folder, *self.folder.parents) if each.is_dir())
+        near = Repository(_near(self.folder))
         name, address = (
-            Repository(near).line("config", key, check=False) for key in ("user.name", "user.email")
+            near.line("config", key, check=False) for key in ("user.name", "user.email")
         )
         return commits.identity(f"{name} <{address}>") or _NEUTRAL
 
@@ -463,14 +544,17 @@ class Upkeep:
 
     # Upkeep.
 
+    def _turn(self) -> AbstractContextManager[None]:
+        return turn(settings.lock_of(self._path), LOCK_SECONDS_MAX, str(self.folder))
+
     @contextmanager
     def locked(self) -> Iterator[None]:
-        with turn(settings.lock_of(self._path), LOCK_SECONDS_MAX, str(self.folder)):
+        with self._turn():
             self.settings = settings.read(self._path)
             yield
 
-    def _note(self, commit: str, seq: int) -> None:
-        self.settings = self.settings._replace(commit=commit, seq=seq, pending=None)
+    def _save(self, **changes: Any) -> None:
+        self.settings = self.settings._replace(**changes)
         settings.write(self._path, self.settings)
 
     def _tidy(self) -> None:
@@ -492,6 +576,11 @@ def _is_known(reader: Reader, position: Position) -> bool:
     return journal_root_at(reader, position.seq) == position.root
 
 
+def _near(folder: Path) -> Path:
+    """A folder, or the one above it that exists."""
+    return next(each for each in (folder, *folder.parents) if each.is_dir())
+
+
 def _exclude(repository: Repository, folder: Path) -> None:
     """Let the repository around the mirror ignore its folder, in a list that is not committed."""
     if repository.line("check-ignore", str(folder), check=False):
@@ -499,7 +588,7 @@ def _exclude(repository: Repository, folder: Path) -> None:
     place = repository.folder / repository.line("rev-parse", "--git-path", "info/exclude")
     place.parent.mkdir(parents=True, exist_ok=True)
     known = place.read_text("utf-8") if place.exists() else ""
-    name = folder.relative_to(repository.folder.resolve()).as_posix()
+    name = folder.resolve().relative_to(repository.folder.resolve()).as_posix()
     gap = "" if not known or known.endswith("\n") else "\n"
     place.write_text(f"{known}{gap}/{name}/\n", "utf-8")
 
@@ -515,7 +604,8 @@ def _held(why: str, paths: list[str]) -> ConstraintViolation:
 def _broken(why: str) -> ConstraintViolation:
     return ConstraintViolation(
         why,
-        hint="`mycel mirror init` writes the whole graph again, as one more commit.",
+        hint="`mycel mirror init` writes the whole graph again, as one more commit. Edits that were"
+        " not imported stay in the history before it.",
     )
 
 

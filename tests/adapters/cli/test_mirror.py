@@ -58,6 +58,16 @@ def test_a_mirror_that_moves_says_that_the_old_folder_stays_behind(run: Run, fol
     assert f"The mirror in {folder} is not kept up any more; its files stay." in moved.stderr
 
 
+def test_a_purge_says_that_the_mirror_begins_anew(run: Run, folder: Path) -> None:
+    run("init", "--git")
+    run("add", "concept://shop/secret", "--content", "correct horse")
+    done = run("purge", "concept://shop/secret", "--reason", "asked to", "--yes")
+    assert done.status == 0, done.stderr
+    assert "the history of the mirror begins anew" in done.stderr
+    assert "delete the branch there" in done.stderr
+    assert not (folder / "concepts").exists()
+
+
 def test_a_problem_of_the_mirror_is_a_note_and_the_command_succeeds(run: Run, folder: Path) -> None:
     run("init", "--bare", "--git")
     (folder / ".git/HEAD").write_text("ref: refs/heads/other\n")

@@ -70,6 +70,46 @@ def test_renamed_files_changed_uris_and_deleted_files(shop: Shop) -> None:
     assert not shop.file("concepts/shop/elsewhere.md").exists()
 
 
+def test_a_file_that_was_moved_out_of_its_folder_is_the_same_concept(shop: Shop) -> None:
+    shop.create()
+    before = shop.db.snapshot()
+    shop.file("notes").mkdir()
+    shop.file(SESSION).rename(shop.file("notes/session.md"))
+    shop.file("notes/plain.md").write_text("No concept.")
+    shop.git("add", "-A")
+    shop.git("commit", "-qm", "Moved")
+    assert shop.mirror.import_edits().files == (SESSION, "notes/session.md")
+    assert shop.db.snapshot() == before
+    assert "Redis" in shop.read(SESSION)
+    assert shop.git("ls-files", "notes") == "notes/plain.md"
+    assert shop.git("status", "--porcelain") == ""
+
+
+def test_new_files_may_define_types_have_capitals_and_be_about_relations(shop: Shop) -> None:
+    shop.create()
+    shop.file("kip/Person").mkdir(parents=True)
+    shop.file("kip/type.md").write_text(
+        '---\nuri: "kip:$ConceptType/Person"\ntype: $ConceptType\n---\n'
+    )
+    shop.file("kip/Person/ada.md").write_text("---\nuri: kip:Person/Ada\ntype: Person\n---\n")
+    link = "{source: concept://shop/auth/login, relation: needs, target: concept://shop/My%20idea}"
+    shop.file("concepts/shop/Doubt.md").write_text(
+        f"---\nrelations:\n  - {{relation: doubts, target: {link}}}\n---\n"
+    )
+    shop.file("concepts/shop/My idea.md").write_text("An idea")
+    with pytest.raises(ConstraintViolation, match=r"Doubt\.md: a relation 'doubts' is about one"):
+        shop.mirror.import_edits()
+    new = "relations:\n  - {relation: needs, target: concept://shop/My%20idea}\n"
+    edit(shop, LOGIN, "relations:\n", new)
+    merge = shop.mirror.import_edits().merge
+    assert merge is not None
+    assert merge.status == "merged"
+    assert shop.knowledge.get("My%20idea").content == "An idea"
+    assert shop.db.get(("Person", "Ada")) is not None
+    assert "doubts" in shop.read(path_of("concept://shop/Doubt"))
+    shop.check()
+
+
 def test_edits_are_merged_with_what_the_graph_has_become(shop: Shop) -> None:
     shop.knowledge.update("auth/login", content="Users log in.\n\nSessions last a day.")
     shop.create()
@@ -89,6 +129,27 @@ def test_edits_are_merged_with_what_the_graph_has_become(shop: Shop) -> None:
     subjects = shop.git("log", "--format=%an %s").splitlines()
     assert "Eve Shorter sessions" in subjects
     assert subjects[:2] == ["ada Shorter sessions", "Eve Shorter sessions"]
+
+
+def test_commits_that_were_pulled_with_a_rebase_are_imported(shop: Shop) -> None:
+    shop.create()
+    shop.git("checkout", "-q", "-b", "theirs")
+    edit(shop, LOGIN, "Users log in.", "All users log in.")
+    shop.git("commit", "-qam", "All of them")
+    shop.git("checkout", "-q", "main")
+    shop.knowledge.update("auth/session", content="Kept in memory.")
+    shop.mirror.push()
+    shop.git("rebase", "-q", "theirs")
+    assert shop.mirror.status().commits == 1
+    shop.mirror.import_edits()
+    assert shop.knowledge.get("auth/login").content.startswith("All users")
+    assert next(shop.db.log()).message == "All of them"
+    shop.check()
+    shop.knowledge.add("auth/sso")
+    shop.mirror.push()
+    shop.git("reset", "-q", "--hard", "HEAD~2")
+    with pytest.raises(ConstraintViolation, match="was rewritten"):
+        shop.mirror.import_edits()
 
 
 def test_a_contested_value_is_a_conflict_and_the_mirror_goes_on_when_it_is_settled(
@@ -138,11 +199,13 @@ UNREADABLE = [
     ("concept://shop/auth/login", "login", "2: 'login' is no URI; write concept://WORKSPACE/PATH"),
     ("uri: concept", "uri: CONCEPT", "2: its URI is written concept://shop/auth/login"),
     ("weight: 0.5", "weight: 7", "from 0 to 1"),
-    ("relation: ", "verb: ", "4: 'verb' is not a key of a relation"),
+    ("relation: ", "verb: ", "5: 'verb' is not a key of a relation"),
     ("type: Concept", "type: &a Concept\nname: *a", "aliases"),
     ("type: Concept", "type: !!python/name:os.system Concept", "3: tags"),
     ("type: Concept", "type: 7", "3: 'type' must be a word"),
-    ("type: Concept", f"properties: {'[' * 3000}{']' * 3000}", "nests too deep"),
+    ("type: Concept", f"properties: {'[' * 200_000}{']' * 200_000}", "3: its front matter nests"),
+    ("Users", "Users" * 300_000, "7: The properties have 1500022 bytes"),
+    ("type: Concept", "... \ntype: Concept", "4: "),
     ("type: Concept", f"properties: {{a: {'[' * 200}{']' * 200}}}", "3: "),
     ("type: Concept", f"properties: {{n: {'9' * 30}}}", "3: The properties hold an integer"),
     ("type: Concept", f"properties: {{n: {'9' * 5000}}}", "3: a number has too many digits"),

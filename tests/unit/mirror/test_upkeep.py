@@ -12,6 +12,7 @@ import mycel
 from mycel.errors import ConstraintViolation, MycelError
 from mycel.mirror import settings
 from mycel.mirror.follower import Follower
+from mycel.mirror.upkeep import Upkeep
 from tests.unit.mirror.conftest import Shop, git
 
 LOGIN = "concepts/shop/auth/login.md"
@@ -338,6 +339,105 @@ def test_a_project_in_the_place_of_the_mirror_keeps_its_files(shop: Shop) -> Non
         shop.create()
     assert shop.read("code.py") == "1\n"
     assert shop.git("log", "--format=%s") == "code"
+
+
+def test_files_of_the_user_stay(shop: Shop) -> None:
+    shop.create()
+    own = {"README.md": "Hello", ".obsidian/app.json": "{}", "concepts/shop/cart.svg": "<svg/>"}
+    for path, text in own.items():
+        shop.file(path).parent.mkdir(exist_ok=True)
+        shop.file(path).write_text(text)
+    shop.git("add", "-A")
+    shop.git("commit", "-qm", "Our own")
+    shop.knowledge.update("auth/login", content="New.")
+    shop.mirror.import_edits()
+    shop.create()
+    shop.db.purge(("Concept", "concept://shop/auth/session"), "asked to")
+    assert shop.mirror.push().rebuilt == "purge"
+    assert {path: shop.read(path) for path in own} == own
+    assert set(own) < set(shop.git("ls-files").splitlines())
+    assert shop.git("status", "--porcelain") == ""
+
+
+def test_init_never_touches_another_branch(shop: Shop, tmp_path: Path) -> None:
+    with pytest.raises(ConstraintViolation, match="no name of a Git branch"):
+        shop.create(branch="a b")
+    assert not settings.has_mirror(tmp_path / "shop.db")
+    shop.create()
+    shop.file(LOGIN).write_text("By hand")
+    before = settings.read(tmp_path / "shop.db")
+    with pytest.raises(ConstraintViolation, match="is on main, and the mirror on other"):
+        shop.create(branch="other")
+    assert settings.read(tmp_path / "shop.db") == before
+    assert shop.read(LOGIN) == "By hand"
+    shop.git("checkout", "-q", "-b", "other")
+    shop.git("checkout", "-q", LOGIN)
+    shop.create(branch="other")
+    shop.check()
+    shutil.rmtree(shop.folder)
+    shop.folder.mkdir()
+    shop.git("init", "-q", "-b", "main")
+    shop.file("code.py").write_text("1\n")
+    shop.git("add", ".")
+    shop.git("commit", "-qm", "code")
+    shop.file("code.py").write_text("2\n")
+    with pytest.raises(ConstraintViolation, match="is on main"):
+        shop.create()
+    assert shop.read("code.py") == "2\n"
+
+
+@pytest.mark.parametrize("is_project", [False, True])
+def test_a_mirror_that_was_moved_with_its_graph_goes_on(tmp_path: Path, is_project: bool) -> None:
+    old, new = tmp_path / "old", tmp_path / "new"
+    old.mkdir()
+    if is_project:
+        git(old, "init", "-q")
+    shop = Shop(old)
+    shop.knowledge.add("auth/login", content="x")
+    shop.create()
+    shop.db.close()
+    old.rename(new)
+    shop = Shop(new)
+    shop.knowledge.add("auth/session", content="x")
+    if is_project:  # A worktree knows the place of its repository.
+        with pytest.raises(mycel.errors.MycelError):
+            shop.mirror.push()
+        mycel.Mirror.create(shop.db)
+    shop.mirror.push()
+    shop.check()
+    (new / "shop.db@mirror.json").unlink()
+    shop.create()
+    shop.check()
+    (new / "other").mkdir()
+    other = Shop(new / "other")
+    with pytest.raises(ConstraintViolation, match="no mirror of this graph"):
+        mycel.Mirror.create(other.db, shop.folder)
+    other.db.close()
+    shop.db.close()
+
+
+def test_a_purge_waits_for_edits_and_names_what_keeps_the_old_history(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shop.knowledge.add("secret", content="correct horse battery staple")
+    shop.create()
+    shop.git("tag", "v1")
+    shop.db.purge(("Concept", "concept://shop/secret"), "asked to")
+    shop.knowledge.update("auth/login", properties={"owner": "bob"})
+    shop.file(LOGIN).write_text(shop.read(LOGIN) + "By hand.\n")
+    with pytest.raises(ConstraintViolation, match="was edited"):
+        shop.mirror.push()
+    with monkeypatch.context() as killed:
+        killed.setattr(Upkeep, "_remove_replaced", lambda _: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            shop.mirror.import_edits()
+    pushed = shop.mirror.push()
+    assert pushed.rebuilt == "purge"
+    assert any("refs/tags/v1" in note and "still has" in note for note in pushed.notes)
+    assert shop.mirror.push().rebuilt == ""
+    assert "By hand." in shop.read(LOGIN)
+    assert 'owner: "bob"' in shop.read(LOGIN)
+    shop.check()
 
 
 def test_a_purge_writes_the_history_anew_and_says_so(shop: Shop) -> None:

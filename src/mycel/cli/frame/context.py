@@ -219,9 +219,11 @@ class Session:
 
         try:
             with mycel.open(self.written, create=False, bootstrap=False) as db:
-                Upkeep(db).catch_up()
+                notes = Upkeep(db).catch_up().notes
         except MycelError as error:
-            self.out.note(f"The Git mirror was not updated: {error.message} {error.hint}")
+            notes = (f"The Git mirror was not updated: {error.message} {error.hint}",)
+        for each in notes:
+            self.out.note(each)
 
 
 def _named(option: str, value: str, chosen_by: str) -> Location:

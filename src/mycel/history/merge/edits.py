@@ -54,6 +54,8 @@ class EditSides(Target):
         self._made = 0
         self._numbers: Final[dict[tuple[str, str], int]] = {}
         """The numbers of concepts by the type and name that the edits give them."""
+        self._links: Final[dict[tuple[int, str, int], int]] = {}
+        """The numbers of links that the edits make or change, by their ends."""
         self._edited: Final[dict[int, Element | None]] = {}
         for edit in edits:
             _check(edit)
@@ -179,7 +181,19 @@ class EditSides(Target):
             return
         made = before if before is not None else _new_link(subject, predicate, object_)
         number = made.number if before is not None else self._number_of(made)
+        self._links[ends] = number
         self._edited[number] = _with(made._replace(number=number), edit)
+
+    def _link_number(self, subject: int, predicate: str, object_: int) -> int | None:
+        """The number of a link that the edits made, that was there before, or that is there now."""
+        if made := self._links.get((subject, predicate, object_)):
+            return made
+        before = self._link_before(subject, predicate, object_)
+        return (
+            self.link_at(_new_link(subject, predicate, object_))
+            if before is None
+            else before.number
+        )
 
     def _link_before(self, subject: int, predicate: str, object_: int) -> Proposition | None:
         number = self._before.find_predicate(predicate)
@@ -204,10 +218,10 @@ class EditSides(Target):
     def _end(self, key: Any, *, make: bool) -> int | None:
         if isinstance(key, Mapping) and "predicate" in key:
             ends = self._ends(key, make=make)
-            found = None if ends is None else self._link_before(*ends)
-            if found is None:
+            found = None if ends is None else self._link_number(*ends)
+            if found is None and make:
                 raise NotFound("An end of a link is itself a link that was not there.")
-            return found.number
+            return found
         type_, name = _concept_key(key)
         known = self._numbers.get((type_, name))
         if known is not None:
