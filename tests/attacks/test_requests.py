@@ -96,6 +96,10 @@ def test_a_plan_made_to_take_long_is_refused_or_cut_off(target: Server) -> None:
     tries = " ".join(f'OPTIONAL {{(?a,"shades",?b{at})}}' for at in range(6_000))
     status, told = ask(target, f'FIND(?a) WHERE {{ ?a {{type: "Plant"}} {tries} }}')
     assert (status, told["error"]["name"]) == (429, "ResourceExhausted")
+    links = '(?a,"shades",?b)' * 9_000
+    status, told = ask(target, f"FIND(?a) WHERE {{ {links} }}")
+    assert (status, told["error"]["name"]) == (429, "ResourceExhausted")
+    assert "variables" in told["error"]["message"]
 
 
 def test_nonsense_in_numbers_and_keys_is_refused_alike_by_both_doors(target: Server) -> None:

@@ -240,16 +240,21 @@ class _Binder:
     def _element(self, variable: ast.Variable, patterns: _Patterns) -> str:
         self.element_variables.setdefault(variable.name, variable)
         self.order.setdefault(variable.name)
-        if len(self.order) > VARIABLES_MAX:
-            raise ResourceExhausted(
-                f"The command has more than {VARIABLES_MAX:,} variables.",
-                hint="Ask for less at once, in several commands.",
-            )
+        self._count_variables()
         patterns.variables.setdefault(variable.name)
         return variable.name
 
+    def _count_variables(self) -> None:
+        if len(self.order) + self._unnamed > VARIABLES_MAX:
+            raise ResourceExhausted(
+                f"The command has more than {VARIABLES_MAX:,} variables; a link without one counts"
+                " as well.",
+                hint="Ask for less at once, in several commands.",
+            )
+
     def _fresh(self) -> str:
         self._unnamed += 1
+        self._count_variables()
         return f"#{self._unnamed}"
 
     def _concept(self, name: str, matcher: ast.ConceptMatcher, patterns: _Patterns) -> None:

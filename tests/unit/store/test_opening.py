@@ -367,6 +367,25 @@ def test_a_log_that_was_deleted_or_replaced_is_noticed_before_anything_is_acknow
         assert db.get_concept(FACT, "three") is None
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="open files cannot be deleted")
+@pytest.mark.parametrize("suffix", ["-wal", "-shm"])
+def test_a_file_beside_the_graph_that_goes_before_the_first_write_is_noticed(
+    path: Path, suffix: str
+) -> None:
+    with mycel.open(path, bootstrap=False) as db:
+        db.write(lambda tx: tx.define_type(FACT))
+    with mycel.open(path) as db:
+        Path(f"{path}{suffix}").unlink()
+        # Another process that makes a new one has locks and frames that this one does not see.
+        with mycel.open(path) as other:
+            other.write(lambda tx: tx.put_concept(FACT, "there"))
+        with pytest.raises(DatabaseError, match=rf"{suffix}' was deleted or replaced"):
+            db.write(lambda tx: tx.put_concept(FACT, "lost"))
+    with mycel.open(path) as db:
+        assert_sound(db)
+        assert db.get_concept(FACT, "there") is not None
+
+
 # ---------------------------------------------------------------------------------------------
 # Reading only
 

@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple
 
 from mycel.errors import InternalError
-from mycel.model import ids
+from mycel.model import allowance, ids
 from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.names import META_TYPES
 from mycel.model.state import LIVE, State
@@ -213,6 +213,7 @@ def _selected(
     old_names, new_names = known
     changes = []
     for before, after in pairs:
+        allowance.check()
         change = change_of(before, after, old_names, new_names)
         # A link follows its subject, which may have moved to a path, or away from it.
         if change is not None and any(

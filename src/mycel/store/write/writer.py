@@ -54,18 +54,19 @@ GROUP_SIZE_MAX: Final = 64
 GROUP_AGE_MAX_S: Final = 0.5
 """A group that is older takes no further member: other processes cannot write meanwhile."""
 _RECHECK_S: Final = 0.1
-_LOG: Final = "-wal"
-_LOST_LOG: Final = (
+_COMPANIONS: Final = ("-wal", "-shm")
+"""The log, and the index of it that all processes share: both stay while a connection is open."""
+_LOST_COMPANION: Final = (
     "Stop every process that uses this graph, and open it again: what is there is what the file and"
-    " the log beside it hold. Never delete, move or copy the log of an open graph."
+    " the log beside it hold. Never delete, move or copy the files beside an open graph."
 )
 _WRITE_WITH_TX: Final = "Inside `with db.transaction() as tx`, write with the methods of tx."
 
 Result = TypeVar("Result")
 
 
-def _log_is_lost(path: str) -> str:
-    return f"The log {path + _LOG!r} was deleted or replaced while the graph was open"
+def _is_lost(path: str) -> str:
+    return f"The file {path!r} was deleted or replaced while the graph was open"
 
 
 def _set_holds_turn(holds: bool) -> None:
@@ -145,8 +146,8 @@ class Writer:
         self._grown = False
         """True if a load made the page cache grow."""
         self._identity = location.identity()
-        self._log_identity: tuple[int, int] | None = None
-        """That of the log, once the connection has written. SQLite keeps the log while it lives."""
+        self._companions: dict[str, tuple[int, int]] = {}
+        """The identities of the files that SQLite keeps while the connection lives, by suffix."""
         self._head: Head | None = None
         """The head as this writer left it; another process may have moved on since."""
         self._changes_seen = -1
@@ -155,7 +156,10 @@ class Writer:
         """True if no other process can have written since: then the head in memory is current."""
         self._memory: Final = WriteCache()
         self._checkpointer = Checkpointer(location)
-        self._tools = None if connection is None else self._tools_on(connection)
+        self._tools = None
+        if connection is not None:  # It has read the file, so its companions are there.
+            self._tools = self._tools_on(connection)
+            self._note_companions()
 
     # The two kinds of turns.
 
@@ -313,7 +317,7 @@ class Writer:
             close_readers()
             if self._tools is not None:
                 connection, self._tools = self._tools.connection, None
-                if self._is_log_in_place():
+                if self._lost_companion() is None:
                     with suppress(apsw.Error):  # Others may be reading; the log keeps everything.
                         connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
                 self._close(connection)
@@ -328,7 +332,8 @@ class Writer:
         self._checkpointer = Checkpointer(self._location)
         if self._tools is not None:
             abandon(self._tools.connection)
-        self._tools = self._head = self._log_identity = None
+        self._tools = self._head = None
+        self._companions = {}
         self._changes_seen = -1
 
     def is_mine(self) -> bool:
@@ -590,12 +595,11 @@ class Writer:
         except DatabaseError:
             self._roll_back(connection)
             raise
-        if self._log_identity is None:
-            self._log_identity = self._location.identity(_LOG)
+        self._note_companions()
         return tools
 
     def check_in_place(self) -> None:
-        """Check that the file that is open is still found at its path, and its log beside it.
+        """Check that the file that is open is still found at its path, and its companions too.
 
         SQLite goes on with a file that was moved or deleted: what it writes would be lost with it.
 
@@ -604,10 +608,9 @@ class Writer:
         """
         found = self._location.identity()
         if found == self._identity:
-            if not self._is_log_in_place():
-                raise DatabaseError(
-                    f"{_log_is_lost(self._location.path)}; nothing was written.", hint=_LOST_LOG
-                )
+            lost = self._lost_companion()
+            if lost is not None:
+                raise DatabaseError(f"{_is_lost(lost)}; nothing was written.", hint=_LOST_COMPANION)
             return
         what = "is gone" if found is None else "was replaced by another file"
         raise DatabaseError(
@@ -616,9 +619,19 @@ class Writer:
             " what is there now.",
         )
 
-    def _is_log_in_place(self) -> bool:
-        log = self._log_identity
-        return log is None or self._location.identity(_LOG) == log
+    def _note_companions(self) -> None:
+        for suffix in _COMPANIONS:
+            if suffix not in self._companions:
+                found = self._location.identity(suffix)
+                if found is not None:
+                    self._companions[suffix] = found
+
+    def _lost_companion(self) -> str | None:
+        """The path of a companion that was deleted or replaced."""
+        for suffix, identity in self._companions.items():
+            if self._location.identity(suffix) != identity:
+                return self._location.path + suffix
+        return None
 
     def _refuse_newer(self, connection: apsw.Connection) -> None:
         """A later version may have taken the file to its own format since it was opened here.
@@ -648,9 +661,10 @@ class Writer:
             self._roll_back(connection)
             raise CommitUncertain(f"The commit failed at its last step ({error}).") from error
         self._changes_seen = connection.data_version()
-        if not self._is_log_in_place():
+        lost = self._lost_companion()
+        if lost is not None:
             raise CommitUncertain(
-                f"{_log_is_lost(self._location.path)}; the commit may be lost.", hint=_LOST_LOG
+                f"{_is_lost(lost)}; the commit may be lost.", hint=_LOST_COMPANION
             )
 
     def _roll_back(self, connection: apsw.Connection) -> None:
@@ -670,8 +684,8 @@ class Writer:
         self._close(connection)
 
     def _close(self, connection: apsw.Connection) -> None:
-        if self._is_log_in_place():
-            self._log_identity = None  # The next connection may begin a new one.
+        if self._lost_companion() is None:
+            self._companions = {}  # The next connection may begin new ones.
         else:
             # The log that this connection knows stays out of the file: there may be another one.
             connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
