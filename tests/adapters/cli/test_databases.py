@@ -184,13 +184,12 @@ def test_the_demo_shows_everything_and_leaves_nothing(run: Run, tmp_path: Path) 
     assert done.status == 0
     assert done.stderr == ""
     for expected in (
-        "17 new journal entries",
         "Birch     2",
         "Fungus  Fly agaric",
-        "removed by reviewer: wrong probe",
-        "proven: the Tree 'Birch'",
-        "a birch of 61 years instead of 60: refused",
-        "all agree",
+        "by reviewer\nreason     wrong probe",
+        "\nProven: the Tree 'Birch'",
+        "\nNOT proven: the Tree 'Birch'",
+        "ok    replay",
     ):
         assert expected in done.stdout
     assert not list(tmp_path.iterdir())
@@ -198,10 +197,14 @@ def test_the_demo_shows_everything_and_leaves_nothing(run: Run, tmp_path: Path) 
 
 def test_the_demo_speaks_json(run: Run) -> None:
     steps = run("demo", "--json").objects
-    assert [step["step"] for step in steps] == [1, 2, 3, 4, 5, 6, 7, 8]
-    assert steps[1]["result"] == [["Birch", "Pine", "Seedling"], [2, 1, 1]]
-    assert steps[6]["proven"] is steps[6]["forgery_noticed"] is True
-    assert steps[7]["ok"] is True
+    begins = [at for at, each in enumerate(steps) if "step" in each]
+    assert [steps[at]["step"] for at in begins] == [1, 2, 3, 4, 5, 6, 7, 8]
+    assert steps[begins[1] + 1]["result"] == [["Birch", "Pine", "Seedling"], [2, 1, 1]]
+    then, now = steps[begins[4] + 1 : begins[5] - 1], steps[begins[5] - 1]
+    assert len(then) == 2
+    assert now in then
+    assert [each["ok"] for each in steps[begins[6] + 2 : begins[7]]] == [True, False]
+    assert steps[-1]["ok"] is True
 
 
 def test_the_demo_keeps_its_graph_in_a_new_file_that_was_named(run: Run, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import rich_click as click
 from mycel.cli.frame.conflict_warnings import warn_conflicts
 from mycel.cli.frame.context import Command, Group, Session, pass_session
 from mycel.cli.frame.labels import labels, readable_text
-from mycel.cli.frame.output import Output, when, wire
+from mycel.cli.frame.output import when, wire
 from mycel.cli.frame.parameters import (
     ELEMENT,
     direction_option,
@@ -26,7 +26,6 @@ from mycel.model.elements import Proposition
 
 if TYPE_CHECKING:
     from mycel.graph.view import GraphView
-    from mycel.graph.walk import FindResult
     from mycel.nexus import Nexus
     from mycel.store.write.transaction import Transaction
 
@@ -240,20 +239,15 @@ def find(
     with session.open(reading=True) as db:
         view = _view(db, as_of)
         found = view.find(resolve(view, start), along, types=types or None, limit=limit, form=form)
-    show_found(session.out, found)
-    if found.more:
-        session.out.note(f"There is more than {limit}: raise --limit to see it.")
-
-
-def show_found(out: Output, found: FindResult) -> None:
-    """Print the elements that a search along edges reached."""
-    out.list(
+    session.out.list(
         zip(found.memories, found.hop_distances, strict=True),
         ("id", "hops", "type", "text"),
         lambda pair: (pair[0].id, pair[1], pair[0].type, readable_text(pair[0])),
         lambda pair: pair[0].to_dict() | {"hops": pair[1]},
         empty="Nothing can be reached that way.",
     )
+    if found.more:
+        session.out.note(f"There is more than {limit}: raise --limit to see it.")
 
 
 def _view(db: Nexus, as_of: int | str | None) -> GraphView:

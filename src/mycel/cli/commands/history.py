@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
 from mycel.cli.frame.context import Command, Session, pass_session
 from mycel.cli.frame.labels import readable
-from mycel.cli.frame.output import Output, count
+from mycel.cli.frame.output import count
 from mycel.cli.frame.parameters import ELEMENT, confirmed, moment, resolve
 from mycel.model.commits import short
 from mycel.model.times import to_datetime
 
 if TYPE_CHECKING:
-    from mycel.store.query.commits import LogEntry
     from mycel.store.write.scrub import Scrubbed
 
 _BUSY = "Others kept the file busy: traces may remain in unused space. Run `mycel scrub` later."
@@ -39,19 +38,14 @@ def log(session: Session, /, limit: int, **conditions: Any) -> None:
     """
     with session.open(reading=True) as db:
         entries = list(db.log(limit=limit + 1, **conditions))
-    show_log(session.out, entries[:limit])
-    if len(entries) > limit:
-        session.out.note(f"Older ones: mycel log --before {entries[limit - 1].seq}")
-
-
-def show_log(out: Output, entries: Sequence[LogEntry]) -> None:
-    """Print transactions."""
-    out.list(
-        entries,
+    session.out.list(
+        entries[:limit],
         ("commit", "time", "actor", "changes", "message"),
         lambda each: (short(each.commit), each.time, each.actor, each.changes, each.message),
         empty="No transactions.",
     )
+    if len(entries) > limit:
+        session.out.note(f"Older ones: mycel log --before {entries[limit - 1].seq}")
 
 
 @click.command(cls=Command)

@@ -76,7 +76,7 @@ def prove(
     else:
         _write(out, json.dumps(wire) + "\n")
         root = wire["snapshot"]["overall_root"]
-        said = says(proof, " ".join(words))
+        said = _says(proof, " ".join(words))
         session.out.say(
             f"{said}\nunder the overall root {root}\nProof written to {out}.",
             {"proof": str(out), "kind": wire["kind"], "overall_root": root},
@@ -197,7 +197,7 @@ def _check_proof(
     else:
         why = "" if _holds(proof, root, old_root) else " Its hashes do not lead to the root."
     out = session.out
-    said = says(proof, " ".join(about) if matches else "")
+    said = _says(proof, " ".join(about) if matches else "")
     verdict = out.style("NOT proven:", fg="red") if why else out.style("Proven:", fg="green")
     out.say(
         f"{verdict} {said}{why}",
@@ -249,7 +249,7 @@ def _read_proof(path: str) -> Proof:
     return proof_from_dict(wire)
 
 
-def says(proof: Proof, named: str = "") -> str:
+def _says(proof: Proof, named: str = "") -> str:
     """The statement of a proof in a sentence; `named` is the name of its element."""
     from mycel.merkle.proofs import ConsistencyProof, EntryProof
 
