@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from difflib import get_close_matches
 from typing import TypeVar
-from unicodedata import category
-from unicodedata import name as character_name
 
 from mycel.errors import InvalidSyntax, MycelError, ResourceExhausted
 from mycel.kip.foreign_idioms import subscript
@@ -18,15 +16,20 @@ from mycel.kip.foreign_words import CHARACTERS, FUNCTIONS, KEYWORDS, WORDS
 from mycel.kip.lexer import Tokens
 from mycel.model.limits import NESTING_DEPTH_MAX
 from mycel.model.names import shorten
-from mycel.syntax import strings
-from mycel.syntax.diagnostics import locate
-from mycel.syntax.source import Source, Span
-from mycel.syntax.strings import is_broken
+from mycel.syntax.strings import broken_string, is_broken
+from mycel.syntax.token_errors import (
+    CLOSING,
+    about_end,
+    about_invisible,
+    close_it,
+    error_at,
+    open_brackets,
+    shown,
+)
 from mycel.syntax.tokens import END
 
 Item = TypeVar("Item")
 
-_CLOSING = {"(": ")", "[": "]", "{": "}"}
 _OUTSIDE = frozenset(
     ("WHERE", "ORDER", "LIMIT", "CURSOR", "FILTER", "NOT", "OPTIONAL", "UNION", "SET", "WITH")
 )
@@ -43,14 +46,7 @@ def fail(
     length: int = 1,
 ) -> MycelError:
     """An error at the next token, or at `length` tokens from `at` on."""
-    first = tokens.at if at is None else at
-    span = Span(tokens.starts[first], tokens.ends[first + length - 1])
-    return locate(error, message, tokens.text, _somewhere(span), hint)
-
-
-def _somewhere(span: Span) -> Span:
-    """The span, with a place for its caret even at the end of the text."""
-    return Span(span.start, max(span.end, span.start + 1))
+    return error_at(error, tokens, message, hint, at, length)
 
 
 def too_deep(tokens: Tokens) -> MycelError:
@@ -97,12 +93,12 @@ def unexpected(
     """
     token = tokens.tokens[tokens.at]
     if token[0] == '"' and is_broken(token):
-        return broken_string(tokens, tokens.at)
+        return broken_string(InvalidSyntax, tokens, tokens.at)
     advice = (
         meant
         or subscript(tokens)
         or _about_character(tokens, token)
-        or _about_end(tokens, token)
+        or about_end(tokens, token)
         or _about_unclosed(tokens, token, expected)
         or _about_date(tokens, token)
         or _about_spelling(token, expected)
@@ -110,7 +106,7 @@ def unexpected(
         or _about_word(tokens, token, expected)
         or _about_missing(tokens, token, expected)
     )
-    return fail(tokens, f"Expected {listed(expected)}, found {_shown(token)}.", advice)
+    return fail(tokens, f"Expected {listed(expected)}, found {shown(token, 'command')}.", advice)
 
 
 def listed(expected: tuple[str, ...]) -> str:
@@ -120,9 +116,7 @@ def listed(expected: tuple[str, ...]) -> str:
 
 
 def _shown(token: str) -> str:
-    if token == END:
-        return "the end of the command"
-    return shorten(token, 40) if token[0] == '"' else f"`{shorten(token, 40)}`"
+    return shown(token, "command")
 
 
 def _about_character(tokens: Tokens, token: str) -> str | None:
@@ -137,28 +131,14 @@ def _about_character(tokens: Tokens, token: str) -> str | None:
         return 'A link is written (?a, "predicate", ?b).'
     if token in CHARACTERS:
         return CHARACTERS[token]
-    if len(token) == 1 and not token.isascii() and (category(token)[0] in "CZ"):
-        label = character_name(token, "no character")
-        return f"U+{ord(token):04X} ({label}) is no white space here; remove it."
-    return None
-
-
-def _open_brackets(tokens: Tokens) -> list[int]:
-    """The places of the brackets that are open before the next token, outermost first."""
-    open_at: list[int] = []
-    for at, each in enumerate(tokens.tokens[: tokens.at]):
-        if each in _CLOSING:
-            open_at.append(at)
-        elif each in _CLOSING.values() and open_at:
-            open_at.pop()
-    return open_at
+    return about_invisible(token)
 
 
 def _about_unclosed(tokens: Tokens, token: str, expected: tuple[str, ...]) -> str | None:
     """A hint about a bracket that is open before a keyword that cannot be inside it."""
     after = tokens.tokens[tokens.at + 1]
-    open_at = _open_brackets(tokens)
-    if not open_at or _CLOSING[tokens.tokens[open_at[-1]]] not in expected:
+    open_at = open_brackets(tokens)
+    if not open_at or CLOSING[tokens.tokens[open_at[-1]]] not in expected:
         return None
     is_find = open_at[0] == 1 and tokens.tokens[0] == "FIND"
     if token == "{" and is_find:
@@ -166,28 +146,10 @@ def _about_unclosed(tokens: Tokens, token: str, expected: tuple[str, ...]) -> st
     elif token not in _OUTSIDE or after == ":":
         return None
     if not is_find:
-        return f"{_place_of(tokens, open_at[-1])} before {token}."
+        return f"{close_it(tokens, open_at[-1])} before {token}."
     written = tokens.text[tokens.starts[1] : tokens.ends[tokens.at - 1]]
     closed = f"FIND{written}{')' * len(open_at)}" if len(written) <= 60 else "FIND(…)"
-    return f"{_place_of(tokens, open_at[-1])}: write {closed} {token} …"
-
-
-def _place_of(tokens: Tokens, opened: int) -> str:
-    bracket = tokens.tokens[opened]
-    line, column = Source(tokens.text).position(tokens.starts[opened])
-    return f"Close the `{bracket}` of line {line}, column {column} with `{_CLOSING[bracket]}`"
-
-
-def _about_end(tokens: Tokens, token: str) -> str | None:
-    """A bracket that is still open where the command ends, or where another one closes."""
-    if token != END and token not in _CLOSING.values():
-        return None
-    open_at = _open_brackets(tokens)
-    if not open_at:
-        return "There is no bracket left to close; remove it." if token != END else None
-    if token == _CLOSING[tokens.tokens[open_at[-1]]]:
-        return None
-    return f"{_place_of(tokens, open_at[-1])} first."
+    return f"{close_it(tokens, open_at[-1])}: write {closed} {token} …"
 
 
 def _about_date(tokens: Tokens, token: str) -> str | None:
@@ -239,25 +201,17 @@ def _about_word(tokens: Tokens, token: str, expected: tuple[str, ...]) -> str | 
 
 def _about_missing(tokens: Tokens, token: str, expected: tuple[str, ...]) -> str | None:
     """A sign that was left out before a token that would be right after it."""
-    if token == END or token in _CLOSING.values():
+    if token == END or token in CLOSING.values():
         return None
     for sign, what in (",", "comma"), (":", "colon"), ("(", "parenthesis"), ("{", "brace"):
         if sign in expected or f"`{sign}`" in expected[0]:
-            return f"A {what} is missing: put `{sign}` before {_shown(token)}."
+            return f"A {what} is missing: put `{sign}` before {shown(token, 'command')}."
     if ")" in expected or "}" in expected:
         sign = ")" if ")" in expected else "}"
-        return f"If a bracket should end here, put `{sign}` before {_shown(token)}."
+        return f"If a bracket should end here, put `{sign}` before {shown(token, 'command')}."
     return None
 
 
 def misplaced(tokens: Tokens, hint: str) -> str | None:
     """The hint, when the next token is a keyword in the wrong place."""
     return hint if tokens.tokens[tokens.at] in KEYWORDS else None
-
-
-# Strings.
-
-
-def broken_string(tokens: Tokens, at: int) -> MycelError:
-    """The string token at a place is no JSON string: say where it breaks."""
-    return strings.broken_string(InvalidSyntax, tokens, at)

@@ -6,26 +6,25 @@ with a placeholder become templates.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
+from functools import partial
 from math import isfinite
 from typing import Any, Final
 
 import orjson
 
-from mycel.errors import InvalidIdentifier, MycelError
+from mycel.errors import InvalidIdentifier, InvalidSyntax, MycelError
 from mycel.kip import ast
 from mycel.kip.lexer import STRING, Tokens
-from mycel.kip.syntax_errors import broken_string, fail, too_deep, unexpected
+from mycel.kip.syntax_errors import fail, too_deep, unexpected
 from mycel.model.limits import INTEGER_MAX, INTEGER_MIN, JSON_INTEGER_MAX, NESTING_DEPTH_MAX
 from mycel.model.names import is_identifier, shorten
 from mycel.syntax.source import Span
-from mycel.syntax.strings import is_broken
+from mycel.syntax.strings import string_value
 from mycel.syntax.tokens import new_span
 
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?", re.ASCII)
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 # In an object that is folded, where no string has escapes.
 _STRING: Final = re.compile(STRING)
@@ -139,25 +138,8 @@ def placeholder(tokens: Tokens) -> ast.Placeholder:
 # Strings and numbers.
 
 
-def string_at(tokens: Tokens, at: int) -> str:
-    """The value of the string token at a place."""
-    token = tokens.tokens[at]
-    if "\\" not in token and token[-1] == '"' and len(token) > 1:
-        return token[1:-1]
-    if is_broken(token):
-        raise broken_string(tokens, at)
-    try:
-        value: str = json.loads(token)
-    except ValueError:
-        raise broken_string(tokens, at) from None
-    if _SURROGATE.search(value):
-        raise fail(
-            tokens,
-            "The string holds half of a surrogate pair.",
-            "Write both halves (\\ud83d\\ude00), or the character itself.",
-            at=at,
-        )
-    return value
+string_at: Final = partial(string_value, InvalidSyntax)
+"""The value of the string token at a place."""
 
 
 def number_at(tokens: Tokens, at: int) -> int | float:

@@ -6,12 +6,12 @@ from the next token on and moves past it. `builder` checks that types exist and 
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
 from math import isfinite
 from typing import Final, cast
 
+from mycel.errors import SchemaError
 from mycel.model.limits import INTEGER_MAX, INTEGER_MIN, JSON_INTEGER_MAX
 from mycel.schema import ast, schema_errors
 from mycel.schema.lexer import Tokens, read
@@ -19,7 +19,7 @@ from mycel.schema.model import EMBED, PropertyType, Scalar
 from mycel.schema.schema_errors import CONSTRAINTS, fail, is_ident, too_long, unexpected
 from mycel.syntax.gc_pause import collector_paused
 from mycel.syntax.source import Span
-from mycel.syntax.strings import is_broken
+from mycel.syntax.strings import string_value
 from mycel.syntax.tokens import END
 
 SCALARS: Final = frozenset(
@@ -30,7 +30,6 @@ NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?", 
 VECTOR_DIMENSION_MAX: Final = (1 << 31) - 1
 _LIST_SCALARS: Final = SCALARS - {"Blob"}
 _ENUM_VALUE: Final = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
-_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _NUMBER_CHARACTERS_MAX: Final = 400
 """Enough for every number of 64 bits, written out."""
 _LARGE: Final = 1 << 16
@@ -372,21 +371,7 @@ def _expect(tokens: Tokens, sign: str, hint: str | None) -> None:
 
 def _string(tokens: Tokens) -> ast.Literal:
     at = tokens.at
-    token = tokens.tokens[at]
-    if is_broken(token):
-        raise schema_errors.broken_string(tokens, at)
-    value = token[1:-1]
-    if "\\" in token:
-        try:
-            value = json.loads(token)
-        except ValueError:
-            raise schema_errors.broken_string(tokens, at) from None
-        if _SURROGATE.search(value):
-            raise fail(
-                tokens,
-                "The string holds half of a surrogate pair.",
-                "Write both halves (\\ud83d\\ude00), or the character itself.",
-            )
+    value = string_value(SchemaError, tokens, at)
     tokens.at = at + 1
     return ast.Literal(value, True, span=tokens.span_at(at))
 

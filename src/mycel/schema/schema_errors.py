@@ -10,18 +10,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from typing import Final
-from unicodedata import category
-from unicodedata import name as character_name
 
 from mycel.errors import SchemaError, did_you_mean
 from mycel.model.limits import IDENTIFIER_BYTES_MAX
 from mycel.model.names import shorten
 from mycel.schema.foreign_words import DECLARATIONS, EXTENDING, MODIFIERS, OPENINGS, SCALARS
 from mycel.schema.lexer import Tokens
-from mycel.syntax import strings
-from mycel.syntax.diagnostics import locate
-from mycel.syntax.source import Source, Span
-from mycel.syntax.strings import is_broken
+from mycel.syntax import token_errors
+from mycel.syntax.strings import broken_string, is_broken
+from mycel.syntax.token_errors import about_end, about_invisible, close_it, error_at, open_brackets
 from mycel.syntax.tokens import END
 
 KEYWORDS: Final = ("node", "edge", "interface")
@@ -34,7 +31,6 @@ _TYPES: Final = (
 _NAMES_OF_TYPES: Final = (
     "String Blob Bool I32 I64 U32 U64 F32 F64 Date DateTime Vector enum".split()  # noqa: SIM905
 )
-_CLOSING: Final = {"(": ")", "[": "]", "{": "}"}
 _ARGUMENTS: Final = {"range": "0..100", "check": '"pattern"'}
 _PROPERTY_UNQUOTED: Final = "Write names of properties without quotes."
 
@@ -43,10 +39,7 @@ def fail(
     tokens: Tokens, message: str, hint: str | None = None, *, at: int | None = None, length: int = 1
 ) -> SchemaError:
     """An error at the next token, or at `length` tokens from `at` on."""
-    first = tokens.at if at is None else at
-    start, end = tokens.starts[first], tokens.ends[first + length - 1]
-    # A place for the caret even at the end of the text.
-    return locate(SchemaError, message, tokens.text, Span(start, max(end, start + 1)), hint)
+    return error_at(SchemaError, tokens, message, hint, at, length)
 
 
 def unexpected(
@@ -58,20 +51,18 @@ def unexpected(
     """
     token = tokens.next
     if _is_string(token, broken=True):
-        return broken_string(tokens, tokens.at)
+        return broken_string(SchemaError, tokens, tokens.at)
     if token.startswith("/*"):
         return fail(tokens, "The comment is not closed.", "Close it with `*/`.")
     hint = _about_character(tokens, token) or (hints or {}).get(token, hint)
     return fail(
-        tokens, f"Expected {expected}, found {shown(token)}.", hint or _about_end(tokens, token)
+        tokens, f"Expected {expected}, found {shown(token)}.", hint or about_end(tokens, token)
     )
 
 
 def shown(token: str) -> str:
     """A token in a message."""
-    if token == END:
-        return "the end of the schema"
-    return shorten(token, 40) if token[0] == '"' else f"`{shorten(token, 40)}`"
+    return token_errors.shown(token, "schema")
 
 
 def _is_string(token: str, *, broken: bool = False) -> bool:
@@ -86,39 +77,7 @@ def _about_character(tokens: Tokens, token: str) -> str | None:
         return "Comments start with `//` and end with the line, or are between `/*` and `*/`."
     if token == "'":
         return 'Write strings in double quotes: "…".'
-    if len(token) == 1 and not token.isascii() and category(token)[0] in "CZ":
-        label = character_name(token, "no character")
-        return f"U+{ord(token):04X} ({label}) is no white space here; remove it."
-    return None
-
-
-def _about_end(tokens: Tokens, token: str) -> str | None:
-    """Advice about a bracket that is open where the text ends, or where another one closes."""
-    if token != END and token not in _CLOSING.values():
-        return None
-    bracket_at = _open_bracket(tokens)
-    if bracket_at is None:
-        return "There is no bracket left to close; remove it." if token != END else None
-    is_its_own = token == _CLOSING[tokens.tokens[bracket_at]]
-    return None if is_its_own else _close_first(tokens, bracket_at)
-
-
-def _close_first(tokens: Tokens, bracket_at: int) -> str:
-    bracket = tokens.tokens[bracket_at]
-    line, column = Source(tokens.text).position(tokens.starts[bracket_at])
-    closing = _CLOSING[bracket]
-    return f"Close the `{bracket}` of line {line}, column {column} with `{closing}` first."
-
-
-def _open_bracket(tokens: Tokens) -> int | None:
-    """The place of the bracket that is open at the next token."""
-    open_at: list[int] = []
-    for at, each in enumerate(tokens.tokens[: tokens.at]):
-        if each in _CLOSING:
-            open_at.append(at)
-        elif each in _CLOSING.values() and open_at:
-            open_at.pop()
-    return open_at[-1] if open_at else None
+    return about_invisible(token)
 
 
 # Names.
@@ -263,12 +222,12 @@ def _about_sign(tokens: Tokens, token: str) -> str | None:
 
 def _after_name(tokens: Tokens, name: str, following: str) -> SchemaError:
     """A property has a name, but no colon follows it."""
-    opened = _open_bracket(tokens)
+    opened = open_brackets(tokens) or [0]
     after = tokens.tokens[tokens.at + 2]
     tokens.at += 1
     hint = f"A property is written `{name}: Type`."
     if name in KEYWORDS and following[:1].isupper() and after in {"{", ":", "@", "implements"}:
-        hint = _close_first(tokens, opened or 0)
+        hint = f"{close_it(tokens, opened[-1])} first."
     elif following == "?" and after == ":":
         hint = f"The `?` comes after the type: `{name}: Type?`."
     elif name in MODIFIERS and is_ident(following):
@@ -482,7 +441,7 @@ def no_dots(tokens: Tokens, name: str, said: str) -> SchemaError:
     return unexpected(tokens, "`..`", hint)
 
 
-# Strings and numbers.
+# Numbers.
 
 
 def bad_number(tokens: Tokens) -> SchemaError:
@@ -493,8 +452,3 @@ def bad_number(tokens: Tokens) -> SchemaError:
         "Numbers look like 5, -3, 0.25 or 1e-9: no leading zeros, no plus sign, digits on both"
         " sides of a dot. Write other texts in double quotes.",
     )
-
-
-def broken_string(tokens: Tokens, at: int) -> SchemaError:
-    """The string token at a place is no JSON string."""
-    return strings.broken_string(SchemaError, tokens, at)

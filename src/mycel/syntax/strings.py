@@ -1,7 +1,8 @@
-"""Strings as JSON writes them, and where one breaks."""
+"""Strings as JSON writes them: their values, and where one breaks."""
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Final
 
@@ -11,11 +12,34 @@ from mycel.syntax.tokens import Tokens
 
 _WHOLE: Final = re.compile(r'"[^"\\]*+(?>(?:\\.[^"\\]*+)*)"')
 _ESCAPE: Final = re.compile(r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}|(u[0-9a-fA-F]*|.?))')
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
 def is_broken(token: str) -> bool:
     """True for a token that starts like a string and is not closed."""
     return len(token) == 1 or token[-1] != '"' or _WHOLE.fullmatch(token) is None
+
+
+def string_value(error: type[Error], tokens: Tokens, at: int) -> str:
+    """The value of the string token at a place; raises `error` if it is none."""
+    token = tokens.tokens[at]
+    if "\\" not in token and token[-1] == '"' and len(token) > 1:
+        return token[1:-1]
+    if is_broken(token):
+        raise broken_string(error, tokens, at)
+    try:
+        value: str = json.loads(token)
+    except ValueError:
+        raise broken_string(error, tokens, at) from None
+    if _SURROGATE.search(value):
+        raise locate(
+            error,
+            "The string holds half of a surrogate pair.",
+            tokens.text,
+            tokens.span_at(at),
+            "Write both halves (\\ud83d\\ude00), or the character itself.",
+        )
+    return value
 
 
 def broken_string(error: type[Error], tokens: Tokens, at: int) -> Error:
