@@ -41,11 +41,7 @@ class CapsuleInfo:
 
 
 def read(name: str) -> str:
-    """The text of a capsule.
-
-    Raises:
-        KeyError: no such capsule is shipped.
-    """
+    """The text of a capsule; raises KeyError if it is not shipped."""
     if name not in NAMES:
         raise KeyError(name)
     return (resources.files(__name__) / f"{name}.kip").read_text(encoding="utf-8")

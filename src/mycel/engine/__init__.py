@@ -4,7 +4,7 @@ Modules, in the order in which a command passes through them:
 
 - `engine`               the entry: chooses the statement and its rules
 - `statements`           the function of each statement
-- `dry_run`              a dry run of several commands
+- `dry_run`              dry runs of commands
 - `plan_cache`           parsed commands, and the plans made for them
 - `values`               literals, and parameters in the place of placeholders
 - `planner`              plans of parsed commands

@@ -167,11 +167,7 @@ class Batch:
         self._queue.append(put)
 
     def write(self) -> None:
-        """Write everything that waits.
-
-        Raises:
-            MycelError: what the first put would have raised, had they been written one by one.
-        """
+        """Write everything that waits; raises the error of the first put that fails."""
         concepts, links, queue = self._concepts, self._links, self._queue
         if not queue:
             return

@@ -55,12 +55,7 @@ def bootstrap(store: Store) -> Applied:
 
 
 def apply(tx: Transaction, names: Iterable[str] = (CORE,)) -> Applied:
-    """Apply shipped capsules by name, each after those that it builds on.
-
-    Raises:
-        NotFound: no capsule of this name is shipped.
-        TypeMismatch: one was named without another that it builds on.
-    """
+    """Apply shipped capsules by name, each after those that it builds on."""
     wanted = {each for name in names for each in (NAMES if name == CORE else (_known(name),))}
     run = _Run(tx)
     for name in NAMES:

@@ -29,11 +29,7 @@ _APPLY: Final = "Change the schema and apply it: db.schema.apply(text), or `myce
 
 
 def check_removal(concept: Concept) -> None:
-    """Refuse to remove a definition that a schema declares; asked before its uses are counted.
-
-    Raises:
-        ImmutableTarget: a schema declares it.
-    """
+    """Raise ImmutableTarget for a definition that a schema declares, before uses are counted."""
     declared = declaration(concept.attributes) if concept.type in META_TYPES else None
     if declared is not None:
         raise _declared(declared, concept.type, concept.name)

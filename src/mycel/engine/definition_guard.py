@@ -37,10 +37,10 @@ from mycel.schema.definitions import (
     concept_definition,
     missing,
     predicate_definition,
-    quoted,
     see,
     unexpected,
 )
+from mycel.schema.model import quoted
 from mycel.schema.stored_declaration import PG
 from mycel.store.file.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
 from mycel.store.query import lookup, summary
@@ -88,11 +88,7 @@ class DefinitionGuard:
         return definition is not None and not definition.takes_anything
 
     def check(self, tx: Transaction, change: Change) -> None:
-        """Refuse values of the wrong JSON type, and links between the wrong types.
-
-        Raises:
-            InvalidValueType, ConstraintViolation: a value, or an end, is not what is expected.
-        """
+        """Refuse values of the wrong JSON type, and links between the wrong types."""
         if change.kind == "retire":
             return
         scope: _Scope = tx.memo.get(self) or tx.memo.setdefault(self, _Scope())
@@ -110,11 +106,7 @@ class DefinitionGuard:
             _check_ends(tx, predicate, *change.name_or_ends)
 
     def check_commit(self, tx: Transaction) -> None:
-        """Warn about elements that are incomplete, or refuse them.
-
-        Raises:
-            ConstraintViolation: it is incomplete, and the rules are strict.
-        """
+        """Warn about elements that are incomplete, or refuse them if the rules are strict."""
         scope: _Scope | None = tx.memo.get(self)
         if scope is None:
             return

@@ -26,14 +26,7 @@ Deletion: TypeAlias = ast.DeleteKeys | ast.DeletePropositions | ast.DeleteConcep
 
 
 def delete(tx: Transaction, node: Deletion, values: Values) -> Outcome:
-    """Delete keys of elements, links, or concepts with their links.
-
-    Raises:
-        ConstraintViolation: a metadata key belongs to the engine, the target is bound to an element
-            of the other kind, or a definition is still in use.
-        ImmutableTarget: the target is part of the foundation.
-        NotFound: the target is named outright and does not exist.
-    """
+    """Delete keys of elements, links, or concepts with their links."""
     with all_or_nothing(tx):
         match node:
             case ast.DeleteKeys():
@@ -92,11 +85,7 @@ def _delete_concept(tx: Transaction, node: ast.DeleteConcept, values: Values) ->
 
 
 def _retired(tx: Transaction, concept: Concept) -> Retired:
-    """Remove a concept; of a definition in use, the hint has the command that shows its users.
-
-    Raises:
-        ConstraintViolation: it is a definition that is still in use.
-    """
+    """Remove a concept; of a definition in use, the hint has the command that shows its users."""
     try:
         return tx.retire_found(concept)
     except ConstraintViolation as error:

@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Final, assert_never
 
-from mycel.engine.example_commands import quoted
 from mycel.engine.find import moment_value
 from mycel.engine.outcome import Outcome
 from mycel.engine.page_cursor import cursor_after, place_of
@@ -18,6 +17,7 @@ from mycel.engine.primer import domain_summaries, primer
 from mycel.engine.values import Values
 from mycel.errors import NotFound, ResourceExhausted, did_you_mean
 from mycel.kip import ast
+from mycel.kip.fragments import quoted
 from mycel.model import ids
 from mycel.model.elements import Concept
 from mycel.model.names import shorten
@@ -67,12 +67,7 @@ _CALLED: Final[dict[ast.ElementKind, str]] = {
 
 
 def describe(reader: Reader, node: ast.Describe, values: Values) -> Outcome:
-    """Run a DESCRIBE.
-
-    Raises:
-        NotFound: there is no such type.
-        InvalidSyntax: the cursor is damaged, or of another command.
-    """
+    """Run a DESCRIBE; raises NotFound for an unknown type."""
     match node:
         case ast.DescribePrimer():
             return Outcome(primer(reader))

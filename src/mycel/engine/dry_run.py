@@ -1,4 +1,4 @@
-"""A dry run of several commands: each sees the writes of those before it.
+"""A dry run: each command sees the writes of those before it.
 
 They run in one transaction that is rolled back at the end. Reads are only checked. No plan is kept:
 it could hold definitions that are rolled back.
@@ -41,11 +41,7 @@ class DryRun:
         dry_run: bool,
         message: str = "",
     ) -> Outcome:
-        """Check one command; it implements the `Executor` of a request.
-
-        Raises:
-            MycelError: it cannot be parsed, means nothing here, or would fail.
-        """
+        """Check one command; it implements the `Executor` of a request."""
         del readonly, dry_run, message  # Whoever rehearses may write, and nothing is kept.
         prepared = Prepared(command, parse(command))
         try:
@@ -59,14 +55,15 @@ class DryRun:
         if isinstance(command, ast.Explain):
             return self._check(prepared, command.command, values)
         if isinstance(command, ast.Manipulation):
-            return self._rehearse(command, values)
+            return self.rehearse(command, values)
         if isinstance(command, ast.Find):
             plan = Finder(self._store, Planner()).check(reader, prepared, command, values)
             return Outcome(VALID, warnings=plan.warnings)
         introspect(reader, command, values)
         return Outcome(VALID)
 
-    def _rehearse(self, command: ast.Manipulation, values: Values) -> Outcome:
+    def rehearse(self, command: ast.Manipulation, values: Values) -> Outcome:
+        """The changes that a command would make, after all checks of a commit."""
         known = len(self._tx.warnings)
         outcome = manipulate(self._tx, command, values)
         self._tx.check()

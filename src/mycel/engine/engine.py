@@ -34,11 +34,7 @@ from mycel.syntax.gc_pause import collector_paused
 
 
 class _RolledBackError(Exception):
-    """Carries the outcome of a rehearsed command out of its transaction."""
-
-    def __init__(self, outcome: Outcome) -> None:
-        super().__init__()
-        self.outcome = outcome
+    """Ends the transaction of a dry run."""
 
 
 class Engine:
@@ -106,11 +102,7 @@ class Engine:
         message: str = "",
         dry_run: bool,
     ) -> Result:
-        """Run a capsule, which may be larger than a command.
-
-        Raises:
-            InvalidSyntax: it is no capsule.
-        """
+        """Run a capsule, which may be larger than a command."""
         with collector_paused(len(text) > COMMAND_BYTES_MAX):
             # In a function of its own, so that the tree is gone when the collector comes back.
             outcome = self._applied(text, parameters, Author(actor, message), dry_run=dry_run)
@@ -191,35 +183,31 @@ class Engine:
     # Writing.
 
     @contextmanager
-    def rehearsal(self, *, actor: str) -> Iterator[DryRun]:
+    def rehearsal(self, *, actor: str, message: str = "rehearsal") -> Iterator[DryRun]:
         """Check the commands of this block, each on the state that those before it would leave."""
         try:
-            with self._store.transaction(actor=actor, message="rehearsal") as tx:
+            with self._store.transaction(actor=actor, message=message) as tx:
                 tx.reader.deadline = monotonic() + self._timeout_s
                 yield DryRun(self._store, tx)
-                raise _RolledBackError(Outcome(None))
+                raise _RolledBackError
         except _RolledBackError:
             pass
 
     def _write(
         self, command: ast.Manipulation, values: Values, by: Author, *, dry_run: bool
     ) -> Outcome:
+        if dry_run:
+            with self.rehearsal(actor=by.actor, message=by.message) as rehearsed:
+                return rehearsed.rehearse(command, values)
         warnings: list[str] = []
 
         def work(tx: Transaction) -> Outcome:
             nonlocal warnings
             warnings = tx.warnings  # Guards add to it until the very end.
             tx.reader.deadline = monotonic() + self._timeout_s
-            outcome = manipulate(tx, command, values)
-            if dry_run:
-                tx.check()
-                raise _RolledBackError(outcome)
-            return outcome
+            return manipulate(tx, command, values)
 
-        try:
-            outcome = self._store.run(work, actor=by.actor, message=by.message)
-        except _RolledBackError as rehearsed:
-            outcome = Outcome({**VALID, "would": rehearsed.outcome.result})
+        outcome = self._store.run(work, actor=by.actor, message=by.message)
         return outcome._replace(warnings=(*outcome.warnings, *warnings))
 
 

@@ -7,15 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-import orjson
-
-from mycel.engine.graph_facts import MEMBERSHIP, Facts
+from mycel.engine.graph_facts import Facts
+from mycel.engine.protection_guard import MEMBERSHIP
+from mycel.kip.fragments import quoted
 from mycel.store.file.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
-
-
-def quoted(text: str) -> str:
-    """A text as a string of KIP, which is one of JSON."""
-    return orjson.dumps(text).decode()
 
 
 def examples(facts: Facts, types: Sequence[str]) -> list[str]:
@@ -51,8 +46,8 @@ def _join(facts: Facts) -> Iterator[str]:
     for shape in facts.shapes:
         ends = (shape.subject_type, shape.object_type)
         if meta.isdisjoint(ends):
-            subject, object_ = (quoted(facts.type_name(end or 0)) for end in ends)
-            predicate = quoted(facts.predicate_name(shape.predicate))
+            subject, object_ = (quoted(facts.reader.type_name(end or 0)) for end in ends)
+            predicate = quoted(facts.reader.predicate_name(shape.predicate))
             yield (
                 f"FIND(?a.name, ?b.name) WHERE {{ ?a {{type: {subject}}} ?b {{type: {object_}}}"
                 f" (?a, {predicate}, ?b) }} LIMIT 10"

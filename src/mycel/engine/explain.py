@@ -10,7 +10,7 @@ from dataclasses import asdict
 from time import perf_counter
 from typing import Any
 
-from mycel.engine.find import moment_of
+from mycel.engine.find import moment_value
 from mycel.engine.outcome import Outcome
 from mycel.engine.traverse import prepared
 from mycel.engine.values import Values
@@ -67,8 +67,8 @@ def _bound(reader: Reader, command: ast.Command, values: Values) -> Bound | None
     match command:
         case ast.Find(as_of=None):
             return bind_find(command, vocabulary, values)
-        case ast.Find():
-            then = reader.at(state_at(reader, moment_of(command, values)))
+        case ast.Find(as_of=ast.Literal() | ast.Placeholder() as moment):
+            then = reader.at(state_at(reader, moment_value(moment, values, "AS OF")))
             return bind_find(command, Vocabulary(then), values)
         case ast.Merge(source, target, where):
             return bind_targets(where, (source, target), vocabulary, values)

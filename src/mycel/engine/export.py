@@ -35,12 +35,12 @@ from mycel.engine.where_targets import targets
 from mycel.errors import InternalError, ResourceExhausted
 from mycel.kip import ast
 from mycel.kip.formatter import format_command
-from mycel.kip.fragments import placeholders
+from mycel.kip.fragments import placeholders, quoted
 from mycel.model import ids
 from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.limits import CAPSULE_BYTES_MAX, COMMAND_BYTES_MAX, NESTING_DEPTH_MAX
 from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE
-from mycel.model.values import JsonObject
+from mycel.model.values import JsonObject, own_metadata
 from mycel.schema.definitions import is_unchanged
 from mycel.schema.stored_declaration import PG, PG_DROPPED
 from mycel.store.file.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
@@ -57,12 +57,7 @@ _NESTING_KEPT: Final = 8
 
 
 def export(reader: Reader, node: ast.Export, values: Values) -> Outcome:
-    """Run an EXPORT.
-
-    Raises:
-        ResourceExhausted: the capsule is too large, or a link refers to links too deep.
-        InvalidSyntax: the cursor is damaged, or of another command.
-    """
+    """Run an EXPORT; raises ResourceExhausted if the capsule is too large, or nests too deep."""
     limit = EXPORT_ELEMENTS_MAX
     if node.limit is not None:
         limit = min(limit, values.positive(node.limit, "LIMIT"))
@@ -147,7 +142,7 @@ def _is_shipped(reader: Reader, element: Element) -> bool:
 def _shown(reader: Reader, element: Element) -> str:
     """An element for people: its type and name, or what a link joins."""
     if isinstance(element, Concept):
-        return f"{element.type} {orjson.dumps(element.name).decode()}"
+        return f"{element.type} {quoted(element.name)}"
     ends = (_element(reader, ids.parse_id(end)) for end in _ends_of(element))
     subject, object_ = (_shown(reader, end) if isinstance(end, Concept) else "(…)" for end in ends)
     return f"({subject}, {element.predicate}, {object_})"
@@ -325,7 +320,7 @@ class CapsuleWriter:
             self._handles.get(concept.number),
             _matcher(concept),
             attributes=_map(_portable(concept)),
-            metadata=_map(_own(concept)),
+            metadata=_map(own_metadata(concept.metadata)),
         )
 
     def _link(self, link: Proposition) -> ast.PropositionBlock:
@@ -333,7 +328,7 @@ class CapsuleWriter:
             self._handles.get(link.number),
             self._pattern(link, 0),
             attributes=_map(link.attributes),
-            metadata=_map(_own(link)),
+            metadata=_map(own_metadata(link.metadata)),
         )
 
     def _pattern(self, link: Proposition, depth: int) -> ast.LinkPattern:
@@ -371,11 +366,6 @@ def _portable(concept: Concept) -> JsonObject:
         attributes.pop(PG, None)
         attributes.pop(PG_DROPPED, None)
     return attributes
-
-
-def _own(element: Element) -> JsonObject:
-    """The metadata without the keys that the engine writes."""
-    return {key: value for key, value in element.metadata.items() if not key.startswith("_")}
 
 
 def _map(content: JsonObject) -> ast.Literal | None:

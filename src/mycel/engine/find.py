@@ -22,7 +22,6 @@ from mycel.engine.result import Result
 from mycel.engine.values import Values, whole
 from mycel.errors import (
     ExecutionTimeout,
-    InternalError,
     InvalidSyntax,
     InvalidValueType,
     MycelError,
@@ -57,13 +56,7 @@ class Finder:
         parameters: Mapping[str, Any] | None,
         timeout_s: float,
     ) -> Result:
-        """The result of a FIND, or of one page of it.
-
-        Raises:
-            TypeMismatch, UnknownReference, InvalidSyntax, InvalidValueType: it means nothing here.
-            ExecutionTimeout: it took too long.
-            ResourceExhausted: the result is too large.
-        """
+        """The result of a FIND, or of one page of it."""
         reader = self._store.take()
         try:
             reader.deadline = monotonic() + timeout_s
@@ -193,7 +186,9 @@ class Finder:
         if cursor is not None:
             page = self._continued(reader, page, cursor)
         elif find.as_of is not None:
-            page = page._replace(position=entry_at(reader, moment_of(find, values)))
+            page = page._replace(
+                position=entry_at(reader, moment_value(find.as_of, values, "AS OF"))
+            )
             check_kept(reader, State(page.position))
         state = LIVE if page.position == newest else State(page.position)
         return self.plan(reader, prepared, find, values, state), page, newest
@@ -280,19 +275,8 @@ def _limit(node: ast.Number, values: Values) -> int:
     return min(values.positive(node, "LIMIT"), RESULT_ROWS_MAX + 1)
 
 
-def moment_of(find: ast.Find | ast.Traverse, values: Values) -> int | str:
-    """The moment that AS OF names."""
-    if find.as_of is None:
-        raise InternalError("A moment is asked for without AS OF.")
-    return moment_value(find.as_of, values, "AS OF")
-
-
 def moment_value(given: ast.Literal | ast.Placeholder, values: Values, word: str) -> int | str:
-    """The moment that stands after a word.
-
-    Raises:
-        InvalidValueType: the parameter is neither a number nor a text.
-    """
+    """The moment that stands after a word: a number or a text."""
     moment = whole(values.value(given))
     if type(moment) is int or isinstance(moment, str):
         return moment

@@ -11,14 +11,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
+from mycel.engine.protection_guard import CORE_DOMAIN, MEMBERSHIP
 from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE
 from mycel.model.values import JsonObject
 from mycel.store.file.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
 from mycel.store.query import summary
 from mycel.store.query.reader import Reader
-
-MEMBERSHIP: Final = "belongs_to_domain"
-CORE_DOMAIN: Final = "CoreSchema"
 
 DOMAINS_READ_MAX: Final = 24
 """The most domains that the primer looks into."""
@@ -53,13 +51,13 @@ class Facts:
     def concepts(self) -> dict[str, summary.Count]:
         """The number of concepts, by type."""
         counts = summary.concepts_by_type(self.reader)
-        return {self.type_name(each.number): each for each in counts}
+        return {self.reader.type_name(each.number): each for each in counts}
 
     @cached_property
     def links(self) -> dict[str, summary.Count]:
         """The number of links, by predicate."""
         counts = summary.links_by_predicate(self.reader)
-        return {self.predicate_name(each.number): each for each in counts}
+        return {self.reader.predicate_name(each.number): each for each in counts}
 
     @cached_property
     def shapes(self) -> list[summary.Shape]:
@@ -70,17 +68,13 @@ class Facts:
         """The types that were seen at the two ends of each predicate."""
         found: dict[str, tuple[Counter[str], Counter[str]]] = {}
         for shape in self.shapes:
-            pair = found.setdefault(self.predicate_name(shape.predicate), (Counter(), Counter()))
+            pair = found.setdefault(
+                self.reader.predicate_name(shape.predicate), (Counter(), Counter())
+            )
             for side, number in zip(pair, (shape.subject_type, shape.object_type), strict=True):
                 if number is not None:
-                    side[self.type_name(number)] += shape.links
+                    side[self.reader.type_name(number)] += shape.links
         return found
-
-    def type_name(self, number: int) -> str:
-        return self.reader.type_name(number)
-
-    def predicate_name(self, number: int) -> str:
-        return self.reader.predicate_name(number)
 
     def definition(self, meta: int, name: str) -> JsonObject:
         """The attributes of a definition."""
@@ -131,7 +125,7 @@ class Facts:
     def core_types(self) -> frozenset[str]:
         """The types that every graph has."""
         number = self._domain_type
-        core = None if number is None else self.reader.concept_named(number, CORE_DOMAIN)
+        core = None if number is None else self.reader.concept_named(number, CORE_DOMAIN[1])
         return frozenset(() if core is None else self.defined_types(core.number))
 
     @cached_property
@@ -146,7 +140,7 @@ class Facts:
         key = summary.key_members(
             self.reader, membership, domain.number, KEY_MEMBERS_READ_MAX, KEY_MEMBERS
         )
-        members = {self.type_name(number) for number, _ in seen}
+        members = {self.reader.type_name(number) for number, _ in seen}
         types = by_size({*members, *self.defined_types(domain.number)}, self.concepts)
         return DomainContents(
             domain,
@@ -154,7 +148,7 @@ class Facts:
             by_size(
                 {*self.defined_predicates(domain.number), *self._predicates_of(members)}, self.links
             ),
-            [(self.type_name(number), name) for number, name in key],
+            [(self.reader.type_name(number), name) for number, name in key],
         )
 
     def _predicates_of(self, types: set[str]) -> set[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Final, overload
+from typing import Any, Final
 
 from mycel.store.write.transaction import Guard
 
@@ -37,11 +37,5 @@ class GraphGuards(Sequence[Guard]):
     def __len__(self) -> int:
         return len(self._all)
 
-    @overload
-    def __getitem__(self, at: int) -> Guard: ...
-
-    @overload
-    def __getitem__(self, at: slice) -> Sequence[Guard]: ...
-
-    def __getitem__(self, at: int | slice) -> Guard | Sequence[Guard]:
+    def __getitem__(self, at: Any) -> Any:
         return self._all[at]

@@ -12,9 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
-from mycel.errors import (
-    InternalError,
-)
+from mycel.errors import InternalError
 from mycel.graph.traversal import Bounds, traverse
 from mycel.model import ids
 from mycel.model.elements import Concept, Element
@@ -112,11 +110,7 @@ class Neighbourhood:
     """The elements near another one, which a search prefers: their scores are raised."""
 
     def __init__(self, reader: Reader, centre: Ref) -> None:
-        """Traverse from the centre in both directions.
-
-        Raises:
-            NotFound, InvalidId: the centre is not there.
-        """
+        """Traverse from the centre in both directions; raises NotFound if it is not there."""
         number = reader.number(centre)
         bounds = Bounds(NEAR_COST_MAX, NEAR_NODES_MAX, direction="both")
         reached = traverse(reader, number, bounds).nodes

@@ -24,7 +24,6 @@ from mycel.store.database import Store
 from mycel.store.query.filters import condition
 from mycel.store.query.reader import Reader
 from mycel.store.query.vocabulary import Vocabulary
-from mycel.syntax.diagnostics import located
 
 
 def prepare(
@@ -39,14 +38,7 @@ def prepare(
 def nearest(
     reader: Reader, node: ast.Nearest, values: Values, recall: LazyRecall | None
 ) -> Outcome:
-    """Run a NEAREST; without `recall` it is only checked.
-
-    Raises:
-        TypeMismatch: the type is not defined.
-        ConstraintViolation: the property is no vector, or has another length; no direction.
-        InvalidValueType: the vector is no array of numbers.
-        EmbedderFailed: a text cannot be embedded.
-    """
+    """Run a NEAREST; without `recall` it is only checked."""
     of, to = _asked(reader, node, values)
     limit = SEARCH_LIMIT_DEFAULT if node.limit is None else values.positive(node.limit, "LIMIT")
     threshold = -1.0 if node.threshold is None else values.number(node.threshold, "THRESHOLD")
@@ -94,36 +86,29 @@ def _asked(
     if isinstance(given, str):
         of = vector_property(reader, type_name, name)
         if of.source is None:
-            raise located(
-                InvalidValueType(
-                    f"{of.label} has vectors of its own, and no text can be compared with them.",
-                    hint="Give a vector, or declare the property with @embed(source).",
-                ),
-                node.to.span,
+            raise InvalidValueType(
+                f"{of.label} has vectors of its own, and no text can be compared with them.",
+                hint="Give a vector, or declare the property with @embed(source).",
+                span=node.to.span,
             )
         return of, given
     if not is_vector(given):
-        raise located(
-            InvalidValueType(
-                f"NEAREST compares with a vector, not with {json_kind(given)}.",
-                hint="Give an array of finite numbers: TO [0.1, 0.2, 0.3], or TO :vector.",
-            ),
-            node.to.span,
+        raise InvalidValueType(
+            f"NEAREST compares with a vector, not with {json_kind(given)}.",
+            hint="Give an array of finite numbers: TO [0.1, 0.2, 0.3], or TO :vector.",
+            span=node.to.span,
         )
     of = vector_property(reader, type_name, name, len(given))
     if len(given) != of.dimension:
-        raise located(
-            ConstraintViolation(
-                f"{of.label} has vectors of {of.dimension} numbers, and this one has {len(given)}.",
-                hint=f"Give a vector of {of.dimension} numbers.",
-            ),
-            node.to.span,
+        raise ConstraintViolation(
+            f"{of.label} has vectors of {of.dimension} numbers, and this one has {len(given)}.",
+            hint=f"Give a vector of {of.dimension} numbers.",
+            span=node.to.span,
         )
     if not any(given):
-        raise located(
-            ConstraintViolation(
-                "A vector of zeros has no direction.", hint="Give one with another number."
-            ),
-            node.to.span,
+        raise ConstraintViolation(
+            "A vector of zeros has no direction.",
+            hint="Give one with another number.",
+            span=node.to.span,
         )
     return of, given

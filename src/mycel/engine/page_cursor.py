@@ -29,11 +29,7 @@ def cursor_after(purpose: str, place: Any) -> str:
 
 
 def place_of(cursor: str, purpose: str) -> Any:
-    """The place after which a cursor continues.
-
-    Raises:
-        InvalidSyntax: it is damaged, or of another command.
-    """
+    """The place after which a cursor continues; refuses a damaged or foreign one."""
     try:
         raw = urlsafe_b64decode(cursor.encode() + b"=" * (-len(cursor) % 4))
         check, said = raw[:_CHECK_BYTES], raw[_CHECK_BYTES:]

@@ -12,8 +12,9 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from mycel.engine.example_commands import examples
-from mycel.engine.graph_facts import MEMBERSHIP, DomainContents, Facts, by_size
+from mycel.engine.graph_facts import DomainContents, Facts, by_size
 from mycel.engine.outcome import Outcome
+from mycel.engine.protection_guard import MEMBERSHIP
 from mycel.model import ids
 from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, shorten
 from mycel.model.values import JsonObject, parse_object

@@ -67,11 +67,7 @@ class ProtectionGuard:
         return type_or_predicate == MEMBERSHIP if link else type_or_predicate in _TYPES
 
     def check(self, tx: Transaction, change: Change) -> None:
-        """Refuse the removal, or a forbidden change, of a protected element.
-
-        Raises:
-            ImmutableTarget: it is protected.
-        """
+        """Refuse the removal, or a forbidden change, of a protected element."""
         if isinstance(change.before, Proposition):
             _check_link(tx, change, change.before)
         elif change.before is not None:
@@ -98,11 +94,7 @@ def check_removal(concept: Concept) -> None:
 
 
 def check_merge(source: Concept, target: Concept) -> None:
-    """Refuse to merge a protected concept.
-
-    Raises:
-        ImmutableTarget: one of the two is protected.
-    """
+    """Raise ImmutableTarget if one of two concepts to merge is protected."""
     for concept in (source, target):
         if (concept.type, concept.name) in FOUNDATION | ACTORS:
             raise ImmutableTarget(

@@ -32,20 +32,12 @@ _PREFIX: Final = 3
 
 
 def check_type(tx: Transaction, name: str) -> None:
-    """Refuse a type that is not defined.
-
-    Raises:
-        TypeMismatch: it is not.
-    """
+    """Raise TypeMismatch for a type that is not defined."""
     _check_defined(tx.defined_types(), "type", name, CONCEPT_TYPE)
 
 
 def check_predicate(tx: Transaction, name: str) -> None:
-    """Refuse a predicate that is not defined.
-
-    Raises:
-        TypeMismatch: it is not.
-    """
+    """Raise TypeMismatch for a predicate that is not defined."""
     _check_defined(tx.defined_predicates(), "predicate", name, PROPOSITION_TYPE)
 
 
@@ -70,12 +62,7 @@ def is_symmetric(tx: Transaction, predicate: str) -> bool:
 
 
 def concept_with_id(reader: Reader, text: str) -> Concept:
-    """The live concept with this id.
-
-    Raises:
-        InvalidId: it is no id of a concept.
-        NotFound: there is none.
-    """
+    """The live concept with this id; raises NotFound if there is none."""
     found = reader.concept(parse_concept_id(text))
     if found is None:
         raise _no_such_id("concept", text)
@@ -83,12 +70,7 @@ def concept_with_id(reader: Reader, text: str) -> Concept:
 
 
 def link_with_id(reader: Reader, text: str) -> Proposition:
-    """The live link with this id, predicate included.
-
-    Raises:
-        InvalidId: it is no id of a link.
-        NotFound: there is none.
-    """
+    """The live link with this id, predicate included; raises NotFound if there is none."""
     found = reader.proposition(parse_proposition_id(text))
     if found is None or found.id != text:
         raise _no_such_id("proposition", text)
@@ -121,10 +103,9 @@ def no_such_concept(reader: Reader, type_name: str, name: str, otherwise: str = 
 
 
 def matched(reader: Reader, matcher: ast.ConceptMatcher, values: Values) -> Concept | None:
-    """The concept that a matcher names by id, or by a defined type and a name; else None.
+    """The concept that a matcher names; None if it has neither an id nor a type and a name.
 
-    Raises:
-        NotFound: it names one that does not exist.
+    Raises NotFound if it names one that does not exist.
     """
     if matcher.id is not None:
         return concept_with_id(reader, values.text(matcher.id, "id of a concept"))

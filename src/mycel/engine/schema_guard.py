@@ -168,13 +168,7 @@ class SchemaGuard:
         return definitions.refresh(tx, type_or_predicate) is not None
 
     def check(self, tx: Transaction, change: Change) -> JsonObject | None:
-        """Refuse what the schema does not allow; return the attributes as they are stored.
-
-        Raises:
-            InvalidValueType: a value is not of its property's type.
-            ConstraintViolation: anything else that the schema does not allow.
-            ImmutableTarget: it changes what the schema says, or removes it.
-        """
+        """Refuse what the schema does not allow; return the attributes as they are stored."""
         memo = tx.memo
         if APPLYING in memo:
             return None
@@ -189,11 +183,7 @@ class SchemaGuard:
         return self._check_concept(tx, scope, change, name_or_ends)
 
     def check_commit(self, tx: Transaction) -> None:
-        """Refuse a transaction that breaks the rules which hold at the commit.
-
-        Raises:
-            ConstraintViolation: it does; `violations` in the data lists several.
-        """
+        """Refuse a transaction that breaks the rules which hold at the commit, all in one error."""
         scope: _Scope | None = tx.memo.get(self)
         if scope is None or APPLYING in tx.memo:
             return

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from mycel.engine.empty_result_advice import quoted_names
 from mycel.engine.find import moment_value
@@ -50,9 +50,6 @@ from mycel.store.query.filters import Filters, state_reader
 from mycel.store.query.reader import Reader
 from mycel.store.query.vocabulary import Vocabulary
 
-if TYPE_CHECKING:
-    pass
-
 SEARCH_LIMIT_DEFAULT: Final = 10
 SEARCH_LIMIT_MAX: Final = 1_000
 
@@ -63,12 +60,7 @@ WORDS_COMPARED: Final = 3
 def search(
     reader: Reader, node: ast.Search, values: Values, recall: LazyRecall | None = None
 ) -> Outcome:
-    """Run a SEARCH. What was written last is found faster after `fold_text`.
-
-    Raises:
-        TypeMismatch: the type or predicate is not defined.
-        ConstraintViolation: no such mode, or a threshold that no score can have.
-    """
+    """Run a SEARCH. What was written last is found faster after `fold_text`."""
     question = values.text(node.term, "term of SEARCH")
     limit = SEARCH_LIMIT_DEFAULT
     if node.limit is not None:
@@ -261,11 +253,7 @@ def _threshold(node: ast.Search, values: Values) -> float:
 
 
 def check_mode(mode: str) -> Mode:
-    """A mode of SEARCH.
-
-    Raises:
-        ConstraintViolation: there is no such mode.
-    """
+    """A mode of SEARCH; raises ConstraintViolation for any other text."""
     if mode not in MODES:
         raise ConstraintViolation(
             f"There is no mode {shorten(mode)!r}.",

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any, get_args
 
-from mycel.engine.find import moment_of
+from mycel.engine.find import moment_value
 from mycel.engine.outcome import Outcome
 from mycel.engine.planner import Planner
 from mycel.engine.references import link_with_id, matched
@@ -34,14 +34,7 @@ def traverse(
     adjacency: Adjacency | None = None,
     planner: Planner | None = None,
 ) -> Outcome:
-    """Run a TRAVERSE; `planner` may know the vocabulary of the present already.
-
-    Raises:
-        NotFound: there is nothing to start from.
-        TypeMismatch: a type or predicate is not defined.
-        ConstraintViolation: a bound out of its range.
-        ExecutionTimeout: it took too long.
-    """
+    """Run a TRAVERSE; `planner` may know the vocabulary of the present already."""
     reader, bounds, start = prepared(reader, node, values, planner)
     use = adjacency if reader.state.is_live and not reader.is_writer else None
     found = traversal.traverse(reader, start, bounds, use)
@@ -54,7 +47,7 @@ def prepared(
 ) -> tuple[Reader, traversal.Bounds, int]:
     """A reader of the state that is traversed, the bounds, and the element to start from."""
     if node.as_of is not None:
-        reader = reader.at(state_at(reader, moment_of(node, values)))
+        reader = reader.at(state_at(reader, moment_value(node.as_of, values, "AS OF")))
     if planner is None or not reader.state.is_live:
         vocabulary = Vocabulary(reader)
     else:

@@ -43,11 +43,7 @@ _Metadata: TypeAlias = JsonObject | None
 
 
 def upsert(tx: Transaction, capsule: ast.Capsule, values: Values) -> Outcome:
-    """Execute a capsule, which is one UPSERT or several.
-
-    Raises:
-        MycelError: a block failed; its message says which, and the transaction cannot be committed.
-    """
+    """Execute a capsule, which is one UPSERT or several; an error names the block that failed."""
     with all_or_nothing(tx):
         run = _Run(tx, values)
         for at, each in enumerate(capsule.upserts, 1):
@@ -103,7 +99,11 @@ class _Run:
     ) -> None:
         handle = block.handle
         if handle is not None and handle.name in handles:
-            raise located(_redefined(handle.name), handle.span)
+            raise DuplicateExists(
+                f"The handle ?{handle.name} is defined already in this UPSERT.",
+                hint="Give each block its own handle, or leave out one that nothing refers to.",
+                span=handle.span,
+            )
         own = self._metadata(block.metadata, metadata)
         if isinstance(block, ast.ConceptBlock):
             element = self._concept(block, own, place)
@@ -303,12 +303,12 @@ class _Run:
         if found is None and is_symmetric(self._tx, predicate):
             found = self._find_link(object_, predicate, subject)
         if found is None:
-            error = NotFound(
+            raise NotFound(
                 f"There is no link {predicate!r} between these two elements.",
                 hint="A nested pattern refers to a link that exists. Create it with a PROPOSITION"
                 " block before this one, give it a handle and use that.",
+                span=node.span,
             )
-            raise located(error, node.span)
         return found
 
     def _find_link(
@@ -332,11 +332,8 @@ class _Run:
         )
 
     def _attributes(self, block: Block) -> JsonObject | None:
-        return (
-            None
-            if block.attributes is None
-            else self._values.mapping(block.attributes, "attributes")
-        )
+        given = block.attributes
+        return None if given is None else self._values.mapping(given, "attributes")
 
     def _metadata(self, node: ast.Map | None, outer: _Metadata) -> _Metadata:
         """The metadata of an inner level: its keys win, null included (KIP §2.10)."""
@@ -381,10 +378,3 @@ def _matchers(statement: ast.Upsert) -> Iterator[ast.ConceptMatcher]:
             yield node
         elif isinstance(node, ast.LinkPattern):
             nodes += [node.subject, node.object]
-
-
-def _redefined(name: str) -> DuplicateExists:
-    return DuplicateExists(
-        f"The handle ?{name} is defined already in this UPSERT.",
-        hint="Give each block a handle of its own, or leave out one that nothing refers to.",
-    )

@@ -102,11 +102,7 @@ class Values:
         return int(value)
 
     def positive(self, node: ast.Number, what: str) -> int:
-        """A whole number from 1 on.
-
-        Raises:
-            ConstraintViolation: it is 0 or less.
-        """
+        """A whole number from 1 on."""
         number = self.integer(node, what)
         if number < 1:
             raise ConstraintViolation(

@@ -49,11 +49,7 @@ def named_targets(
     *,
     limit: int | None = None,
 ) -> list[int]:
-    """The targets of a statement; one that WHERE names outright must exist.
-
-    Raises:
-        NotFound: it does not.
-    """
+    """The targets of a statement; raises NotFound if WHERE names one that does not exist."""
     numbers = targets(tx.reader, node.where, node.target.name, values, limit=limit)
     if not numbers and (error := missing_target(tx.reader, node.where, node.target.name, values)):
         raise error
@@ -63,12 +59,7 @@ def named_targets(
 def targets(
     reader: Reader, where: ast.Block, variable: str, values: Values, *, limit: int | None = None
 ) -> list[int]:
-    """The numbers of the distinct elements that a variable is bound to, in order.
-
-    Raises:
-        TypeMismatch: a type or predicate is not defined.
-        UnknownReference: the variable is bound nowhere, or a parameter is missing.
-    """
+    """The numbers of the distinct elements that a variable is bound to, in order."""
     # Definitions of the transaction may still be rolled back, so nothing of the plan is kept.
     bound = bind_targets(where, [ast.Variable(variable)], Vocabulary(reader), values)
     query = rewrite(bound.query, StoreStatistics(reader, {}))

@@ -60,42 +60,32 @@ def quoted_key(key: str) -> str:
 def lines_of(start: str, value: ast.Value) -> Iterator[str]:
     """A value after the start of its line, broken up level by level as far as needed."""
     line = start + inline(value)
-    parts = _parts(value)
+    brackets, parts = _parts(value)
     if len(line) <= WIDTH or not parts:
         yield line
         return
-    opening, closing = "[]" if isinstance(_plain(value), list | tuple) else "{}"
-    yield start + opening
+    yield start + brackets[0]
     for number, (label, part) in enumerate(parts, 1):
         *most, last = lines_of(label, part)
         yield from ("  " + line for line in most)
         yield f"  {last}{',' if number < len(parts) else ''}"
-    yield closing
+    yield brackets[1]
 
 
-def _plain(value: ast.Value) -> Any:
+def _parts(value: ast.Value) -> tuple[str, list[tuple[str, ast.Value]]]:
+    """The brackets of a container, and its items, each with its label."""
     match value:
-        case ast.Literal(plain):
-            return plain
-        case ast.ArrayTemplate(items):
-            return items
-        case _:
-            return None
-
-
-def _parts(value: ast.Value) -> list[tuple[str, ast.Value]]:
-    """The items of a container, each with its label."""
-    match value:
-        case ast.Literal(dict() as entries):
-            return [(f"{quoted_key(key)}: ", ast.Literal(item)) for key, item in entries.items()]
-        case ast.Literal(list() as items):
-            return [("", ast.Literal(item)) for item in items]
+        case ast.Literal(dict() as plain):
+            entries = [(key, ast.Literal(item)) for key, item in plain.items()]
+            return "{}", [(f"{quoted_key(key)}: ", item) for key, item in entries]
+        case ast.Literal(list() as plain):
+            return "[]", [("", ast.Literal(item)) for item in plain]
         case ast.ObjectTemplate(entries):
-            return [(f"{quoted_key(key)}: ", item) for key, item in entries]
+            return "{}", [(f"{quoted_key(key)}: ", item) for key, item in entries]
         case ast.ArrayTemplate(items):
-            return [("", item) for item in items]
+            return "[]", [("", item) for item in items]
         case _:
-            return []
+            return "", []
 
 
 # Patterns.

@@ -32,7 +32,7 @@ _TEXTS = {
     "NEAR": "a URI or an id",
     "BY": "a property that is a vector",
 }
-_TRAVERSE_OPTIONS = ("ALONG", "DIRECTION", "MAX_COST", "MAX_TOKENS", "LIMIT", "AS")
+TRAVERSE_OPTIONS = ("ALONG", "DIRECTION", "MAX_COST", "MAX_TOKENS", "LIMIT", "AS")
 _EXPORT_OPTION = "EXPORT … WITH DEFINITIONS adds the types and predicates that are used."
 _MODES = 'The modes are "keyword", "semantic" and "hybrid".'
 _DIRECTIONS = 'It is "out" (along the links), "in" (against them) or "both".'
@@ -125,6 +125,7 @@ def nearest(tokens: Tokens) -> ast.Nearest:
 
 
 def _options(tokens: Tokens, known: tuple[str, ...]) -> dict[str, Any]:
+    """Options in any order, each at most once, by the field of the tree that holds them."""
     options: dict[str, Any] = {}
     while (token := tokens.tokens[tokens.at]) in known:
         name = {"WITH": "type", "UNDER": "path", "AS": "as_of"}.get(token, token.lower())
@@ -140,16 +141,24 @@ def _option(tokens: Tokens, option: str) -> Any:
     if option == "AS":
         return as_of(tokens)
     tokens.at += 1
-    if option == "THRESHOLD":
-        return values.number(tokens, "after THRESHOLD")
-    if option == "MODE":
-        return _choice(tokens, "search mode", SEARCH_MODES, _MODES)
-    if option == "METADATA":
-        return values.mapping(tokens, option)
-    if option in _TEXTS:
-        return values.text(tokens, _TEXTS[option])
-    expect(tokens, "TYPE", hint='Narrow a search with WITH TYPE "…".')
-    return values.text(tokens, "the type")
+    match option:
+        case "THRESHOLD" | "MAX_COST":
+            return values.number(tokens, f"after {option}")
+        case "MAX_TOKENS":
+            return values.integer(tokens, option, 1)
+        case "MODE":
+            return _choice(tokens, "search mode", SEARCH_MODES, _MODES)
+        case "DIRECTION":
+            return _choice(tokens, "direction", DIRECTIONS, _DIRECTIONS)
+        case "METADATA":
+            return values.mapping(tokens, option)
+        case "ALONG":
+            return _along(tokens)
+        case "WITH":
+            expect(tokens, "TYPE", hint='Narrow a search with WITH TYPE "…".')
+            return values.text(tokens, "the type")
+        case _:
+            return values.text(tokens, _TEXTS[option])
 
 
 def _choice(tokens: Tokens, what: str, known: tuple[str, ...], hint: str) -> ast.Text:
@@ -185,26 +194,12 @@ def export(tokens: Tokens) -> ast.Export:
 
 def traverse(tokens: Tokens) -> ast.Traverse:
     """`TRAVERSE FROM {…}` and its options, in any order and each at most once."""
-    texts = tokens.tokens
     first = tokens.at
     tokens.at = first + 1
     expect(tokens, "FROM", hint=f"Say where to start: {_START}.")
     start = _start(tokens)
-    options: dict[str, Any] = {}
-    while (token := texts[tokens.at]) in _TRAVERSE_OPTIONS:
-        if token in options:
-            raise fail(tokens, f"{token} is given twice.", "Keep one of the two.")
-        options[token] = _traverse_option(tokens, token)
-    return ast.Traverse(
-        start,
-        options.get("ALONG", ()),
-        options.get("DIRECTION"),
-        options.get("MAX_COST"),
-        options.get("MAX_TOKENS"),
-        options.get("LIMIT"),
-        options.get("AS"),
-        span=tokens.span(first),
-    )
+    options = _options(tokens, TRAVERSE_OPTIONS)
+    return ast.Traverse(start, **options, span=tokens.span(first))
 
 
 def _start(tokens: Tokens) -> ast.ConceptMatcher | ast.LinkById:
@@ -228,23 +223,6 @@ def _start(tokens: Tokens) -> ast.ConceptMatcher | ast.LinkById:
     else:
         hint = f'Write {_START}, FROM {{id: "C:…"}} or FROM (id: "P:…").'
     raise unexpected(tokens, "a matcher such as `{…}`, or `(id: …)`", hint=hint)
-
-
-def _traverse_option(tokens: Tokens, option: str) -> Any:
-    if option == "LIMIT":
-        return limit(tokens)
-    if option == "AS":
-        return as_of(tokens)
-    tokens.at += 1
-    match option:
-        case "ALONG":
-            return _along(tokens)
-        case "DIRECTION":
-            return _choice(tokens, "direction", DIRECTIONS, _DIRECTIONS)
-        case "MAX_TOKENS":
-            return values.integer(tokens, "MAX_TOKENS", 1)
-        case _:
-            return values.number(tokens, "after MAX_COST")
 
 
 def _along(tokens: Tokens) -> tuple[ast.Text, ...]:

@@ -63,11 +63,7 @@ def too_deep(tokens: Tokens) -> MycelError:
 
 
 def expect(tokens: Tokens, token: str, *also: str, hint: str | None = None) -> None:
-    """Read a token; `also` are others that would be right as well.
-
-    Raises:
-        InvalidSyntax: the next token is another one.
-    """
+    """Read a token, or raise; `also` are others that would be right as well."""
     if tokens.tokens[tokens.at] != token:
         raise unexpected(tokens, token, *also, hint=hint)
     tokens.at += 1

@@ -11,7 +11,7 @@ from mycel.kip.foreign_idioms import scalar
 from mycel.kip.foreign_words import BOUNDS, STATEMENTS
 from mycel.kip.fragments import inline
 from mycel.kip.lexer import Tokens
-from mycel.kip.meta import NEAREST_OPTIONS, SEARCH_OPTIONS
+from mycel.kip.meta import NEAREST_OPTIONS, SEARCH_OPTIONS, TRAVERSE_OPTIONS
 from mycel.kip.syntax_errors import unexpected
 from mycel.model.names import shorten
 
@@ -147,7 +147,7 @@ def _modifiers(found: ast.Command) -> tuple[str, ...]:
         case ast.Nearest():
             return NEAREST_OPTIONS
         case ast.Traverse():
-            return ("ALONG", "DIRECTION", "MAX_COST", "MAX_TOKENS", "LIMIT", "AS")
+            return TRAVERSE_OPTIONS
         case ast.Capsule():
             return ("WITH", "UPSERT")
         case _:

@@ -262,11 +262,7 @@ def mapping(tokens: Tokens, what: str) -> ast.Map:
 
 
 def _unfolded(tokens: Tokens, token: str) -> dict[str, Any]:
-    """The object of a folded token (see `lexer`).
-
-    Raises:
-        InvalidSyntax: a key is given twice.
-    """
+    """The object of a folded token (see `lexer`); raises if a key is given twice."""
     starts_quoted = token[1:].lstrip()[:1] == '"'
     try:
         # What was split at bare keys, joined with quotes, has quotes around each of them.

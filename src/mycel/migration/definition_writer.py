@@ -13,6 +13,7 @@ from mycel.engine.protection_guard import ACTORS
 from mycel.errors import ResourceExhausted
 from mycel.model.elements import Concept
 from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE
+from mycel.model.values import own_metadata
 from mycel.schema.catalog import Catalog
 from mycel.schema.model import EdgeType, SchemaType
 from mycel.schema.stored_declaration import (
@@ -27,7 +28,6 @@ from mycel.schema.stored_declaration import (
 from mycel.store.query.bulk import instances
 from mycel.store.write.transaction import Transaction
 
-RENAMED: Final = "renamed"
 _ENDS: Final = ("subject_types", "object_types")
 
 
@@ -82,8 +82,7 @@ class DefinitionWriter:
         if found is None:
             kept = {} if base is None else base.attributes
             kept = {key: kept[key] for key in kept if key not in (*_owned(kept), PG_DROPPED)}
-            metadata = {} if base is None else base.metadata
-            metadata = {key: metadata[key] for key in metadata if not key.startswith("_")}
+            metadata = {} if base is None else own_metadata(base.metadata)
             self._tx.put_concept(*place_of(declared), {**kept, **wanted}, metadata)
             return
         said = found.attributes

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from mycel.migration.definition_writer import number_of, place_of
 from mycel.migration.row_rewrite import DROPPED
 from mycel.model.elements import Concept
-from mycel.model.values import parse_object
+from mycel.model.values import own_metadata
 from mycel.schema.model import EdgeType, NodeType, SchemaType
 from mycel.schema.stored_declaration import remembered
 from mycel.store.query import history
@@ -88,7 +88,12 @@ def _revive_concepts(tx: Transaction, drop: DropMoment, types: set[int]) -> dict
         for each in chunk:
             if each.kind in types:
                 type_name = tx.reader.type_name(each.kind)
-                tx.put_concept(type_name, each.name, each.attributes, _own_metadata(each))
+                tx.put_concept(
+                    type_name,
+                    each.name,
+                    each.attributes,
+                    own_metadata(each.metadata),
+                )
                 revived[each.number] = each.kind
     return revived
 
@@ -124,11 +129,5 @@ def _revive_links(
 
 def _revive_link(tx: Transaction, each: Instance, predicate: str) -> None:
     subject, object_ = map(tx.reader.outer_id, (each.subject, each.object))
-    metadata = _own_metadata(each)
+    metadata = own_metadata(each.metadata)
     tx.put_proposition(subject, predicate, object_, each.attributes, metadata, weight=each.weight)
-
-
-def _own_metadata(each: Instance) -> dict[str, object]:
-    """Metadata without the keys that the engine itself writes."""
-    metadata = parse_object(each.metadata_json)
-    return {key: metadata[key] for key in metadata if not key.startswith("_")}

@@ -95,6 +95,11 @@ def check_metadata_keys(keys: Iterable[object]) -> None:
             )
 
 
+def own_metadata(metadata: Mapping[str, Any]) -> JsonObject:
+    """Metadata without the keys that the engine writes."""
+    return {key: value for key, value in metadata.items() if not key.startswith("_")}
+
+
 def check_object(value: dict[Any, Any], what: str) -> None:
     """Refuse an object that holds anything but JSON values, nests too deep or is plainly too large.
 

@@ -17,12 +17,11 @@ from mycel.schema.definitions import (
     KINDS,
     json_type,
     predicate_definition,
-    quoted,
     unknown_kinds,
     with_article,
 )
 from mycel.schema.foreign_words import by_word
-from mycel.schema.model import MERGE_POLICIES
+from mycel.schema.model import MERGE_POLICIES, quoted
 
 SLIPS_MAX: Final = 5
 """The number of entries of one schema that are named."""

@@ -25,7 +25,7 @@ from typing import Any, Final, Literal
 
 from mycel.errors import InvalidValueType
 from mycel.model.names import shorten
-from mycel.schema.model import MERGE_POLICIES, MergePolicy
+from mycel.schema.model import MERGE_POLICIES, MergePolicy, quoted
 
 ANY: Final = "*"
 """In a list of types: every concept of every type, and every link."""
@@ -76,7 +76,6 @@ class ConceptDefinition:
     description: str = ""
     rules: tuple[AttributeRule, ...] = ()
     is_strict: bool = False
-    key_instances: tuple[str, ...] = ()
 
     @property
     def takes_anything(self) -> bool:
@@ -92,7 +91,6 @@ class PredicateDefinition:
     subject_types: tuple[str, ...] = (ANY,)
     object_types: tuple[str, ...] = (ANY,)
     is_symmetric: bool = False
-    is_transitive: bool = False
 
     def types_at(self, end: Literal["subject", "object"]) -> tuple[str, ...]:
         """The types that one end may have."""
@@ -112,7 +110,6 @@ def concept_definition(name: str, attributes: Mapping[str, Any]) -> ConceptDefin
         description=_text(attributes.get("description")),
         rules=tuple(_rule(key, entry) for key, entry in entries if isinstance(entry, Mapping)),
         is_strict=attributes.get("schema_enforcement") == "strict",
-        key_instances=_names(attributes.get("key_instances")),
     )
 
 
@@ -136,7 +133,6 @@ def predicate_definition(name: str, attributes: Mapping[str, Any]) -> PredicateD
         subject_types=_names(attributes.get("subject_types")) or (ANY,),
         object_types=_names(attributes.get("object_types")) or (ANY,),
         is_symmetric=attributes.get("is_symmetric") is True,
-        is_transitive=attributes.get("is_transitive") is True,
     )
 
 
@@ -325,11 +321,6 @@ def json_type(value: object) -> str:
             return "array"
         case _:
             return "object"
-
-
-def quoted(name: str) -> str:
-    """A name as it is written in KIP, cut if it is long."""
-    return json.dumps(shorten(name), ensure_ascii=False)
 
 
 def see(definition: ConceptDefinition | PredicateDefinition) -> str:

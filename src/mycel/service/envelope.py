@@ -39,6 +39,7 @@ from mycel.model import allowance
 from mycel.model.json_text import read_json
 from mycel.model.limits import BATCH_COMMANDS_MAX
 from mycel.model.names import kind_of, shorten
+from mycel.store.write.writer import Member
 
 Response = dict[str, Any]
 Responses = list[Response]
@@ -101,17 +102,10 @@ class Executor(Protocol):
         ...
 
 
-class Settled(Protocol):
-    """A transaction that has a commit in common with others."""
-
-    error: MycelError | None
-    """The failure of that commit."""
-
-
 class Stage(Executor, Protocol):
     """An executor that can also rehearse, and let commands share a commit."""
 
-    def together(self, work: Callable[[Sequence[Settled]], Responses]) -> Responses:
+    def together(self, work: Callable[[Sequence[Member]], Responses]) -> Responses:
         """Let the transactions that `work` runs share one commit at its end.
 
         `work` gets the list of them, which grows as they are done.
@@ -209,7 +203,7 @@ def _run_in_order(
     *,
     readonly: bool = False,
     dry_run: bool = False,
-    settled: Sequence[Settled] = (),
+    settled: Sequence[Member] = (),
 ) -> Responses:
     """The responses up to one that ends the batch, or up to a commit that failed."""
     responses = []
@@ -223,9 +217,9 @@ def _run_in_order(
 
 def _run_together(executor: Stage, commands: Sequence[_Command | MycelError]) -> Responses:
     """The responses of commands that write, with one commit for all; if that fails, all say so."""
-    transactions: Sequence[Settled] = ()
+    transactions: Sequence[Member] = ()
 
-    def work(settled: Sequence[Settled]) -> Responses:
+    def work(settled: Sequence[Member]) -> Responses:
         nonlocal transactions
         transactions = settled
         return _run_in_order(executor, commands, settled=settled)
@@ -355,12 +349,7 @@ def _arguments(request: object) -> tuple[object, bool]:
 
 
 def _read(request: object) -> _Request:
-    """Read a request.
-
-    Raises:
-        InvalidSyntax: it is no request.
-        ResourceExhausted: the batch is too long.
-    """
+    """Read a request; raises InvalidSyntax if it is none."""
     if not isinstance(request, Mapping):
         raise _malformed(f"A request must be an object, not {kind_of(request)}.")
     unknown = tuple(_unknown(request, _KEYS, "The request"))
@@ -429,11 +418,7 @@ def _parameters(given: object) -> Mapping[str, Any]:
 
 
 def _unknown(given: Mapping[str, Any], known: Sequence[str], where: str) -> Iterator[str]:
-    """Warnings about keys that mean nothing.
-
-    Raises:
-        InvalidSyntax: one of them was meant to be another.
-    """
+    """Warnings about unknown keys; raises InvalidSyntax if one was meant to be another."""
     if len(given) > _KEYS_MAX:
         raise InvalidSyntax(f"{where} has {len(given)} keys.", hint=f"It takes {', '.join(known)}.")
     for key in given:

@@ -11,8 +11,6 @@ from pathlib import Path
 from random import Random
 from typing import ClassVar
 
-__all__ = ["Disk", "Inode"]
-
 
 class Inode:
     """A file's content, and for what changed since the last sync also what it was before."""

@@ -22,20 +22,6 @@ from typing import Any, ClassVar, Protocol
 
 import apsw
 
-__all__ = [
-    "DefaultVfs",
-    "Interceptor",
-    "Methods",
-    "bytes_at",
-    "forget_file",
-    "forget_vfs",
-    "intercept",
-    "mark_unopened",
-    "methods_of",
-    "path_at",
-    "register",
-]
-
 _INT, _INT64, _POINTER = ctypes.c_int, ctypes.c_int64, ctypes.c_void_p
 _OPEN = ctypes.CFUNCTYPE(_INT, _POINTER, _POINTER, _POINTER, _INT, _POINTER)
 _DELETE = ctypes.CFUNCTYPE(_INT, _POINTER, _POINTER, _INT)

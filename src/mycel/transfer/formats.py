@@ -21,7 +21,6 @@ SUFFIXES: Final[dict[str, Format]] = {
     ".arrow": "arrow",
     ".feather": "arrow",
 }
-TEXTUAL: Final = frozenset(("jsonl", "csv", "tsv"))
 DELIMITERS: Final = {"csv": ",", "tsv": "\t"}
 
 _SAY: Final = f"Say which format it is: {', '.join(FORMATS)}."

@@ -8,7 +8,7 @@ unless types are named, the unchanged elements of a new graph.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from mycel.engine.protection_guard import ACTORS
@@ -17,7 +17,7 @@ from mycel.model import ids
 from mycel.model.elements import Proposition
 from mycel.model.limits import JSON_DEPTH_MAX
 from mycel.model.names import SYSTEM_ACTOR
-from mycel.model.values import JsonObject, parse_object
+from mycel.model.values import JsonObject, own_metadata
 from mycel.store.query.bulk import instances
 from mycel.store.query.reader import Reader
 from mycel.store.write.transaction import DEFAULT_WEIGHT
@@ -60,7 +60,7 @@ class GraphRows:
         """The concepts of a type."""
         for chunk in self._chunks(target):
             yield [
-                NodeRecord(each.name, each.attributes, _own(each.metadata_json))
+                NodeRecord(each.name, each.attributes, own_metadata(each.metadata))
                 for each in chunk
                 if (target.type, each.name) not in ACTORS
             ]
@@ -68,14 +68,16 @@ class GraphRows:
     def edges(self, target: EdgeTarget) -> Iterator[list[EdgeRecord]]:
         """The links of a predicate."""
         for chunk in self._chunks(target):
-            names = self._names(end for each in chunk for end in (each.subject, each.object))
+            names = instances.names(
+                self._reader, (end for each in chunk for end in (each.subject, each.object))
+            )
             yield [
                 EdgeRecord(
                     ids.proposition_id(each.number, target.predicate),
                     names.get(each.subject) or self._link(each.subject),
                     names.get(each.object) or self._link(each.object),
                     each.attributes,
-                    _own(each.metadata_json),
+                    own_metadata(each.metadata),
                     each.weight,
                 )
                 for each in chunk
@@ -118,9 +120,6 @@ class GraphRows:
             chosen = array("q", (number for number in chosen if number not in left_out))
         return instances.chunks(self._reader, table, chosen)
 
-    def _names(self, numbers: Iterable[int]) -> dict[int, Name]:
-        return instances.names(self._reader, numbers)
-
     def _link(self, number: int, depth: int = 0) -> JsonObject:
         """A link that is the end of another one, by its own ends."""
         if depth == JSON_DEPTH_MAX:
@@ -132,7 +131,7 @@ class GraphRows:
         if not isinstance(link, Proposition):
             raise InternalError(f"The element {number} is gone from its own snapshot.")
         ends = ids.parse_id(link.subject), ids.parse_id(link.object)
-        names = self._names(ends)
+        names = instances.names(self._reader, ends)
         edge = self._targets.edge(link.predicate)
         return {
             "edge": edge.label,
@@ -158,11 +157,3 @@ class GraphRows:
             for table in tables
             for number in instances.first_versions(reader, table, SYSTEM_ACTOR, _BOOTSTRAP)
         )
-
-
-def _own(metadata_json: str) -> JsonObject:
-    """Metadata without the keys that the engine itself writes."""
-    metadata = parse_object(metadata_json)
-    if not metadata:
-        return metadata
-    return {key: value for key, value in metadata.items() if not key.startswith("_")}

@@ -30,11 +30,7 @@ def sources_of(
     type_name: str | None = None,
     delimiter: str | None = None,
 ) -> list[Source]:
-    """The sources of one load; several files are several sources.
-
-    Raises:
-        InvalidValueType: it cannot be loaded, or the type of its rows is unknown.
-    """
+    """The sources of one load; several files are several sources."""
     if isinstance(source, (str, os.PathLike)):
         source = Stream(Path(os.fsdecode(source)))
     elif hasattr(source, "readline"):

@@ -15,11 +15,7 @@ def type_names(kind: ast.ElementKind, graph: Graph) -> list[str]:
 
 
 def describe_type(node: ast.DescribeType, graph: Graph, values: Parameters) -> JsonObject:
-    """`DESCRIBE … TYPE`: the node that defines it.
-
-    Raises:
-        NotFound: nothing defines it.
-    """
+    """`DESCRIBE … TYPE`: the node that defines it."""
     name = values.text(node.name)
     meta_type = CONCEPT_TYPE if node.kind == "CONCEPT" else PROPOSITION_TYPE
     definition = graph.concept(meta_type, name)

@@ -151,11 +151,7 @@ class Draft:
     # The end.
 
     def finish(self) -> list[str]:
-        """Look at everything that was written for what is missing: the warnings.
-
-        Raises:
-            ConstraintViolation: a strict type requires it.
-        """
+        """Warnings about what is missing; raises ConstraintViolation for a strict type."""
         warnings = []
         for number in self.touched:
             element = self.graph.elements[number]

@@ -94,12 +94,7 @@ def _arguments(request: Any) -> tuple[Any, bool]:
 
 
 def _read(request: Any) -> tuple[list[_Command], bool, bool]:
-    """The commands of a request, whether they are a batch, and whether it is a dry run.
-
-    Raises:
-        InvalidSyntax: it is no request.
-        ResourceExhausted: it has too many commands.
-    """
+    """The commands of a request, whether they are a batch, and whether it is a dry run."""
     if not isinstance(request, Mapping):
         raise InvalidSyntax("A request is an object.")
     command, commands = request.get("command"), request.get("commands")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from mycel import kip
 from mycel.kip import ast
 from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE
+from mycel.model.values import own_metadata
 from mycel.testing.reference.graph import Concept, Element, Graph, JsonObject, Link
 
 
@@ -68,7 +69,7 @@ def _attributes(element: Element) -> ast.Literal | None:
 
 def _metadata(element: Element) -> ast.Literal | None:
     """The metadata, without what only an engine writes."""
-    metadata = {key: value for key, value in element.metadata.items() if not key.startswith("_")}
+    metadata = own_metadata(element.metadata)
     return ast.Literal(metadata) if metadata else None
 
 

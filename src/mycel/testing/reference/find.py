@@ -113,12 +113,7 @@ def _wire(value: Any, graph: Graph) -> Any:
 
 
 def check_find(find: ast.Find, graph: Graph, parameters: Parameters) -> None:
-    """Refuse a FIND that cannot be answered.
-
-    Raises:
-        UnknownReference: a variable that nothing binds, or a sort key that a group does not have.
-        ConstraintViolation: an aggregate other than COUNT over whole elements.
-    """
+    """Refuse a FIND that cannot be answered."""
     check_where(find.where, graph, parameters)
     visible, predicates = bound_by(find.where), predicate_variables(find.where)
     sort_keys = [key.expression for key in find.order_by]

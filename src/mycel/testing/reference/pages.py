@@ -5,12 +5,13 @@ So every page shows the graph as it was when the first one was asked for.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import fields, is_dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from mycel.errors import InvalidSyntax
 from mycel.kip import ast
+from mycel.kip.fragments import placeholders
 from mycel.testing.reference.json_values import canonical
 from mycel.testing.reference.parameters import Parameters
 
@@ -33,11 +34,7 @@ class Pages:
     def page(
         self, query: Paged, values: Parameters, compute: Callable[[], list[Any]]
     ) -> tuple[list[Any], str | None]:
-        """The rows that the query asks for now, and a cursor if there are more.
-
-        Raises:
-            InvalidSyntax: the query's cursor is damaged, or was given for another query.
-        """
+        """The rows that the query asks for now, and a cursor if there are more."""
         limit = None if query.limit is None else values.positive(query.limit)
         purpose = _purpose(query, values)
         if query.cursor is None or values.value(query.cursor) in (None, ""):
@@ -60,16 +57,5 @@ class Pages:
 def _purpose(query: Paged, values: Parameters) -> Any:
     """The part of a command that is the same for every page: all but LIMIT and CURSOR."""
     whole = replace(query, limit=None, cursor=None)
-    names = sorted(set(_placeholders(whole)))
+    names = sorted({each.name for each in placeholders(whole)})
     return whole, [canonical(values.given.get(name)) for name in names]
-
-
-def _placeholders(node: Any) -> Iterator[str]:
-    if isinstance(node, ast.Placeholder):
-        yield node.name
-    elif isinstance(node, tuple):
-        for each in node:
-            yield from _placeholders(each)
-    elif is_dataclass(node) and not isinstance(node, type):
-        for field in fields(node):
-            yield from _placeholders(getattr(node, field.name))

@@ -34,7 +34,7 @@ def distinct_rows(rows: Iterable[Row]) -> list[Row]:
     return list({frozenset(row.items()): row for row in rows}.values())
 
 
-class Step(NamedTuple):
+class Connection(NamedTuple):
     """A way from one element to another that a predicate allows."""
 
     subject: int
@@ -140,7 +140,7 @@ class Patterns:
             case _:
                 assert_never(endpoint)
 
-    def steps(self, predicate: ast.Predicate) -> list[Step]:
+    def steps(self, predicate: ast.Predicate) -> list[Connection]:
         match predicate:
             case ast.Literal() | ast.Placeholder():
                 return self.single_steps(self.parameters.text(predicate))
@@ -158,15 +158,15 @@ class Patterns:
             case _:
                 assert_never(predicate)
 
-    def single_steps(self, predicate: str) -> list[Step]:
+    def single_steps(self, predicate: str) -> list[Connection]:
         """The links of a predicate; those of a symmetric one can be gone either way."""
         links: list[Link] = [link for link in self.graph.links() if link.predicate == predicate]
-        steps = [Step(link.subject, link.object, link.number, {}) for link in links]
+        steps = [Connection(link.subject, link.object, link.number, {}) for link in links]
         if self.graph.is_symmetric(predicate):
-            steps += [Step(link.object, link.subject, link.number, {}) for link in links]
+            steps += [Connection(link.object, link.subject, link.number, {}) for link in links]
         return steps
 
-    def walks(self, predicate: str, minimum: int, maximum: int | None) -> Iterator[Step]:
+    def walks(self, predicate: str, minimum: int, maximum: int | None) -> Iterator[Connection]:
         """Every pair that some walk of a length within the bounds joins, each pair once.
 
         The link is the last one of a shortest such walk; of several, that with the least number.
@@ -179,7 +179,7 @@ class Patterns:
             joined: set[int] = set()
             if minimum == 0 and isinstance(self.graph.elements[start], Concept):
                 joined.add(start)
-                yield Step(start, start, None, {})
+                yield Connection(start, start, None, {})
             for length in range(1, longest + 1):
                 taken = [step for step in steps if step.subject in here]
                 here = {step.object for step in taken}
@@ -188,7 +188,7 @@ class Patterns:
                 for step in taken if length >= minimum else []:
                     if step.object not in joined:
                         joined.add(step.object)
-                        yield Step(start, step.object, step.link, {})
+                        yield Connection(start, step.object, step.link, {})
 
 
 def _named(variable: ast.Variable | None, term: Term) -> Row:

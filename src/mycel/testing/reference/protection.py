@@ -24,11 +24,7 @@ DIRECTIVES = "core_directives"
 
 
 def check_change(before: Element, after: Element, actor: str) -> None:
-    """Refuse a change to the foundation, or to the directives of an actor.
-
-    Raises:
-        ImmutableTarget: it is one, and it is not `$system` that evolves a definition.
-    """
+    """Refuse a change to the foundation, or to the directives of an actor."""
     if not isinstance(before, Concept):
         return
     identity = (before.type, before.name)
@@ -44,11 +40,7 @@ def check_change(before: Element, after: Element, actor: str) -> None:
 
 
 def check_removal(element: Element, graph: Graph) -> None:
-    """Refuse to remove the foundation, an actor, or a link that genesis gave to the foundation.
-
-    Raises:
-        ImmutableTarget: it is one of those.
-    """
+    """Refuse to remove the foundation, an actor, or a link that genesis gave to the foundation."""
     if isinstance(element, Concept):
         if (element.type, element.name) in FOUNDATION | ACTORS:
             raise ImmutableTarget(f"{element.name} cannot be removed.")

@@ -31,11 +31,7 @@ def declared(element: Element, graph: Graph) -> Iterator[tuple[str, JsonObject]]
 
 
 def check_types(before: Element | None, after: Element, graph: Graph) -> None:
-    """Refuse a new value whose kind contradicts its declaration.
-
-    Raises:
-        InvalidValueType: it does.
-    """
+    """Refuse a new value whose kind contradicts its declaration."""
     for key, rule in declared(after, graph):
         if key not in after.attributes:
             continue

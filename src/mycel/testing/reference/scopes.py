@@ -134,14 +134,7 @@ def paths_in(condition: ast.Condition) -> Iterator[ast.Path]:
 
 
 def check_where(where: ast.Block, graph: Graph, parameters: Parameters) -> None:
-    """Refuse what makes no sense whatever the graph holds, and names that it does not define.
-
-    Raises:
-        TypeMismatch: a type or predicate is not defined.
-        UnknownReference: a FILTER uses a variable that nothing binds where it stands.
-        ConstraintViolation: a variable is both a predicate and an element.
-        InvalidId: an id is malformed, or one of the other kind.
-    """
+    """Refuse what makes no sense whatever the graph holds, and names that it does not define."""
     for endpoint in endpoints(where):
         _check_endpoint(endpoint, graph, parameters)
     if both := predicate_variables(where) & element_variables(where):

@@ -14,12 +14,7 @@ from mycel.testing.reference.scopes import bound_by, check_where, predicate_vari
 def targets(
     variable: ast.Variable, where: ast.Block, graph: Graph, parameters: Parameters
 ) -> list[int]:
-    """The elements that the variable is bound to in some solution, in order of their numbers.
-
-    Raises:
-        UnknownReference: no clause binds the variable.
-        ConstraintViolation: it is bound to predicates.
-    """
+    """The elements that the variable is bound to in some solution, in order of their numbers."""
     check_where(where, graph, parameters)
     if variable.name not in bound_by(where):
         raise UnknownReference(f"No clause binds ?{variable.name}.")

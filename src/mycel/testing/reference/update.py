@@ -119,13 +119,7 @@ def _check_changes(changes: Changes, target: ast.Variable, parameters: Parameter
 
 
 def _check(change: ast.Change | ast.Path, target: ast.Variable, parameters: Parameters) -> None:
-    """Refuse what is wrong whatever the elements are.
-
-    Raises:
-        UnknownReference: a path on another variable, or a parameter that is missing.
-        InvalidValueType: a parameter in a computation is no number.
-        ConstraintViolation: bounds that are the wrong way round.
-    """
+    """Refuse what is wrong whatever the elements are."""
     match change:
         case ast.Arithmetic(_, arguments):
             for argument in arguments:

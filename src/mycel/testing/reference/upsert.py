@@ -127,12 +127,7 @@ class _Upsert:
         return self.existing(pattern.subject), predicate, self.existing(pattern.object)
 
     def existing(self, endpoint: ast.Endpoint) -> int:
-        """The element that an endpoint means.
-
-        Raises:
-            UnknownReference: a handle that no block before has defined.
-            NotFound: there is no such element.
-        """
+        """The element that an endpoint means; raises NotFound if there is none."""
         patterns = Patterns(self.draft.graph, self.parameters)
         match endpoint:
             case ast.Variable(name):
@@ -158,11 +153,7 @@ class _Upsert:
         return found[0]
 
     def expect(self, version: ast.Number | None, found: int | None) -> None:
-        """Refuse to go on unless the element has this version; 0 means that there is none.
-
-        Raises:
-            VersionConflict: it has another one.
-        """
+        """Raise VersionConflict unless the element has this version; 0 means that there is none."""
         if version is None:
             return
         expected = self.parameters.whole(version)

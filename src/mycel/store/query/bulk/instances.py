@@ -44,6 +44,10 @@ class Instance(NamedTuple):
     def attributes(self) -> JsonObject:
         return parse_object(self.attributes_json)
 
+    @property
+    def metadata(self) -> JsonObject:
+        return parse_object(self.metadata_json)
+
 
 def numbers(reader: Reader, table: Table, kind: int) -> array[int]:
     """The instances of a type, or links of a predicate, oldest first."""
