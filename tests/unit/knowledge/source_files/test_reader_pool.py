@@ -13,9 +13,17 @@ from mycel.knowledge.source_files import reader_pool
 from mycel.knowledge.source_files.reader_pool import ReaderPool
 
 BYTES_MAX = 1 << 20
-MINUTES = "*" * 300_000
+
+
+def lines_of(piece: str, size: int) -> str:
+    """A repetition in lines of some 100 characters: longer ones would count as minified."""
+    line = piece * (1 + 100 // len(piece)) + "\n"
+    return (line * (1 + size // len(line)))[:size]
+
+
+MINUTES = lines_of("*", 300_000)
 """C that takes tree-sitter minutes."""
-GIGABYTES = "a(" * 500_000
+GIGABYTES = lines_of("a(", 1_000_000)
 """C that takes tree-sitter 2 GB."""
 
 
@@ -51,8 +59,8 @@ def test_a_file_that_takes_minutes_or_gigabytes_costs_its_symbols_alone(
     assert facts[1].note == "reading it takes more than 2 seconds: not analysed"
     assert "200 MiB" in facts[3].note
     assert [(read.size, read.line_count, read.file_type) for read in reads[1:4:2]] == [
-        (len(MINUTES), 1, "c"),
-        (len(GIGABYTES), 1, "c"),
+        (len(text), text.count("\n") + (not text.endswith("\n")), "c")
+        for text in (MINUTES, GIGABYTES)
     ]
 
 
@@ -134,7 +142,7 @@ def hostile(tmp_path: Path, size: int) -> list[str]:
             folder = tmp_path / f"{ending}{at}"
             folder.mkdir()
             file = folder / names.get(ending, f"a.{ending}")
-            file.write_text((piece * (1 + size // len(piece)))[:size])
+            file.write_text(lines_of(piece, size))
             paths.append(str(file.relative_to(tmp_path)))
     return paths
 
