@@ -70,6 +70,7 @@ def write_shop(path: Path) -> None:
                 {"uri": "auth/login", "name": "Login", "content": "# Login\n\nWith a **passkey**."},
                 {"uri": "auth/session", "name": "Session", "content": "It lasts a day."},
                 {"uri": "auth/notes", "name": HOSTILE_NAME, "content": HOSTILE_TEXT},
+                {"uri": "auth/deep", "name": "Deep", "content": ">" * 50_000},
                 {"uri": "decisions/passkeys", "name": "Passkeys only", "type": "Decision"},
                 *({"uri": f"parts/p{i:02}", "name": f"Part {i}"} for i in range(60)),
             ],

@@ -44,7 +44,7 @@ def test_an_exported_page_needs_no_server_and_shows_nodes_gaps_and_texts_safely(
     subprocess.run([sys.executable, *command, "--export", str(made)], check=True)
     page = alone.page
     page.goto(f"file://{made}#/graph?s={NOTES}")
-    alone.drawn(67)
+    alone.drawn(68)
     expect(page.locator(".panel-title")).to_contain_text("<img src=x")
     expect(page.locator(".markdown")).to_contain_text("over everything")
     page.keyboard.press("/")

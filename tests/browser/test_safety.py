@@ -33,6 +33,12 @@ def test_hostile_markdown_and_names_are_shown_as_text(tab: Callable[..., Tab]) -
     assert not [address for address in here.addresses if "example.org" in address]
 
 
+def test_a_text_that_is_nested_too_deeply_is_shown_as_it_is(tab: Callable[..., Tab]) -> None:
+    deep = "concept://shop/auth/deep"
+    page = tab().graph(f"#/graph?g=-&n={deep}&s={deep}", 1).page
+    expect(page.locator(".panel .plain-text")).to_contain_text(">" * 1000)
+
+
 def test_a_token_is_asked_for_stands_in_no_address_and_may_be_revoked_and_a_reader_changes_nothing(
     tab: Callable[..., Tab], serve: Callable[..., Shop], tmp_path: Path
 ) -> None:
@@ -68,6 +74,28 @@ def test_a_token_is_asked_for_stands_in_no_address_and_may_be_revoked_and_a_read
     guest.drawn()
     assert "ticket" not in guest.page.url
     assert TOKEN not in guest.page.evaluate("sessionStorage.getItem('mycel:token')")
+
+
+def test_what_was_typed_outlives_a_token_that_is_revoked(
+    tab: Callable[..., Tab], serve: Callable[..., Shop]
+) -> None:
+    served = serve(MYCEL_TOKEN=TOKEN)
+    page = tab(served, errors=True).open().page
+    token = page.locator("input[name=token]")
+    token.fill(TOKEN)
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="New", exact=True).click()
+    page.locator("input[name=id]").fill("auth/typed")
+    page.locator("textarea[name=content]").fill("Not lost.")
+    page.evaluate("sessionStorage.setItem('mycel:token', 'revoked')")
+    page.get_by_role("button", name="Create").click()
+    expect(page.get_by_text("The token was refused")).to_be_visible()
+    token.fill(TOKEN)
+    page.keyboard.press("Enter")
+    expect(token).to_have_count(0)
+    expect(page.locator("textarea[name=content]")).to_have_value("Not lost.")
+    page.get_by_role("button", name="Create").click()
+    expect(page.locator(".panel .markdown")).to_have_text("Not lost.")
 
 
 def write_large(path: Path, relations: int) -> None:

@@ -47,7 +47,7 @@ export class Explorer {
 
   constructor(
     readonly source: Source,
-    private readonly runner: Runner,
+    readonly runner: Runner,
     view: View = START,
     readonly nodesMax = NODES_MAX,
   ) {

@@ -38,9 +38,11 @@ async function start(): Promise<void> {
   await takeTicket()
   const explorer = new Explorer(new HttpSource(tokens), new WorkerRunner(startWorker), fromFragment(location.hash))
   const live = new Live(explorer)
-  const signedIn = () => void explorer.start().then(() => live.again())
-  const Page = () => (askForToken.value === null ? <App explorer={explorer} screens={SCREENS} /> : <SignIn done={signedIn} />)
-  render(<Page />, document.getElementById('app')!)
+  const signedIn = () => {
+    explorer.changed.value++
+    void explorer.start().then(() => live.again())
+  }
+  render(<><App explorer={explorer} screens={SCREENS} /><SignIn done={signedIn} /></>, document.getElementById('app')!)
   startShortcuts(explorer)
   startAddress(explorer)
   live.start()

@@ -2,7 +2,7 @@
 
 import { signal } from '@preact/signals'
 import type { JSX } from 'preact'
-import { useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { keep, kept } from './browser-storage'
 import { Mark } from './parts/icons'
 import { redeem, type TokenStore } from './source/http'
@@ -43,26 +43,35 @@ export async function takeTicket(): Promise<void> {
   }
 }
 
-export function SignIn({ done }: { done: () => void }): JSX.Element {
+/** The form that asks for the token. The page stays behind it, with what was typed there. */
+export function SignIn({ done }: { done: () => void }): JSX.Element | null {
   const [text, setText] = useState('')
+  const box = useRef<HTMLDialogElement>(null)
+  const reason = askForToken.value
+  const show = () => box.current?.showModal()
+  useEffect(() => {
+    if (reason !== null) show()
+  }, [reason])
+  if (reason === null) return null
   const submit = (event: Event) => {
     event.preventDefault()
     remember(text.trim())
+    setText('')
     askForToken.value = null
     done()
   }
   return (
-    <main class="sign-in" id="main">
+    <dialog ref={box} class="sign-in" aria-labelledby="sign-in-title" onCancel={(event) => event.preventDefault()} onClose={show}>
       <form onSubmit={submit}>
         <div class="brand"><Mark /><span>mycel</span></div>
-        <h1>Token</h1>
-        <p role="alert">{askForToken.value}</p>
+        <h1 id="sign-in-title">Token</h1>
+        <p role="alert">{reason}</p>
         <label class="field">Token of the server
           <input name="token" type="password" autocomplete="off" required value={text} onInput={(event) => setText(event.currentTarget.value)} />
         </label>
         <p class="note">It is kept in this tab only, until it is closed. <code>mycel serve --open</code> and <code>mycel explore</code> sign in by themselves.</p>
         <button type="submit" class="button strong">Open the graph</button>
       </form>
-    </main>
+    </dialog>
   )
 }

@@ -70,10 +70,13 @@ def _labels(nodes: list[JsonObject], places: dict[str, tuple[float, float]]) -> 
         x, y = places[card["id"]]
         name = shorten(card["name"], 40) + (" (missing)" if card["kind"] == "missing" else "")
         width = _CHARACTER * len(name)
-        if any(abs(y - top) < _LINE and x < end and left < x + width for left, end, top in taken):
+        is_left = x + width > _SIDE
+        begin, anchor = (x - width, ' text-anchor="end"') if is_left else (x, "")
+        if any(abs(y - t) < _LINE and begin < e and b < begin + width for b, e, t in taken):
             continue
-        taken.append((x, x + width, y))
-        parts.append(f'<text x="{x + 12:.1f}" y="{y + 4:.1f}">{_text(name)}</text>')
+        taken.append((begin, begin + width, y))
+        at = x - 12 if is_left else x + 12
+        parts.append(f'<text x="{at:.1f}" y="{y + 4:.1f}"{anchor}>{_text(name)}</text>')
     return parts
 
 

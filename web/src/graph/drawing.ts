@@ -270,8 +270,11 @@ function freeBox(boxes: Box[], occupied: Occupied, frame: Frame, always: boolean
     if (box.left >= 2 && box.right <= frame.width - 2 && occupied.claim(box)) return box
   }
   if (!always) return null
-  occupied.take(boxes[0]!)
-  return boxes[0]!
+  const { left, right, top, bottom } = boxes[0]!
+  const shift = Math.min(0, frame.width - 2 - right)
+  const box = { left: left + shift, right: right + shift, top, bottom }
+  occupied.take(box)
+  return box
 }
 
 /** The name of a group and the number of its nodes: in the bubble, over it, beside it, or shortened, as there is room. */

@@ -9,26 +9,27 @@ const SHOWN_MAX = 60_000
 
 export function MarkdownView({ text, explorer }: { text: string; explorer: Explorer }): JSX.Element {
   const [html, setHtml] = useState<TrustedHTML | null>(null)
-  const [whole, setWhole] = useState(false)
+  const [asText, setAsText] = useState(false)
   const long = text.length > SHOWN_MAX
   useEffect(() => {
     let current = true
-    void import('../text/markdown').then(({ render }) => {
-      if (current) setHtml(render(long ? text.slice(0, SHOWN_MAX) : text))
-    })
+    setAsText(false)
+    import('../text/markdown').then(({ render }) => render(text.slice(0, SHOWN_MAX))).then(
+      (made) => current && setHtml(made),
+      () => current && setAsText(true), // Quotes in quotes in quotes, thousands deep.
+    )
     return () => {
       current = false
     }
   }, [text])
-  useEffect(() => setWhole(false), [text])
-  if (whole) return <pre class="plain-text">{plain(text)}</pre>
+  if (asText) return <pre class="plain-text">{plain(text)}</pre>
   return (
     <>
       {html ? <div class="markdown" onClick={(event) => followNode(event, explorer)} dangerouslySetInnerHTML={{ __html: html as unknown as string }} /> : <div class="waiting">Reading…</div>}
       {long && (
         <p class="note">
           The first {number(SHOWN_MAX)} of {number(text.length)} characters are shown.{' '}
-          <button type="button" class="link" onClick={() => setWhole(true)}>Show all as plain text</button>
+          <button type="button" class="link" onClick={() => setAsText(true)}>Show all as plain text</button>
         </p>
       )}
     </>

@@ -4,7 +4,7 @@ import type { JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { computed } from '@preact/signals'
 import type { Explorer } from '../explorer'
-import { arrange, startPlace, SliceRunner } from '../graph/layout'
+import { arrange, startPlace } from '../graph/layout'
 import { Scene } from '../graph/scene'
 import { Stage } from '../graph/stage'
 import { listen } from '../graph/pointers'
@@ -93,7 +93,7 @@ function Picture({ explorer, nodes, links }: { explorer: Explorer; nodes: Change
     let stage: Stage | null = null
     let end = () => {}
     let gone = false
-    void arrange(scene, new SliceRunner(), new Set()).then(() => {
+    void arrange(scene, explorer.runner, new Set()).then(() => {
       if (gone) return
       stage = new Stage(canvas.current!, explorer, computed(() => scene))
       end = listen(stage)
