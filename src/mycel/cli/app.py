@@ -156,7 +156,9 @@ _PANELS: dict[str, tuple[Outline, ...]] = {
             "List the values that rules have chosen in merges, newest first, each with its reason.",
         ),
         Outline("diff", "differences", "Show what differs between two states of the graph."),
-        Outline("rollback", "differences", "Make the graph, or a part of it, what it was."),
+        Outline(
+            "rollback", "differences", "Return the graph, or a part of it, to an earlier state."
+        ),
         Outline(
             "revert",
             "differences",
@@ -172,7 +174,7 @@ _PANELS: dict[str, tuple[Outline, ...]] = {
         Outline(
             "verify",
             "proofs",
-            "Check everything against everything; exit status 1 if anything disagrees.",
+            "Check every part of the file against the others; exit status 1 if anything disagrees.",
         ),
         Outline(
             "purge", "history", "Forget an element for good, with every edge that ever touched it."

@@ -39,13 +39,12 @@ def http_app(
     workspace: str,
     root: Path | None,
     contexts: Contexts,
-    path: str = PATH,
-    readonly: bool = False,
-    branches: OpenBranches | None = None,
-    runner: Runner | None = None,
-    sampling: bool = False,
+    readonly: bool,
+    branches: OpenBranches,
+    runner: Runner,
+    sampling: bool,
 ) -> Starlette:
-    """An application that speaks MCP at `path`. Its lifespan has to run.
+    """An application that speaks MCP at `PATH`. Its lifespan has to run.
 
     Files below `root` are shown as far as `PublishedFiles` allows; without it, none. `runner` runs
     what uses the graph in threads of the larger application.
@@ -66,7 +65,7 @@ def http_app(
         sampling=sampling,
     )
     app = server.streamable_http_app(
-        streamable_http_path=path,
+        streamable_http_path=PATH,
         stateless_http=True,
         max_request_body_size=BODY_BYTES_MAX,
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),

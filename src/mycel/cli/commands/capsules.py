@@ -204,7 +204,7 @@ def _is_there(db: Nexus, matcher: Any) -> bool:
 @click.option(
     "--type", "types", metavar="T", multiple=True, help="All concepts of this type; may be repeated"
 )
-@click.option("--output", metavar="FILE", help="Write it there, whole or not at all")
+@click.option("--output", metavar="FILE", help="Write to this file, whole or not at all")
 @click.option(
     "--with-definitions/--without-definitions",
     default=True,

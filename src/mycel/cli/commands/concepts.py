@@ -89,10 +89,13 @@ def concept() -> None:
 @click.argument("type_name", metavar="TYPE", help="A defined type")
 @click.argument("name", help="The name, unique within its type")
 @click.option(
-    "--attributes", type=json_object, metavar="JSON", help="What is known of it; @FILE reads a file"
+    "--attributes", type=json_object, metavar="JSON", help="Its attributes; @FILE reads a file"
 )
 @click.option(
-    "--metadata", type=json_object, metavar="JSON", help="Where that comes from; @FILE too"
+    "--metadata",
+    type=json_object,
+    metavar="JSON",
+    help="Its metadata, such as a source; @FILE reads a file",
 )
 @pass_session
 def put(
@@ -112,14 +115,14 @@ def put(
         warn_conflicts(session, db, [made])
     done = "Updated" if existed else "Created"
     session.out.say(
-        f"{done} {made}." if changed else f"{made} is like that already.",
+        f"{done} {made}." if changed else f"{made} has these values already.",
         {"id": made, "created": changed and not existed, "changed": changed},
     )
 
 
 @concept.command("get")
 @click.argument("words", metavar=_CONCEPT, nargs=-1, required=True, help="The concept")
-@click.option("--as-of", type=moment, metavar="SEQ|TIME", help="As it was then")
+@click.option("--as-of", type=moment, metavar="SEQ|TIME", help="The state at this moment")
 @click.option("--mentions", is_flag=True, help="Also show the concepts that its text mentions")
 @pass_session
 def get(

@@ -30,7 +30,6 @@ from mycel.workspaces import Location
 
 if TYPE_CHECKING:
     from mycel.nexus import Nexus
-    from mycel.store.check.installation import FileHeader
 
 APSW_MIN = (3, 54)
 """As in pyproject.toml."""
@@ -56,6 +55,11 @@ class Finding(NamedTuple):
     status: Status
     check: str
     detail: str
+
+
+def _finding(check: str, detail: str, problem: str | None) -> Finding:
+    """A check that went well, or failed with a problem."""
+    return Finding("ok", check, detail) if problem is None else Finding("fail", check, problem)
 
 
 def _entry_name(text: str) -> str:
@@ -213,10 +217,8 @@ def examine(place: Location, folder: Path) -> Iterator[Finding]:
         return
     yield _engine(*versions())
     for name, problem in features():
-        if problem is None:
-            yield Finding("ok", name, "there")
-        else:
-            yield Finding("fail", name, f"SQLite was built without it ({problem})")
+        lack = problem and f"SQLite was built without it ({problem})"
+        yield _finding(name, "there", lack)
     yield _extras()
     yield _port()
     yield from _location(place)
@@ -228,9 +230,9 @@ def examine(place: Location, folder: Path) -> Iterator[Finding]:
 def _installation() -> Iterator[Finding]:
     import mycel
 
-    good = sys.version_info >= (3, 11)
     found = f"{platform.python_version()} ({platform.system()} {platform.machine()})"
-    yield Finding("ok" if good else "fail", "Python", found if good else f"{found}; 3.11 is needed")
+    is_old = sys.version_info < (3, 11)
+    yield _finding("Python", found, f"{found}; 3.11 is needed" if is_old else None)
     yield Finding("ok", "Mycel", f"{mycel.__version__} in {Path(mycel.__file__).parent}")
 
 
@@ -238,9 +240,8 @@ def _engine(sqlite_version: str, apsw_version: str) -> Finding:
     parts = tuple(int(part) for part in apsw_version.split(".")[:2])
     needed = ".".join(str(part) for part in APSW_MIN)
     found = f"{sqlite_version} through apsw {apsw_version}"
-    if parts >= APSW_MIN:
-        return Finding("ok", "SQLite", found)
-    return Finding("fail", "SQLite", f"{found}; apsw {needed} is needed")
+    is_old = parts < APSW_MIN
+    return _finding("SQLite", found, f"{found}; apsw {needed} is needed" if is_old else None)
 
 
 def _extras() -> Finding:
@@ -335,8 +336,10 @@ def _database(path: Path) -> Iterator[Finding]:
     try:
         yield Finding("ok", "size", _size(path))
         header = read_header(path)
-        yield _format(header)
-        yield _quick_check(header.quick_check)
+        yield _finding("format", str(header.format), header.problem)
+        said = header.quick_check
+        disorder = f"{said}; see `mycel verify`" if said != "ok" else None
+        yield _finding("quick check", "sound; `mycel verify` checks everything", disorder)
     except OSError as error:
         yield Finding("fail", "database", f"{path} cannot be read: {error}")
         return
@@ -348,18 +351,6 @@ def _size(path: Path) -> str:
     log_size = log.stat().st_size if log.exists() else 0
     more = f", and {_bytes(log_size)} in the write-ahead log" if log_size else ""
     return _bytes(path.stat().st_size) + more
-
-
-def _format(header: FileHeader) -> Finding:
-    if header.problem is not None:
-        return Finding("fail", "format", header.problem)
-    return Finding("ok", "format", str(header.format))
-
-
-def _quick_check(said: str) -> Finding:
-    if said == "ok":
-        return Finding("ok", "quick check", "sound; `mycel verify` checks everything")
-    return Finding("fail", "quick check", f"{said}; see `mycel verify`")
 
 
 def _contents(path: Path) -> Iterator[Finding]:

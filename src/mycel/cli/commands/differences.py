@@ -48,12 +48,12 @@ def diff(
 @click.argument("to", type=moment, metavar="MOMENT", help="A commit, a tag, a time or an entry")
 @click.option("--path", "paths", multiple=True, metavar="URI|ID", help="Only what is under it")
 @click.option("--dry-run", is_flag=True, help="Only show what would change")
-@click.option("--yes", is_flag=True, help="Do not ask")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation")
 @pass_session
 def rollback(
     session: Session, to: int | str, *, paths: tuple[str, ...], dry_run: bool, yes: bool
 ) -> int:
-    """Make the graph, or a part of it, what it was.
+    """Return the graph, or a part of it, to an earlier state.
 
     It is a new commit: nothing of history is lost, and a rollback can be rolled back. If rules of
     the graph do not allow it, nothing changes, and everything that would break is listed.

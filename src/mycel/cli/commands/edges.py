@@ -37,7 +37,7 @@ _ends = together(
     click.argument("predicate", help="A defined predicate"),
     click.argument("dst", metavar="DST", help=f"Where the edge ends: {ELEMENT}"),
 )
-_as_of = click.option("--as-of", type=moment, metavar="SEQ|TIME", help="As it was then")
+_as_of = click.option("--as-of", type=moment, metavar="SEQ|TIME", help="The state at this moment")
 
 
 @click.group(cls=Group)
@@ -63,7 +63,7 @@ def add(
     dst: str,
     **values: Any,
 ) -> None:
-    """Add an edge. One that is there stays as it is; a removed one is revived."""
+    """Add an edge. An existing one stays as it is; a removed one is revived."""
 
     def work(tx: Transaction) -> tuple[str, bool]:
         made = tx.add_edge(resolve(tx, src), predicate, resolve(tx, dst), **values)
@@ -214,9 +214,9 @@ def _list(
     "--form",
     type=click.Choice(["short", "medium", "full"]),
     default="medium",
-    help="How much of each: 50 tokens, 200, or everything",
+    help="The size of each text: 50 tokens, 200 tokens, or all of it",
 )
-@click.option("--tombstoned", is_flag=True, help="Along and to removed ones too")
+@click.option("--tombstoned", is_flag=True, help="Follow and show removed edges and elements too")
 @_as_of
 @pass_session
 def find(

@@ -23,12 +23,12 @@ _BUSY = "Others kept the file busy: traces may remain in unused space. Run `myce
 @click.command(cls=Command)
 @click.option("--limit", type=click.IntRange(min=1), default=20, help="Maximum number of rows")
 @click.option("--before", type=int, metavar="SEQ", help="Only transactions before this entry")
-@click.option("--path", metavar="URI", help="Those that changed something under this URI")
-@click.option("--type", metavar="NAME", help="A type or predicate that changed")
-@click.option("--by", "actor", metavar="ACTOR", help="Those of this actor")
-@click.option("--since", type=moment, metavar="MOMENT", help="From this moment on")
-@click.option("--until", type=moment, metavar="MOMENT", help="Up to this moment")
-@click.option("--text", metavar="TEXT", help="Those with this text in their message")
+@click.option("--path", metavar="URI", help="Only commits that changed something under this URI")
+@click.option("--type", metavar="NAME", help="Only commits that changed this type or predicate")
+@click.option("--by", "actor", metavar="ACTOR", help="Only commits of this actor")
+@click.option("--since", type=moment, metavar="MOMENT", help="Only commits from this moment on")
+@click.option("--until", type=moment, metavar="MOMENT", help="Only commits up to this moment")
+@click.option("--text", metavar="TEXT", help="Only commits with this text in their message")
 @pass_session
 def log(session: Session, /, limit: int, **conditions: Any) -> None:
     """List transactions, newest first; each is a commit.
@@ -99,7 +99,7 @@ def history(session: Session, element: str) -> None:
 
 
 @click.command(cls=Command)
-@click.option("--as-of", type=moment, metavar="SEQ|TIME", help="Of that moment instead")
+@click.option("--as-of", type=moment, metavar="SEQ|TIME", help="The roots of this moment instead")
 @pass_session
 def snapshot(session: Session, as_of: int | str | None) -> None:
     """Show all roots of this moment.
@@ -121,7 +121,7 @@ def _with_time(wire: dict[str, Any]) -> Iterator[tuple[str, object]]:
 @click.command(cls=Command)
 @click.argument("element", metavar=ELEMENT, help="The element")
 @click.option("--reason", required=True, metavar="TEXT", help="Why, for the journal")
-@click.option("--yes", is_flag=True, help="Do not ask")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation")
 @pass_session
 def purge(session: Session, element: str, reason: str, yes: bool) -> int:
     """Forget an element for good, with every edge that ever touched it.
@@ -143,10 +143,12 @@ def purge(session: Session, element: str, reason: str, yes: bool) -> int:
 
 
 @click.command(cls=Command)
-@click.option("--before", type=moment, metavar="SEQ|TIME", help="What was gone by that moment")
+@click.option(
+    "--before", type=moment, metavar="SEQ|TIME", help="Forget what was gone by this moment"
+)
 @click.option("--reason", metavar="TEXT", default="", help="Why, for the journal")
 @click.option("--dry-run", is_flag=True, help="Only count what would be forgotten")
-@click.option("--yes", is_flag=True, help="Do not ask")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation")
 @pass_session
 def scrub(
     session: Session, before: int | str | None, reason: str, *, dry_run: bool, yes: bool

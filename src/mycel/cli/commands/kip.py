@@ -30,7 +30,7 @@ READS = ("FIND", "SEARCH", "NEAREST", "DESCRIBE", "EXPORT", "TRAVERSE", "EXPLAIN
     nargs=-1,
     help="The command, best in single quotes; - reads standard input",
 )
-@click.option("--file", metavar="FILE", help="Read the command from there; - is standard input")
+@click.option("--file", metavar="FILE", help="Read the command from it; - is standard input")
 @with_parameters
 @click.option("--readonly", is_flag=True, help="Refuse a command that writes")
 @click.option("--dry-run", is_flag=True, help="Check the command, and write nothing")

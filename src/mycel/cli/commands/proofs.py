@@ -39,14 +39,16 @@ _ABOUT = "TYPE:NAME, or TYPE:NAME PREDICATE TYPE:NAME"
 
 @click.command(cls=Command)
 @click.argument("words", metavar=f"[{ELEMENT}|SRC PREDICATE DST]", nargs=-1, help="What to prove")
-@click.option("--entry", type=int, metavar="SEQ", help="That this entry is in the journal")
+@click.option("--entry", type=int, metavar="SEQ", help="Prove that this entry is in the journal")
 @click.option(
     "--since",
     type=int,
     metavar="ENTRIES",
-    help="That the journal grew from its first ENTRIES",
+    help="Prove that the journal only grew since it had ENTRIES",
 )
-@click.option("--out", metavar="FILE", type=click.Path(path_type=Path), help="Write it there")
+@click.option(
+    "--out", metavar="FILE", type=click.Path(path_type=Path), help="Write the proof to it"
+)
 @pass_session
 def prove(
     session: Session,
@@ -131,7 +133,7 @@ def verify(
     root: bytes | None,
     old_root: bytes | None,
 ) -> int:
-    """Check everything against everything; exit status 1 if anything disagrees.
+    """Check every part of the file against the others; exit status 1 if anything disagrees.
 
     With --proof and --root, check one proof offline. Say what it must be about when it matters: a
     proof that something is absent, or that an edge is there, names it by a hash alone.
@@ -144,7 +146,7 @@ def verify(
         raise click.UsageError("--root, --old-root and what a proof is about go with --proof FILE.")
     with (
         session.open(reading=True) as db,
-        session.out.waiting("Checking everything against everything…"),
+        session.out.waiting("Checking every part of the file…"),
     ):
         report = db.verify(replay=replay)
     _show(session, report)

@@ -28,7 +28,7 @@ def schema() -> None:
 
 
 @schema.command()
-@click.option("--as-of", type=moment, metavar="SEQ|TIME", help="The one in force at that moment")
+@click.option("--as-of", type=moment, metavar="SEQ|TIME", help="The schema in force at this moment")
 @click.option("--ir", is_flag=True, help="As schema IR, in JSON")
 @pass_session
 def show(session: Session, as_of: int | str | None, ir: bool) -> None:
@@ -175,7 +175,7 @@ def restore(session: Session, names: tuple[str, ...]) -> int:
 
 @schema.command()
 @click.argument("names", metavar="NAME...", nargs=-1, required=True, help=_HIDDEN)
-@click.option("--yes", is_flag=True, help="Do not ask")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation")
 @pass_session
 def discard(session: Session, names: tuple[str, ...], yes: bool) -> int:
     """Let hidden types and properties go: they cannot be restored any more.

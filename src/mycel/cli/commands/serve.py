@@ -73,13 +73,13 @@ def _seconds(option: str, name: str, usual: float, least: float, says: str) -> C
     " reach the server",
 )
 @click.option(
-    "--allow-host", multiple=True, metavar="NAME", help="Another name under which it may be asked"
+    "--allow-host", multiple=True, metavar="NAME", help="Another host name that requests may use"
 )
 @click.option(
     "--allow-origin",
     multiple=True,
     metavar="ORIGIN",
-    help="Let pages of this origin ask, as in https://app.example.org",
+    help="Let web pages of this origin send requests, such as https://app.example.org",
 )
 @_seconds(
     "--timeout",
@@ -140,7 +140,7 @@ def _seconds(option: str, name: str, usual: float, least: float, says: str) -> C
 @context_option
 @sampling_option
 @click.option("--open", "open_page", is_flag=True, help="Open the explorer in a browser")
-@click.option("--verbose", is_flag=True, help="A line for each request, to standard error")
+@click.option("--verbose", is_flag=True, help="Log each request to standard error")
 @pass_session
 def serve(
     session: Session,

@@ -44,8 +44,10 @@ _STANDARD = "-"
     help="What happens to rows that exist: append refuses them, merge updates them, overwrite"
     " replaces them and removes what is not among the rows",
 )
-@click.option("--format", type=click.Choice(_FORMATS), help="If the names do not tell")
-@click.option("--delimiter", metavar="C", help="What parts the cells of a line")
+@click.option(
+    "--format", type=click.Choice(_FORMATS), help="The format, if file names do not tell it"
+)
+@click.option("--delimiter", metavar="C", help="The character between the cells of a line")
 @pass_session
 def load(session: Session, /, files: tuple[str, ...], **how: Any) -> None:
     """Load rows of JSON Lines, CSV, TSV, Parquet or Arrow: all of them, or none.
@@ -131,7 +133,7 @@ def _is_file_name(word: str) -> bool:
     type=click.Choice(_FORMATS),
     help="By default what the name of the output says, or else jsonl",
 )
-@click.option("--as-of", type=moment, metavar="SEQ|TIME", help="The rows as they were then")
+@click.option("--as-of", type=moment, metavar="SEQ|TIME", help="The rows at this moment")
 @pass_session
 def export(
     session: Session,

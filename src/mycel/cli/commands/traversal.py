@@ -25,12 +25,14 @@ MISSING = "Missing"
 
 @click.command(cls=Command)
 @click.argument("start", metavar=ELEMENT, help="Where to start")
-@click.option("--max-cost", type=float, default=1.0, metavar="COST", help="No farther than this")
+@click.option(
+    "--max-cost", type=float, default=1.0, metavar="COST", help="The maximum cost of a path"
+)
 @click.option("--max-nodes", type=int, default=100, metavar="N", help="Maximum number of elements")
 @click.option("--max-tokens", type=int, metavar="N", help="Maximum number of tokens")
 @direction_option
 @follow_option
-@click.option("--as-of", type=moment, metavar="SEQ|TIME", help="As it was then")
+@click.option("--as-of", type=moment, metavar="SEQ|TIME", help="The state at this moment")
 @pass_session
 def traverse(
     session: Session,

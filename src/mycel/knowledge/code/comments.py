@@ -62,9 +62,10 @@ def first_paragraph(comment: str) -> str:
     return shortened(" ".join(words))
 
 
-def shortened(text: str) -> str:
+def shortened(text: str, limit: int = DOC_CHARS_MAX) -> str:
+    """A text on one line, cut to a number of characters."""
     text = " ".join(text.split())
-    return text if len(text) <= DOC_CHARS_MAX else text[: DOC_CHARS_MAX - 1].rstrip() + "…"
+    return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
 
 
 def _block(source: bytes, end: int) -> str:

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from mycel.knowledge.code.calls import Calls
-from mycel.knowledge.code.language_rules import SIGNATURE_CHARS_MAX, Syntax, one_line, short_text
+from mycel.knowledge.code.comments import shortened
+from mycel.knowledge.code.language_rules import SIGNATURE_CHARS_MAX, Syntax, short_text
 from mycel.knowledge.code.scopes import Captures, Scope, in_order, with_scopes
 from mycel.knowledge.code.source_facts import FileFacts, Import, Symbol
 
@@ -141,7 +142,7 @@ def _symbol(syntax: Syntax, source: bytes, scope: Scope) -> Symbol:
         scope.kind,
         node.start_point[0] + 1,
         _last_line(node),
-        one_line(syntax.signature(text)),
+        shortened(syntax.signature(text), SIGNATURE_CHARS_MAX),
         syntax.doc(node, body, source),
         scope.exported,
         tuple(syntax.bases(node, source)) if scope.is_class else (),

@@ -289,11 +289,6 @@ def without_generics(text: str) -> str:
     return text
 
 
-def one_line(text: str, limit: int = SIGNATURE_CHARS_MAX) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
-
-
 def _end(pattern: re.Pattern[str], text: str) -> int:
     found = pattern.match(text)
     return found.end() if found is not None else 0

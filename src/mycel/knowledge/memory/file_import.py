@@ -44,9 +44,6 @@ SKIPPED_TOLD: Final = 100
 OBJECT_BYTES_MAX: Final = 256 << 20
 """The largest file that is one object."""
 
-Progress = Callable[[int], object]
-"""Called with the number of imported lines."""
-
 
 class SkippedLine(NamedTuple):
     """A skipped line, and why."""
@@ -97,7 +94,7 @@ class Imported:
         }
 
 
-def import_memory(db: Nexus, path: Path, *, progress: Progress | None = None) -> Imported:
+def import_memory(db: Nexus, path: Path) -> Imported:
     """Import a file of the memory server, as one transaction.
 
     Raises:
@@ -106,21 +103,15 @@ def import_memory(db: Nexus, path: Path, *, progress: Progress | None = None) ->
         OSError: it cannot be read.
     """
     read = _reader_of(path)
-    told: Progress = progress or (lambda _lines: None)
     done = Imported()
     message = db.message or f"import {shorten(path.name, 200)}"
     with db.transaction(message=message) as tx:
         require_entities(tx)
         work = _Import(tx, done)
-        lines = 0
-        for batch in _batches(work.entities(read())):
-            work.put_entities(batch)
-            lines += len(batch)
-            told(lines)
-        for pairs in _batches(work.relations(read())):
-            work.put_relations(pairs)
-            lines += len(pairs)
-            told(lines)
+        for entities in _batches(work.entities(read())):
+            work.put_entities(entities)
+        for relations in _batches(work.relations(read())):
+            work.put_relations(relations)
         if done.skipped_count and not done.taken:
             first = done.skipped[0]
             raise ConstraintViolation(
@@ -219,9 +210,6 @@ def _of_lines(path: Path) -> Iterator[Item]:
 
 # Writing.
 
-PlacedEntity = tuple[str, Entity]
-PlacedRelation = tuple[str, Relation]
-
 
 class _Import:
     """One import."""
@@ -231,31 +219,31 @@ class _Import:
         self._done = done
         self._predicates: dict[str, str] = {}
 
-    def entities(self, items: Iterable[Item]) -> Iterator[PlacedEntity]:
+    def entities(self, items: Iterable[Item]) -> Iterator[Entity]:
         """The entities among the items; counts invalid items as skipped."""
         for place, item in items:
             try:
                 kind = _kind_of(item)
                 if kind == "entity":
-                    yield place, _entity(item)
+                    yield _entity(item)
             except MycelError as error:
                 self._done.skip(place, error.message)
 
-    def relations(self, items: Iterable[Item]) -> Iterator[PlacedRelation]:
+    def relations(self, items: Iterable[Item]) -> Iterator[Relation]:
         """The relations among the items."""
         for place, item in items:
             if isinstance(item, dict) and item.get("type") == "relation":
                 try:
-                    yield place, _relation(item)
+                    yield _relation(item)
                 except MycelError as error:
                     self._done.skip(place, error.message)
 
-    def put_entities(self, batch: list[PlacedEntity]) -> None:
+    def put_entities(self, batch: list[Entity]) -> None:
         """Create entities, and add observations to those that exist."""
         new: dict[str, Entity] = {}
         again: list[Entity] = []
-        there = self._named(ENTITY, {entity.name for _, entity in batch})
-        for _, entity in batch:
+        there = self._named(ENTITY, {entity.name for entity in batch})
+        for entity in batch:
             if entity.name in there or entity.name in new:
                 again.append(entity)
             else:
@@ -277,11 +265,11 @@ class _Import:
         self._done.entities_updated += 1
         self._done.observations_added += len(new)
 
-    def put_relations(self, batch: list[PlacedRelation]) -> None:
+    def put_relations(self, batch: list[Relation]) -> None:
         """Create the relations that do not exist."""
-        ends = self._ends({name for _, each in batch for name in (each.source, each.target)})
+        ends = self._ends({name for each in batch for name in (each.source, each.target)})
         wanted: dict[tuple[int, int, int], PropositionRow] = {}
-        for _, relation in batch:
+        for relation in batch:
             source, target = ends[relation.source], ends[relation.target]
             if source == target:
                 self._put_self_relation(source, relation.relation_type)

@@ -157,15 +157,13 @@ def test_an_empty_file_is_an_empty_memory(db: mycel.Nexus, path: Path) -> None:
 def test_a_failure_halfway_leaves_nothing(
     db: mycel.Nexus, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(file_import, "BATCH", 1)
+    def fail(_work: object, _batch: object) -> None:
+        raise KeyboardInterrupt
 
-    def fail(lines: int) -> None:
-        if lines == 2:
-            raise KeyboardInterrupt
-
+    monkeypatch.setattr(f"{file_import.__name__}._Import.put_relations", fail)
     before = db.snapshot()
     with pytest.raises(KeyboardInterrupt):
-        import_memory(db, write(path, ADA, BOB, KNOWS), progress=fail)
+        import_memory(db, write(path, ADA, BOB, KNOWS))
     assert db.snapshot() == before
 
 
