@@ -29,7 +29,6 @@ from mycel.search.embedding import HYBRID, Embedder
 from mycel.search.embedding import Mode as SearchMode
 from mycel.state_view import PastView, StateView
 from mycel.store.check import proofs
-from mycel.store.check.targets import Target
 from mycel.store.database import Store
 from mycel.store.query import history
 from mycel.store.query.commits import LogEntry, LogFilter, transactions
@@ -501,7 +500,7 @@ class Nexus(StateView):
         """All roots of this moment."""
         return self._store.snapshot()
 
-    def prove(self, target: Target) -> StateProof:
+    def prove(self, target: Ref) -> StateProof:
         """Prove that an element is part of the state, or that there is none with this identity.
 
         An element that was removed is proven by its tombstone. Absence is proven for types and

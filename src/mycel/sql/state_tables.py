@@ -3,6 +3,9 @@
 Live tables hold only live rows, so a pattern is a table. A past state is the live rows written by
 then and the past rows in force then; SQLite moves the conditions of a join into both halves, so
 the indexes still serve.
+
+`Sources` names the tables in a statement that is compiled. A query that is written for the live
+tables reads another state if it begins with `tables(state)`.
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ from __future__ import annotations
 from typing import Self
 
 from mycel.model.state import State
+from mycel.sql import sqlite
 from mycel.syntax.nodes import node
 
 _CONCEPT = "id, type, name, attributes, metadata, version, updated_at"
@@ -18,10 +22,23 @@ _LINK = "id, subject, predicate, object, attributes, metadata, version, updated_
 
 def _past(table: str, columns: str, moment: str) -> str:
     return (
-        f"(SELECT {columns} FROM {table} WHERE seq <= {moment}"
-        f" UNION ALL SELECT {columns} FROM {table}_past WHERE from_seq <= {moment}"
+        f"(SELECT {columns.format(seq='seq')} FROM {table} WHERE seq <= {moment}"
+        f" UNION ALL SELECT {columns.format(seq='from_seq')} FROM {table}_past"
+        f" WHERE from_seq <= {moment}"
         f" AND to_seq > {moment} AND tombstoned_at IS NULL)"
     )
+
+
+def tables(state: State) -> str:
+    """The beginning of a query about a state; empty for the live one.
+
+    Common table expressions with the names `concept` and `proposition` hide the live tables.
+    """
+    if state.is_live:
+        return ""
+    concept = _past("main.concept", f"{_CONCEPT}, created_by, {{seq}}", str(state.seq))
+    link = _past("main.proposition", f"{_LINK}, weight, created_by, {{seq}}", str(state.seq))
+    return f"WITH concept AS {sqlite.INLINE} {concept}, proposition AS {sqlite.INLINE} {link} "
 
 
 @node

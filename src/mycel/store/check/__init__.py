@@ -1,6 +1,5 @@
 """Checks of a file, and the targets of proofs.
 
-- `targets`         targets of state proofs: an element, or an identity that may never have existed
 - `proofs`          proofs about the live state and the journal
 - `property_audit`  the index of properties against the rows it is derived from
 - `replay`          rebuilding the state from the journal alone

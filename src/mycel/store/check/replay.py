@@ -12,9 +12,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
-from heapq import merge
 from itertools import zip_longest
-from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final
 
@@ -29,7 +27,6 @@ from mycel.model.records import (
     RECORD_ID_BYTES,
     ConceptFields,
     EdgeFields,
-    Tombstone,
     concept_key,
     decode_concept,
     decode_edge,
@@ -39,37 +36,43 @@ from mycel.model.records import (
 )
 from mycel.model.values import object_text
 from mycel.store.file import layout
-from mycel.store.file.layout import OPEN_END
+from mycel.store.file.layout import CONCEPT_COLUMNS, OPEN_END, PROPOSITION_COLUMNS
 from mycel.store.file.rows import Row, every, first
-from mycel.store.log.journal import Head, Kind, entry_row_bytes, tx_bytes
+from mycel.store.log.journal import (
+    Head,
+    Kind,
+    entries_and_transactions,
+    entry_row_bytes,
+    tx_bytes,
+)
 from mycel.store.log.purge_entries import PurgeFields
 from mycel.store.log.registry import Registry
 from mycel.store.log.trees import NAMESPACES, Changes, StateTrees
 from mycel.store.query.reader import Reader
 
+
+def _with_actors(table: str, columns: str) -> dict[str, str]:
+    """Queries for the live and the past rows of a table, with actors by name."""
+    columns = columns.replace("id, ", "e.id, ", 1).replace(" name", " e.name")
+    columns = columns.replace("created_by", "a.name")
+    live, past = columns.format(seq="seq"), columns.format(seq="from_seq")
+    return {
+        table: (
+            f"SELECT {live} FROM {table} e JOIN actor a ON a.id = created_by ORDER BY e.id, seq"
+        ),
+        f"{table}_past": (
+            f"SELECT {past}, to_seq, tombstoned_at, b.name, tombstoned_reason FROM {table}_past e"
+            " JOIN actor a ON a.id = created_by LEFT JOIN actor b ON b.id = tombstoned_by"
+            " ORDER BY e.id, from_seq"
+        ),
+    }
+
+
 _COMPARED: Final = {
-    "type": "SELECT id, name FROM type",
-    "predicate": "SELECT id, name FROM predicate",
-    "concept": (
-        "SELECT c.id, type, c.name, attributes, metadata, version, seq, created_at, a.name,"
-        " updated_at FROM concept c JOIN actor a ON a.id = created_by"
-    ),
-    "proposition": (
-        "SELECT p.id, subject, predicate, object, weight, attributes, metadata, version, seq,"
-        " created_at, a.name, updated_at FROM proposition p"
-        " JOIN actor a ON a.id = created_by"
-    ),
-    "concept_past": (
-        "SELECT c.id, type, c.name, attributes, metadata, version, from_seq, created_at, a.name,"
-        " updated_at, to_seq, tombstoned_at, b.name, tombstoned_reason FROM concept_past c"
-        " JOIN actor a ON a.id = created_by LEFT JOIN actor b ON b.id = tombstoned_by"
-    ),
-    "proposition_past": (
-        "SELECT p.id, subject, predicate, object, weight, attributes, metadata, version, from_seq,"
-        " created_at, a.name, updated_at, to_seq, tombstoned_at, b.name, tombstoned_reason"
-        " FROM proposition_past p JOIN actor a ON a.id = created_by"
-        " LEFT JOIN actor b ON b.id = tombstoned_by"
-    ),
+    "type": "SELECT id, name FROM type ORDER BY id",
+    "predicate": "SELECT id, name FROM predicate ORDER BY id",
+    **_with_actors("concept", CONCEPT_COLUMNS),
+    **_with_actors("proposition", PROPOSITION_COLUMNS),
 }
 
 
@@ -110,14 +113,7 @@ class _Replay:
         self._connection.execute("BEGIN")
         head = Head.before_genesis()
         self._changes = {name: Changes() for name in NAMESPACES}
-        entries = source.execute(
-            "SELECT seq, kind, element, before, after, purged FROM journal ORDER BY seq"
-        )
-        transactions = source.execute(
-            "SELECT seq, first_seq, time, actor, message, concepts_root, edges_root"
-            " FROM tx ORDER BY seq"
-        )
-        for row in merge(entries, transactions, key=itemgetter(0)):
+        for row in entries_and_transactions(source):
             if len(row) == 6:
                 head.frontier.append(log.leaf_hash(entry_row_bytes(*row[1:])))
                 self._apply(row, purged)
@@ -253,7 +249,7 @@ class _Replay:
             (element, seq),
         )
         connection.execute(f"DELETE FROM {table} WHERE id = ?", (element,))
-        row = (
+        row: Row = (
             element,
             *content,
             fields.version,
@@ -262,16 +258,11 @@ class _Replay:
             self._actor(fields.created_by),
             fields.updated_us,
         )
-        if fields.tombstone is None:
-            marks = ", ".join("?" * len(row))
-            connection.execute(f"INSERT INTO {table} VALUES ({marks})", row)
-        else:
-            dead = self._dead(fields.tombstone)
-            marks = ", ".join("?" * (len(row) + len(dead)))
-            connection.execute(f"INSERT INTO {table}_past VALUES ({marks})", row + dead)
-
-    def _dead(self, tombstone: Tombstone) -> tuple[Any, ...]:
-        return OPEN_END, tombstone.at_us, self._actor(tombstone.by), tombstone.reason
+        dead = fields.tombstone
+        if dead is not None:
+            table += "_past"
+            row += (OPEN_END, dead.at_us, self._actor(dead.by), dead.reason)
+        connection.execute(f"INSERT INTO {table} VALUES ({', '.join('?' * len(row))})", row)
 
     def _actor(self, name: str) -> int:
         return self._registry.add(self._connection, self._registry.actors, name)
@@ -293,15 +284,7 @@ class _Replay:
     def compare(self, reader: Reader) -> Iterator[tuple[str, str]]:
         """Every row of the state, both ways."""
         for table, query in _COMPARED.items():
-            order = (
-                " ORDER BY 1"
-                if table in ("type", "predicate")
-                else " ORDER BY 1, seq"
-                if not table.endswith("past")
-                else " ORDER BY 1, from_seq"
-            )
-            ours = self._connection.execute(query + order)
-            theirs = reader.connection.execute(query + order)
+            ours, theirs = (each.execute(query) for each in (self._connection, reader.connection))
             for one, other in zip_longest(ours, theirs):
                 if one != other:
                     which = (one or other or ("",))[0]

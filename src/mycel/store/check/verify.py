@@ -15,8 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from heapq import merge
-from operator import itemgetter
 from typing import Any, Final
 
 import apsw
@@ -44,7 +42,7 @@ from mycel.store.file.rows import Row, every, only
 from mycel.store.index import link_ends, passages, text
 from mycel.store.log import marks, merges
 from mycel.store.log.audit import Auditor, VersionRow
-from mycel.store.log.journal import Head, Kind, entry_row_bytes, tx_bytes
+from mycel.store.log.journal import Head, Kind, entries_and_transactions, entry_row_bytes, tx_bytes
 from mycel.store.log.purge_entries import PurgeFields
 from mycel.store.log.trees import CHANGE_BYTES, NAMESPACES, Changes, StateTrees, StoredPages
 from mycel.store.query.reader import Reader
@@ -204,7 +202,7 @@ class _Verification:
         }
         self._folded_seq = Head.read(self._connection).folded_seq
         newest = [0, -1]  # The last concept and the last proposition so far.
-        for row in self._entries_and_transactions():
+        for row in entries_and_transactions(self._connection):
             seq = row[0]
             if seq != frontier.size + 1:
                 yield f"journal {frontier.size + 1}", "is missing"
@@ -240,16 +238,6 @@ class _Verification:
                 yield f"head {seq}", "is missing"
         elif found != state:
             yield f"head {seq}", "is not where its transaction ended"
-
-    def _entries_and_transactions(self) -> Iterator[tuple[Any, ...]]:
-        entries = self._connection.execute(
-            "SELECT seq, kind, element, before, after, purged FROM journal ORDER BY seq"
-        )
-        transactions = self._connection.execute(
-            "SELECT seq, first_seq, time, actor, message, concepts_root, edges_root"
-            " FROM tx ORDER BY seq"
-        )
-        return merge(entries, transactions, key=itemgetter(0))
 
     def _transaction_bytes(self, row: tuple[Any, ...]) -> bytes:
         _, first, time_us, actor, message, concepts, edges = row

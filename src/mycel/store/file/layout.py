@@ -86,7 +86,7 @@ CREATE VIRTUAL TABLE text USING fts5 (
 """The full-text index: the keys of names, names, and all other text. It keeps no
 copy of the text, which is in the elements."""
 
-PROPERTIES: Final = """
+_PROPERTIES = """
 CREATE TABLE property_slot (
     slot INTEGER PRIMARY KEY,
     owner INTEGER NOT NULL,
@@ -101,95 +101,75 @@ CREATE TABLE property (
     PRIMARY KEY (slot, value, element)
 ) STRICT, WITHOUT ROWID;
 """
-"""The index of properties, since format 2."""
 
-LINK_ENDS: Final = """
+_LINK_ENDS = """
 CREATE TABLE link_end (
     predicate INTEGER NOT NULL,
     side INTEGER NOT NULL,
     PRIMARY KEY (predicate, side)
 ) STRICT, WITHOUT ROWID;
 """
-"""At which ends links stand, since format 3; rows only come."""
+"""At which ends links stand; rows only come."""
 
 SUBJECT_SIDE: Final = 0
 OBJECT_SIDE: Final = 1
+
+_TOMBSTONE_ROW = """
+    to_seq INTEGER NOT NULL,
+    tombstoned_at INTEGER,
+    tombstoned_by INTEGER,
+    tombstoned_reason TEXT"""
+
+
+def _row(columns: str) -> str:
+    """The columns of a table of rows; attributes and all after them are the same in each."""
+    return f"""
+    id INTEGER NOT NULL,{columns}
+    attributes TEXT NOT NULL,
+    metadata TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    from_seq INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    created_by INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL"""
+
+
+def _live(row: str) -> str:
+    return row.replace("id INTEGER NOT NULL", "id INTEGER PRIMARY KEY", 1).replace("from_", "")
+
+
+_CONCEPT_ROW = _row("""
+    type INTEGER NOT NULL,
+    name TEXT NOT NULL,""")
+_PROPOSITION_ROW = _row("""
+    subject INTEGER NOT NULL,
+    predicate INTEGER NOT NULL,
+    object INTEGER NOT NULL,
+    weight REAL NOT NULL,""")
 
 _TABLES = f"""
 CREATE TABLE type (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;
 CREATE TABLE predicate (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;
 CREATE TABLE actor (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;
 
-CREATE TABLE concept (
-    id INTEGER PRIMARY KEY,
-    type INTEGER NOT NULL,
-    name TEXT NOT NULL,
-    attributes TEXT NOT NULL,
-    metadata TEXT NOT NULL,
-    version INTEGER NOT NULL,
-    seq INTEGER NOT NULL,
-    created_at INTEGER NOT NULL,
-    created_by INTEGER NOT NULL,
-    updated_at INTEGER NOT NULL
+CREATE TABLE concept ({_live(_CONCEPT_ROW)}
 ) STRICT;
 CREATE UNIQUE INDEX concept_by_name ON concept (name, type);
 CREATE INDEX concept_by_type ON concept (type);
 
-CREATE TABLE proposition (
-    id INTEGER PRIMARY KEY,
-    subject INTEGER NOT NULL,
-    predicate INTEGER NOT NULL,
-    object INTEGER NOT NULL,
-    weight REAL NOT NULL,
-    attributes TEXT NOT NULL,
-    metadata TEXT NOT NULL,
-    version INTEGER NOT NULL,
-    seq INTEGER NOT NULL,
-    created_at INTEGER NOT NULL,
-    created_by INTEGER NOT NULL,
-    updated_at INTEGER NOT NULL
+CREATE TABLE proposition ({_live(_PROPOSITION_ROW)}
 ) STRICT;
 CREATE UNIQUE INDEX proposition_spo ON proposition (subject, predicate, object);
 CREATE INDEX proposition_ops ON proposition (object, predicate, subject);
 CREATE INDEX proposition_pos ON proposition (predicate, object, subject);
 
-CREATE TABLE concept_past (
-    id INTEGER NOT NULL,
-    type INTEGER NOT NULL,
-    name TEXT NOT NULL,
-    attributes TEXT NOT NULL,
-    metadata TEXT NOT NULL,
-    version INTEGER NOT NULL,
-    from_seq INTEGER NOT NULL,
-    created_at INTEGER NOT NULL,
-    created_by INTEGER NOT NULL,
-    updated_at INTEGER NOT NULL,
-    to_seq INTEGER NOT NULL,
-    tombstoned_at INTEGER,
-    tombstoned_by INTEGER,
-    tombstoned_reason TEXT
+CREATE TABLE concept_past ({_CONCEPT_ROW},{_TOMBSTONE_ROW}
 ) STRICT;
 CREATE UNIQUE INDEX concept_past_by_id ON concept_past (id, from_seq);
 CREATE INDEX concept_past_by_name ON concept_past (name, type);
 CREATE UNIQUE INDEX concept_tombstone ON concept_past (name, type) WHERE to_seq = {OPEN_END};
 
-CREATE TABLE proposition_past (
-    id INTEGER NOT NULL,
-    subject INTEGER NOT NULL,
-    predicate INTEGER NOT NULL,
-    object INTEGER NOT NULL,
-    weight REAL NOT NULL,
-    attributes TEXT NOT NULL,
-    metadata TEXT NOT NULL,
-    version INTEGER NOT NULL,
-    from_seq INTEGER NOT NULL,
-    created_at INTEGER NOT NULL,
-    created_by INTEGER NOT NULL,
-    updated_at INTEGER NOT NULL,
-    to_seq INTEGER NOT NULL,
-    tombstoned_at INTEGER,
-    tombstoned_by INTEGER,
-    tombstoned_reason TEXT
+CREATE TABLE proposition_past ({_PROPOSITION_ROW},{_TOMBSTONE_ROW}
 ) STRICT;
 CREATE UNIQUE INDEX proposition_past_by_id ON proposition_past (id, from_seq);
 CREATE INDEX proposition_past_spo ON proposition_past (subject, predicate, object);
@@ -216,7 +196,7 @@ CREATE TABLE concept_tree (page INTEGER PRIMARY KEY, body BLOB NOT NULL) STRICT;
 CREATE TABLE edge_tree (page INTEGER PRIMARY KEY, body BLOB NOT NULL) STRICT;
 """
 
-TX: Final = """
+_TX = """
 CREATE TABLE tx (
     seq INTEGER PRIMARY KEY,
     first_seq INTEGER NOT NULL,
@@ -279,7 +259,7 @@ FURNITURE: Final = f"""SELECT id FROM concept WHERE type IN (1, 2)
 
 _PLACEHOLDER = "(t.name = 'Missing' AND substr(c.name, 1, 10) = 'concept://')"
 
-VIEWS: Final = f"""
+_VIEWS = f"""
 CREATE VIEW nodes (uri, node_type, name, content, metadata, created_at, updated_at) AS
 SELECT {_uri(_IS_URI_OR_URN)},
        CASE t.name WHEN 'Resource' THEN 'resource' ELSE 'concept' END,
@@ -308,5 +288,5 @@ not the other way round. A concept that only links know of is no node: such link
 `nodes` does not have."""
 
 
-CREATE: Final = f"{_TABLES}{FTS};{TX}{PROPERTIES}{LINK_ENDS}{VIEWS}"
+CREATE: Final = f"{_TABLES}{FTS};{_TX}{_PROPERTIES}{_LINK_ENDS}{_VIEWS}"
 """The statements that make an empty database."""

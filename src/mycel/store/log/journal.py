@@ -13,10 +13,12 @@ The hash of a record that is not there is 32 zero bytes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from hashlib import sha256
+from heapq import merge
+from operator import itemgetter
 from struct import Struct
 from typing import Final, Self
 
@@ -241,6 +243,18 @@ class JournalNodes:
         first_seq, time_us, actor, message, concepts, edges = row
         name = self._registry.actors.name(self._connection, actor)
         return tx_bytes(first_seq, time_us, name, message, concepts, edges)
+
+
+def entries_and_transactions(connection: apsw.Connection) -> Iterator[Row]:
+    """All rows of the journal and of the transactions, which have one column more, in order."""
+    entries = connection.execute(
+        "SELECT seq, kind, element, before, after, purged FROM journal ORDER BY seq"
+    )
+    transactions = connection.execute(
+        "SELECT seq, first_seq, time, actor, message, concepts_root, edges_root FROM tx"
+        " ORDER BY seq"
+    )
+    return merge(entries, transactions, key=itemgetter(0))
 
 
 def entry_row_bytes(

@@ -31,13 +31,13 @@ from mycel.search.names import (
     key_expression,
     with_parts,
 )
+from mycel.sql.state_tables import tables
 from mycel.store.file.layout import FTS
 from mycel.store.file.rows import Row, every, listed
 from mycel.store.index import text
 from mycel.store.query.changed_texts import KIND, ChangedTexts
 from mycel.store.query.filters import ALL, Condition, Table
 from mycel.store.query.reader import Reader
-from mycel.store.query.state_rows import tables
 
 RANKED_MAX: Final = 600
 """Elements that one query ranks, at most; one counts once for each term of the query."""

@@ -16,11 +16,11 @@ from typing import Any, Final
 import apsw
 
 from mycel.search.analysis import Document
+from mycel.sql.state_tables import tables
 from mycel.store.file.rows import listed
 from mycel.store.index import text
 from mycel.store.query.filters import Condition, Table
 from mycel.store.query.reader import Reader
-from mycel.store.query.state_rows import tables
 
 READ_MAX: Final = 1_000
 """Elements that are read: those with most words of the question, the newest among them."""

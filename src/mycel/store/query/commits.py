@@ -15,7 +15,8 @@ from mycel.store.file.rows import Row
 from mycel.store.log import marks
 from mycel.store.log.journal import JournalNodes, Kind
 from mycel.store.log.registry import named_actor
-from mycel.store.query.paths import Path, names_under
+from mycel.store.query.paths import Path
+from mycel.store.query.paths import condition as covers
 from mycel.store.query.reader import Reader
 
 _TX: Final = "seq, first_seq, time, actor, message, concepts_root, edges_root"
@@ -85,33 +86,38 @@ def transactions(
     Raises:
         TypeMismatch: no such type or predicate was ever defined.
     """
-    conditions, bindings = ["seq < ?"], [2**63 - 1 if before is None else before]
-    rest = _conditions(reader, where)
-    for condition, values in rest:
+    conditions = ["tx.seq < :before"]
+    bindings: dict[str, Any] = {
+        "before": 2**63 - 1 if before is None else before,
+        "limit": -1 if limit is None else limit,
+    }
+    for condition, values in _conditions(reader, where):
         conditions.append(condition)
-        bindings += values
+        bindings |= values
     rows = reader.execute(
-        f"SELECT {_TX} FROM tx WHERE {' AND '.join(conditions)} ORDER BY seq DESC LIMIT ?",
-        (*bindings, -1 if limit is None else limit),
+        f"SELECT {_TX} FROM tx WHERE {' AND '.join(conditions)} ORDER BY seq DESC LIMIT :limit",
+        bindings,
     )
     return (_entry(reader, row) for row in rows)
 
 
-def _conditions(reader: Reader, where: LogFilter) -> Iterator[tuple[str, tuple[Any, ...]]]:
+def _conditions(reader: Reader, where: LogFilter) -> Iterator[tuple[str, dict[str, Any]]]:
     if where.actor is not None:
-        # The name occurs three times in the condition.
-        known = f"(SELECT id FROM actor WHERE {named_actor('name', '?')})"
-        yield f"actor IN {known}", (_text("actor", where.actor),) * 3
+        known = f"(SELECT id FROM actor WHERE {named_actor('name', ':actor')})"
+        yield f"tx.actor IN {known}", {"actor": _text("actor", where.actor)}
     if where.after is not None:
-        yield "seq > ?", (where.after,)
+        yield "tx.seq > :after", {"after": where.after}
     if where.until is not None:
-        yield "seq <= ?", (where.until,)
+        yield "tx.seq <= :until", {"until": where.until}
     if where.text is not None:
-        yield "instr(lower(message), lower(?))", (_text("text", where.text),)
+        yield "instr(lower(message), lower(:text))", {"text": _text("text", where.text)}
     if where.type is not None:
-        yield _touched(*_versions_of_type(reader, _text("type", where.type)))
+        yield _touched(_versions_of_type(reader, _text("type", where.type))), {}
     if where.path is not None:
-        yield _touched(*_versions_under(reader, where.path))
+        if where.path.type is not None:
+            reader.type_number(where.path.type)
+        fits, bindings = covers(where.path, "v")
+        yield _touched(_versions_under(where.path, fits)), bindings
 
 
 def _text(what: str, value: object) -> str:
@@ -120,38 +126,37 @@ def _text(what: str, value: object) -> str:
     return value
 
 
-def _touched(versions: str, bindings: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
+def _touched(versions: str) -> str:
     """A condition: an entry of the transaction began, or ended, one of these versions."""
-    condition = (
-        "seq IN (SELECT (SELECT min(t.seq) FROM tx t WHERE t.seq >= v.at)"
-        f" FROM ({versions}) v WHERE v.at < {OPEN_END})"
+    return (
+        "tx.seq IN (SELECT (SELECT min(t.seq) FROM tx t WHERE t.seq >= e.at)"
+        f" FROM ({versions}) e WHERE e.at < {OPEN_END})"
     )
-    return condition, bindings
 
 
 def _versions(table: str, where: str) -> str:
     """The entries at which versions of elements began or ended."""
     return (
-        f"SELECT seq AS at FROM {table} WHERE {where}"
-        f" UNION SELECT from_seq FROM {table}_past WHERE {where}"
-        f" UNION SELECT to_seq FROM {table}_past WHERE {where}"
+        f"SELECT v.seq AS at FROM {table} v WHERE {where}"
+        f" UNION SELECT v.from_seq FROM {table}_past v WHERE {where}"
+        f" UNION SELECT v.to_seq FROM {table}_past v WHERE {where}"
     )
 
 
-def _versions_of_type(reader: Reader, name: str) -> tuple[str, tuple[Any, ...]]:
+def _versions_of_type(reader: Reader, name: str) -> str:
     predicate = reader.find_predicate(name)
     if predicate is not None and reader.find_type(name) is None:
-        return _versions("proposition", "predicate = ?1").replace("?1", str(predicate)), ()
-    return _versions("concept", "type = ?1").replace("?1", str(reader.type_number(name))), ()
+        return _versions("proposition", f"v.predicate = {predicate}")
+    return _versions("concept", f"v.type = {reader.type_number(name)}")
 
 
-def _versions_under(reader: Reader, path: Path) -> tuple[str, tuple[Any, ...]]:
-    where, bindings = names_under(reader, path)
+def _versions_under(path: Path, fits: str) -> str:
     if path.number is not None and path.number & 1:
-        return _versions("proposition", where), bindings * 3
-    owned = f"SELECT id FROM concept WHERE {where} UNION SELECT id FROM concept_past WHERE {where}"
-    parts = _versions("concept", where), _versions("proposition", f"subject IN ({owned})")
-    return " UNION ".join(parts), bindings * (3 + 6)
+        return _versions("proposition", fits)
+    tables = "concept", "concept_past"
+    owned = " UNION ".join(f"SELECT v.id FROM {table} v WHERE {fits}" for table in tables)
+    links = _versions("proposition", f"v.subject IN ({owned})")
+    return f"{_versions('concept', fits)} UNION {links}"
 
 
 def transaction_of(reader: Reader, seq: int) -> LogEntry:

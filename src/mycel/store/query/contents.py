@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Final, NamedTuple
 
+from mycel.sql.state_tables import tables
 from mycel.store.file.layout import SUBJECT_SIDE
 from mycel.store.file.rows import Row, listed
 from mycel.store.query.reader import Reader
-from mycel.store.query.state_rows import tables
 
 _CONCEPT: Final = "e.id, e.type, e.name, e.attributes, e.metadata"
 _LINK: Final = (

@@ -97,13 +97,6 @@ class ElementChange(NamedTuple):
         """The identity as text: `Person "Ada"`, a URI, or `subject -predicate-> object`."""
         return label_of(self.identity)
 
-    def inverted(self) -> ElementChange:
-        """The way back."""
-        kinds: dict[ChangeKind, ChangeKind] = {"added": "removed", "removed": "added"}
-        values = tuple(each._replace(old=each.new, new=each.old) for each in self.values)
-        kind = kinds.get(self.kind, self.kind)
-        return ElementChange(kind, self.after, self.before, values, self.identity)
-
     def to_dict(self) -> dict[str, Any]:
         return {
             "change": self.kind,

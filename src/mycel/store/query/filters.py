@@ -16,13 +16,14 @@ from mycel.errors import InvalidValueType
 from mycel.model import times
 from mycel.model.limits import INTEGER_MAX
 from mycel.model.names import check_actor, check_text, kind_of
+from mycel.sql.state_tables import tables
 from mycel.store.file.rows import listed
 from mycel.store.log.registry import named_actor
 from mycel.store.query.history import Moment, state_at
-from mycel.store.query.paths import path_of
+from mycel.store.query.paths import below, path_of
+from mycel.store.query.paths import condition as covers
 from mycel.store.query.reader import Reader
 from mycel.store.query.refs import Ref
-from mycel.store.query.state_rows import tables
 
 Table = Literal["concept", "proposition"]
 
@@ -115,7 +116,7 @@ def condition(filters: Filters, table: Table) -> Condition:
         if not isinstance(workspace, str):
             raise InvalidValueType(f"workspace must be a text, not {kind_of(workspace)}.")
         row = "e" if table == "concept" else "c"
-        fits = " OR ".join(_below(row, f"filter_{scheme}") for scheme in _SCHEMES)
+        fits = " OR ".join(below(row, f"filter_{scheme}") for scheme in _SCHEMES)
         parts.append(f"({fits})" if table == "concept" else f"EXISTS ({_OWNERS} WHERE {fits})")
         bindings |= {f"filter_{scheme}": f"{scheme}://{workspace}" for scheme in _SCHEMES}
     if (actor := filters.get("actor")) is not None:
@@ -139,29 +140,10 @@ def condition(filters: Filters, table: Table) -> Condition:
 
 def _path(path: object, table: Table, bindings: dict[str, Any]) -> Iterator[str]:
     read = path_of(path)
-    if read.number is not None:
-        yield "e.id = :filter_number"
-        bindings["filter_number"] = read.number
-        return
-    row = "e" if table == "concept" else "c"
-    covered = ["TRUE"]
-    if read.type is not None:
-        covered.append(f"{row}.type = (SELECT t.id FROM type t WHERE t.name = :filter_type)")
-        bindings["filter_type"] = read.type
-    if read.name:
-        covered.append(_below(row, "filter_path"))
-        bindings["filter_path"] = read.name
-    fits = " AND ".join(covered)
-    yield fits if table == "concept" else f"EXISTS ({_OWNERS} WHERE {fits})"
-
-
-def _below(row: str, parameter: str) -> str:
-    """The condition that the name of a row is the bound one, or below it."""
-    return (
-        f"({row}.name = :{parameter}"
-        f" OR ({row}.name >= :{parameter} || '/' AND {row}.name < :{parameter} || '0')"
-        f" OR ({row}.name >= :{parameter} || '#' AND {row}.name < :{parameter} || '$'))"
-    )
+    row = "e" if table == "concept" or read.number is not None else "c"
+    fits, values = covers(read, row)
+    bindings.update(values)
+    yield fits if row == "e" else f"EXISTS ({_OWNERS} WHERE {fits})"
 
 
 def _microseconds(name: str, moment: object) -> int:

@@ -20,7 +20,6 @@ from mycel.model.allowance import charge
 from mycel.model.elements import Element
 from mycel.model.names import kind_of
 from mycel.model.state import State
-from mycel.store.file.rows import every
 from mycel.store.log.journal import JournalNodes, Kind, newest
 from mycel.store.log.purge_entries import NO_ELEMENT, PurgeFields, past_begins_at
 from mycel.store.query.commits import LogEntry, entry_named, tags, transaction_of
@@ -87,8 +86,7 @@ def version_page(
 def _version_rows(reader: Reader, number: int) -> list[tuple[int, int | None, bytes | None]]:
     """The entry of each version or purge of an element; the row of an old version; the purge."""
     table = "concept" if ids.is_concept(number) else "proposition"
-    return every(
-        reader.connection,
+    return reader.every(
         f"SELECT from_seq, rowid, NULL FROM {table}_past WHERE id = ?1"
         f" UNION ALL SELECT seq, NULL, NULL FROM {table} WHERE id = ?1"
         " UNION ALL SELECT seq, NULL, after FROM journal"
@@ -114,8 +112,7 @@ def value_since(reader: Reader, number: int, read: Callable[[Element], object]) 
     """
     table = "concept" if ids.is_concept(number) else "proposition"
     last = reader.head().seq if reader.state.seq is None else reader.state.seq
-    rows = every(
-        reader.connection,
+    rows = reader.every(
         f"SELECT from_seq, rowid FROM {table}_past WHERE id = ?1 AND from_seq <= ?2"
         f" UNION ALL SELECT seq, NULL FROM {table} WHERE id = ?1 AND seq <= ?2 ORDER BY 1 DESC",
         (number, last),
@@ -189,7 +186,7 @@ def entry_at(reader: Reader, moment: Moment) -> int:
     if isinstance(moment, str) and (named := entry_named(reader, moment)) is not None:
         return named
     try:
-        return _seq_at_time(reader, _microseconds(moment), last)
+        return position_at_time(reader, _microseconds(moment))
     except InvalidSyntax as error:
         error.message = f"{error.message.removesuffix('.')}, and no tag or commit either."
         error.hint = (
@@ -208,8 +205,7 @@ def before_moment(reader: Reader, moment: Moment) -> int:
     if isinstance(moment, datetime) or (
         isinstance(moment, str) and entry_named(reader, moment) is None
     ):
-        (last,) = newest(reader.connection, "seq")
-        return _seq_at_time(reader, _microseconds(moment) - 1, last)
+        return position_at_time(reader, _microseconds(moment) - 1)
     seq = entry_at(reader, moment)
     return seq_before(reader, seq) if seq else 0
 
@@ -237,13 +233,11 @@ def _microseconds(moment: str | datetime) -> int:
 
 
 def position_at_time(reader: Reader, time_us: int) -> int:
-    """The end of the last transaction at or before a time; 0 before the first one."""
+    """The end of the last transaction at or before a time; 0 before the first one.
+
+    Times never go back from one transaction to the next, so a search by halves finds it.
+    """
     (last,) = newest(reader.connection, "seq")
-    return _seq_at_time(reader, time_us, last)
-
-
-def _seq_at_time(reader: Reader, time_us: int, last: int) -> int:
-    """Times never go back from one transaction to the next, so a search by halves finds it."""
     low, high, best = 0, last, 0
     while low < high:
         middle = (low + high) // 2

@@ -7,12 +7,11 @@ from typing import Final, NamedTuple
 
 from mycel.model.elements import Concept
 from mycel.model.values import JsonObject, parse_object
-from mycel.sql.state_tables import Sources
+from mycel.sql.state_tables import Sources, tables
 from mycel.store.file.layout import CONCEPT_TYPE_NUMBER, FURNITURE, PROPOSITION_TYPE_NUMBER
 from mycel.store.file.rows import Row, listed
 from mycel.store.query.filters import ALL, Condition
 from mycel.store.query.reader import Direction, Reader
-from mycel.store.query.state_rows import tables
 
 _LAST_CHARACTER: Final = "\U0010ffff"
 

@@ -15,7 +15,6 @@ from mycel.errors import InvalidValueType
 from mycel.model import ids
 from mycel.model.elements import Concept, Element
 from mycel.model.names import kind_of
-from mycel.store.query.reader import Reader
 
 _KIP: Final = "kip:"
 _BELOW: Final = ("/", "#")
@@ -45,7 +44,7 @@ def path_of(text: object) -> Path:
     Raises:
         InvalidValueType: it is no text, or empty.
     """
-    if isinstance(text, (Concept,)):
+    if isinstance(text, Concept):
         text = text.id
     if not isinstance(text, str) or not text.strip("/*"):
         said = "an empty text" if isinstance(text, str) else kind_of(text)
@@ -81,19 +80,26 @@ class Selection:
         )
 
 
-def names_under(reader: Reader, path: Path) -> tuple[str, tuple[Any, ...]]:
-    """A condition on the rows of concepts under a path, and its bindings."""
+def condition(path: Path, row: str) -> tuple[str, dict[str, Any]]:
+    """The condition that a path covers the row of a concept, and its bindings, `:path_…`."""
     if path.number is not None:
-        return "id = ?", (path.number,)
-    conditions: list[str] = []
-    bindings: list[Any] = []
+        return f"{row}.id = :path_number", {"path_number": path.number}
+    parts: list[str] = []
+    bindings: dict[str, Any] = {}
     if path.type is not None:
-        conditions.append("type = ?")
-        bindings.append(reader.type_number(path.type))
+        parts.append(f"{row}.type = (SELECT t.id FROM type t WHERE t.name = :path_type)")
+        bindings["path_type"] = path.type
     if path.name:
-        ranges = " OR ".join("name >= ? AND name < ?" for _ in _BELOW)
-        conditions.append(f"(name = ? OR {ranges})")
-        bindings.append(path.name)
-        for sign in _BELOW:
-            bindings += (path.name + sign, path.name + chr(ord(sign) + 1))
-    return " AND ".join(conditions), tuple(bindings)
+        parts.append(below(row, "path_name"))
+        bindings["path_name"] = path.name
+    return " AND ".join(parts) or "TRUE", bindings
+
+
+def below(row: str, parameter: str) -> str:
+    """The condition that the name of a row is the bound one, or below it."""
+    ranges = (
+        f"({row}.name >= :{parameter} || '{sign}' AND {row}.name < :{parameter} ||"
+        f" '{chr(ord(sign) + 1)}')"
+        for sign in _BELOW
+    )
+    return f"({' OR '.join((f'{row}.name = :{parameter}', *ranges))})"

@@ -279,7 +279,6 @@ class _Batch:
         for predicate, subject, object_ in self._on_links:
             self._ledger.note_ends(predicate, subject, object_)
         self._ledger.head.next_proposition = self.numbers.stop
-        self._ledger.fresh.clear()
         self._finish(Kind.ADD_EDGE)
         return True
 

@@ -55,7 +55,6 @@ def create_concept(
         number = ledger.head.next_concept
         ledger.head.next_concept += ids.ID_STEP
         seq = ledger.append(Kind.PUT_CONCEPT, number, None, record, "concepts", key)
-        ledger.fresh.add(number)
     else:
         number, before = tombstone[0], ledger.record_at(tombstone[4])
         seq = ledger.append(Kind.PUT_CONCEPT, number, before, record, "concepts", key)
@@ -108,7 +107,6 @@ def create_proposition(
         number = ledger.head.next_proposition
         ledger.head.next_proposition += ids.ID_STEP
         seq = ledger.append(Kind.ADD_EDGE, number, None, record, "edges", key)
-        ledger.fresh.add(number)
     else:
         number, before = tombstone[0], ledger.record_at(tombstone[4])
         seq = ledger.append(Kind.ADD_EDGE, number, before, record, "edges", key)

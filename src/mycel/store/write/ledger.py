@@ -18,7 +18,7 @@ from mycel.merkle import log
 from mycel.merkle.proofs import Namespace
 from mycel.model import allowance, ids
 from mycel.model.elements import Concept, Element, Proposition
-from mycel.model.limits import MESSAGE_BYTES_MAX, TRANSACTION_SAVED_ELEMENTS_MAX
+from mycel.model.limits import MESSAGE_BYTES_MAX
 from mycel.model.names import check_actor, check_text
 from mycel.model.records import Recorder, concept_key, proposition_key, record_hash
 from mycel.store.file.layout import (
@@ -111,10 +111,6 @@ class Ledger:
         self.memory: Final = WriteCache() if memory is None else memory
         """Cached live elements of this transaction and those before it."""
         self._properties: Properties | None = None
-        self.fresh: Final[set[int]] = set()
-        """Elements that this transaction has created: whoever links them, it remembers. Some may be
-        missing, and none may be there if links are written that it does not remember."""
-        self._linked: set[tuple[int, int, int]] = set()
         self._entries: list[tuple[int, int, int, bytes | None, bytes]] = []
         self._records: dict[int, bytes] = {}
         """Records that entries left behind, as far as they are foreseen to be asked for."""
@@ -283,23 +279,8 @@ class Ledger:
     # Links.
 
     def find_link(self, place: tuple[int, int, int]) -> Row | None:
-        """The link between these: subject, predicate and object.
-
-        It is read unless it certainly is not there, as between a new element and any other.
-        """
-        fresh, linked = self.fresh, self._linked
-        if (
-            (place[0] in fresh or place[2] in fresh)
-            and place not in linked
-            and len(linked) < TRANSACTION_SAVED_ELEMENTS_MAX
-        ):
-            linked.add(place)
-            return None
+        """The link between these: subject, predicate and object."""
         return self.row(_FIND_LINK, place)
-
-    def note_link(self, subject: int, predicate: int, object_: int) -> None:
-        """A link has come to a place in another way than by being created there."""
-        self._linked.add((subject, predicate, object_))
 
     def note_ends(self, predicate: int, subject: int, object_: int) -> None:
         """A link is written between these elements: remember which predicates lead to links."""
@@ -342,8 +323,6 @@ class Ledger:
             self.write_many("INSERT INTO journal VALUES (?, ?, ?, ?, ?, NULL)", self._entries)
             self._leaves.clear()
             self._entries.clear()
-        if len(self.fresh) > TRANSACTION_SAVED_ELEMENTS_MAX:
-            self.fresh.clear()
         self.memory.bound()
         allowance.check()  # A long write ends here at its deadline, and is rolled back.
 

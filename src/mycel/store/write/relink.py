@@ -71,7 +71,6 @@ def relink(ledger: Ledger, link: Proposition, place: Triple, attributes_text: st
         attributes_json=attributes_text, version=link.version + 1, updated_us=ledger.time_us
     )
     _write(ledger, link, after, place)
-    ledger.note_link(*place)
     if there is not None:
         _write_tombstone(ledger, there, place_of(link))
     settle(ledger, hanging)
