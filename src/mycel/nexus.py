@@ -42,7 +42,7 @@ from mycel.store.write import scrub as scrubbing
 from mycel.store.write.purge import Purged
 from mycel.store.write.scrub import Scrubbed
 from mycel.store.write.transaction import DEFAULT_WEIGHT, Transaction
-from mycel.store.write.writer import Member
+from mycel.store.write.writer import GroupMember
 
 if TYPE_CHECKING:
     from mycel.engine.dry_run import DryRun
@@ -208,7 +208,7 @@ class Nexus(StateView):
         )
         return Outcome(result.value, result.next_cursor, result.warnings)
 
-    def together(self, work: Callable[[Sequence[Member]], Written]) -> Written:
+    def together(self, work: Callable[[Sequence[GroupMember]], Written]) -> Written:
         """Commands that share one commit; `request` uses this for those of a batch that write."""
         return self._store.together(work)
 

@@ -160,7 +160,7 @@ def _concept_type(reader: Reader, name: str) -> JsonObject:
 
 
 def _sample_instances(
-    reader: Reader, definition: Concept, number: int, seen: list[summary.Instance]
+    reader: Reader, definition: Concept, number: int, seen: list[summary.SampledConcept]
 ) -> list[str]:
     """Names of instances: the key instances of the definition first, then the most linked ones."""
     named = definition.attributes.get("key_instances")
@@ -232,7 +232,7 @@ def _advice(name: str, *, symmetric: bool, transitive: bool) -> list[str]:
     return said
 
 
-def _sample_link(reader: Reader, predicate: str, link: summary.Link) -> JsonObject:
+def _sample_link(reader: Reader, predicate: str, link: summary.SampledLink) -> JsonObject:
     return {
         "id": ids.proposition_id(link.number, predicate),
         "subject": _end(reader, link.subject, link.subject_type, link.subject_name),

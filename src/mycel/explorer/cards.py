@@ -20,7 +20,7 @@ from mycel.model.names import shorten
 from mycel.model.values import JsonObject
 from mycel.store.query import surroundings
 from mycel.store.query.reader import Reader
-from mycel.store.query.surroundings import LinkRow
+from mycel.store.query.surroundings import WeightedLink
 
 Degrees = Callable[[Collection[int]], Mapping[int, int]]
 """The number of links at elements."""
@@ -95,13 +95,13 @@ class Cards:
         self.read(listed)
         return [self._cards[number] for number in listed if number in self._cards]
 
-    def links(self, rows: Iterable[LinkRow]) -> list[JsonObject]:
+    def links(self, rows: Iterable[WeightedLink]) -> list[JsonObject]:
         """Links in their short form, by the ids of their ends."""
         listed = list(rows)
         self.read(end for row in listed for end in (row.subject, row.object))
         return [self.link(row) for row in listed]
 
-    def link(self, row: LinkRow) -> JsonObject:
+    def link(self, row: WeightedLink) -> JsonObject:
         """A link in its short form."""
         relation = self._reader.predicate_name(row.predicate)
         ends = [self.get(end) for end in (row.subject, row.object)]

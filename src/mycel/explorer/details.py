@@ -187,7 +187,7 @@ def relations(
 
 
 def _relation(scene: Scene, link: Proposition, way: Way, other: int) -> JsonObject:
-    row = surroundings.LinkRow(
+    row = surroundings.WeightedLink(
         link.number,
         ids.parse_id(link.subject),
         link.type,

@@ -10,7 +10,7 @@ from mycel.explorer import limits
 from mycel.explorer.moments import Scene
 from mycel.model.values import JsonObject
 from mycel.store.query import surroundings
-from mycel.store.query.surroundings import Direction, LinkRow
+from mycel.store.query.surroundings import Direction, WeightedLink
 
 
 def near(
@@ -73,9 +73,9 @@ def among(scene: Scene, ids: Sequence[str]) -> JsonObject:
     return scene.told(nodes=cards, links=links, gone=gone, moved=moved, **_cut(rows))
 
 
-def _links(scene: Scene, some: Collection[int], others: Collection[int]) -> list[LinkRow]:
+def _links(scene: Scene, some: Collection[int], others: Collection[int]) -> list[WeightedLink]:
     return surroundings.links_between(scene.reader, some, others, limits.LINKS_MAX + 1)
 
 
-def _cut(rows: Sequence[LinkRow]) -> JsonObject:
+def _cut(rows: Sequence[WeightedLink]) -> JsonObject:
     return {"links_cut": True} if len(rows) > limits.LINKS_MAX else {}

@@ -31,7 +31,7 @@ from mycel.model.values import EMPTY_OBJECT, parse_object
 from mycel.schema.formatter import format_declared
 from mycel.schema.stored_declaration import PG
 from mycel.store.query import contents
-from mycel.store.query.contents import ConceptRow, LinkRow
+from mycel.store.query.contents import StoredConcept, StoredLink
 from mycel.store.query.reader import Reader
 
 CONCEPTS_AT_ONCE: Final = 1_000
@@ -121,7 +121,7 @@ class Projection:
 
     # From rows to files.
 
-    def _files(self, rows: Iterable[ConceptRow]) -> Iterator[File]:
+    def _files(self, rows: Iterable[StoredConcept]) -> Iterator[File]:
         kept = {row.number: row for row in rows if not self._is_left_out(row)}
         links = self._links(kept)
         self._learn([*kept, *(row[_OBJECT] for each in links.values() for row in each)])
@@ -130,13 +130,13 @@ class Projection:
             if file is not None:
                 yield file
 
-    def _is_left_out(self, row: ConceptRow) -> bool:
+    def _is_left_out(self, row: StoredConcept) -> bool:
         type_name = self._reader.type_name(row.type)
         if keeps_place(type_name, row.name):
             return True
         return type_name in META_TYPES and _DECLARED in row.attributes
 
-    def _file(self, row: ConceptRow, links: Collection[LinkRow]) -> File | None:
+    def _file(self, row: StoredConcept, links: Collection[StoredLink]) -> File | None:
         type_name = self._reader.type_name(row.type)
         attributes = parse_object(row.attributes)
         metadata = parse_object(row.metadata)
@@ -153,9 +153,9 @@ class Projection:
         lines = [self._line(each, row.number) for each in links]
         return File(path_of(uri), render(uri, type_name, attributes, metadata, lines).encode())
 
-    def _links(self, numbers: Collection[int]) -> dict[int, list[LinkRow]]:
+    def _links(self, numbers: Collection[int]) -> dict[int, list[StoredLink]]:
         """The links in the files of some concepts, those about links of theirs included."""
-        found: dict[int, list[LinkRow]] = {}
+        found: dict[int, list[StoredLink]] = {}
         level: Mapping[int, int] = {each: each for each in numbers}
         while level:
             below: dict[int, int] = {}
@@ -170,7 +170,7 @@ class Projection:
             level = below
         return found
 
-    def _line(self, row: LinkRow, owner: int) -> str:
+    def _line(self, row: StoredLink, owner: int) -> str:
         _, subject, predicate, object_, weight, attributes, metadata, _ = row
         word = self._words.get(predicate)
         if word is None:
@@ -224,7 +224,7 @@ class Projection:
             self._uris[number] = uri
             self._quoted[number] = as_json(uri)
 
-    def _second(self, rows: Iterable[ConceptRow]) -> set[int]:
+    def _second(self, rows: Iterable[StoredConcept]) -> set[int]:
         """Those of some concepts whose name is the URI of another one."""
         named: dict[str, list[Found]] = {}
         for row in rows:

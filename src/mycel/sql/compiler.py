@@ -18,7 +18,7 @@ from mycel.sql.fields import Access, Output
 from mycel.sql.patterns import Patterns
 from mycel.sql.scope import Bindings, Cell, CellKind, Scope
 from mycel.sql.select_builder import Select
-from mycel.sql.state_tables import Sources
+from mycel.sql.state_tables import StateTables
 from mycel.syntax.nodes import node
 
 LIMIT: Final = ir.Given("#limit", "number")
@@ -95,7 +95,7 @@ class _Compiler:
         self.exact: Final = exact
         self.ties = ties
         self.bindings: Final = Bindings()
-        sources = Sources(self.bindings.add(MOMENT) if past else None)
+        sources = StateTables(self.bindings.add(MOMENT) if past else None)
         # A page in no particular order is full before all solutions are made.
         is_eager = not limited or bool(query.sort) or query.is_grouped
         self.patterns: Final = Patterns(sources, self.bindings, is_eager=is_eager)

@@ -12,7 +12,7 @@ from typing import Final, Literal
 from mycel.ir import query as ir
 from mycel.sql import sqlite
 from mycel.sql.scope import Bindings, Cell
-from mycel.sql.state_tables import Sources
+from mycel.sql.state_tables import StateTables
 from mycel.syntax.nodes import node
 
 AccessKind = Literal[
@@ -87,7 +87,7 @@ class Output:
 class Fields:
     """Reads parts of elements from joined rows, or looks them up by number."""
 
-    sources: Sources
+    sources: StateTables
     bindings: Bindings
 
     def access(self, cell: Cell, path: tuple[str, ...]) -> Access:

@@ -17,9 +17,9 @@ from mycel.ir.facts import atom_variables, condition_variables
 from mycel.model import allowance
 from mycel.sql import conditions, negation, sqlite, walks
 from mycel.sql.fields import Access, Fields
-from mycel.sql.scope import Bindings, Cell, CellKind, Names, Scope
+from mycel.sql.scope import Aliases, Bindings, Cell, CellKind, Scope
 from mycel.sql.select_builder import Select
-from mycel.sql.state_tables import Sources
+from mycel.sql.state_tables import StateTables
 
 TABLES_JOINED_MAX: Final = 40
 """Of SQLite's 64; room is left for what is joined only to be read."""
@@ -31,13 +31,13 @@ It would prepare a join of thirty for ten seconds."""
 class Patterns:
     """Compiles blocks of one statement."""
 
-    def __init__(self, sources: Sources, bindings: Bindings, *, is_eager: bool = True) -> None:
+    def __init__(self, sources: StateTables, bindings: Bindings, *, is_eager: bool = True) -> None:
         """With `is_eager` all solutions are made, even if only some are returned."""
         self.sources: Final = sources
         self._is_eager: Final = is_eager and not sources.is_past
         self._is_page: Final = not is_eager and not sources.is_past
         self.bindings: Final = bindings
-        self.names: Final = Names()
+        self.names: Final = Aliases()
         self.fields: Final = Fields(sources, bindings)
         self._tables_max: Final = PAST_TABLES_JOINED_MAX if sources.is_past else TABLES_JOINED_MAX
 

@@ -65,7 +65,7 @@ _PLACEHOLDER: Final = re.compile(r"\?([0-9]+)")
 
 
 @dataclass(slots=True)
-class Names:
+class Aliases:
     """Aliases that are used once."""
 
     used: int = 0

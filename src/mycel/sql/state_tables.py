@@ -4,7 +4,7 @@ Live tables hold only live rows, so a pattern is a table. A past state is the li
 then and the past rows in force then; SQLite moves the conditions of a join into both halves, so
 the indexes still serve.
 
-`Sources` names the tables in a statement that is compiled. A query that is written for the live
+`StateTables` names the tables in a statement that is compiled. A query that is written for the live
 tables reads another state if it begins with `tables(state)`.
 """
 
@@ -42,7 +42,7 @@ def tables(state: State) -> str:
 
 
 @node
-class Sources:
+class StateTables:
     """The two tables of a statement; `moment` is the bind parameter of a journal position."""
 
     moment: str | None = None

@@ -14,7 +14,7 @@ from typing import Final
 
 from mycel.ir import query as ir
 from mycel.sql import sqlite
-from mycel.sql.state_tables import Sources
+from mycel.sql.state_tables import StateTables
 from mycel.syntax.nodes import node
 
 LEVELS_MAX: Final = 5
@@ -27,7 +27,7 @@ a recursive query takes to run; from 1024 copies, fewer inside OPTIONALs, it ref
 class Walk:
     """The walks of one atom, in the direction from the end that is known."""
 
-    sources: Sources
+    sources: StateTables
     atom: ir.WalkAtom
     predicate: str
     """The bind parameter of the predicate."""

@@ -45,7 +45,7 @@ from mycel.store.opening import (
 from mycel.store.query import history
 from mycel.store.query.reader import Reader
 from mycel.store.write.transaction import Guard, Transaction
-from mycel.store.write.writer import Member, Writer
+from mycel.store.write.writer import GroupMember, Writer
 
 IDLE_READERS_MAX: Final = 16
 
@@ -266,7 +266,7 @@ class Store:
         self._check_writable()
         return self._writer.run(work, actor=actor, message=message)
 
-    def together(self, work: Callable[[Sequence[Member]], Result]) -> Result:
+    def together(self, work: Callable[[Sequence[GroupMember]], Result]) -> Result:
         """Let the transactions that `work` runs share one commit (`Writer.together`)."""
         return self._writer.together(work)
 

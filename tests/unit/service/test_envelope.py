@@ -17,7 +17,7 @@ from mycel.errors import ConstraintViolation, InvalidId, NotFound, ResourceExhau
 from mycel.kip import is_write, parse
 from mycel.model.limits import BATCH_COMMANDS_MAX, COMMAND_BYTES_MAX
 from mycel.service.envelope import Response, respond
-from mycel.store.write.writer import Member
+from mycel.store.write.writer import GroupMember
 from tests.cases import cases
 
 FIND = 'FIND(?x) WHERE { ?x {type: "Plant"} }'
@@ -36,9 +36,9 @@ class Recorder:
         self.parameters: list[Mapping[str, Any]] = []
         self.flags: list[tuple[bool, bool]] = []
         self._behaviour = behaviour
-        self._together: list[Member] = []
+        self._together: list[GroupMember] = []
 
-    def together(self, work: Callable[[list[Member]], list[Response]]) -> list[Response]:
+    def together(self, work: Callable[[list[GroupMember]], list[Response]]) -> list[Response]:
         self._together = []
         return work(self._together)
 
@@ -58,7 +58,7 @@ class Recorder:
         outcome = Outcome(len(self.ran))
         if self._behaviour is not None:
             outcome = self._behaviour(command_text, parameters)
-        self._together.append(Member())
+        self._together.append(GroupMember())
         return outcome
 
     @contextmanager

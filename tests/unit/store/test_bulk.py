@@ -11,7 +11,6 @@ import pytest
 import mycel
 from mycel.errors import ConstraintViolation, InvalidId, MycelError, NotFound, TypeMismatch
 from mycel.store.index import properties, write_cache
-from mycel.store.write import ledger
 from tests.unit.store.given import (
     EVENT,
     FACT,
@@ -328,7 +327,6 @@ def test_a_load_in_chunks_needs_no_more_memory_than_the_keys_and_hashes_of_its_r
 ) -> None:
     for module, name, value in (
         (write_cache, "TRANSACTION_SAVED_ELEMENTS_MAX", 500),
-        (ledger, "TRANSACTION_SAVED_ELEMENTS_MAX", 500),
         (properties, "HELD_MAX", 1_000),
         (properties, "PROBED_MAX", 250),
     ):

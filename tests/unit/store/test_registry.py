@@ -10,7 +10,7 @@ import pytest
 
 import mycel
 from mycel.errors import TypeMismatch
-from mycel.store.log.registry import Names, Registry
+from mycel.store.log.registry import NameTable, Registry
 from tests.unit.store.given import DeliberateError
 
 
@@ -24,7 +24,7 @@ def connection() -> Iterator[apsw.Connection]:
 
 
 def test_rows_that_others_add_are_found_by_name_and_by_number(connection: apsw.Connection) -> None:
-    names = Names("type", 1)
+    names = NameTable("type", 1)
     assert names.number(connection, "two") == 2
     assert names.number(connection, "three") is None
     connection.execute("INSERT INTO type VALUES (3, 'three'), (7, 'seven')")

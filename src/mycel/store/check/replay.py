@@ -47,7 +47,7 @@ from mycel.store.log.journal import (
 )
 from mycel.store.log.purge_entries import PurgeFields
 from mycel.store.log.registry import Registry
-from mycel.store.log.trees import NAMESPACES, Changes, StateTrees
+from mycel.store.log.trees import NAMESPACES, StateTrees, TreeChanges
 from mycel.store.query.reader import Reader
 
 
@@ -101,7 +101,7 @@ class _Replay:
         )
         self._registry = Registry()
         self._trees = StateTrees(self._connection)
-        self._changes: dict[Namespace, Changes] = {}
+        self._changes: dict[Namespace, TreeChanges] = {}
 
     def close(self) -> None:
         self._connection.close()
@@ -112,7 +112,7 @@ class _Replay:
         purged = self._purged(source)
         self._connection.execute("BEGIN")
         head = Head.before_genesis()
-        self._changes = {name: Changes() for name in NAMESPACES}
+        self._changes = {name: TreeChanges() for name in NAMESPACES}
         for row in entries_and_transactions(source):
             if len(row) == 6:
                 head.frontier.append(log.leaf_hash(entry_row_bytes(*row[1:])))
@@ -122,7 +122,7 @@ class _Replay:
             since, head.seq = head.seq, seq
             pending = self._trees.apply(head, since, self._changes)
             head.append(self._connection, (first, actor, message), pending, b"")
-            self._changes = {name: Changes() for name in NAMESPACES}
+            self._changes = {name: TreeChanges() for name in NAMESPACES}
             name = reader.registry.actors.name(source, actor)
             head.frontier.append(log.leaf_hash(tx_bytes(first, time_us, name, message, *roots)))
             if roots != [head.concepts_root, head.edges_root]:

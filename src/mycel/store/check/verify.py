@@ -44,7 +44,7 @@ from mycel.store.log import marks, merges
 from mycel.store.log.audit import Auditor, VersionRow
 from mycel.store.log.journal import Head, Kind, entries_and_transactions, entry_row_bytes, tx_bytes
 from mycel.store.log.purge_entries import PurgeFields
-from mycel.store.log.trees import CHANGE_BYTES, NAMESPACES, Changes, StateTrees, StoredPages
+from mycel.store.log.trees import CHANGE_BYTES, NAMESPACES, StateTrees, StoredPages, TreeChanges
 from mycel.store.query.reader import Reader
 from mycel.store.write.element_content import has_text
 
@@ -164,7 +164,7 @@ class _Verification:
         self._registry = reader.registry
         self._folded_seq = 0
         self._heads: dict[int, tuple[Any, ...]] = {}
-        self._expected: dict[Namespace, Changes] = {name: Changes() for name in NAMESPACES}
+        self._expected: dict[Namespace, TreeChanges] = {name: TreeChanges() for name in NAMESPACES}
 
     def pages(self) -> Findings:
         """The file's own structure, and that all tables, indexes and views are there.

@@ -16,7 +16,7 @@ import orjson
 
 from mycel.model import allowance, ids
 from mycel.model.limits import INTEGER_MAX, INTEGER_MIN, JSON_INTEGER_MAX
-from mycel.sql.state_tables import Sources
+from mycel.sql.state_tables import StateTables
 from mycel.syntax.regex import matcher
 
 
@@ -262,7 +262,7 @@ def _steps(
     connection: apsw.Connection, level: Iterable[int], way: _Way
 ) -> Iterable[tuple[int, int]]:
     ends = (("subject", "object"), ("object", "subject"))
-    halves = Sources(None if way.moment < 0 else "?3").link_halves("q")
+    halves = StateTables(None if way.moment < 0 else "?3").link_halves("q")
     moment = () if way.moment < 0 else (way.moment,)
     for near, far in ends if way.mirrored else ends[:1]:
         query = " UNION ALL ".join(

@@ -25,7 +25,7 @@ from mycel.store.file.layout import (
 from mycel.store.file.rows import every, only
 
 
-class Names:
+class NameTable:
     """One interning table: names to numbers and back."""
 
     def __init__(self, table: str, first_number: int) -> None:
@@ -73,9 +73,9 @@ class Registry:
     """All three, and which definitions are in force. Shared by all connections of a database."""
 
     def __init__(self) -> None:
-        self.types = Names("type", FIRST_TYPE_NUMBER)
-        self.predicates = Names("predicate", FIRST_PREDICATE_NUMBER)
-        self.actors = Names("actor", 1)
+        self.types = NameTable("type", FIRST_TYPE_NUMBER)
+        self.predicates = NameTable("predicate", FIRST_PREDICATE_NUMBER)
+        self.actors = NameTable("actor", 1)
         self.definitions = -1
         """The count of changes up to which it is known what is defined."""
 
@@ -96,7 +96,7 @@ class Registry:
             names.defined = dict(connection.execute(query, (meta,)))
         self.definitions = definitions
 
-    def add(self, connection: apsw.Connection, names: Names, name: str) -> int:
+    def add(self, connection: apsw.Connection, names: NameTable, name: str) -> int:
         """The number of a name, which gets the next one if it has none."""
         number = names.number(connection, name)
         if number is None:
@@ -131,7 +131,7 @@ class Registry:
         return number
 
 
-def undefined(what: str, name: object, names: Names) -> TypeMismatch:
+def undefined(what: str, name: object, names: NameTable) -> TypeMismatch:
     """The error for a type or predicate that is not defined, with the closest names."""
     known = [each for each in names.numbers if not each.startswith("$") and each != name]
     is_name = isinstance(name, str) and len(name) <= IDENTIFIER_BYTES_MAX

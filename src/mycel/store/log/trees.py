@@ -46,7 +46,7 @@ _TABLES: Final[dict[Namespace, str]] = {"concepts": "concept_tree", "edges": "ed
 _TAGS: Final[dict[Namespace, bytes]] = {"concepts": b"\x00", "edges": b"\x01"}
 
 
-class Changes:
+class TreeChanges:
     """The changes of one transaction to one tree: the last one to a key counts.
 
     They come with natural keys, and go with those of the tree. A few are kept in a dictionary. A
@@ -249,7 +249,7 @@ class StateTrees:
         if [self.root(name) for name in NAMESPACES] != [head.concepts_root, head.edges_root]:
             raise DatabaseCorrupt("The state trees do not lead to the roots of the head.")
 
-    def apply(self, head: Head, since: int, changes: dict[Namespace, Changes]) -> bytes:
+    def apply(self, head: Head, since: int, changes: dict[Namespace, TreeChanges]) -> bytes:
         """Take the trees from the state after `since` to that of `head`, and put the roots there.
 
         Returns what has to be remembered as pending; nothing, if the pages are written.
@@ -317,7 +317,7 @@ class StateTrees:
         """The proof for a key in the tree."""
         return self._on(name, sparse.prove, key)
 
-    def difference(self, name: Namespace, expected: Changes) -> bytes | None:
+    def difference(self, name: Namespace, expected: TreeChanges) -> bytes | None:
         """The first key at which the leaves of a tree are not these; None if all are the same."""
         wanted = (leaf for part in expected.taken() for leaf in zip(*part, strict=True))
         for one, other in zip_longest(wanted, sparse.leaves(self._pages[name])):

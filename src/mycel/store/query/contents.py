@@ -20,7 +20,7 @@ _LINK: Final = (
 )
 
 
-class ConceptRow(NamedTuple):
+class StoredConcept(NamedTuple):
     """A concept as it is stored."""
 
     number: int
@@ -30,7 +30,7 @@ class ConceptRow(NamedTuple):
     metadata: str
 
 
-LinkRow = tuple[int, int, int, int, float, str, str, int]
+StoredLink = tuple[int, int, int, int, float, str, str, int]
 """A link as it is stored.
 
 Number, subject, predicate, object, weight, attributes, metadata and version. It is a plain tuple,
@@ -38,20 +38,20 @@ because they are read by the million.
 """
 
 
-def page(reader: Reader, after: int, limit: int) -> list[ConceptRow]:
+def page(reader: Reader, after: int, limit: int) -> list[StoredConcept]:
     """Concepts by number, after one that was seen before."""
     query = _select(reader, "concept", _CONCEPT, "", "e.id > ?1") + " ORDER BY 1 LIMIT ?2"
-    return list(map(ConceptRow._make, reader.every(query, (after, limit))))
+    return list(map(StoredConcept._make, reader.every(query, (after, limit))))
 
 
-def concepts(reader: Reader, numbers: Collection[int]) -> list[ConceptRow]:
+def concepts(reader: Reader, numbers: Collection[int]) -> list[StoredConcept]:
     """The concepts with these numbers."""
-    return list(map(ConceptRow._make, _among(reader, "concept", _CONCEPT, "id", numbers)))
+    return list(map(StoredConcept._make, _among(reader, "concept", _CONCEPT, "id", numbers)))
 
 
-def concepts_named(reader: Reader, names: Collection[str]) -> list[ConceptRow]:
+def concepts_named(reader: Reader, names: Collection[str]) -> list[StoredConcept]:
     """The concepts with these names, of any type."""
-    return list(map(ConceptRow._make, _among(reader, "concept", _CONCEPT, "name", names)))
+    return list(map(StoredConcept._make, _among(reader, "concept", _CONCEPT, "name", names)))
 
 
 def names(reader: Reader, numbers: Collection[int]) -> list[tuple[int, int, str]]:
@@ -60,15 +60,15 @@ def names(reader: Reader, numbers: Collection[int]) -> list[tuple[int, int, str]
     return [(number, kind, name) for number, kind, name in rows]
 
 
-def links(reader: Reader, numbers: Collection[int]) -> list[LinkRow]:
+def links(reader: Reader, numbers: Collection[int]) -> list[StoredLink]:
     """The links with these numbers."""
-    found: list[LinkRow] = _among(reader, "proposition", _LINK, "id", numbers)
+    found: list[StoredLink] = _among(reader, "proposition", _LINK, "id", numbers)
     return found
 
 
-def links_leaving(reader: Reader, numbers: Collection[int]) -> list[LinkRow]:
+def links_leaving(reader: Reader, numbers: Collection[int]) -> list[StoredLink]:
     """The links that leave these elements."""
-    found: list[LinkRow] = _among(reader, "proposition", _LINK, "subject", numbers)
+    found: list[StoredLink] = _among(reader, "proposition", _LINK, "subject", numbers)
     return found
 
 

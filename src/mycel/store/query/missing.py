@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from mycel.sql.state_tables import Sources
+from mycel.sql.state_tables import StateTables
 from mycel.store.file.rows import listed
 from mycel.store.query.reader import Reader
 
@@ -16,7 +16,7 @@ def placeholders(
 
     They are concepts of some types whose names begin as stated for the type.
     """
-    tables = Sources.of(reader.state)
+    tables = StateTables.of(reader.state)
     chosen = (
         f"FROM json_each(?1) j CROSS JOIN {tables.concepts('c')} ON c.type = j.value ->> 0"
         " AND substr(c.name, 1, length(j.value ->> 1)) = j.value ->> 1"
@@ -37,7 +37,7 @@ def placeholders(
 
 def sources(reader: Reader, numbers: Collection[int], limit: int) -> list[tuple[int, int, int]]:
     """Some links at each of these elements: the element, the other end, the predicate."""
-    tables = Sources.of(reader.state)
+    tables = StateTables.of(reader.state)
     found: list[tuple[int, int, int]] = []
     queries = [
         f"SELECT q.{far}, q.predicate FROM {table} WHERE q.{near} = ?1{in_force}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from mycel.sql.state_tables import Sources
+from mycel.sql.state_tables import StateTables
 from mycel.store.file.rows import listed
 from mycel.store.log.journal import Kind, newest
 from mycel.store.query.reader import Reader
@@ -38,7 +38,7 @@ class LinkLine(NamedTuple):
     object: int
 
 
-class Changes(NamedTuple):
+class ChangedElements(NamedTuple):
     """The elements that changed between two positions of the journal."""
 
     position: int
@@ -66,17 +66,17 @@ def links_end(reader: Reader) -> int:
 
 def concepts(reader: Reader) -> Iterator[ConceptLine]:
     """All concepts of a state."""
-    query = f"SELECT {_CONCEPT} FROM {Sources.of(reader.state).concepts('c')}"
+    query = f"SELECT {_CONCEPT} FROM {StateTables.of(reader.state).concepts('c')}"
     return map(ConceptLine._make, reader.execute(query))
 
 
 def links(reader: Reader) -> Iterator[tuple[int, int, int]]:
     """Subject, predicate and object of all links of a state."""
-    source = Sources.of(reader.state).links("p")
+    source = StateTables.of(reader.state).links("p")
     return reader.execute(f"SELECT p.subject, p.predicate, p.object FROM {source}")
 
 
-def changes_since(reader: Reader, since: int) -> Changes | None:
+def changes_since(reader: Reader, since: int) -> ChangedElements | None:
     """The elements that changed after a position; None if a purge has left no trace of some."""
     until = position(reader)
     query = "SELECT kind, element FROM journal WHERE seq > ? AND seq <= ?"
@@ -86,12 +86,12 @@ def changes_since(reader: Reader, since: int) -> Changes | None:
             return None
         if kind != Kind.MARK:
             found[element & 1].add(element)
-    return Changes(until, frozenset(found[0]), frozenset(found[1]))
+    return ChangedElements(until, frozenset(found[0]), frozenset(found[1]))
 
 
 def concepts_among(reader: Reader, numbers: Collection[int]) -> list[ConceptLine]:
     """Those of these concepts that are part of a state."""
-    source = Sources.of(reader.state).concepts("c")
+    source = StateTables.of(reader.state).concepts("c")
     query = f"SELECT {_CONCEPT} FROM json_each(?) j CROSS JOIN {source} ON c.id = j.value"
     return list(map(ConceptLine._make, reader.every(query, (listed(numbers),))))
 
@@ -108,7 +108,7 @@ def links_at(reader: Reader, numbers: Collection[int]) -> list[LinkLine]:
 
 def _links(reader: Reader, columns: Sequence[str], numbers: Collection[int]) -> list[LinkLine]:
     """The links that have one of these numbers in one of the columns."""
-    source = Sources.of(reader.state).links("p")
+    source = StateTables.of(reader.state).links("p")
     query = " UNION ".join(
         "SELECT p.id, p.subject, p.predicate, p.object"
         f" FROM json_each(?1) j CROSS JOIN {source} ON p.{column} = j.value"

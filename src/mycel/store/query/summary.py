@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Final, Literal, NamedTuple
 
 from mycel.model.values import JsonObject, parse_object
-from mycel.sql.state_tables import Sources
+from mycel.sql.state_tables import StateTables
 from mycel.store.file.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
 from mycel.store.file.rows import Row
 from mycel.store.query.reader import Reader
@@ -114,7 +114,7 @@ def definitions(
     limit: int = -1,
 ) -> list[str]:
     """The names of the types (or predicates) that are defined, in order."""
-    source = Sources.of(reader.state).concepts("c")
+    source = StateTables.of(reader.state).concepts("c")
     return reader.column(
         f"SELECT c.name FROM {source} WHERE c.type = ? AND c.name > ? ORDER BY c.name LIMIT ?",
         (meta, after, limit),
@@ -123,7 +123,7 @@ def definitions(
 
 def definition(reader: Reader, meta: int, name: str) -> JsonObject:
     """The attributes of the concept that defines a type or predicate; none if there is none."""
-    source = Sources.of(reader.state).concepts("c")
+    source = StateTables.of(reader.state).concepts("c")
     query = f"SELECT c.attributes FROM {source} WHERE c.name = ? AND c.type = ?"
     row = reader.first(query, (name, meta))
     return {} if row is None else parse_object(row[0])
@@ -197,7 +197,7 @@ def key_members(
 # One type, one predicate.
 
 
-class Instance(NamedTuple):
+class SampledConcept(NamedTuple):
     """A concept, and how many links it has."""
 
     number: int
@@ -207,7 +207,7 @@ class Instance(NamedTuple):
     """Counted up to `DEGREE_MAX` on each side."""
 
 
-def instances(reader: Reader, type_number: int, sample: int) -> list[Instance]:
+def instances(reader: Reader, type_number: int, sample: int) -> list[SampledConcept]:
     """Instances of a type from all over its range, the most linked first."""
     rows = reader.every(
         "WITH RECURSIVE bounds(low, high) AS (SELECT"
@@ -223,7 +223,7 @@ def instances(reader: Reader, type_number: int, sample: int) -> list[Instance]:
         " WHERE type = ?1 AND ?2 ORDER BY 4 DESC, id",
         (type_number, sample),
     )
-    return [Instance(*row) for row in rows]
+    return [SampledConcept(*row) for row in rows]
 
 
 def relationships(
@@ -248,7 +248,7 @@ def relationships(
     return [(*key, count) for key, count in ordered]
 
 
-class Link(NamedTuple):
+class SampledLink(NamedTuple):
     """A link, and what it joins. The type and name of an end that is itself a link are None."""
 
     number: int
@@ -278,7 +278,7 @@ def kinds_at(
     return [(name, count) for name, count in rows]
 
 
-def links_of(reader: Reader, predicate: int, sample: int) -> list[Link]:
+def links_of(reader: Reader, predicate: int, sample: int) -> list[SampledLink]:
     """Links of a predicate: some from the beginning of its range, some from its end."""
     rows: list[Row] = []
     for order in ("ASC", "DESC"):
@@ -289,7 +289,7 @@ def links_of(reader: Reader, predicate: int, sample: int) -> list[Link]:
             " LEFT JOIN concept s ON s.id = p.subject LEFT JOIN concept o ON o.id = p.object",
             (predicate, sample // 2),
         )
-    return [Link(*row) for row in {row[0]: row for row in rows}.values()]
+    return [SampledLink(*row) for row in {row[0]: row for row in rows}.values()]
 
 
 # The surroundings of an element.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Literal, NamedTuple
 
-from mycel.sql.state_tables import Sources
+from mycel.sql.state_tables import StateTables
 from mycel.store.file.rows import listed
 from mycel.store.query.outline import READABLE_NAME
 from mycel.store.query.reader import Reader
@@ -13,7 +13,7 @@ from mycel.store.query.reader import Reader
 Direction = Literal["out", "in", "both"]
 
 
-class ConceptRow(NamedTuple):
+class ConceptCard(NamedTuple):
     """A concept without its content."""
 
     number: int
@@ -24,7 +24,7 @@ class ConceptRow(NamedTuple):
     """Its readable name."""
 
 
-class LinkRow(NamedTuple):
+class WeightedLink(NamedTuple):
     """A link with its weight."""
 
     number: int
@@ -43,15 +43,15 @@ class Neighbour(NamedTuple):
     """The least weight of these links."""
 
 
-def concept_rows(reader: Reader, numbers: Collection[int]) -> dict[int, ConceptRow]:
+def concept_rows(reader: Reader, numbers: Collection[int]) -> dict[int, ConceptCard]:
     """Those of these concepts that are part of the state, by number."""
-    source = Sources.of(reader.state).concepts("c")
+    source = StateTables.of(reader.state).concepts("c")
     rows = reader.execute(
         f"SELECT c.id, c.type, c.name, c.version, {READABLE_NAME.format(c='c')}"
         f" FROM json_each(?) j CROSS JOIN {source} ON c.id = j.value",
         (listed(numbers),),
     )
-    return {row[0]: ConceptRow(*row) for row in rows}
+    return {row[0]: ConceptCard(*row) for row in rows}
 
 
 def neighbours(
@@ -74,11 +74,11 @@ def neighbours(
         f"SELECT q.{far} AS other, q.weight AS weight FROM {table}"
         f" WHERE q.{near} = :number{kind}{in_force}"
         for near, far in ends
-        for table, in_force in Sources.of(reader.state).link_halves("q")
+        for table, in_force in StateTables.of(reader.state).link_halves("q")
     ]
     found = f"SELECT other, min(weight) FROM ({' UNION ALL '.join(queries)}) GROUP BY other"
     if types is not None:
-        source = Sources.of(reader.state).concepts("c")
+        source = StateTables.of(reader.state).concepts("c")
         found = (
             f"SELECT n.* FROM ({found}) n CROSS JOIN {source} ON c.id = n.other"
             " AND c.type IN (SELECT value FROM json_each(:types))"
@@ -93,19 +93,19 @@ def neighbours(
 
 def links_between(
     reader: Reader, some: Collection[int], others: Collection[int], limit: int
-) -> list[LinkRow]:
+) -> list[WeightedLink]:
     """Links between one of some elements and one of the others, in either direction, each once."""
     queries = [
         "SELECT q.id, q.subject, q.predicate, q.object, q.weight, q.version"
         f" FROM json_each(?1) j CROSS JOIN {table} ON q.{near} = j.value"
         f" WHERE q.{far} IN (SELECT value FROM json_each(?2)){in_force}"
         for near, far in (("subject", "object"), ("object", "subject"))
-        for table, in_force in Sources.of(reader.state).link_halves("q")
+        for table, in_force in StateTables.of(reader.state).link_halves("q")
     ]
     rows = reader.execute(
         f"{' UNION '.join(queries)} LIMIT ?3", (listed(some), listed(others), limit)
     )
-    return [LinkRow(*row) for row in rows]
+    return [WeightedLink(*row) for row in rows]
 
 
 def degrees(reader: Reader, numbers: Collection[int]) -> dict[int, int]:
@@ -113,7 +113,7 @@ def degrees(reader: Reader, numbers: Collection[int]) -> dict[int, int]:
     counts = [
         f"(SELECT count(*) FROM {table} WHERE q.{near} = j.value{in_force})"
         for near in ("subject", "object")
-        for table, in_force in Sources.of(reader.state).link_halves("q")
+        for table, in_force in StateTables.of(reader.state).link_halves("q")
     ]
     rows = reader.execute(
         f"SELECT j.value, {' + '.join(counts)} FROM json_each(?) j", (listed(numbers),)
@@ -127,7 +127,7 @@ def counts_by_predicate(reader: Reader, number: int) -> list[tuple[int, str, int
         f"SELECT q.predicate AS predicate, '{way}' AS way FROM {table}"
         f" WHERE q.{near} = ?1{in_force}"
         for way, near in (("out", "subject"), ("in", "object"))
-        for table, in_force in Sources.of(reader.state).link_halves("q")
+        for table, in_force in StateTables.of(reader.state).link_halves("q")
     ]
     rows = reader.every(
         f"SELECT predicate, way, count(*) FROM ({' UNION ALL '.join(queries)}) GROUP BY 1, 2"
@@ -142,7 +142,7 @@ def names_holding(reader: Reader, text: str, limit: int) -> list[int]:
 
     It reads all names: for states of the past, which have no index of names.
     """
-    source = Sources.of(reader.state).concepts("c")
+    source = StateTables.of(reader.state).concepts("c")
     return reader.column(
         f"SELECT c.id FROM {source} WHERE instr(lower(c.name), lower(?1)) OR"
         f" instr(lower({READABLE_NAME.format(c='c')}), lower(?1)) LIMIT ?2",

@@ -34,9 +34,9 @@ from mycel.store.index.properties import IndexedState, Properties
 from mycel.store.index.slots import NO_ENDS
 from mycel.store.index.write_cache import WriteCache
 from mycel.store.log.journal import Head, Kind, entry_leaf, hash_of, tx_bytes
-from mycel.store.log.registry import Names, Registry, undefined
+from mycel.store.log.registry import NameTable, Registry, undefined
 from mycel.store.log.topological import inside_out
-from mycel.store.log.trees import Changes, StateTrees
+from mycel.store.log.trees import NAMESPACES, StateTrees, TreeChanges
 from mycel.store.query.reader import Reader
 from mycel.store.query.refs import Ref, is_natural, missing, resolve
 from mycel.store.write.change_summary import summary
@@ -102,7 +102,7 @@ class Ledger:
         self.first_seq: Final = head.seq + 1
         self.recorder: Final = Recorder(self.time_us, self.actor)
         """Makes keys and records of what is new."""
-        self.changes: Final[dict[Namespace, Changes]] = {"concepts": Changes(), "edges": Changes()}
+        self.changes: Final = {name: TreeChanges() for name in NAMESPACES}
         self.retext: Final[set[int]] = set()
         """Elements whose text has to be indexed again."""
         self.is_load = False
@@ -159,7 +159,7 @@ class Ledger:
 
     # Definitions.
 
-    def defined_number(self, names: Names, what: str, name: object) -> int:
+    def defined_number(self, names: NameTable, what: str, name: object) -> int:
         """The number of a type or predicate that may be used in a write.
 
         Raises:
@@ -171,14 +171,14 @@ class Ledger:
             raise undefined(what, name, names)
         return number
 
-    def defined(self, names: Names) -> dict[str, int]:
+    def defined(self, names: NameTable) -> dict[str, int]:
         """The types or predicates that may be used, and their numbers."""
         registry, definitions = self.registry, self.head.definitions
         if registry.definitions != definitions:
             registry.read_definitions(self.connection, definitions)
         return names.defined
 
-    def names_defined_by(self, type_number: int) -> Names | None:
+    def names_defined_by(self, type_number: int) -> NameTable | None:
         """The registry in which a concept of this type gets a number, if it defines anything."""
         if type_number == CONCEPT_TYPE_NUMBER:
             return self.registry.types

@@ -12,7 +12,7 @@ from mycel.store.write.transaction import Transaction
 _WRITE_ANEW: Final = "Begin another one, with `db.transaction()`."
 
 
-class Block:
+class TransactionBlock:
     """A context manager over a generator of two steps that may be entered once.
 
     That of `contextlib` would commit when it is entered again. An error of the block is not thrown

@@ -48,7 +48,7 @@ from mycel.store.log.registry import Registry
 from mycel.store.log.trees import StateTrees
 from mycel.store.write.ledger import Ledger
 from mycel.store.write.transaction import Guard, Transaction
-from mycel.store.write.transaction_block import Block
+from mycel.store.write.transaction_block import TransactionBlock
 
 GROUP_SIZE_MAX: Final = 64
 GROUP_AGE_MAX_S: Final = 0.5
@@ -76,7 +76,7 @@ def _set_holds_turn(holds: bool) -> None:
         allowance.holds_turn = holds
 
 
-class Member:
+class GroupMember:
     """A transaction that is done but for the common commit."""
 
     def __init__(self) -> None:
@@ -134,9 +134,9 @@ class Writer:
         self._counting = threading.Lock()
         self._short_waiting = 0
         self._owner: int | None = None
-        self._group: list[Member] = []
+        self._group: list[GroupMember] = []
         self._group_since = 0.0
-        self._held: dict[int, list[Member]] = {}
+        self._held: dict[int, list[GroupMember]] = {}
         """By thread: the transactions whose commit its `together` waits for."""
         self._is_half_done = False
         """True if a member of the group has begun, and neither finished nor been undone."""
@@ -166,7 +166,7 @@ class Writer:
     def run(self, work: Callable[[Transaction], Result], *, actor: str, message: str) -> Result:
         """Run `work` as one short transaction and return what it returns, once it is durable."""
         self._refuse_nesting()
-        member = Member()
+        member = GroupMember()
         waiting = False
         try:
             with self._counting:
@@ -189,7 +189,7 @@ class Writer:
             raise member.error
         return result
 
-    def together(self, work: Callable[[Sequence[Member]], Result]) -> Result:
+    def together(self, work: Callable[[Sequence[GroupMember]], Result]) -> Result:
         """Let the short transactions that `work` runs in this thread share one commit at its end.
 
         Each is a transaction of its own, and one that fails takes nothing with it. Others may come
@@ -197,7 +197,7 @@ class Writer:
         this returns, each of them says how the commit went.
         """
         self._refuse_nesting()
-        held: list[Member] = []
+        held: list[GroupMember] = []
         counted = False
         try:
             with self._counting:
@@ -220,7 +220,7 @@ class Writer:
     def open(self, *, actor: str, message: str) -> AbstractContextManager[Transaction]:
         """A transaction for the caller's own code: committed at its end, or rolled back."""
         raised: list[BaseException] = []
-        return Block(self._open(actor, message, raised), raised)
+        return TransactionBlock(self._open(actor, message, raised), raised)
 
     def _open(
         self, actor: str, message: str, raised: list[BaseException]
@@ -401,7 +401,7 @@ class Writer:
     # One member of a group.
 
     def _one(
-        self, member: Member, work: Callable[[Transaction], Result], actor: str, message: str
+        self, member: GroupMember, work: Callable[[Transaction], Result], actor: str, message: str
     ) -> Result:
         """Do the work of one more member, who then belongs to the group."""
         if self._group:
@@ -524,7 +524,7 @@ class Writer:
                 member.unsettled.release()
             del group[0]
 
-    def _await(self, member: Member) -> None:
+    def _await(self, member: GroupMember) -> None:
         """Wait for the common commit. Should the one who was to make it vanish, make it here."""
         while not member.unsettled.acquire(timeout=_RECHECK_S):
             self._when_free(self._commit_group, wait=False)
