@@ -34,7 +34,7 @@ from mycel.store.query import history
 from mycel.store.query.commits import LogEntry, LogFilter, transactions
 from mycel.store.query.filters import Filters
 from mycel.store.query.history import Moment, Version
-from mycel.store.query.paths import path_of
+from mycel.store.query.paths import AnyPath, path_of
 from mycel.store.query.reader import Reader
 from mycel.store.query.refs import Ref
 from mycel.store.write import purge as purging
@@ -437,7 +437,7 @@ class Nexus(StateView):
         *,
         limit: int | None = None,
         before: int | None = None,
-        path: str | None = None,
+        path: AnyPath | None = None,
         type: str | None = None,  # noqa: A002 - the word for it
         actor: str | None = None,
         since: Moment | None = None,

@@ -221,3 +221,16 @@ def test_a_uri_names_the_concept_that_was_live_at_a_moment_not_one_removed_befor
         assert db.get(named).id == live, first
         db.write(lambda tx, each=live: tx.retire(each))
         assert db.get(named, tombstoned=True).id == live, first  # The last that had the name.
+
+
+def test_a_path_is_a_uri_or_the_natural_key_of_a_concept_or_an_element(db: mycel.Nexus) -> None:
+    town, link = db.get(("Town", "a")), db.get((("Town", "a"), "near", ("Town", "b")))
+    with db.transaction() as tx:
+        tx.update(town, attributes={"size": 1})
+    newest = db.snapshot().seq
+    for path in ("kip:Town/a", ("Town", "a"), town.id, town):
+        assert next(entry.seq for entry in db.log(path=path)) == newest
+    for path in (link, link.id):
+        assert newest not in [entry.seq for entry in db.log(path=path)]
+    with pytest.raises(MycelError, match="A path is a URI"):
+        list(db.log(path=("Town", "a", "b")))  # type: ignore[arg-type]

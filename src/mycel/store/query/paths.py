@@ -2,8 +2,8 @@
 
 A path is a URI: it covers the concept with this name and all below it, whose names go on with `/`
 or `#`. Concepts that are not called by a URI have the paths of the views: `kip:Person` covers all
-of a type, `kip:Person/Ada` one of them. The id of an element covers the element alone. A link is
-where its subject is.
+of a type, `kip:Person/Ada` or `("Person", "Ada")` one of them. An element, or its id, covers the
+element alone. A link is where its subject is.
 """
 
 from __future__ import annotations
@@ -13,11 +13,14 @@ from typing import Any, Final, NamedTuple
 
 from mycel.errors import InvalidValueType
 from mycel.model import ids
-from mycel.model.elements import Concept, Element
+from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.names import kind_of
 
 _KIP: Final = "kip:"
 _BELOW: Final = ("/", "#")
+
+AnyPath = str | Concept | Proposition | tuple[str, str]
+"""A path as callers write it."""
 
 
 class Path(NamedTuple):
@@ -44,13 +47,16 @@ def path_of(text: object) -> Path:
     Raises:
         InvalidValueType: it is no text, or empty.
     """
-    if isinstance(text, Concept):
-        text = text.id
+    match text:
+        case Concept() | Proposition():
+            text = text.id
+        case (str() as type_name, str() as name):
+            return Path(type_name, name)
     if not isinstance(text, str) or not text.strip("/*"):
         said = "an empty text" if isinstance(text, str) else kind_of(text)
         raise InvalidValueType(
-            f"A path is a URI, or the id of an element, not {said}.",
-            hint="Such as concept://shop/auth, kip:Person/Ada or C:42.",
+            f"A path is a URI, (type, name), an element or its id, not {said}.",
+            hint='Such as concept://shop/auth, kip:Person/Ada, ("Person", "Ada") or C:42.',
         )
     if text.startswith(("C:", "P:")):
         return Path(None, "", ids.parse_id(text))
