@@ -10,7 +10,6 @@ from mycel.merkle.pages import EMPTY
 from mycel.merkle.sparse import (
     SparseProof,
     check,
-    get,
     leaves,
     prove,
     root,
@@ -23,6 +22,7 @@ from tests.unit.merkle.test_sparse import (
     crowded,
     digest,
     flip,
+    get,
     group_hash,
     grown,
     naive_proof,

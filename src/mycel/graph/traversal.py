@@ -27,6 +27,7 @@ from mycel.errors import ConstraintViolation, DatabaseCorrupt, InvalidValueType,
 from mycel.graph.adjacency import Adjacency, Neighbours, StoredNeighbours
 from mycel.graph.arrays import Link, Route
 from mycel.graph.costs import as_cost, as_units, tokens_of
+from mycel.graph.walk import check_whole
 from mycel.model.elements import Concept, Element
 from mycel.model.ids import concept_id
 from mycel.model.limits import TRAVERSE_NODES_MAX
@@ -83,9 +84,8 @@ class Bounds:
             )
 
 
-def _check_count(name: str, number: object) -> None:
-    if not isinstance(number, int) or isinstance(number, bool):
-        raise InvalidValueType(f"{name} must be a whole number, not {kind_of(number)}.")
+def _check_count(name: str, number: int) -> None:
+    check_whole(name, number)
     if number < 1:
         raise ConstraintViolation(f"{name} is {number}; it must be at least 1.")
 

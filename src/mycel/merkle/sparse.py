@@ -134,17 +134,6 @@ def root(nodes: TreeNodes) -> bytes:
     return EMPTY if body is None else pages.page_hash(body, 0)
 
 
-def get(nodes: TreeNodes, key: bytes) -> bytes | None:
-    """The record hash stored under `key`, or None."""
-    page, bit = ROOT_PAGE, 0
-    while isinstance(body := nodes.get(page), Branch):
-        page, bit = page << 4 | _nibble(key, bit), bit + 4
-    if body is None:
-        return None
-    start = 1 + LEAF_BYTES * pages.find(body, key)
-    return body[start + 32 : start + 64] if body[start : start + 32] == key else None
-
-
 def leaves(nodes: TreeNodes, page: int = ROOT_PAGE) -> Iterator[tuple[bytes, bytes]]:
     """Every (key, record hash) below a page, in key order."""
     body = nodes.get(page)

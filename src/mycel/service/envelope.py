@@ -39,7 +39,7 @@ from mycel.model import allowance
 from mycel.model.json_text import read_json
 from mycel.model.limits import BATCH_COMMANDS_MAX
 from mycel.model.names import kind_of, shorten
-from mycel.store.write.writer import Member
+from mycel.store.write.writer import GroupMember
 
 Response = dict[str, Any]
 Responses = list[Response]
@@ -105,7 +105,7 @@ class Executor(Protocol):
 class Stage(Executor, Protocol):
     """An executor that can also rehearse, and let commands share a commit."""
 
-    def together(self, work: Callable[[Sequence[Member]], Responses]) -> Responses:
+    def together(self, work: Callable[[Sequence[GroupMember]], Responses]) -> Responses:
         """Let the transactions that `work` runs share one commit at its end.
 
         `work` gets the list of them, which grows as they are done.
@@ -203,7 +203,7 @@ def _run_in_order(
     *,
     readonly: bool = False,
     dry_run: bool = False,
-    settled: Sequence[Member] = (),
+    settled: Sequence[GroupMember] = (),
 ) -> Responses:
     """The responses up to one that ends the batch, or up to a commit that failed."""
     responses = []
@@ -217,9 +217,9 @@ def _run_in_order(
 
 def _run_together(executor: Stage, commands: Sequence[_Command | MycelError]) -> Responses:
     """The responses of commands that write, with one commit for all; if that fails, all say so."""
-    transactions: Sequence[Member] = ()
+    transactions: Sequence[GroupMember] = ()
 
-    def work(settled: Sequence[Member]) -> Responses:
+    def work(settled: Sequence[GroupMember]) -> Responses:
         nonlocal transactions
         transactions = settled
         return _run_in_order(executor, commands, settled=settled)

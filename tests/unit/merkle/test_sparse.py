@@ -25,7 +25,6 @@ from mycel.merkle.sparse import (
     ROOT_PAGE,
     SparseProof,
     check,
-    get,
     leaves,
     prove,
     root,
@@ -35,6 +34,11 @@ from mycel.merkle.sparse import (
 from tests.cases import cases
 
 Leaves = Mapping[bytes, bytes]
+
+
+def get(pages: sparse.TreeNodes, key: bytes) -> bytes | None:
+    """The record hash under a key, or None."""
+    return dict(leaves(pages)).get(key)
 
 
 def digest(text: object) -> bytes:

@@ -12,6 +12,7 @@ import apsw
 import orjson
 
 from mycel.errors import DatabaseCorrupt
+from mycel.model import ids
 
 Row = tuple[Any, ...]
 Bindings = tuple[Any, ...] | dict[str, Any]
@@ -46,3 +47,8 @@ def every(connection: apsw.Connection, query: str, bindings: Bindings = ()) -> l
 def listed(values: Iterable[Any]) -> str:
     """Values as they are bound to `json_each`."""
     return orjson.dumps(list(values)).decode()
+
+
+def table_of(number: int) -> str:
+    """The table of an element, live; its past is in the one with `_past` behind the name."""
+    return "concept" if ids.is_concept(number) else "proposition"

@@ -14,7 +14,6 @@ import apsw
 
 from mycel.errors import DatabaseCorrupt
 from mycel.model import ids
-from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE
 from mycel.model.records import (
     ConceptFields,
     EdgeFields,
@@ -90,6 +89,7 @@ class Auditor:
         number, type_number, name, attributes, metadata, version, seq, *rest = row
         created, by, updated, to_seq, *dead = rest
         type_name = self._registry.types.name(self._connection, type_number)
+        defines = self._registry.defined_by(type_number)
         record = ConceptFields(
             type_name,
             name,
@@ -100,7 +100,7 @@ class Auditor:
             version,
             updated,
             self._tombstone(dead),
-            self._number_defined(type_name, name),
+            None if defines is None else defines.number(self._connection, name),
         ).encode()
         key = concept_key(type_name, name)
         content = (attributes, metadata), None, version, created, updated, tuple(dead)
@@ -237,13 +237,6 @@ class Auditor:
         if len(self._keys) + len(self._several) + len(self._link_keys) >= KEYS_REMEMBERED_MAX:
             for known in (self._keys, self._several, self._link_keys):
                 known.clear()
-
-    def _number_defined(self, type_name: str, name: str) -> int | None:
-        if type_name == CONCEPT_TYPE:
-            return self._registry.types.number(self._connection, name)
-        if type_name == PROPOSITION_TYPE:
-            return self._registry.predicates.number(self._connection, name)
-        return None
 
     def _actor(self, number: int) -> str:
         return self._registry.actors.name(self._connection, number)

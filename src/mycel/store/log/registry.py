@@ -106,18 +106,13 @@ class Registry:
             names.know(number, name)
         return number
 
-    def type_number(self, connection: apsw.Connection, name: str) -> int:
+    def type_number(self, connection: apsw.Connection, name: object) -> int:
         """The number of a type that may be read.
 
         Raises:
             TypeMismatch: no such type was ever defined.
         """
-        if name.__class__ is not str:
-            raise undefined("type", name, self.types)
-        number = self.types.number(connection, name)
-        if number is None:
-            raise undefined("type", name, self.types)
-        return number
+        return self._number(connection, self.types, name)
 
     def predicate_number(self, connection: apsw.Connection, name: object) -> int:
         """The number of a predicate that may be read.
@@ -125,14 +120,23 @@ class Registry:
         Raises:
             TypeMismatch: no such predicate was ever defined.
         """
-        number = self.predicates.number(connection, name) if isinstance(name, str) else None
+        return self._number(connection, self.predicates, name)
+
+    def _number(self, connection: apsw.Connection, names: NameTable, name: object) -> int:
+        number = names.number(connection, name) if isinstance(name, str) else None
         if number is None:
-            raise undefined("predicate", name, self.predicates)
+            raise undefined(name, names)
         return number
 
+    def defined_by(self, type_number: int) -> NameTable | None:
+        """The names among which a concept of this type gets a number, if it defines anything."""
+        metas = {CONCEPT_TYPE_NUMBER: self.types, PROPOSITION_TYPE_NUMBER: self.predicates}
+        return metas.get(type_number)
 
-def undefined(what: str, name: object, names: NameTable) -> TypeMismatch:
+
+def undefined(name: object, names: NameTable) -> TypeMismatch:
     """The error for a type or predicate that is not defined, with the closest names."""
+    what = names.table
     known = [each for each in names.numbers if not each.startswith("$") and each != name]
     is_name = isinstance(name, str) and len(name) <= IDENTIFIER_BYTES_MAX
     close = did_you_mean(str(name), known) if is_name else ""

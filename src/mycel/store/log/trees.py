@@ -43,7 +43,6 @@ Result = TypeVar("Result")
 _LISTED_MAX: Final = 4096
 _REMOVED: Final = bytes(32)
 _TABLES: Final[dict[Namespace, str]] = {"concepts": "concept_tree", "edges": "edge_tree"}
-_TAGS: Final[dict[Namespace, bytes]] = {"concepts": b"\x00", "edges": b"\x01"}
 
 
 class TreeChanges:
@@ -268,7 +267,7 @@ class StateTrees:
                 if many:
                     self._pages[name].write()
                 else:
-                    remembered.append(_pack(_TAGS[name], keys, hashes))
+                    remembered.append(_pack(name, keys, hashes))
             if root is None:
                 continue
             if name == "concepts":
@@ -327,13 +326,13 @@ class StateTrees:
 
 
 def _namespace(tag: int) -> Namespace:
-    for name, each in _TAGS.items():
-        if each[0] == tag:
-            return name
-    raise DatabaseCorrupt(f"A pending change belongs to tree {tag}, which does not exist.")
+    if tag >= len(NAMESPACES):
+        raise DatabaseCorrupt(f"A pending change belongs to tree {tag}, which does not exist.")
+    return NAMESPACES[tag]
 
 
-def _pack(tag: bytes, keys: list[bytes], hashes: list[bytes | None]) -> bytes:
+def _pack(name: Namespace, keys: list[bytes], hashes: list[bytes | None]) -> bytes:
+    tag = bytes((NAMESPACES.index(name),))
     return b"".join(
         [tag + key + (each or _REMOVED) for key, each in zip(keys, hashes, strict=True)]
     )

@@ -15,11 +15,12 @@ from mycel.errors import (
 from mycel.merkle import log
 from mycel.merkle.pages import EMPTY
 from mycel.merkle.proofs import Snapshot
-from mycel.model import ids, times
+from mycel.model import times
 from mycel.model.allowance import charge
 from mycel.model.elements import Element
 from mycel.model.names import kind_of
 from mycel.model.state import State
+from mycel.store.file.rows import table_of
 from mycel.store.log.journal import JournalNodes, Kind, newest
 from mycel.store.log.purge_entries import NO_ELEMENT, PurgeFields, past_begins_at
 from mycel.store.query.commits import LogEntry, entry_named, tags, transaction_of
@@ -85,7 +86,7 @@ def version_page(
 
 def _version_rows(reader: Reader, number: int) -> list[tuple[int, int | None, bytes | None]]:
     """The entry of each version or purge of an element; the row of an old version; the purge."""
-    table = "concept" if ids.is_concept(number) else "proposition"
+    table = table_of(number)
     return reader.every(
         f"SELECT from_seq, rowid, NULL FROM {table}_past WHERE id = ?1"
         f" UNION ALL SELECT seq, NULL, NULL FROM {table} WHERE id = ?1"
@@ -110,7 +111,7 @@ def value_since(reader: Reader, number: int, read: Callable[[Element], object]) 
 
     `read` takes the value from a version. None if the element is not there.
     """
-    table = "concept" if ids.is_concept(number) else "proposition"
+    table = table_of(number)
     last = reader.head().seq if reader.state.seq is None else reader.state.seq
     rows = reader.every(
         f"SELECT from_seq, rowid FROM {table}_past WHERE id = ?1 AND from_seq <= ?2"

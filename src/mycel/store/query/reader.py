@@ -23,7 +23,7 @@ from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.names import check_name, shorten
 from mycel.model.state import LIVE, State
 from mycel.store.file.layout import CONCEPT_COLUMNS, OPEN_END, PROPOSITION_COLUMNS
-from mycel.store.file.rows import Bindings, Row, every, first, listed, only
+from mycel.store.file.rows import Bindings, Row, every, first, listed, only, table_of
 from mycel.store.log.journal import Head, newest
 from mycel.store.log.registry import Registry
 from mycel.store.query.refs import Ref, is_natural, missing, resolve
@@ -370,7 +370,7 @@ class Reader:
 
     def was_ever(self, number: int) -> bool:
         """True if an element is live, or ever was."""
-        table = "concept" if ids.is_concept(number) else "proposition"
+        table = table_of(number)
         query = (
             f"SELECT 1 FROM {table} WHERE id = ?1{self._written} UNION ALL"
             f" SELECT 1 FROM {table}_past WHERE id = ?1{self._from_written} LIMIT 1"

@@ -41,11 +41,11 @@ WITH RECURSIVE
     place(k) AS (SELECT 0 UNION ALL SELECT k + 1 FROM place WHERE k + 1 < ?1),
     sample(id) AS (
         SELECT DISTINCT (
-            SELECT min(id) FROM {table} WHERE id >= low + k * (high - low) / ?1
+            SELECT min(id) FROM {table} AND id >= low + k * (high - low) / ?1
         ) FROM place, bounds
     )
 """
-_EVERYTHING: Final = "WITH sample(id) AS (SELECT id FROM {table} WHERE ?1)"
+_EVERYTHING: Final = "WITH sample(id) AS (SELECT id FROM {table} AND ?1)"
 
 
 class Count(NamedTuple):
@@ -209,19 +209,12 @@ class SampledConcept(NamedTuple):
 
 def instances(reader: Reader, type_number: int, sample: int) -> list[SampledConcept]:
     """Instances of a type from all over its range, the most linked first."""
+    few = count_up_to(reader, "concept", "type", type_number, sample + 1) <= sample
+    chosen = (_EVERYTHING if few else _SAMPLE).format(table=f"concept WHERE type = {type_number}")
     rows = reader.every(
-        "WITH RECURSIVE bounds(low, high) AS (SELECT"
-        "  (SELECT min(id) FROM concept WHERE type = ?1),"
-        "  (SELECT max(id) FROM concept WHERE type = ?1)),"
-        " place(k) AS (SELECT 0 UNION ALL SELECT k + 1 FROM place WHERE k + 1 < ?2),"
-        " sample(id) AS (SELECT DISTINCT (SELECT min(id) FROM concept"
-        "  WHERE type = ?1 AND id >= low + k * (high - low) / ?2) FROM place, bounds)"
-        f" SELECT c.id, c.name, c.attributes, {_degree('c.id')} FROM sample"
-        " JOIN concept c ON c.id = sample.id ORDER BY 4 DESC, c.id"
-        if count_up_to(reader, "concept", "type", type_number, sample + 1) > sample
-        else f"SELECT id, name, attributes, {_degree('concept.id')} FROM concept"
-        " WHERE type = ?1 AND ?2 ORDER BY 4 DESC, id",
-        (type_number, sample),
+        f"{chosen} SELECT c.id, c.name, c.attributes, {_degree('c.id')} FROM sample"
+        " JOIN concept c ON c.id = sample.id ORDER BY 4 DESC, c.id",
+        (sample,),
     )
     return [SampledConcept(*row) for row in rows]
 
@@ -346,7 +339,7 @@ def _counts(reader: Reader, table: str, column: str) -> list[Count]:
 def _sample(reader: Reader, table: str) -> str:
     """The beginning of a query over `sample`: its one binding is how many rows are wanted."""
     (total,) = reader.only(f"SELECT count(*) FROM {table}")
-    return (_EVERYTHING if total <= SAMPLE_ROWS else _SAMPLE).format(table=table)
+    return (_EVERYTHING if total <= SAMPLE_ROWS else _SAMPLE).format(table=f"{table} WHERE TRUE")
 
 
 def _rounded(estimate: float) -> int:

@@ -247,7 +247,7 @@ class _Batch:
         guards = {name: ask(self._tx, name, link=False) for name in {row[0] for row in rows}}
         same, packed = None, NO_CONTENT  # Often all rows of a load share one object of metadata.
         for type_name, name, given, metadata in rows:
-            type_number = ledger.defined_number(types, "type", type_name)
+            type_number = ledger.defined_number(types, type_name)
             check_name(name)
             attributes = given
             if concerned := guards[type_name]:
@@ -295,7 +295,7 @@ class _Batch:
             facts = known_predicates.get(predicate)
             if facts is None:
                 names = ledger.registry.predicates
-                predicate_number = ledger.defined_number(names, "predicate", predicate)
+                predicate_number = ledger.defined_number(names, predicate)
                 slots = ledger.properties.of_predicates.get(predicate_number)
                 concerned = self._tx.guards.concerned(self._tx, predicate, link=True)
                 facts = predicate_number, concerned, slots

@@ -23,10 +23,8 @@ from mycel.model.names import check_actor, check_text
 from mycel.model.records import Recorder, concept_key, proposition_key, record_hash
 from mycel.store.file.layout import (
     CONCEPT_COLUMNS,
-    CONCEPT_TYPE_NUMBER,
     OPEN_END,
     PROPOSITION_COLUMNS,
-    PROPOSITION_TYPE_NUMBER,
 )
 from mycel.store.file.rows import Row, every, first
 from mycel.store.index import link_ends, text
@@ -159,7 +157,7 @@ class Ledger:
 
     # Definitions.
 
-    def defined_number(self, names: NameTable, what: str, name: object) -> int:
+    def defined_number(self, names: NameTable, name: object) -> int:
         """The number of a type or predicate that may be used in a write.
 
         Raises:
@@ -168,7 +166,7 @@ class Ledger:
         number = self.defined(names).get(name) if isinstance(name, str) else None
         if number is None:
             names.load(self.connection)
-            raise undefined(what, name, names)
+            raise undefined(name, names)
         return number
 
     def defined(self, names: NameTable) -> dict[str, int]:
@@ -178,17 +176,9 @@ class Ledger:
             registry.read_definitions(self.connection, definitions)
         return names.defined
 
-    def names_defined_by(self, type_number: int) -> NameTable | None:
-        """The registry in which a concept of this type gets a number, if it defines anything."""
-        if type_number == CONCEPT_TYPE_NUMBER:
-            return self.registry.types
-        if type_number == PROPOSITION_TYPE_NUMBER:
-            return self.registry.predicates
-        return None
-
     def define(self, type_number: int, name: str) -> int | None:
         """Give a type or predicate its number when its definition is about to be appended."""
-        names = self.names_defined_by(type_number)
+        names = self.registry.defined_by(type_number)
         if names is None:
             return None
         number = self.registry.add(self.connection, names, name)
@@ -198,7 +188,7 @@ class Ledger:
 
     def number_defined_by(self, concept: Concept) -> int | None:
         """The number of the type or predicate that a concept defines, if it defines one."""
-        names = self.names_defined_by(self.registry.type_number(self.connection, concept.type))
+        names = self.registry.defined_by(self.registry.type_number(self.connection, concept.type))
         return None if names is None else names.number(self.connection, concept.name)
 
     # Natural keys.

@@ -78,7 +78,7 @@ def target_of(
                 " with tx.relink(ref, subject=..., object_=...).",
             )
         wanted = element.predicate if predicate is None else predicate
-        number = ledger.defined_number(registry.predicates, "predicate", wanted)
+        number = ledger.defined_number(registry.predicates, wanted)
         return Target((wanted, (element.subject, element.object)), number)
     if predicate is not None:
         raise InvalidId(
@@ -93,7 +93,7 @@ def target_of(
                 hint="Define the new type or predicate, move what uses the old one to it, and"
                 " retire the old definition.",
             )
-    number = ledger.defined_number(registry.types, "type", wanted)
+    number = ledger.defined_number(registry.types, wanted)
     return Target((wanted, check_name(element.name if name is None else name)), number)
 
 

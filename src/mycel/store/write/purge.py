@@ -22,7 +22,7 @@ from mycel.merkle.proofs import Namespace
 from mycel.model import ids
 from mycel.model.limits import REASON_BYTES_MAX
 from mycel.model.names import check_text
-from mycel.store.file.rows import every, first, only
+from mycel.store.file.rows import every, first, only, table_of
 from mycel.store.index import passages, property_vectors, text
 from mycel.store.log import merges
 from mycel.store.log.audit import Auditor
@@ -206,13 +206,8 @@ def _definition(ledger: Ledger, number: int) -> tuple[int, str, str] | tuple[()]
         " UNION ALL SELECT type, name FROM concept_past WHERE id = ?1 LIMIT 1",
         (number,),
     )
-    names = None if row is None else ledger.names_defined_by(row[0])
+    names = None if row is None else ledger.registry.defined_by(row[0])
     if row is None or names is None:
         return ()
     defined = names.number(ledger.connection, row[1])
     return () if defined is None else (defined, row[1], names.table)
-
-
-def table_of(number: int) -> str:
-    """The table of an element, live; its past is in the one with `_past` behind the name."""
-    return "concept" if ids.is_concept(number) else "proposition"

@@ -19,7 +19,7 @@ import apsw
 
 from mycel.model import ids
 from mycel.store.file.layout import CONCEPT_TYPE_NUMBER, OPEN_END, PROPOSITION_TYPE_NUMBER
-from mycel.store.file.rows import every
+from mycel.store.file.rows import every, table_of
 from mycel.store.index import passages, property_vectors, text
 from mycel.store.log import merges
 from mycel.store.log.journal import Kind
@@ -35,7 +35,6 @@ from mycel.store.write.purge import (
     keys_of,
     purge_elements,
     purge_entry,
-    table_of,
 )
 from mycel.store.write.transaction import Transaction
 

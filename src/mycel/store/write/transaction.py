@@ -183,7 +183,7 @@ class Transaction(TransactionView):
             VersionConflict: the version differs from `expect_version` (0: must not exist).
         """
         ledger = self.ledger
-        type_number = ledger.defined_number(ledger.registry.types, "type", type_name)
+        type_number = ledger.defined_number(ledger.registry.types, type_name)
         check_name(name)
         row = ledger.row(_FIND_CONCEPT, (name, type_number))
         if expect_version is not None:
@@ -290,7 +290,7 @@ class Transaction(TransactionView):
         The predicate, that the ends differ, and that they are there: refused in this order.
         """
         ledger = self.ledger
-        number = ledger.defined_number(ledger.registry.predicates, "predicate", predicate)
+        number = ledger.defined_number(ledger.registry.predicates, predicate)
         try:
             source, source_key = ledger.end(subject)
             target, target_key = ledger.end(object_)

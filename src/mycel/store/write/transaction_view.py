@@ -148,7 +148,7 @@ class TransactionView:
         `meta_type` is the number of `$ConceptType` or `$PropositionType`.
         """
         ledger = self.ledger
-        names = ledger.names_defined_by(meta_type)
+        names = ledger.registry.defined_by(meta_type)
         if names is None or names.number(ledger.connection, name) is None:
             return None  # It may be no text at all: the store, which asks first, will say so.
         row = ledger.row(_DEFINITION, (name, meta_type))
