@@ -352,6 +352,28 @@ def test_a_third_branch_that_a_common_ancestor_has_merged_says_nothing_more(
     assert (value(db, "a"), value(db, "b")) == (1, 5)
 
 
+def test_changes_that_both_took_from_different_commits_of_a_third_branch_are_known(
+    db: mycel.Graph,
+) -> None:
+    with branch(db, "one") as one, branch(db, "two") as two:
+        put(db, "n", x=1, y=1)
+        put(db, "m", x=1)
+        one.merge("main")
+        put(db, "n", y=2)
+        db.write(lambda tx: tx.retire(at("m")))
+        two.merge("main")
+        one.write(lambda tx: tx.move(at("n"), name="renamed"))
+        one.write(lambda tx: tx.retire(at("b")))
+        assert two.merge("one", dry_run=True).conflicts == ()
+        found = one.merge("two")
+        assert (found.status, found.conflicts) == ("merged", ())
+        # The removals of each side are kept, the rename too, and y is that of the later commit.
+        assert {"a", "b", "m", "n", "renamed"} & content(one).keys() == {"a", "renamed"}
+        assert (value(one, "renamed", "x"), value(one, "renamed", "y")) == (1, 2)
+        two.merge("one")
+        assert not one.diff("one", "two")
+
+
 # Purges and constraints.
 
 

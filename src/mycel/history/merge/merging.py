@@ -9,11 +9,17 @@ that are still the same stay in force.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from typing import Any, Final, NamedTuple
 
 from mycel.engine.violation_list import UNLIMITED, apart
-from mycel.errors import ConstraintViolation, DatabaseBusy, MycelError, NotFound
+from mycel.errors import (
+    ConstraintViolation,
+    DatabaseBusy,
+    InvalidIdentifier,
+    MycelError,
+    NotFound,
+)
 from mycel.history.goals import GONE, Reached, attempt
 from mycel.history.merge.edits import EditSides
 from mycel.history.merge.outcome import (
@@ -41,7 +47,7 @@ from mycel.store.query.alignment import NEW
 from mycel.store.query.commits import commit_at
 from mycel.store.query.diff import Diff, change_of, diff, identity_of, label_of, place_of
 from mycel.store.query.history import entry_at
-from mycel.store.query.lineage import position
+from mycel.store.query.lineage import merged_copies, position
 from mycel.store.query.merges import opened, stored_conflicts
 from mycel.store.query.reader import Reader
 from mycel.store.write.marks import add_mark
@@ -211,7 +217,18 @@ class Merging:
                 return
             with self._reading(request.source) as reader:
                 theirs = reader.at(State(entry_at(reader, request.theirs)))
-                yield BranchSides(ours, theirs)
+                with ExitStack() as copies:
+                    yield BranchSides(ours, theirs, self._others(ours, theirs, request, copies))
+
+    def _others(
+        self, ours: Reader, theirs: Reader, request: Request, opened: ExitStack
+    ) -> list[Reader]:
+        """Readers of other branches that one of the two has merged, as far as they are there."""
+        found = []
+        for name in sorted(merged_copies(ours, theirs) - {self._into, request.source}):
+            with suppress(NotFound, InvalidIdentifier):
+                found.append(opened.enter_context(self._reading(name)))
+        return found
 
     # Trying.
 

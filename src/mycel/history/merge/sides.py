@@ -85,27 +85,32 @@ class Target:
 class BranchSides(Target):
     """The states of a merge with another copy of the graph."""
 
-    def __init__(self, ours: Reader, theirs: Reader) -> None:
+    def __init__(self, ours: Reader, theirs: Reader, others: Sequence[Reader] = ()) -> None:
         super().__init__(ours)
-        self.lineage: Final = lineage(ours, theirs)
+        self.lineage: Final = lineage(ours, theirs, others)
         self._theirs: Final = theirs
         shared = self.lineage.shared
-        for each in (("ours", shared), *self.lineage.bases):
-            check_kept(ours if each[0] == "ours" else theirs, State(each[1]))
+        check_kept(ours, State(shared))
+        for copy, seq in self.lineage.bases:
+            check_kept(copy, State(seq))
         since = touched(theirs, shared, position(theirs))
         self._alignment: Final = Alignment(ours, theirs, shared, since, self.lineage.merged)
         self._made_from: Final = since.made_from
         changed = since.numbers
-        if [each.side for each in self.lineage.bases] == ["theirs"]:
+        if [each.copy for each in self.lineage.bases] == [theirs]:
             changed = touched(theirs, self.lineage.seen, position(theirs)).numbers
         mine = touched(ours, shared, position(ours))
         self._alignment.match_again(mine)
         # All of them, so that each is matched before anybody asks for what it is matched with.
         self._alignment.numbers(since.numbers)
-        # So does what the target had changed by a common ancestor, and the source has not kept.
-        bases = [each.seq for each in self.lineage.bases if each.side == "ours"]
-        own = touched(ours, shared, max(bases, default=shared)).numbers
-        self.touched: Final = frozenset({*self._alignment.numbers(changed), *own})
+        # So does what a common ancestor had changed, and the source has not kept.
+        known = {*self._alignment.numbers(changed)}
+        self._bases: Final[list[Reading]] = []
+        for copy, seq in self.lineage.bases:
+            reading, own = self._ancestor(copy, seq)
+            self._bases.append(reading)
+            known |= own
+        self.touched: Final = frozenset(known)
         self.commits: Final = (
             commit_at(ours, position(ours)),
             commit_at(theirs, position(theirs)),
@@ -113,6 +118,21 @@ class BranchSides(Target):
         self._here: Final = purges_since(ours, shared)
         # A purge that was merged before is done; what was added since is something new.
         self._there: Final = purges_since(theirs, self.lineage.seen)
+
+    def _ancestor(self, copy: Reader, seq: int) -> tuple[Reading, set[int]]:
+        """A common ancestor, and the elements that it had changed; those of theirs are known."""
+        ours, before = self.reader, copy.at(State(seq))
+        if copy is ours:
+            own = touched(ours, self.lineage.shared, seq).numbers
+            return lambda numbers: before.elements(each for each in numbers if each < NEW), {*own}
+        if copy is self._theirs:
+            return lambda numbers: self._alignment.elements(before, numbers), set()
+        related = lineage(ours, copy)
+        since = touched(copy, related.shared, seq)
+        aligned = Alignment(ours, before, related.shared, since, related.merged)
+        aligned.match_again(touched(ours, related.shared, position(ours)))
+        found = {each for each in aligned.numbers(since.numbers) if each < NEW}
+        return lambda numbers: aligned.elements(before, (n for n in numbers if n < NEW)), found
 
     @property
     def is_news(self) -> bool:
@@ -128,10 +148,7 @@ class BranchSides(Target):
     @property
     def bases(self) -> tuple[str, ...]:
         """The commits of the common ancestors."""
-        readers = {"ours": self.reader, "theirs": self._theirs}
-        return tuple(
-            commit_at(readers[each.side], each.seq) for each in self.lineage.bases if each.seq
-        )
+        return tuple(commit_at(copy, seq) for copy, seq in self.lineage.bases if seq)
 
     def theirs(self, numbers: Iterable[int]) -> Mapping[int, Element]:
         return self._alignment.elements(self._theirs, numbers)
@@ -148,8 +165,11 @@ class BranchSides(Target):
 
     def base(self, numbers: Iterable[int]) -> Mapping[int, Base]:
         wanted = list(numbers)
-        states = [self._at(each.side, each.seq)(wanted) for each in self.lineage.bases]
-        shared = {} if len(states) == 1 else self._at("ours", self.lineage.shared)(wanted)
+        states = [reading(wanted) for reading in self._bases]
+        shared: Mapping[int, Element] = {}
+        if len(states) > 1:
+            fork = self.reader.at(State(self.lineage.shared))
+            shared = fork.elements(each for each in wanted if each < NEW)
         found = {
             number: base_of([state.get(number) for state in states], shared.get(number))
             for number in wanted
@@ -178,20 +198,10 @@ class BranchSides(Target):
             found[number] = Base(None, values)
 
     def schemas(self) -> tuple[Catalog, Catalog, Catalog]:
-        side, seq = self.lineage.bases[0]
+        copy, seq = self.lineage.bases[0]
         if len(self.lineage.bases) > 1:
-            side, seq = "ours", self.lineage.shared
-        base = (self.reader if side == "ours" else self._theirs).at(State(seq))
-        return schema_at(base), schema_at(self.reader), schema_at(self._theirs)
-
-    def _at(self, side: str, seq: int) -> Reading:
-        """Reads elements in a common ancestor."""
-        state = State(seq)
-        if side == "ours":
-            reader = self.reader.at(state)
-            return lambda numbers: reader.elements(each for each in numbers if each < NEW)
-        other = self._theirs.at(state)
-        return lambda numbers: self._alignment.elements(other, numbers)
+            copy, seq = self.reader, self.lineage.shared
+        return schema_at(copy.at(State(seq))), schema_at(self.reader), schema_at(self._theirs)
 
     def origin(self, side: str, number: int, place: Place, value: Any) -> Origin:
         if side == "ours":

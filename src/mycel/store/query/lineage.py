@@ -6,7 +6,8 @@ that are ancestors as well, with all that came before them.
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from collections.abc import Sequence
+from typing import Final, NamedTuple
 
 from mycel.errors import NotFound
 from mycel.model.state import State
@@ -17,9 +18,9 @@ from mycel.store.query.reader import Reader
 
 
 class Ancestor(NamedTuple):
-    """A state of one of the two copies that is an ancestor of both."""
+    """A state of a copy that is an ancestor of both states that are merged."""
 
-    side: Literal["ours", "theirs"]
+    copy: Reader
     seq: int
 
 
@@ -33,46 +34,106 @@ class Lineage(NamedTuple):
     bases: tuple[Ancestor, ...]
     """The newest common ancestors; none of them is an ancestor of another."""
     merged: tuple[tuple[State, State], ...]
-    """The moments at which one was merged into the other: theirs, then ours. Oldest first."""
+    """The moments at which one was merged into the other, or the same third copy into both: theirs,
+    then ours. Oldest first."""
     third: tuple[State, State] | None
-    """The states of ours and theirs in which each has first merged the same commit of a third copy;
-    None if they have no such commit, or if it is an ancestor of one of the bases."""
+    """The states of ours and theirs in which each has first merged the same commit of a third copy
+    that cannot be read; None if they have no such commit, or if it is an ancestor of a base."""
 
 
-def lineage(ours: Reader, theirs: Reader) -> Lineage:
-    """The common ancestors of the states of two readers."""
-    shared = parting(ours, theirs).entries
-    ends = position(ours), position(theirs)
-    shared = min(shared, *ends)
-    mine, others = parents(ours), parents(theirs)
-    # Pairs of an entry of the one that was merged and the entry of the merge in the other.
-    into_ours = _known(theirs, mine, ends[1])
-    into_theirs = _known(ours, others, ends[0])
-    seen = max((at for at, _ in into_ours), default=shared)
-    known = max((at for at, _ in into_theirs), default=shared)
-    seen, known = max(seen, shared), max(known, shared)
-    bases = [Ancestor("theirs", seen), Ancestor("ours", known)]
-    if seen == shared or any(at >= seen and by <= known for at, by in into_ours):
-        bases = [Ancestor("ours", known)]
-    elif known == shared or any(at >= known and by <= seen for at, by in into_theirs):
-        bases = [Ancestor("theirs", seen)]
-    merged = [(at, by) for at, by in into_ours] + [(by, at) for at, by in into_theirs]
-    own = {mark.commit: seq for seq, mark in reversed(mine)}
-    common = [
-        (State(own[mark.commit]), State(seq))
-        for seq, mark in others
-        if mark.commit in own
-        and _position_of(ours, mark.commit) is None
-        and _position_of(theirs, mark.commit) is None
-        and not any((own[mark.commit] if side == "ours" else seq) <= at for side, at in bases)
+def lineage(ours: Reader, theirs: Reader, others: Sequence[Reader] = ()) -> Lineage:
+    """The common ancestors of the states of two readers.
+
+    `others` are copies that may have been merged into both (`merged_copies`).
+    """
+    family = _Family()
+    shared = min(family.shared(ours, theirs), position(ours), position(theirs))
+    copies = ours, theirs, *others
+    ends = [Ancestor(each, position(each)) for each in (ours, theirs)]
+    common = [Ancestor(each, min(family.reach(each, end) for end in ends)) for each in copies]
+    bases = [
+        each
+        for at, each in enumerate(common)
+        if not any(
+            family.has(other, each) and (index < at or not family.has(each, other))
+            for index, other in enumerate(common)
+            if index != at
+        )
     ]
+    into_ours, into_theirs = family.merges(theirs, ends[0]), family.merges(ours, ends[1])
+    merged = [*into_ours, *((by, at) for at, by in into_theirs)]
+    for copy, seq in common[2:]:
+        if seq > shared:
+            moments = (family.first(copy, seq, end) for end in reversed(ends))
+            merged.append((next(moments), next(moments)))
+    mine = {mark.commit: seq for seq, mark in reversed(parents(ours))}
+    lost = [
+        (mine[mark.commit], seq)
+        for seq, mark in parents(theirs)
+        if mark.commit in mine and all(_position_of(each, mark.commit) is None for each in copies)
+    ]
+    unread = [
+        pair
+        for pair in lost
+        if not any(
+            family.reach(end.copy, base) >= seq
+            for base in bases
+            for end, seq in zip(ends, pair, strict=True)
+        )
+    ]
+    merged += [(by, at) for at, by in lost]
     return Lineage(
         shared,
-        seen,
+        common[1].seq,
         tuple(bases),
         tuple((State(at), State(by)) for at, by in sorted(merged)),
-        common[-1] if common else None,
+        (State(unread[-1][0]), State(unread[-1][1])) if unread else None,
     )
+
+
+class _Family:
+    """What some copies have of each other."""
+
+    def __init__(self) -> None:
+        self._shared: Final[dict[tuple[int, int], int]] = {}
+        self._merges: Final[dict[tuple[int, int], list[tuple[int, int]]]] = {}
+
+    def shared(self, one: Reader, other: Reader) -> int:
+        """The entry up to which the journals of two copies are the same."""
+        key = id(one.connection), id(other.connection)
+        if key not in self._shared:
+            self._shared[key] = parting(one, other).entries
+        return self._shared[key]
+
+    def merges(self, copy: Reader, into: Ancestor) -> list[tuple[int, int]]:
+        """The entries of a copy that were merged into another, each with the entry of the merge."""
+        key = id(copy.connection), id(into.copy.connection)
+        if key not in self._merges:
+            self._merges[key] = _known(copy, parents(into.copy), position(copy))
+        return [(at, by) for at, by in self._merges[key] if by <= into.seq]
+
+    def reach(self, copy: Reader, state: Ancestor) -> int:
+        """The entry of a copy up to which a state has everything."""
+        if copy.connection is state.copy.connection:
+            return state.seq
+        native = min(self.shared(copy, state.copy), state.seq, position(copy))
+        return max([native, *(at for at, _ in self.merges(copy, state))])
+
+    def has(self, state: Ancestor, older: Ancestor) -> bool:
+        """True if a state has everything that another one has."""
+        return self.reach(older.copy, state) >= older.seq
+
+    def first(self, copy: Reader, seq: int, end: Ancestor) -> int:
+        """The first entry at which a copy has everything up to an entry of another one."""
+        if min(self.shared(copy, end.copy), end.seq) >= seq:
+            return seq
+        return min(by for at, by in self.merges(copy, end) if at >= seq)
+
+
+def merged_copies(ours: Reader, theirs: Reader) -> set[str]:
+    """The names of copies that were merged into one of two since these have parted."""
+    shared = parting(ours, theirs).entries
+    return {mark.name for each in (ours, theirs) for seq, mark in parents(each) if seq > shared}
 
 
 def is_contained(reader: Reader, other: Reader) -> bool:
