@@ -194,7 +194,7 @@ def test_a_branch_without_commits_and_a_target_without_commits(tmp_path: Path) -
                 with db._store.reading() as ours, draft._store.reading() as theirs:
                     found = lineage(ours, theirs)
                     since = touched(theirs, found.shared, position(theirs))
-                    aligned = Alignment(ours, theirs, found.shared, since, found.merged)
+                    aligned = Alignment(ours, theirs, found, since)
                     for number in since.numbers:
                         there = theirs.element(number)
                         here = ours.element(aligned.number(number))

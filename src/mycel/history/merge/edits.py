@@ -70,6 +70,10 @@ class EditSides(Target):
         self.commits: Final = commit_at(ours, position(ours)), ""
         self._purges: Final = purges_since(ours, seq)
 
+    def matches(self, made: Iterable[int]) -> Mapping[int, int]:
+        """Nothing: edits have no numbers of their own."""
+        return {}
+
     def marks(self, source: str) -> Sequence[Mark]:
         """The mark of the commit: the origin of the edits, and the commit that was edited."""
         return [Mark(IMPORT, source, each) for each in self.bases]

@@ -51,7 +51,7 @@ from mycel.store.query.lineage import merged_copies, position
 from mycel.store.query.merges import opened, stored_conflicts
 from mycel.store.query.reader import Reader
 from mycel.store.write.marks import add_mark
-from mycel.store.write.merges import end_merge, keep_choices
+from mycel.store.write.merges import end_merge, keep_choices, keep_matches
 from mycel.store.write.purge import purge
 from mycel.store.write.transaction import Transaction
 
@@ -75,6 +75,8 @@ class Draft(NamedTuple):
     bases: tuple[str, ...]
     lineage: tuple[marks.Mark, ...]
     """The parents that the commit gets."""
+    matches: Mapping[int, int]
+    """The numbers of elements in the source, and in the plan."""
     is_news: bool
     """False if the source has nothing that the target has not seen."""
     warnings: tuple[str, ...]
@@ -203,6 +205,9 @@ class Merging:
                 sides.commits,
                 sides.bases,
                 tuple(sides.marks(request.source)),
+                sides.matches(
+                    each.then.number for each in plan.goals if each.then and not each.now
+                ),
                 sides.is_news,
                 (*plan.warnings, *_moved(request, sides.commits[0], plan)),
             )
@@ -247,7 +252,7 @@ class Merging:
             # First, because a purge ends every open merge.
             if not dry_run and not end_merge(tx, request.id, self._told(request)):
                 raise _RewrittenError
-            self._apply(tx, draft)
+            matches = self._apply(tx, draft)
             if dry_run:
                 tx.flush()
                 changes = diff(tx.reader, State(draft.seq), State(tx.position))
@@ -256,6 +261,7 @@ class Merging:
                 return None
             seq = tx.position + 1  # With the row that closes it.
             keep_choices(tx, seq, [_row(each) for each in draft.plan.choices])
+            keep_matches(tx, seq, matches)
             return seq
 
         at = f" ({short(draft.commits[1])})" if draft.commits[1] else ""
@@ -275,7 +281,8 @@ class Merging:
         choices = tuple(each._replace(commit=commit) for each in draft.plan.choices)
         return merged._replace(commit=commit, choices=choices)
 
-    def _apply(self, tx: Transaction, draft: Draft) -> None:
+    def _apply(self, tx: Transaction, draft: Draft) -> Mapping[int, int]:
+        """Write a draft. Returns the numbers of elements in the source, and those they have now."""
         tx.memo[UNLIMITED] = True
         schema = draft.plan.schema
         if schema is not None:
@@ -304,6 +311,7 @@ class Merging:
                 broken = [_violation(tx, draft, reached, each) for each in apart(error)]
         if broken:
             raise _BrokenError(tuple({each.id: each for each in broken}.values()))
+        return _matches(tx, draft, reached)
 
     # Open merges.
 
@@ -527,6 +535,13 @@ def _violation(tx: Transaction, draft: Draft, reached: Reached, error: MycelErro
     identity = {"id": rows[0]["label"] if rows else error.message}
     id_ = conflict_id("constraint", identity, "", (), error.message)
     return Conflict(id_, "constraint", identity, reason=error.message, rows=tuple(rows))
+
+
+def _matches(tx: Transaction, draft: Draft, reached: Reached) -> Mapping[int, int]:
+    """The numbers of elements in the source, and those that they have now."""
+    found = {there: reached.numbers.get(here, here) for there, here in draft.matches.items()}
+    alive = tx.reader.elements(each for each in found.values() if 0 < each < NEW)
+    return {there: here for there, here in found.items() if here in alive}
 
 
 def _row(each: Conflict | Choice) -> merges.Row:

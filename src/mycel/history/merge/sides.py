@@ -94,7 +94,7 @@ class BranchSides(Target):
         for copy, seq in self.lineage.bases:
             check_kept(copy, State(seq))
         since = touched(theirs, shared, position(theirs))
-        self._alignment: Final = Alignment(ours, theirs, shared, since, self.lineage.merged)
+        self._alignment: Final = Alignment(ours, theirs, self.lineage, since)
         self._made_from: Final = since.made_from
         changed = since.numbers
         if [each.copy for each in self.lineage.bases] == [theirs]:
@@ -129,7 +129,7 @@ class BranchSides(Target):
             return lambda numbers: self._alignment.elements(before, numbers), set()
         related = lineage(ours, copy)
         since = touched(copy, related.shared, seq)
-        aligned = Alignment(ours, before, related.shared, since, related.merged)
+        aligned = Alignment(ours, before, related, since)
         aligned.match_again(touched(ours, related.shared, position(ours)))
         found = {each for each in aligned.numbers(since.numbers) if each < NEW}
         return lambda numbers: aligned.elements(before, (n for n in numbers if n < NEW)), found
@@ -138,6 +138,17 @@ class BranchSides(Target):
     def is_news(self) -> bool:
         """True if the source has more than marks that the target has not seen."""
         return has_content(self._theirs, self.lineage.seen)
+
+    def matches(self, made: Iterable[int]) -> Mapping[int, int]:
+        """The numbers of elements in the source and in the plan, as far as no merge has kept them.
+
+        `made` are the elements, in the plan, that the merge makes.
+        """
+        aligned = self._alignment
+        known = aligned.matches().items()
+        found = {there: here for there, here in known if aligned.known(there) != here}
+        new = aligned.stored(self._theirs, made)
+        return found | {each.number: here for here, each in new.items()}
 
     def marks(self, source: str) -> Sequence[Mark]:
         """The parents in other copies that the commit gets: the source, and all that it has."""

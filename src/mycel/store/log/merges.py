@@ -4,6 +4,7 @@
     merge_conflict   its conflicts
     merge_contested  the elements of this graph that each conflict is about
     merge_choice     the automatic choices of a merge that was committed, by its last entry
+    merge_match      the numbers that its elements have in the source and here
 
 They are no part of the knowledge: no record, root or history depends on them, `verify` leaves them
 out, and they are made with the first row. A purge removes what it finds in them.
@@ -42,6 +43,11 @@ CREATE TABLE IF NOT EXISTS merge_choice (
     seq INTEGER NOT NULL, id TEXT NOT NULL, element INTEGER, body TEXT NOT NULL,
     PRIMARY KEY (seq, id)
 ) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS merge_match (
+    other INTEGER NOT NULL, seq INTEGER NOT NULL, number INTEGER NOT NULL,
+    PRIMARY KEY (other, seq)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS merge_match_number ON merge_match (number, seq);
 """
 
 
@@ -183,6 +189,34 @@ def choices(connection: apsw.Connection, seq: int | None) -> list[tuple[int, dic
         (seq,),
     )
     return [(at, orjson.loads(body)) for at, body in rows]
+
+
+def keep_matches(connection: apsw.Connection, seq: int, matches: Mapping[int, int]) -> None:
+    """Store the numbers that elements have in the source of a merge, and those that they have here.
+
+    `seq` is the last entry of the merge.
+    """
+    if matches:
+        connection.execute(_TABLES)
+        connection.executemany(
+            "INSERT OR REPLACE INTO merge_match VALUES (?, ?, ?)",
+            [(other, seq, number) for other, number in matches.items()],
+        )
+
+
+def match(
+    connection: apsw.Connection, number: int, merges: str, *, of_source: bool
+) -> tuple[int, int] | None:
+    """The newest of some merges that knows an element, and the element's number on the other side.
+
+    `merges` are their last entries as a JSON list. The number is one of the source, or one of here.
+    """
+    known, wanted = ("other", "number") if of_source else ("number", "other")
+    query = (
+        f"SELECT seq, {wanted} FROM merge_match WHERE {known} = ?"
+        " AND seq IN (SELECT value FROM json_each(?)) ORDER BY seq DESC LIMIT 1"
+    )
+    return first(connection, query, (number, merges))
 
 
 def forget(connection: apsw.Connection, numbers: Iterable[int], until: int = 0) -> None:

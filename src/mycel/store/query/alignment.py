@@ -2,22 +2,27 @@
 
 Up to the commit at which two copies part, they give the same numbers to the same elements. After it
 each goes on counting, and each may give the number of an element that was removed before to another
-one; so the same number means different things. An element that was not there at that commit is
-matched by its natural key: at the moments at which the copies were merged, and now.
+one; so the same number means different things. A merge keeps the numbers that elements have in both
+copies (`log.merges`). An element that no merge knows is matched by its natural key: at the moments
+at which both had merged the same third copy, and now.
 All numbers are told in those of the first copy; an element that it does not have gets a number that
 is larger than any of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from typing import Final, NamedTuple
+
+import orjson
 
 from mycel.model import ids
 from mycel.model.elements import Concept, Element
 from mycel.model.state import State
 from mycel.store.log.journal import Kind
 from mycel.store.query.history import is_scrubbed
+from mycel.store.query.lineage import Lineage
+from mycel.store.query.merges import match
 from mycel.store.query.reader import Reader
 
 NEW: Final = 1 << 60
@@ -64,16 +69,14 @@ class Alignment:
         self,
         ours: Reader,
         theirs: Reader,
-        shared: int,
+        related: Lineage,
         since: Touched,
-        merged: Sequence[tuple[State, State]] = (),
     ) -> None:
         """`theirs` and `ours` read the states that are matched now.
 
-        `since` has the elements of the other copy that changed after the entry `shared`, up to
-        which both are the same. `merged` has earlier moments of both at which they were matched:
-        theirs, then ours.
+        `since` has the elements of the other copy that changed since the two parted.
         """
+        shared = related.shared
         self._ours: Final = ours
         self._theirs: Final = theirs
         self._since: Final = since
@@ -81,7 +84,8 @@ class Alignment:
         before = old if is_scrubbed(ours, shared) else ours.at(State(shared)).elements(old).keys()
         self._revived: Final = old - before
         """The elements that were not there when the copies parted, under numbers from before."""
-        self._moments: Final = [(theirs.at(one), ours.at(other)) for one, other in merged]
+        self._moments: Final = [(theirs.at(one), ours.at(other)) for one, other in related.met]
+        self._merges: Final = related.into_ours, related.into_theirs
         self._known: Final[dict[int, int]] = {}
         self._numbers: Final[dict[int, int]] = {}
         """The number in the other copy of each element that has a different one there."""
@@ -131,27 +135,45 @@ class Alignment:
                 self._numbers[found] = number
 
     def _match(self, number: int, *, is_sure: bool = False) -> int | None:
-        """The element here that an element there is, by its key: when they were merged, or now.
+        """The element here that an element there is; None if there is none.
 
-        With `is_sure`, only when they were merged. A merge may have made an element anew that was
-        removed here, so the first one that is still there counts.
+        A merge knows it, or it has the same key, in the past or now. With `is_sure`, its key of now
+        does not count.
         """
-        known: int | None = None
+        known = self.known(number)
+        # A merge may have given the number of an element that was removed here to another one.
+        if known is not None and not (
+            self._is_taken(known, number) and self._theirs.element(known) is not None
+        ):
+            return known
         for theirs, ours in self._moments:
             found = self._like(ours, theirs.element(number))
-            # A merge may have made an element anew that the other copy does not have then.
-            if found is not None and not (
-                self._is_taken(found, number) and theirs.element(found) is not None
-            ):
-                if self._ours.element(found) is not None:
-                    return found
-                known = found if known is None else known
-        if known is not None or is_sure:
-            return known
+            if found is not None and not self._is_taken(found, number):
+                return found
+        if is_sure:
+            return None
         found = self._like(self._ours, self._theirs.element(number))
         if found is not None and self._is_taken(found, number):
             return found if found in self._since.purged else None
         return found
+
+    def known(self, number: int) -> int | None:
+        """The number here of an element there, as the newest merge has left it."""
+        into_ours, into_theirs = (orjson.dumps(list(each)).decode() for each in self._merges)
+        found = (
+            match(self._ours, number, into_ours, of_source=True) if self._merges[0] else None,
+            match(self._theirs, number, into_theirs, of_source=False) if self._merges[1] else None,
+        )
+        times = [
+            (merges[each[0]], each[1])
+            for merges, each in zip(self._merges, found, strict=True)
+            if each is not None
+        ]
+        return max(times)[1] if times else None
+
+    def matches(self) -> dict[int, int]:
+        """The numbers here of elements there that have no number in common with them."""
+        return {there: here for here, there in self._numbers.items()}
 
     def _is_taken(self, found: int, number: int) -> bool:
         """True if the element with the same key here is one that both had."""

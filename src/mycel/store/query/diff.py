@@ -164,7 +164,7 @@ def diff_copies(ours: Reader, theirs: Reader, paths: Sequence[object] = ()) -> D
         return diff(theirs, a, b, paths)
     if position(theirs) == shared:
         return diff(ours, a, b, paths)
-    alignment = Alignment(ours, theirs, shared, others, related.merged)
+    alignment = Alignment(ours, theirs, related, others)
     alignment.match_again(mine)
     numbers = alignment.numbers(others.numbers) | mine.numbers
     old = ours.elements(number for number in numbers if number < NEW)

@@ -6,7 +6,7 @@ that are ancestors as well, with all that came before them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from mycel.errors import NotFound
@@ -33,9 +33,13 @@ class Lineage(NamedTuple):
     """The entry of theirs up to which ours has everything."""
     bases: tuple[Ancestor, ...]
     """The newest common ancestors; none of them is an ancestor of another."""
-    merged: tuple[tuple[State, State], ...]
-    """The moments at which one was merged into the other, or the same third copy into both: theirs,
-    then ours. Oldest first."""
+    into_ours: Mapping[int, int]
+    """Merges of theirs into ours: the last entry of each, and the entry of ours at that time."""
+    into_theirs: Mapping[int, int]
+    """Merges of ours into theirs: the last entry of each, and the entry of ours at that time."""
+    met: tuple[tuple[State, State], ...]
+    """The moments at which one had the other, or both the same third copy, by way of a third one:
+    theirs, then ours. Oldest first."""
     third: tuple[State, State] | None
     """The states of ours and theirs in which each has first merged the same commit of a third copy
     that cannot be read; None if they have no such commit, or if it is an ancestor of a base."""
@@ -61,11 +65,12 @@ def lineage(ours: Reader, theirs: Reader, others: Sequence[Reader] = ()) -> Line
         )
     ]
     into_ours, into_theirs = family.merges(theirs, ends[0]), family.merges(ours, ends[1])
-    merged = [*into_ours, *((by, at) for at, by in into_theirs)]
+    met = [(at, by) for at, by, is_direct in into_ours if not is_direct]
+    met += [(by, at) for at, by, is_direct in into_theirs if not is_direct]
     for copy, seq in common[2:]:
         if seq > shared:
             moments = (family.first(copy, seq, end) for end in reversed(ends))
-            merged.append((next(moments), next(moments)))
+            met.append((next(moments), next(moments)))
     mine = {mark.commit: seq for seq, mark in reversed(parents(ours))}
     lost = [
         (mine[mark.commit], seq)
@@ -81,22 +86,35 @@ def lineage(ours: Reader, theirs: Reader, others: Sequence[Reader] = ()) -> Line
             for end, seq in zip(ends, pair, strict=True)
         )
     ]
-    merged += [(by, at) for at, by in lost]
+    met += [(by, at) for at, by in lost]
     return Lineage(
         shared,
         common[1].seq,
         tuple(bases),
-        tuple((State(at), State(by)) for at, by in sorted(merged)),
+        {by: by for _, by, is_direct in into_ours if is_direct},
+        {by: at for at, by, is_direct in into_theirs if is_direct},
+        tuple((State(at), State(by)) for at, by in sorted(met)),
         (State(unread[-1][0]), State(unread[-1][1])) if unread else None,
     )
 
 
+class _Merge(NamedTuple):
+    """A merge of one copy into another."""
+
+    at: int
+    """The entry of the source that was merged."""
+    by: int
+    """The last entry of the merge in the target."""
+    is_direct: bool
+    """False if the target has got it with a third copy."""
+
+
 class _Family:
-    """What some copies have of each other."""
+    """The entries of some copies that others have."""
 
     def __init__(self) -> None:
         self._shared: Final[dict[tuple[int, int], int]] = {}
-        self._merges: Final[dict[tuple[int, int], list[tuple[int, int]]]] = {}
+        self._merges: Final[dict[tuple[int, int], list[_Merge]]] = {}
 
     def shared(self, one: Reader, other: Reader) -> int:
         """The entry up to which the journals of two copies are the same."""
@@ -105,19 +123,19 @@ class _Family:
             self._shared[key] = parting(one, other).entries
         return self._shared[key]
 
-    def merges(self, copy: Reader, into: Ancestor) -> list[tuple[int, int]]:
-        """The entries of a copy that were merged into another, each with the entry of the merge."""
+    def merges(self, copy: Reader, into: Ancestor) -> list[_Merge]:
+        """The merges of a copy into a state of another one."""
         key = id(copy.connection), id(into.copy.connection)
         if key not in self._merges:
             self._merges[key] = _known(copy, parents(into.copy), position(copy))
-        return [(at, by) for at, by in self._merges[key] if by <= into.seq]
+        return [each for each in self._merges[key] if each.by <= into.seq]
 
     def reach(self, copy: Reader, state: Ancestor) -> int:
         """The entry of a copy up to which a state has everything."""
         if copy.connection is state.copy.connection:
             return state.seq
         native = min(self.shared(copy, state.copy), state.seq, position(copy))
-        return max([native, *(at for at, _ in self.merges(copy, state))])
+        return max([native, *(each.at for each in self.merges(copy, state))])
 
     def has(self, state: Ancestor, older: Ancestor) -> bool:
         """True if a state has everything that another one has."""
@@ -127,7 +145,7 @@ class _Family:
         """The first entry at which a copy has everything up to an entry of another one."""
         if min(self.shared(copy, end.copy), end.seq) >= seq:
             return seq
-        return min(by for at, by in self.merges(copy, end) if at >= seq)
+        return min(each.by for each in self.merges(copy, end) if each.at >= seq)
 
 
 def merged_copies(ours: Reader, theirs: Reader) -> set[str]:
@@ -177,13 +195,16 @@ def has_content(reader: Reader, after: int) -> bool:
     return reader.first(query, (after, position(reader))) is not None
 
 
-def _known(reader: Reader, merges: list[tuple[int, marks.Mark]], end: int) -> list[tuple[int, int]]:
-    """The merged commits that a copy has, by entry there, each with the entry of the merge."""
+def _known(reader: Reader, merges: list[tuple[int, marks.Mark]], end: int) -> list[_Merge]:
+    """The merges of commits that a copy has."""
+    sources: dict[int, str | None] = {}
+    for by, mark in merges:
+        sources.setdefault(by, mark.commit)  # The first mark of a merge is that of its source.
     found = []
-    for merge, mark in merges:
+    for by, mark in merges:
         at = _position_of(reader, mark.commit)
         if at is not None and at <= end:
-            found.append((at, merge))
+            found.append(_Merge(at, by, sources[by] == mark.commit))
     return found
 
 

@@ -39,6 +39,13 @@ def conflicts_named(reader: Reader, name: str) -> list[dict[str, Any]]:
     return merges.conflicts_named(reader.connection, name)
 
 
+def match(reader: Reader, number: int, among: str, *, of_source: bool) -> tuple[int, int] | None:
+    """The newest of some merges that knows an element, and its number on the other side."""
+    if not merges.are_there(reader.connection):
+        return None
+    return merges.match(reader.connection, number, among, of_source=of_source)
+
+
 def choices(reader: Reader, seq: int | None = None) -> list[tuple[int, dict[str, Any]]]:
     """Automatic choices of one merge, or of all, newest first, each with the merge's last entry."""
     return merges.choices(reader.connection, seq)
