@@ -14,7 +14,6 @@ from threading import Lock
 from typing import Final
 
 from mycel.errors import MycelError
-from mycel.store.file.connections import FAILURES
 
 SLICE: Final = Lock()
 """Held during a slice of work, and by a thread that forks."""
@@ -75,7 +74,7 @@ class Background:
 def _run(work: Callable[[], object], busy: Lock) -> None:
     try:
         work()
-    except (StoppedError, MycelError, *FAILURES):
+    except (StoppedError, MycelError):
         pass  # It was closed or busy meanwhile, perhaps. Whoever still wants it begins again.
     except Exception:
         import logging  # noqa: PLC0415 - as rare as this should be

@@ -18,7 +18,6 @@ from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.names import check_name
 from mycel.model.state import LIVE, State
 from mycel.store.database import Store
-from mycel.store.file.connections import FAILURES, translate
 from mycel.store.query.reader import Direction, Reader
 from mycel.store.query.refs import Ref, missing
 
@@ -121,37 +120,14 @@ class GraphView:
         types: Collection[str] | None,
         include_tombstoned: bool,
     ) -> Iterator[Proposition]:
-        reader = self._store.take(self.state)
-        try:
+        def read(reader: Reader) -> Iterator[Proposition]:
             number = reader.number(end)
-            if isinstance(types, str):
-                types = (types,)
-            predicates = (
-                None if types is None else [reader.predicate_number(name) for name in types]
-            )
-            links = reader.links(number, direction, predicates, tombstoned=include_tombstoned)
-        except BaseException as error:
-            self._store.give(reader)
-            if isinstance(error, FAILURES):
-                raise translate(error) from error
-            raise
-        return self._iterate(reader, links, number, end)
+            names = (types,) if isinstance(types, str) else types
+            numbers = None if names is None else [reader.predicate_number(name) for name in names]
+            links = reader.links(number, direction, numbers, tombstoned=include_tombstoned)
+            return _of_element(reader, links, number, end)
 
-    def _iterate(
-        self, reader: Reader, links: Iterator[Proposition], number: int, end: Ref
-    ) -> Iterator[Proposition]:
-        try:
-            first = next(links, None)
-            if first is not None:
-                yield first
-                yield from links
-            elif not reader.was_ever(number):  # The usual case is spared this question.
-                raise missing(end)
-        except FAILURES as error:
-            raise translate(error) from error
-        finally:
-            del links  # Closes the statement before the reader is used again.
-            self._store.give(reader)
+        return self._store.stream(self.state, read)
 
     def traverse(
         self,
@@ -214,3 +190,15 @@ class GraphView:
             reader.deadline = monotonic() + self._timeout_s
             follow = follow or walk.Follow()
             return walk.find(reader, start, follow, types=types, limit=limit, form=form)
+
+
+def _of_element(
+    reader: Reader, links: Iterator[Proposition], number: int, ref: Ref
+) -> Iterator[Proposition]:
+    """Links at an element, which may have none only if it is or was there."""
+    first = next(links, None)
+    if first is not None:
+        yield first
+        yield from links
+    elif not reader.was_ever(number):  # The usual case is spared this question.
+        raise missing(ref)

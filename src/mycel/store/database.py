@@ -205,6 +205,26 @@ class Store:
         """A reader that sees one snapshot for as long as the block lasts."""
         return Lent(self, state, snapshot=True)
 
+    def stream(self, state: State, read: Callable[[Reader], Iterator[Result]]) -> Iterator[Result]:
+        """Return one by one what `read` gives. Its reader is lent until the end."""
+        reader = self.take(state)
+        try:
+            rows = read(reader)
+        except BaseException as error:
+            self.give(reader)
+            if isinstance(error, FAILURES):
+                raise translate(error) from error
+            raise
+        return self._streamed(reader, rows)
+
+    def _streamed(self, reader: Reader, rows: Iterator[Result]) -> Iterator[Result]:
+        try:
+            with translated():
+                yield from rows
+        finally:
+            del rows  # Closes the statement before the reader is used again.
+            self.give(reader)
+
     @contextmanager
     def reading_afresh(self) -> Iterator[Reader]:
         """Like `reading`, through a connection and names that nothing was read through before."""

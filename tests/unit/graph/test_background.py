@@ -8,11 +8,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from threading import Event, Thread
 
-import apsw
 import pytest
 
 import mycel
-from mycel.errors import DatabaseBusy
+from mycel.errors import DatabaseBusy, DatabaseError
 from mycel.graph import adjacency as adjacency_module
 from mycel.graph import arrays as arrays_module
 from mycel.graph.adjacency import Adjacency
@@ -221,7 +220,7 @@ def test_a_failure_leaves_the_tables_and_is_made_good_later(
     db: mycel.Nexus, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     failures: list[Exception] = [
-        apsw.IOError("disk"),
+        DatabaseError("disk"),
         DatabaseBusy("busy"),
         RuntimeError("unforeseen"),
     ]
