@@ -23,7 +23,7 @@ import hashlib
 import re
 import struct
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Final
@@ -51,6 +51,9 @@ TEXT_CHARACTERS_MAX: Final = 20_000
 """The rest of a longer text is not looked at: a mean over so many words says little already."""
 
 _WORDS_REMEMBERED_MAX: Final = 50_000
+
+_WHOLE_SHARE: Final = 2 / 3
+"""The share of words in the vocabulary from which the vector of a text is certain."""
 
 _IDEOGRAPHS: Final = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002fa1f"
 _WORD: Final = re.compile(rf"[{_IDEOGRAPHS}]|[^\W_{_IDEOGRAPHS}]+|[^\w\s]|_")
@@ -119,15 +122,23 @@ class StaticModel:
 
     def token_ids(self, text: str) -> list[int]:
         """The numbers of the pieces of a text, in order."""
-        text = text[:TEXT_CHARACTERS_MAX].lower()
-        if not text.isascii():
-            text = unicodedata.normalize("NFD", text).translate(_WITHOUT_ACCENTS)
-        known = self._known
-        numbers: list[int] = []
-        for word in _WORD.findall(text):
-            pieces = known.get(word)
-            numbers += self._pieces(word) if pieces is None else pieces
-        return numbers
+        return [number for word in self._spelt(text) for number in word]
+
+    def certainty(self, text: str) -> float:
+        """The certainty of a text's vector, from 0 to 1.
+
+        A word that is not in the vocabulary is put together from pieces, whose vectors are those of
+        other words: made-up words and foreign ones are near to anything. So the certainty is 1 if
+        two thirds of the text are in the vocabulary word by word, each by its weight.
+        """
+        words = [word for word in self._spelt(text) if word]
+        if not words:
+            return 0.0
+        weights = self.token_weights([number for word in words for number in word])
+        lengths = [len(word) for word in words]
+        weights = np.maximum.reduceat(weights, np.cumsum([0, *lengths[:-1]]))
+        whole = weights[np.equal(lengths, 1)].sum() / weights.sum()
+        return min(float(whole) / _WHOLE_SHARE, 1.0)
 
     def token_vectors(self, numbers: Sequence[int] | NDArray[np.integer]) -> Vectors:
         """The vectors of pieces, each of length one."""
@@ -162,6 +173,16 @@ class StaticModel:
         lengths: Vectors = np.sqrt(np.concatenate(squares))
         lengths[lengths == 0] = 1
         return lengths
+
+    def _spelt(self, text: str) -> Iterator[tuple[int, ...]]:
+        """The numbers of the pieces of each word of a text."""
+        text = text[:TEXT_CHARACTERS_MAX].lower()
+        if not text.isascii():
+            text = unicodedata.normalize("NFD", text).translate(_WITHOUT_ACCENTS)
+        known = self._known
+        for word in _WORD.findall(text):
+            pieces = known.get(word)
+            yield self._pieces(word) if pieces is None else pieces
 
     def _pieces(self, word: str) -> tuple[int, ...]:
         """The longest pieces that make up a word, from left to right; none if one is missing."""

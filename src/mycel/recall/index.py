@@ -131,13 +131,13 @@ class Recall:
         return shipped_model() if self._guarded is None else self._guarded
 
     def question_vector(self, text: str) -> Floats:
-        """The vector of a question, with length one.
+        """The vector of a question, with length one; shorter if the shipped model is uncertain.
 
         Raises:
             EmbedderFailed: the embedder failed, or takes too long.
         """
         if self._guarded is None:
-            return self.model.embed([text]).reshape(-1)
+            return self.model.embed([text]).reshape(-1) * np.float32(self.model.certainty(text))
         return unit(self._guarded.embed([text], QUESTION_S)).reshape(-1)
 
     def text_vectors(self, texts: Sequence[str]) -> Floats:

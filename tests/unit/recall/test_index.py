@@ -72,10 +72,9 @@ def test_a_question_in_other_words_finds_what_is_meant() -> None:
             assert meant not in names(db, question, mode="keyword")
 
 
-def test_a_question_without_any_support_finds_nothing_or_scores_near_zero() -> None:
+def test_a_question_of_made_up_words_finds_nothing() -> None:
     with mycel.open() as db:
         fill(db)
-        best = {}
         for question in (
             "xqzv blorp fnord gribble?",
             "wub wub dakka snorf glimp",
@@ -83,10 +82,7 @@ def test_a_question_without_any_support_finds_nothing_or_scores_near_zero() -> N
             "qwertyuiop asdfghjkl xqzv",
         ):
             for mode in ("hybrid", "semantic"):
-                hits = db.search(question, kind="CONCEPT", mode=mode)
-                best[question, mode] = hits[0][1] if hits else 0.0
-        assert max(best.values()) < 0.15
-        assert list(best.values()).count(0.0) >= 6
+                assert db.search(question, kind="CONCEPT", mode=mode) == []
         assert db.search("Whose automobile had trouble?", limit=1)[0][1] > 0.2
 
 
