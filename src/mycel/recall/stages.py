@@ -45,6 +45,9 @@ SAID_MAX: Final = 0.8
 STRONG: Final = 0.8
 """A seed with less than this sum lends its links less strength, even if it is the best."""
 
+UNKNOWN_WEIGHT: Final = 90.0
+"""The weight of a word without pieces, about that of a rare piece (`token_weights`)."""
+
 MONTHS: Final = (
     "january", "february", "march", "april", "may", "june", "july", "august", "september",
     "october", "november", "december",
@@ -171,7 +174,7 @@ class _Asked:
         chosen = _best(reach, max(limit, CANDIDATES))
         chosen = chosen[reach[chosen] >= 0]
         every = np.unique(np.concatenate((seeds, chosen)))
-        likeness, pieces = self._pieces(every)
+        likeness, pieces = self._pieces(every, matched)
         at = np.full(len(corpus), -1)
         at[every] = np.arange(len(every))
         evidence = {
@@ -300,13 +303,29 @@ class _Asked:
         asks = ((corpus.flags & ASKS) > 0).astype(np.float32)
         return corpus.beside(asks)[0] - asks
 
-    def _pieces(self, places: Positions) -> tuple[Floats, Floats]:
-        """The likeness of each piece of the question to the nearest of each passage; the sum."""
+    def _pieces(self, places: Positions, matched: Floats) -> tuple[Floats, Floats]:
+        """The likeness of each word of the question to the nearest of each passage; the sum.
+
+        A word in a script that the model does not know has no pieces, and is there or is not.
+        """
+        if "pieces" in self._without:
+            return np.zeros((0, len(places)), np.float32), np.zeros(len(places), np.float32)
         words = [word for word in _WORD.findall(self._bare.lower()) if word not in LITTLE_WORDS]
         spelt = [each for word in dict.fromkeys(words) if (each := self._model.token_ids(word))]
+        other = [at for at in range(len(matched)) if not self._model.token_ids(self._terms[at])]
+        likeness, weights = self._nearest_pieces(places, spelt)
+        likeness = np.concatenate((likeness, matched[np.ix_(other, places)]))
+        weights = np.append(weights, np.full(len(other), UNKNOWN_WEIGHT, np.float32))
+        likeness = likeness * (weights / max(weights.sum(), 1e-9))[:, None]
+        return likeness, likeness.sum(axis=0)
+
+    def _nearest_pieces(
+        self, places: Positions, spelt: Sequence[Sequence[int]]
+    ) -> tuple[Floats, Floats]:
+        """The likeness of words, as their pieces, to the nearest of each passage; their weights."""
+        if not spelt:
+            return np.zeros((0, len(places)), np.float32), np.zeros(0, np.float32)
         asked = [piece for word in spelt for piece in word]
-        if not asked or "pieces" in self._without:
-            return np.zeros((0, len(places)), np.float32), np.zeros(len(places), np.float32)
         texts = self._sources.pieces(self._corpus.numbers[places].tolist())
         texts = [text if len(text) else np.zeros(1, np.uint16) for text in texts]
         starts = np.cumsum([0, *map(len, texts[:-1])])
@@ -318,10 +337,8 @@ class _Asked:
         near = np.maximum(np.maximum.reduceat(near, starts, axis=0), 0).T
         # A word is as near as the farthest of its pieces: parts of rare words are common.
         first = np.cumsum([0, *map(len, spelt[:-1])])
-        likeness = np.minimum.reduceat(near, first, axis=0)
         weights = np.add.reduceat(self._model.token_weights(asked), first)
-        likeness = likeness * (weights / weights.sum())[:, None]
-        return likeness, likeness.sum(axis=0)
+        return np.minimum.reduceat(near, first, axis=0), weights
 
     # Links.
 

@@ -61,7 +61,7 @@ def test_words_are_cut_into_the_longest_pieces_that_are_known() -> None:
 def test_the_vector_of_words_that_are_not_in_the_vocabulary_is_uncertain() -> None:
     certainty = shipped_model().certainty
     assert certainty("Which museum shows the oldest paintings?") == 1
-    assert certainty("How often is limescale removed from the kettle?") == 1, "one such word does no harm"
+    assert certainty("How often is limescale removed from the kettle?") == 1, "one does no harm"
     assert certainty("xqzv blorp fnord gribble") == certainty("кто починил крышу") == 0
     assert 0 < certainty("Where did the frembly keep the wixel?") < 1
     assert certainty("") == certainty("\x00") == 0

@@ -86,6 +86,18 @@ def test_a_question_of_made_up_words_finds_nothing() -> None:
         assert db.search("Whose automobile had trouble?", limit=1)[0][1] > 0.2
 
 
+def test_texts_in_scripts_that_the_model_does_not_know_are_found_by_their_words() -> None:
+    with mycel.open() as db:
+        fill(db)
+        with db.transaction() as tx:
+            tx.put_concept("Place", "箱", {"about": "奶奶在教堂后面养了蜂箱。"})
+            tx.put_concept("Place", "Церковь", {"about": "Бабушка держит ульи за церковью."})
+        for question, meant in (("蜂箱", "箱"), ("蜂箱 fnord", "箱"), ("где ульи", "Церковь")):
+            (best, score), *_ = db.search(question, kind="CONCEPT")
+            assert getattr(best, "name", "") == meant, question
+            assert score > 0.2, question
+
+
 def test_what_is_stored_gives_the_same_answers_as_what_is_derived_anew(path: Path) -> None:
     with mycel.open(path) as db:
         fill(db)
