@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from queue import Empty, SimpleQueue
-from threading import Lock, Thread
+from threading import Condition, Thread
 from time import monotonic
 from typing import Any, Final
 
@@ -37,7 +37,8 @@ class GuardedEmbedder:
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder: Final = embedder
-        self._turn: Final = Lock()
+        self._turn: Final = Condition()
+        self._is_busy = False
         self._answers: _Answers = SimpleQueue()
         self._failure: tuple[float, EmbedderFailed] | None = None
         self._is_stopped = False
@@ -68,17 +69,22 @@ class GuardedEmbedder:
 
     def stop(self) -> None:
         """Let whoever waits go on; nothing is embedded from now on."""
-        self._is_stopped = True
-        self._answers.put(_closed())
+        with self._turn:
+            self._is_stopped = True
+            self._answers.put(_closed())
+            self._turn.notify_all()
 
     def _call(self, work: Callable[[], Any], timeout_s: float, *, patient: bool = False) -> Any:
-        if self._is_stopped:
-            raise _closed()
         if not patient and self._failure is not None and monotonic() - self._failure[0] < RETRY_S:
             raise self._failure[1]
-        if not self._turn.acquire(timeout=timeout_s):
-            raise EmbedderFailed("The embedder is still busy with other texts.")
-        self._answers = answers = _Answers()
+        with self._turn:
+            self._turn.wait_for(lambda: self._is_stopped or not self._is_busy, timeout_s)
+            if self._is_stopped:
+                raise _closed()
+            if self._is_busy:
+                raise EmbedderFailed("The embedder is still busy with other texts.")
+            self._is_busy = True
+            self._answers = answers = _Answers()
         thread = Thread(target=self._run, args=(work, answers), name="mycel-embedder", daemon=True)
         thread.start()
         try:
@@ -101,7 +107,9 @@ class GuardedEmbedder:
             said = shorten(str(error), 200)
             answers.put(EmbedderFailed(f"The embedder failed: {type(error).__name__}: {said}."))
         finally:
-            self._turn.release()
+            with self._turn:
+                self._is_busy = False
+                self._turn.notify()
 
 
 def _closed() -> EmbedderFailed:

@@ -314,7 +314,7 @@ class _Asked:
         spelt = [each for word in dict.fromkeys(words) if (each := self._model.token_ids(word))]
         other = [at for at in range(len(matched)) if not self._model.token_ids(self._terms[at])]
         likeness, weights = self._nearest_pieces(places, spelt)
-        likeness = np.concatenate((likeness, matched[np.ix_(other, places)]))
+        likeness = np.concatenate((likeness, matched[other][:, places]))
         weights = np.append(weights, np.full(len(other), UNKNOWN_WEIGHT, np.float32))
         likeness = likeness * (weights / max(weights.sum(), 1e-9))[:, None]
         return likeness, likeness.sum(axis=0)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from hashlib import sha512
 from pathlib import Path
-from threading import Event
+from queue import SimpleQueue
+from threading import Event, Thread
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from mycel.embedding.calibration import (
     calibration_of,
     pairs,
 )
+from mycel.embedding.guard import GuardedEmbedder
 from mycel.errors import ConstraintViolation, EmbedderFailed, InvalidValueType
 from mycel.recall import index
 from mycel.recall.setting import SUFFIX
@@ -107,8 +109,6 @@ def test_an_embedder_that_does_not_work_is_not_chosen(server: Server, path: Path
 def test_a_server_that_fails_leaves_right_answers_with_a_warning_until_it_works(
     server: Server, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(guard, "QUESTION_S", 0.1)
-    monkeypatch.setattr(index, "QUESTION_S", 0.1)
     shorter = b'{"data": [{"index": 0, "embedding": [1, 2]}]}'
     nan = b'{"data": [{"index": 0, "embedding": [NaN, 1, 1, 1, 1]}]}'
     with mycel.open(path) as db:
@@ -123,7 +123,9 @@ def test_a_server_that_fails_leaves_right_answers_with_a_warning_until_it_works(
             ("hang", "did not answer within 0.1 seconds"),
         ):
             server.always = plan
-            result = db.execute('SEARCH CONCEPT "glacier"')
+            with monkeypatch.context() as patched:
+                patched.setattr(index, "QUESTION_S", 0.1 if plan == "hang" else 60)
+                result = db.execute('SEARCH CONCEPT "glacier"')
             assert result.value[0]["name"] == "Mount Corvin"
             assert len(result.warnings) == 1
             assert said in result.warnings[0]
@@ -227,6 +229,26 @@ def test_an_embedder_that_hangs_keeps_nobody_waiting(monkeypatch: pytest.MonkeyP
             result = db.execute('SEARCH CONCEPT "ship departures"')
             assert result.value[0]["name"] == "ferry timetable"
             assert "did not answer within 0.05 seconds" in result.warnings[0]
+    hanging.never.set()
+
+
+def test_whoever_waits_for_a_hanging_embedder_goes_on_when_it_is_stopped() -> None:
+    hanging = Hanging()
+    guarded = GuardedEmbedder(hanging)
+    with pytest.raises(EmbedderFailed, match="did not answer within"):
+        guarded.embed(["a text"], 0.01)
+    failures: SimpleQueue[str] = SimpleQueue()
+
+    def wait() -> None:
+        with pytest.raises(EmbedderFailed) as failed:
+            guarded.embed(["another text"], 60, patient=True)
+        failures.put(failed.value.message)
+
+    waiting = Thread(target=wait)
+    waiting.start()
+    guarded.stop()
+    assert failures.get(timeout=30) == "The graph was closed."
+    waiting.join()
     hanging.never.set()
 
 
