@@ -575,7 +575,8 @@ def test_one_is_told_in_the_singular(session: Session) -> None:
         concepts=[{"uri": "one/a"}, {"uri": "one/b"}],
         relations=[{"source": "one/a", "relation": "near", "target": "one/b"}],
     )
-    assert "budget of 1 node left" in session.ok("traverse_graph", start="one/a", max_nodes=1).text
+    told = session.ok("traverse_graph", start="one/a", max_nodes=1)
+    assert "budget of 1 node is used up: 1 element is left out" in told.text
     assert "with 1 relation." in session.ok("forget_nodes", uris=["one/b"]).text
 
 
