@@ -6,7 +6,9 @@ import select
 import signal
 import socket
 from contextlib import ExitStack
+from pathlib import Path
 
+import mycel
 from tests.adapters.http.conftest import (
     NAMES,
     SILENCE_S,
@@ -129,13 +131,27 @@ def _opens(server: Server, sent: str) -> bool:
         return made.recv(12) == b"HTTP/1.1 200"
 
 
-def test_more_connections_than_allowed_are_told_when_to_come_back(attacked: Start) -> None:
+def test_connections_that_ask_nothing_keep_nobody_out(attacked: Start) -> None:
     server = attacked("--connections", "4")
     with ExitStack() as stack:
+        idle = [stack.enter_context(server.connection()) for _ in range(4)]
+        assert ask(server, NAMES)[0] == 200
+        reply = read_all(idle[0])  # It has waited longest.
+        assert reply.startswith(b"HTTP/1.1 503")
+        assert b"\r\nretry-after: " in reply
+        idle[3].sendall(asking(NAMES))
+        assert answer_in(idle[3])[0] == 200
+
+
+def test_more_connections_than_allowed_are_told_when_to_come_back(attacked: Start) -> None:
+    server = attacked("--connections", "4", "--timeout", "60")
+    head = asking(NAMES, "Expect: 100-continue").partition(b"{")[0]
+    with ExitStack() as stack:
         for _ in range(4):
-            stack.enter_context(server.connection())
-        with server.connection() as made:
-            reply = read_all(made)
+            made = stack.enter_context(server.connection())
+            made.sendall(head)
+            assert made.recv(21) == b"HTTP/1.1 100 Continue"  # The request is in progress.
+        reply = server.say(asking(NAMES, "Connection: close"))
     assert reply.startswith(b"HTTP/1.1 503")
     assert b"\r\nretry-after: " in reply
     eventually(lambda: _opens(server, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"))
@@ -148,14 +164,17 @@ def test_an_answer_is_read_by_those_who_read(target: Server) -> None:
     assert (status, len(told["result"])) == (200, 8)
 
 
-def test_a_pattern_that_takes_long_for_each_text_ends_at_the_deadline(attacked: Start) -> None:
-    server = attacked("--timeout", "0.5")
+def test_a_pattern_that_takes_long_for_each_text_ends_at_the_deadline(
+    attacked: Start, forest: Path
+) -> None:
     noise = "".join(random.Random(5).choices("ab", k=20_000))
     many = "".join(
         f'CONCEPT {{ {{type: "Plant", name: "P{at}"}} SET ATTRIBUTES {{t: :t}} }} '
         for at in range(20)
     )
-    assert ask(server, f"UPSERT {{ {many} }}", t=noise)[0] == 200
+    with mycel.open(forest) as db:
+        db.execute(f"UPSERT {{ {many} }}", {"t": noise})
+    server = attacked("--timeout", "0.5")
     # The texts are few rows for SQLite, which would not look at the clock between them.
     slow = 'FIND(?p.name) WHERE { ?p {type: "Plant"} FILTER(REGEX(?p.attributes.t, :p)) }'
     status, told = ask(server, slow, p="a[ab]{200}c")

@@ -73,6 +73,7 @@ class _Connection(asyncio.Protocol):
         self._ends: tuple[Any, Any] = (None, None)
         self._exchange: Exchange | None = None
         self._phase = _HEAD
+        self._waits_since: float | None = None
         self._alarm: asyncio.TimerHandle | None = None
         self._alarm_at = 0.0
         self._left = False
@@ -92,11 +93,38 @@ class _Connection(asyncio.Protocol):
         if over > self.rules.connections_max // 4 + 16:
             self._left = True
             transport.abort()  # Even saying no to so many would take too much.
-        elif over > 0:
-            full = ResourceExhausted("The server has too many connections.", hint="Retry later.")
-            self._refuse(full, 503, retry_after_s=1)
+        elif over > 0 and not self._supersede():
+            self._refuse_as_full()
         else:
             self._expect(_HEAD, self.rules.head_timeout_s)
+
+    def _supersede(self) -> bool:
+        """Refuse the connection that has waited longest for a request; False if none waits.
+
+        So connections that ask nothing keep nobody out.
+        """
+        waiting = [
+            each
+            for each in self._server_state.connections
+            if isinstance(each, _Connection) and each.waits_since is not None
+        ]
+        if not waiting:
+            return False
+        min(waiting, key=lambda each: each.waits_since or 0.0).be_superseded()
+        return True
+
+    @property
+    def waits_since(self) -> float | None:
+        """The time since which it has waited for a request, if it does."""
+        return None if self._left or self._phase == _BUSY else self._waits_since
+
+    def be_superseded(self) -> None:
+        self._refuse_as_full()
+        self._transport.close()  # Nothing is unread: it has sent nothing, or not enough.
+
+    def _refuse_as_full(self) -> None:
+        full = ResourceExhausted("The server has too many connections.", hint="Retry later.")
+        self._refuse(full, 503, retry_after_s=1)
 
     def data_received(self, data: bytes) -> None:
         if self._left:
@@ -282,8 +310,11 @@ class _Connection(asyncio.Protocol):
         if self._parser.their_state in (h11.DONE, h11.MUST_CLOSE, h11.CLOSED):
             self._transport.close()
             return
-        if self._transport.can_write_eof():
+        try:
             self._transport.write_eof()
+        except OSError:  # The client is gone already.
+            self._transport.abort()
+            return
         self._transport.resume_reading()
         self._set_alarm(LINGERING_S)
 
@@ -315,6 +346,7 @@ class _Connection(asyncio.Protocol):
     def _expect(self, phase: int, within_s: float) -> None:
         """Wait for the next request, or the rest of its head, for a limited time."""
         self._phase = phase
+        self._waits_since = self._loop.time()
         self._set_alarm(within_s)
 
     def _set_alarm(self, within_s: float) -> None:

@@ -95,7 +95,8 @@ class Exchange:
             self._transport.abort()
             return
         if not self._is_answered and not self._is_lost:
-            _log.error("A request was not answered.")
+            if not self.has_begun_response:
+                _log.error("A request was not answered.")
             self._transport.abort()
 
     # Told by the connection.

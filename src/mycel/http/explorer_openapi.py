@@ -28,7 +28,7 @@ _ANSWER: Final[Schema] = {
     "properties": {"position": {"type": ["integer", "null"]}},
     "required": ["position"],
 }
-_PAGE: Final = {"description": "A file of the page, or 404", "content": {"text/html": {}}}
+_PAGE: Final = {"description": "A file of the page", "content": {"text/html": {}}}
 _OBJECT: Final[Schema] = {"type": "object"}
 
 
@@ -37,9 +37,11 @@ def paths(refused: Refused, branch: Schema) -> dict[str, Any]:
     errors = refused(400, 404, 409, 413, 429, 503, 504)
     told = {f"/api/{name}": _view(name, view, errors, branch) for name, view in VIEWS.items()}
     return told | {
-        "/ui": _page("ui", "Leads to the explorer"),
-        "/ui/": _page("explorer", "The explorer, for browsers"),
-        "/ui/{name}": _page("explorer_file", "A file of the explorer", "name"),
+        "/ui": _page("ui", "Leads to the explorer", {"307": {"description": "See /ui/"}}),
+        "/ui/": _page("explorer", "The explorer, for browsers", {"200": _PAGE}),
+        "/ui/{name}": _page(
+            "explorer_file", "A file of the explorer", {"200": _PAGE, "404": errors["404"]}, "name"
+        ),
         "/api/ticket": {
             "post": _posted(
                 "ticket",
@@ -85,7 +87,7 @@ def _text() -> Schema:
     return {"type": "string"}
 
 
-def _page(name: str, summary: str, *parts: str) -> dict[str, Any]:
+def _page(name: str, summary: str, responses: Schema, *parts: str) -> dict[str, Any]:
     return {
         "get": {
             "operationId": name,
@@ -94,7 +96,7 @@ def _page(name: str, summary: str, *parts: str) -> dict[str, Any]:
             "parameters": [
                 {"name": part, "in": "path", "required": True, "schema": _text()} for part in parts
             ],
-            "responses": {"200": _PAGE, "307": {"description": "See /ui/"}},
+            "responses": responses,
         }
     }
 

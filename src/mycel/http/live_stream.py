@@ -66,6 +66,7 @@ class Watcher:
             if not self._streams and self._task is not None:
                 self._task.cancel()
                 self._task = None
+                self._kept.clear()
 
     async def _begin(self) -> None:
         async with self._beginning:  # Several streams may begin at once.

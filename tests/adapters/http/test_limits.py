@@ -178,9 +178,8 @@ def test_twenty_writes_at_once_are_all_there(start: Start) -> None:
 def test_more_connections_than_may_be_are_closed_with_a_word(start: Start) -> None:
     server = start()
     with ExitStack() as stack:
-        for _ in range(CONNECTIONS_MAX):
-            stack.enter_context(server.connection())
-        assert status_and_error(server.say(b"")) == (503, "ResourceExhausted")
+        made = [stack.enter_context(server.connection()) for _ in range(CONNECTIONS_MAX + 1)]
+        assert status_and_error(read_all(made[0])) == (503, "ResourceExhausted")
     eventually(lambda: server.get("/healthz").status_code == 200)
 
 
