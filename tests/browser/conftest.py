@@ -180,22 +180,27 @@ class Tab:
             (y - at_y) * zoom + box["height"] / 2 + box["y"],
         )
 
-    def pixels(self, red: tuple[int, int, int]) -> int:
-        """The number of pixels of the canvas with about this colour."""
+    def pixels(self, red: tuple[int, int, int], node: str | None = None) -> int:
+        """The number of pixels with about this colour, on the canvas or on the ring of a node."""
+        canvas = self.page.locator(".canvas-box canvas").bounding_box()
+        area = [0, 0, canvas["width"], canvas["height"]]
+        if node is not None:
+            x, y = self.point(node)
+            area = [x - canvas["x"] - 8, y - canvas["y"] - 8, 16, 16]
         count: int = self.page.eval_on_selector(
             ".canvas-box canvas",
-            """(canvas, [r, g, b]) => {
+            """(canvas, [r, g, b, ...area]) => {
               const copy = new OffscreenCanvas(canvas.width, canvas.height)
               const context = copy.getContext('2d', { willReadFrequently: true })
               context.drawImage(canvas, 0, 0)
-              const { data } = context.getImageData(0, 0, canvas.width, canvas.height)
+              const { data } = context.getImageData(...area)
               let count = 0
               for (let i = 0; i < data.length; i += 4)
                 if (Math.abs(data[i] - r) + Math.abs(data[i + 1] - g) < 20 &&
                     Math.abs(data[i + 2] - b) < 20) count++
               return count
             }""",
-            list(red),
+            [*red, *map(round, area)],
         )
         return count
 

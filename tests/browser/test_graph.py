@@ -76,6 +76,7 @@ def test_what_is_missing_is_red_and_heals_while_one_looks(
     gap = here.page.locator(f'[data-id="{BACKUP}"]')
     expect(gap).to_contain_text("missing concept")
     assert here.pixels(RED) > 60
+    assert here.pixels(RED, BACKUP) > 20
     places = here.nodes()
     shop.knowledge().add("auth/backup", name="Backup", content="Every night.")
     expect(gap).to_have_attribute("data-kind", "concept")

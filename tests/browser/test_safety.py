@@ -88,13 +88,13 @@ def test_what_was_typed_outlives_a_token_that_is_revoked(
     page.locator("input[name=id]").fill("auth/typed")
     page.locator("textarea[name=content]").fill("Not lost.")
     page.evaluate("sessionStorage.setItem('mycel:token', 'revoked')")
-    page.get_by_role("button", name="Create").click()
+    page.get_by_role("button", name="Create", exact=True).click()
     expect(page.get_by_text("The token was refused")).to_be_visible()
     token.fill(TOKEN)
     page.keyboard.press("Enter")
     expect(token).to_have_count(0)
     expect(page.locator("textarea[name=content]")).to_have_value("Not lost.")
-    page.get_by_role("button", name="Create").click()
+    page.get_by_role("button", name="Create", exact=True).click()
     expect(page.locator(".panel .markdown")).to_have_text("Not lost.")
 
 

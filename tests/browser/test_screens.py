@@ -133,7 +133,7 @@ def test_a_node_is_created_edited_related_moved_forgotten_and_every_step_can_be_
     page.locator("textarea[name=content]").fill("A **device** has a key.")
     expect(page.locator(".preview strong")).to_have_text("device")
     page.locator("input[name=message]").fill("devices are known")
-    page.get_by_role("button", name="Create").click()
+    page.get_by_role("button", name="Create", exact=True).click()
     expect(page.locator(".panel .markdown strong")).to_have_text("device")
     expect(page.locator(".notice").last).to_contain_text("Written: commit")
     expect(page.locator(".provenance")).to_contain_text("devices are known")

@@ -86,7 +86,7 @@ export class Explorer {
       const wanted = [...new Set([...base.map((card) => card.id), ...ids])].slice(0, this.nodesMax)
       const part = ids.length || less.length
         ? await this.source.subgraph(wanted, at)
-        : { nodes: base, links: overview?.edges ?? [], gone: [], moved: {}, position: 0 }
+        : { nodes: base, links: overview?.edges ?? [], gone: [], moved: {}, links_cut: overview?.links_cut, position: 0 }
       if (turn !== this.#loading) return
       await this.#place(part.nodes, part.links, overview)
       if (part.gone.length) say(`${count(part.gone.length, 'node')} of this view ${part.gone.length === 1 ? 'is' : 'are'} not in the graph${at === null ? ' any more' : ' at this moment'}.`)

@@ -34,7 +34,7 @@ class Cards:
 
     def __init__(self, reader: Reader, degrees: Degrees | None = None) -> None:
         self._reader = reader
-        self._degrees = degrees or (lambda numbers: surroundings.degrees(reader, numbers))
+        self.degrees: Degrees = degrees or (lambda each: surroundings.degrees(reader, each))
         self._cards: dict[int, JsonObject] = {}
         self._owners: dict[str, int] = {}
 
@@ -43,7 +43,7 @@ class Cards:
         wanted = {number for number in numbers if number not in self._cards}
         concepts = {number for number in wanted if ids.is_concept(number)}
         found = surroundings.concept_rows(self._reader, concepts) if concepts else {}
-        degrees = self._degrees(wanted) if wanted else {}
+        degrees = self.degrees(wanted) if wanted else {}
         for number in sorted(found):
             row = found[number]
             type_name = self._reader.type_name(row.type)

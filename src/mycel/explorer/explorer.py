@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
@@ -31,11 +31,10 @@ from mycel.model.client_names import current as current_client
 from mycel.model.client_names import working_for
 from mycel.model.names import shorten
 from mycel.model.values import JsonObject
-from mycel.store.query import outline, surroundings
+from mycel.store.query import outline
 from mycel.store.query.filters import Filters
 from mycel.store.query.history import snapshot_of
 from mycel.store.query.merges import count_undecided
-from mycel.store.query.reader import Reader
 
 TIMEOUT_S: Final = 30.0
 CLIENT: Final = "explorer"
@@ -358,9 +357,7 @@ class Explorer:
 
     def _near(self, **given: Any) -> JsonObject:
         with self._scene(given.pop("at")) as seen:
-            census = None if seen.is_past else self._live.census_if_ready()
-            degrees = _degrees(seen.reader, census)
-            return neighbours.near(seen, degrees, **given)
+            return neighbours.near(seen, **given)
 
     def _links(self, *, ids: list[str], at: str | None) -> JsonObject:
         with self._scene(at) as seen:
@@ -413,15 +410,6 @@ class Explorer:
             return past.diff(self.db, {"from": from_, **given})
         finally:
             self._comparing.release()
-
-
-def _degrees(
-    reader: Reader, census: Census | None
-) -> Callable[[Collection[int]], Mapping[int, int]]:
-    if census is None:
-        return lambda numbers: surroundings.degrees(reader, numbers)
-    known = census.degrees
-    return lambda numbers: {n: known[n >> 1] for n in numbers if not n & 1 and n >> 1 < len(known)}
 
 
 def _named(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from heapq import nsmallest
 from typing import Any
 
@@ -15,7 +15,6 @@ from mycel.store.query.surroundings import Direction, WeightedLink
 
 def near(
     scene: Scene,
-    degrees: Callable[[Collection[int]], Mapping[int, int]],
     *,
     id: str,  # noqa: A002 - the name of the parameter
     limit: int,
@@ -40,7 +39,7 @@ def near(
         types=None if types is None else [reader.type_number(t) for t in types],
     )
     fresh = [each for each in found if each.number not in shown and each.number != center]
-    linked = degrees([each.number for each in fresh])
+    linked = scene.cards.degrees([each.number for each in fresh])
     best = nsmallest(limit, fresh, key=lambda n: (-linked.get(n.number, 0), n.weight, n.number))
     new = [each.number for each in best]
     rows = _links(scene, [*new, center], shown | {*new, center})

@@ -95,8 +95,11 @@ def overview(scene: Scene, census: Census, by: By, group: str | None, limit: int
         nodes, missing = sum(each.nodes for each in rest), sum(each.missing for each in rest)
         folded = _Group(rest_id, f"{len(rest):,} others", nodes, missing)
         answer["groups"].append(_shown(folded, inner[rest_id]) | {"rest": True})
-    edges = surroundings.links_between(scene.reader, best, best, limits.LINKS_MAX) if best else []
-    answer["edges"] = scene.cards.links(edges)
+    most = limits.LINKS_MAX
+    edges = surroundings.links_between(scene.reader, best, best, most + 1) if best else []
+    answer["edges"] = scene.cards.links(edges[:most])
+    if len(edges) > most:
+        answer["links_cut"] = True
     return scene.told(**answer) | {"position": census.position}
 
 

@@ -30,7 +30,7 @@ def suggest(
     exact = scene.find(question.strip()) if question.strip() else None
     found: list[int] = [] if exact is None else [exact]
     if not words:
-        return _shown(scene, found[:limit])
+        return scene.cards.all(found[:limit])
     if scene.is_past:
         found += surroundings.names_holding(scene.reader, words[-1], CANDIDATES_MAX)
     elif ready is None:
@@ -42,7 +42,7 @@ def suggest(
         more = _in_folders(*ready, words, CANDIDATES_MAX)
         best = _ranked(scene, words, question, [*found, *more])
     first = [] if exact is None else [exact]
-    return _shown(scene, list(dict.fromkeys([*first, *best]))[:limit])
+    return scene.cards.all(list(dict.fromkeys([*first, *best]))[:limit])
 
 
 def _ranked(scene: Scene, words: list[str], question: str, numbers: Iterable[int]) -> list[int]:
@@ -70,7 +70,3 @@ def _in_folders(index: NameIndex, census: Census, words: list[str], most: int) -
     degrees = census.degrees
     inside = [slot for slot, folder in enumerate(census.folder_of) if folder in folders]
     return [slot << 1 for slot in nlargest(most, inside, key=degrees.__getitem__)]
-
-
-def _shown(scene: Scene, numbers: list[int]) -> list[JsonObject]:
-    return scene.cards.all(numbers)

@@ -22,7 +22,7 @@ export const kip = StreamLanguage.define({
     if (stream.match(/[-+]?\.?\d[\w.]*/)) return 'number'
     if (stream.match(/true|false|null\b/)) return 'bool'
     const word = stream.match(/[A-Za-z_$][\w$]*/) as RegExpMatchArray | null
-    if (word) return KEYWORDS.has(word[0]) ? 'keyword' : CALLS.has(word[0]) ? 'keyword' : 'propertyName'
+    if (word) return KEYWORDS.has(word[0]) || CALLS.has(word[0]) ? 'keyword' : 'propertyName'
     stream.next()
     return 'punctuation'
   },

@@ -1,31 +1,26 @@
 /** The versions of a node: who changed what, with the difference to the version before. */
 
 import type { JSX } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
 import type { Explorer } from '../explorer'
 import { complain, say } from '../notices'
 import { Failure, Name, Time, Waiting } from '../parts/basics'
 import { DiffText } from '../parts/diff-text'
-import { useLoad } from '../parts/load'
-import type { Version, Versions } from '../source/types'
+import { usePages } from '../parts/load'
+import type { Version } from '../source/types'
 import { moment, valueText } from '../text/format'
 
 export function NodeHistory({ explorer, id }: { explorer: Explorer; id: string }): JSX.Element {
-  const first = useLoad(() => explorer.source.history(id, null), [explorer, id, explorer.changed.value])
-  const [pages, setPages] = useState<Versions[]>([])
-  useEffect(() => setPages(first.value ? [first.value] : []), [first.value])
-  if (first.error) return <Failure error={first.error} />
-  if (!first.value) return <Waiting />
+  const { pages, error, more } = usePages((cursor: string | null) => explorer.source.history(id, cursor), (page) => page.next_cursor, [explorer, id, explorer.changed.value])
+  if (error) return <Failure error={error} />
+  if (!pages.length) return <Waiting />
   const versions = pages.flatMap((page) => page.versions)
-  const last = pages[pages.length - 1]
-  const more = () => void explorer.source.history(id, last?.next_cursor ?? null).then((page) => setPages([...pages, page]), complain)
   if (!versions.length) return <p class="note">It was never written.</p>
   return (
     <>
       <ol class="versions">
         {versions.map((version, i) => <VersionRow key={version.seq} version={version} before={versions[i + 1] ?? null} explorer={explorer} open={i === 0} />)}
       </ol>
-      {last?.next_cursor && <button type="button" class="link" onClick={more}>Older versions</button>}
+      {more && <button type="button" class="link" onClick={more}>Older versions</button>}
     </>
   )
 }

@@ -1,26 +1,20 @@
 /** The relations of a node, grouped by direction and kind. Pages are read on demand. */
 
 import type { JSX } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
 import type { Explorer } from '../explorer'
-import { complain } from '../notices'
 import { Failure, Name, NodeButton, Waiting } from '../parts/basics'
-import { useLoad } from '../parts/load'
-import type { Relation, Relations } from '../source/types'
+import { usePages } from '../parts/load'
+import type { Relation } from '../source/types'
 import { number } from '../text/format'
 
 export function NodeRelations({ explorer, id }: { explorer: Explorer; id: string }): JSX.Element {
   const { at } = explorer.view.value
-  const first = useLoad(() => explorer.source.relations(id, null, at), [explorer, id, at, explorer.changed.value])
-  const [pages, setPages] = useState<Relations[]>([])
-  useEffect(() => setPages(first.value ? [first.value] : []), [first.value])
-  if (first.error) return <Failure error={first.error} />
-  if (!first.value) return <Waiting />
-  const last = pages[pages.length - 1] ?? first.value
+  const { pages, error, more } = usePages((cursor: string | null) => explorer.source.relations(id, cursor, at), (page) => page.next_cursor, [explorer, id, at, explorer.changed.value])
+  if (error) return <Failure error={error} />
+  if (!pages[0]) return <Waiting />
+  const { total } = pages[0]
   const relations = pages.flatMap((page) => page.relations)
-  const more = () =>
-    void explorer.source.relations(id, last.next_cursor ?? null, at).then((page) => setPages([...pages, page]), complain)
-  if (!first.value.total) return <p class="note">Nothing is related to it.</p>
+  if (!total) return <p class="note">Nothing is related to it.</p>
   return (
     <>
       {groupsOf(relations).map(([label, members]) => (
@@ -36,9 +30,9 @@ export function NodeRelations({ explorer, id }: { explorer: Explorer; id: string
           </ul>
         </section>
       ))}
-      {last.next_cursor && (
+      {more && (
         <p class="note">
-          {number(relations.length)} of {number(first.value.total)} relations are shown.{' '}
+          {number(relations.length)} of {number(total)} relations are shown.{' '}
           <button type="button" class="link" onClick={more}>Show more</button>
         </p>
       )}

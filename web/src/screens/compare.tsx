@@ -8,10 +8,9 @@ import { arrange, startPlace } from '../graph/layout'
 import { Scene } from '../graph/scene'
 import { Stage } from '../graph/stage'
 import { listen } from '../graph/pointers'
-import { complain } from '../notices'
 import { Empty, Failure, Name, NodeButton, Waiting } from '../parts/basics'
 import { DiffText } from '../parts/diff-text'
-import { useLoad } from '../parts/load'
+import { usePages } from '../parts/load'
 import type { Change, ChangedLink, ChangedNode, ChangedValue, Difference } from '../source/types'
 import { count, moment, number, valueText } from '../text/format'
 
@@ -48,26 +47,22 @@ function Ends({ explorer }: { explorer: Explorer }): JSX.Element {
 }
 
 function Changes({ explorer, from, to }: { explorer: Explorer; from: string; to: string }): JSX.Element {
-  const first = useLoad(() => explorer.source.diff(from, to, null), [explorer, from, to, explorer.changed.value])
-  const [pages, setPages] = useState<Difference[]>([])
-  useEffect(() => setPages(first.value ? [first.value] : []), [first.value])
-  if (first.error) return <Failure error={first.error} />
-  if (!first.value) return <Waiting />
+  const { pages, error, more } = usePages((cursor: string | null) => explorer.source.diff(from, to, cursor), (page) => page.next_cursor, [explorer, from, to, explorer.changed.value])
+  if (error) return <Failure error={error} />
+  if (!pages[0]) return <Waiting />
   const nodes = pages.flatMap((page) => page.nodes)
   const links = pages.flatMap((page) => page.links)
-  const next = pages[pages.length - 1]?.next_cursor
-  const more = () => void explorer.source.diff(from, to, next ?? null).then((page) => setPages([...pages, page]), complain)
   const shown = nodes.length + links.length
   return (
     <>
-      <Summary difference={first.value} />
+      <Summary difference={pages[0]} />
       {!shown && <Empty title="Nothing differs." />}
       {nodes.some(isKnowledge) && <Picture explorer={explorer} nodes={nodes} links={links} />}
       <ul class="plain changes">
         {[...nodes].sort((a, b) => Number(isKnowledge(b)) - Number(isKnowledge(a))).map((node) => <li key={`${node.change} ${node.id}`}><NodeChange node={node} explorer={explorer} /></li>)}
         {links.map((link, i) => <li key={`link ${i}`}><LinkChange link={link} /></li>)}
       </ul>
-      {next && <p class="note">{number(shown)} of {number(first.value.total)} changes are shown. <button type="button" class="link" onClick={more}>Show more</button></p>}
+      {more && <p class="note">{number(shown)} of {number(pages[0].total)} changes are shown. <button type="button" class="link" onClick={more}>Show more</button></p>}
     </>
   )
 }

@@ -1,23 +1,16 @@
 /** Missing concepts: links lead to them, but nobody has written them. */
 
 import type { JSX } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
 import { editing } from '../edit/state'
 import type { Explorer } from '../explorer'
-import { complain } from '../notices'
 import { Empty, Failure, Name, NodeButton, Waiting } from '../parts/basics'
-import { useLoad } from '../parts/load'
-import type { MissingPage } from '../source/types'
+import { usePages } from '../parts/load'
 import { count, number } from '../text/format'
 
 export function MissingScreen({ explorer }: { explorer: Explorer }): JSX.Element {
   const { at } = explorer.view.value
-  const first = useLoad(() => explorer.source.missing(null, at), [explorer, at, explorer.changed.value])
-  const [pages, setPages] = useState<MissingPage[]>([])
-  useEffect(() => setPages(first.value ? [first.value] : []), [first.value])
+  const { pages, error, more } = usePages((cursor: string | null) => explorer.source.missing(cursor, at), (page) => page.next_cursor, [explorer, at, explorer.changed.value])
   const missing = pages.flatMap((page) => page.missing)
-  const next = pages[pages.length - 1]?.next_cursor
-  const more = () => void explorer.source.missing(next ?? null, at).then((page) => setPages([...pages, page]), complain)
   const writable = explorer.about.value?.writable && at === null
   const showAll = () => {
     explorer.look({ screen: 'graph', selected: null, group: null, table: false, less: [], ids: missing.slice(0, 60).flatMap((gap) => [gap.id, ...gap.from.map((card) => card.id)]) })
@@ -27,12 +20,12 @@ export function MissingScreen({ explorer }: { explorer: Explorer }): JSX.Element
     <main class="page" id="main">
       <h1>Missing concepts</h1>
       <p class="lead">Links lead to these concepts, but nobody has written them. Writing one heals its links.</p>
-      {first.error ? <Failure error={first.error} /> : !first.value ? <Waiting /> : null}
-      {first.value && !first.value.total && <Empty title="Nothing is missing.">Every link leads to something that is written.</Empty>}
+      {error ? <Failure error={error} /> : !pages.length ? <Waiting /> : null}
+      {pages[0]?.total === 0 && <Empty title="Nothing is missing.">Every link leads to something that is written.</Empty>}
       {missing.length > 0 && (
         <>
           <div class="tools">
-            <strong>{number(missing.length)} of {count(first.value!.total, 'missing concept')}</strong>
+            <strong>{number(missing.length)} of {count(pages[0]!.total, 'missing concept')}</strong>
             <span class="gap" />
             <button type="button" class="button" onClick={showAll}>Show {missing.length > 60 ? 'the first 60' : 'them'} in the graph</button>
           </div>
@@ -52,7 +45,7 @@ export function MissingScreen({ explorer }: { explorer: Explorer }): JSX.Element
           </table></div>
         </>
       )}
-      {next && <button type="button" class="button more" onClick={more}>Show more</button>}
+      {more && <button type="button" class="button more" onClick={more}>Show more</button>}
     </main>
   )
 }

@@ -1,24 +1,19 @@
 /** The timeline: every commit, newest first, with the way to its changes and to its moment. */
 
 import type { JSX } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import type { Explorer } from '../explorer'
-import { complain } from '../notices'
 import { Empty, Failure, Name, Time, Waiting } from '../parts/basics'
-import { useLoad } from '../parts/load'
-import type { Commit, Commits } from '../source/types'
+import { usePages } from '../parts/load'
+import type { Commit } from '../source/types'
 import { count, moment, number } from '../text/format'
 
 const PAGE = 50
 
 export function TimelineScreen({ explorer }: { explorer: Explorer }): JSX.Element {
-  const first = useLoad(() => explorer.source.commits(null, PAGE), [explorer, explorer.changed.value])
-  const [pages, setPages] = useState<Commits[]>([])
+  const { pages, error, more } = usePages((before: number | null) => explorer.source.commits(before, PAGE), (page) => page.next_before, [explorer, explorer.changed.value])
   const [marked, setMarked] = useState<number | null>(null)
-  useEffect(() => setPages(first.value ? [first.value] : []), [first.value])
   const commits = pages.flatMap((page) => page.commits)
-  const next = pages[pages.length - 1]?.next_before
-  const more = () => void explorer.source.commits(next ?? null, PAGE).then((page) => setPages([...pages, page]), complain)
   const show = (commit: Commit) => {
     explorer.look({ screen: 'graph' })
     explorer.showMoment(commit.seq)
@@ -27,7 +22,7 @@ export function TimelineScreen({ explorer }: { explorer: Explorer }): JSX.Elemen
     <main class="page" id="main">
       <h1>Timeline</h1>
       <p class="lead">Every commit of the graph, newest first.</p>
-      {first.error ? <Failure error={first.error} /> : !first.value ? <Waiting /> : !commits.length ? <Empty title="Nothing was written yet." /> : null}
+      {error ? <Failure error={error} /> : !pages.length ? <Waiting /> : !commits.length ? <Empty title="Nothing was written yet." /> : null}
       {days(commits).map(([day, those]) => (
         <section key={day} class="day">
           <h2>{day}</h2>
@@ -52,7 +47,7 @@ export function TimelineScreen({ explorer }: { explorer: Explorer }): JSX.Elemen
           </ol>
         </section>
       ))}
-      {next !== undefined && <button type="button" class="button more" onClick={more}>Older commits</button>}
+      {more && <button type="button" class="button more" onClick={more}>Older commits</button>}
     </main>
   )
 }

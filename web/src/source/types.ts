@@ -74,6 +74,8 @@ export interface Overview {
   folded: number
   /** The counts of the whole graph at the same moment. */
   counts?: Counts
+  /** True if there are more links than can be drawn. */
+  links_cut?: boolean
   position: number
 }
 
