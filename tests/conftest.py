@@ -9,7 +9,7 @@ from hypothesis import settings
 # `ci` is what `make test` uses everywhere: the same examples each time, so that a failure is the
 # change's own. `make soak` asks for `soak` and passes a fresh seed. A test that needs more or fewer
 # examples than others takes a multiple of `settings.default.max_examples`, so that soak raises it.
-settings.register_profile("ci", max_examples=50, derandomize=True, deadline=None, database=None)
+settings.register_profile("ci", max_examples=30, derandomize=True, deadline=None, database=None)
 settings.register_profile("soak", max_examples=2_000, deadline=None, print_blob=True)
 settings.load_profile("ci")
 

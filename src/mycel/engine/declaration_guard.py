@@ -51,9 +51,6 @@ def check_definition(tx: Transaction, change: Change, name: str) -> JsonObject |
     """Refuse a change of what a schema says of a type.
 
     Returns the attributes to write instead for a definition that takes the name of a hidden type.
-
-    Raises:
-        ImmutableTarget: a schema says it.
     """
     meta_type = change.type_or_predicate
     before = {} if change.before is None else change.before.attributes

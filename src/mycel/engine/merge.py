@@ -34,14 +34,7 @@ SHOWN: Final = 3
 
 
 def merge(tx: Transaction, node: ast.Merge, values: Values) -> Outcome:
-    """Merge the one concept that `?source` is bound to into the one of `?target`.
-
-    Raises:
-        NotFound: one of them is bound to nothing; perhaps they were merged before.
-        DuplicateExists: one of them is bound to several concepts.
-        ConstraintViolation: their types differ, or one is a link.
-        ImmutableTarget: one of them is protected, or a definition.
-    """
+    """Merge the one concept that `?source` is bound to into the one of `?target`."""
     source, target = (_only(tx, node, values, each) for each in (node.source, node.target))
     if source.number == target.number:
         return _outcome(0, 0, 0)

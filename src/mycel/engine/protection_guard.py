@@ -78,13 +78,10 @@ class ProtectionGuard:
 
 
 def check_removal(concept: Concept) -> None:
-    """Refuse to remove a protected concept.
+    """Raise ImmutableTarget for a protected concept.
 
     DELETE asks this before the store counts the uses of a definition: the caller should not begin
     to remove them.
-
-    Raises:
-        ImmutableTarget: it is protected.
     """
     identity = concept.type, concept.name
     if identity in FOUNDATION:

@@ -43,11 +43,6 @@ def update(tx: Transaction, node: ast.Update, values: Values) -> Outcome:
     """Change every element that the target is bound to, or the first of them with LIMIT.
 
     `matched` counts elements, `updated` those that are different now.
-
-    Raises:
-        ConstraintViolation: a metadata key belongs to the engine.
-        UnknownReference: a path is on another variable, or says a field that does not exist.
-        NotFound: the target is named outright and does not exist.
     """
     attributes = _changes(node.attributes, node.target.name, values, "attributes")
     metadata = _changes(node.metadata, node.target.name, values, "metadata")

@@ -52,12 +52,7 @@ class Values:
         self._checked: dict[str, Any] = {}
 
     def value(self, node: ast.Value) -> Any:
-        """The JSON value of a node. Treat it as read-only: it may be shared.
-
-        Raises:
-            UnknownReference: a placeholder has no parameter.
-            InvalidValueType: a parameter is no JSON value.
-        """
+        """The JSON value of a node. Treat it as read-only: it may be shared."""
         match node:
             case ast.Literal(value):
                 return value

@@ -105,12 +105,7 @@ class Tokens(tokens.Tokens):
 
 
 def checked(text: object, bytes_max: int) -> str:
-    """A text that may be a command.
-
-    Raises:
-        InvalidSyntax: it is no text, or holds a lone surrogate.
-        ResourceExhausted: it is longer than `bytes_max`.
-    """
+    """A text that may be a command, of at most `bytes_max` bytes."""
     rules = _RULES
     if isinstance(text, str) and len(text) > bytes_max >> 2 and bytes_max < CAPSULE_BYTES_MAX:
         rules = _CAPSULE_RULES if is_capsule(text) else _RULES

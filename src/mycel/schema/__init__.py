@@ -12,7 +12,6 @@ Modules, in the order in which a schema passes through them:
 - `schema_errors`       errors of the parser, with advice
 - `parser`              tokens to tree: `parse`
 - `property_values`     checks of values against types, and their canonical spelling
-- `float32`             the shortest decimal of a number of single precision
 - `annotations`         rules of annotations
 - `declaration_bodies`  properties and constraints of a declaration, and their rules
 - `builder`             tree to catalog, and text to catalog: `load`

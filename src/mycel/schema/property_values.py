@@ -8,7 +8,7 @@ A value in an attribute is JSON; its type determines which, and how it is spelle
     I32 I64 U32 U64     whole numbers within their range; 5.0 is taken as 5
     F64                 finite numbers; 5 is taken as 5.0
     F32                 numbers of single precision, each as the shortest decimal that means it
-                        (`float32`): 0.1, 0.12345679
+                        (`singles`): 0.1, 0.12345679
     Date                "2024-01-31"
     DateTime            RFC 3339; stored in UTC, always with milliseconds, so that texts sort as
                         times do: "2024-01-31T12:00:00.000Z"; no zone means UTC
@@ -42,7 +42,6 @@ import orjson
 
 from mycel.model.names import kind_of, shorten
 from mycel.schema.definitions import json_type, with_article
-from mycel.schema.float32 import SINGLE_MAX, single, singles
 from mycel.schema.model import FLOATS, INTEGERS, Property, PropertyType, Scalar
 
 Canonical: TypeAlias = Callable[[Any], Any]
@@ -62,6 +61,8 @@ _WHOLE_MAX: Final = float(1 << 64)
 """The least number beyond the range of every type."""
 _PLAIN_NUMBERS: Final = frozenset((int, float))
 """Types of numbers that need no conversion."""
+SINGLE_MAX: Final = 3.4028235e38
+"""The greatest number of single precision, as it is written."""
 _SHOWN_MAX: Final = 60
 _DATA_CHARACTERS_MAX: Final = 200
 _DIGITS_MAX: Final = 100
@@ -163,9 +164,26 @@ def _float64(value: Any) -> float:
 def _float32(value: Any) -> float:
     number = _float64(value)
     if -SINGLE_MAX <= number <= SINGLE_MAX:
-        made = single(number)
+        (made,) = singles([number])
         return number if made == number else made
     raise BadValue(f"{shown(number)} is beyond the range of F32")
+
+
+def singles(numbers: list[float]) -> list[float]:
+    """The shortest decimal that reads as the same number of single precision, for each.
+
+    JSON has double precision, tables of Arrow have single: 0.1 comes back from a table as
+    0.10000000149011612, which is the same single and another text.
+
+    >>> singles([0.10000000149011612, 0.123456789, -0.0])
+    [0.1, 0.12345679, 0.0]
+    """
+    import numpy as np  # noqa: PLC0415 - only schemas with F32 or Vector need it
+
+    exact = np.array(numbers, np.float32) + np.float32(0)  # Which makes 0.0 of -0.0.
+    # orjson writes an array of singles that way.
+    decimals: list[float] = orjson.loads(orjson.dumps(exact, option=orjson.OPT_SERIALIZE_NUMPY))
+    return decimals
 
 
 def _date(value: Any) -> str:

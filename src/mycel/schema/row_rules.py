@@ -70,11 +70,6 @@ class RowRules:
 
         The key has to agree with `name`, the name of the concept, and is filled in when the concept
         is new. Defaults are for new elements only.
-
-        Raises:
-            InvalidValueType: a value is not of its property's type.
-            ConstraintViolation: an undeclared name; a value outside an enum, a range or a pattern;
-                a key that is not the name.
         """
         made = self.lacking(attributes) if creating else {}
         for property_name, value in attributes.items():

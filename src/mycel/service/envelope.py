@@ -95,9 +95,6 @@ class Executor(Protocol):
 
         With `readonly` one that writes is refused; with `dry_run` it is checked and nothing is
         written.
-
-        Raises:
-            MycelError: it cannot be run, or failed.
         """
         ...
 
@@ -327,9 +324,6 @@ def _arguments(request: object) -> tuple[object, bool]:
 
     A call is `{"function": {"name": …, "arguments": …}}`, or the inner object alone. Its arguments
     are an object, or the JSON text of one.
-
-    Raises:
-        InvalidSyntax: it calls another function, or its arguments are no JSON.
     """
     call = request.get("function", request) if isinstance(request, Mapping) else request
     if not isinstance(call, Mapping) or "arguments" not in call:

@@ -71,12 +71,7 @@ class TextRules(NamedTuple):
 
 
 def checked_text(text: object, bytes_max: int, rules: TextRules) -> str:
-    """A text that may be split into tokens.
-
-    Raises:
-        MycelError: it is no text, or holds a lone surrogate; of the class that `rules` name.
-        ResourceExhausted: it is longer than `bytes_max`.
-    """
+    """A text that may be split into tokens, of at most `bytes_max` bytes of valid UTF-8."""
     if not isinstance(text, str):
         raise rules.error(
             f"A {rules.what} is text, not {type(text).__name__}.", hint=rules.if_no_text

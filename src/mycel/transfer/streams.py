@@ -58,12 +58,7 @@ class Stream:
             yield file
 
     def lines(self) -> Generator[tuple[int, bytes | str], None, None]:
-        """Lines from the start, counted from 1, with their ends; a byte order mark is left out.
-
-        Raises:
-            ResourceExhausted: a line is too long.
-            InvalidSyntax: the file is damaged, or no gzip file as its name says.
-        """
+        """Lines from the start, counted from 1, with their ends; a byte order mark is left out."""
         with self.binary() as file:
             reader = self._unpacked(file)
             number = 0

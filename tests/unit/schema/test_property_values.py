@@ -9,9 +9,9 @@ from typing import Any
 import numpy
 import pytest
 
-from mycel.schema.float32 import SINGLE_MAX
 from mycel.schema.model import Annotation, Property, PropertyType, Scalar
 from mycel.schema.property_values import (
+    SINGLE_MAX,
     BadValue,
     UnknownEnumValue,
     canonical,

@@ -15,12 +15,7 @@ LIMIT_MAX = 1_000
 
 
 def nearest(node: ast.Nearest, graph: Graph, values: Parameters) -> list[JsonObject]:
-    """The concepts, nearest first, each with its cosine.
-
-    Raises:
-        TypeMismatch, ConstraintViolation, InvalidValueType: there is no such type or vector.
-        NotImplementedError: filters are beyond the reference.
-    """
+    """The concepts, nearest first, each with its cosine; filters are beyond the reference."""
     filters = (node.path, node.workspace, node.actor, node.since, node.until, node.metadata)
     if any(each is not None for each in filters):
         raise NotImplementedError("Filters are beyond the reference.")

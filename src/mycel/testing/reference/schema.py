@@ -98,9 +98,6 @@ def check_ends(subject: int, predicate: str, object_: int, graph: Graph) -> None
     """Refuse a link between elements that its predicate is not meant for.
 
     The lists name types of concepts, and predicates of links where a link may be an end.
-
-    Raises:
-        ConstraintViolation: the type of an end is not among the allowed ones.
     """
     definition = graph.concept(PROPOSITION_TYPE, predicate)
     attributes = definition.attributes if definition else {}

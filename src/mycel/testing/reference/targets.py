@@ -28,12 +28,7 @@ def targets(
 def required_targets(
     variable: ast.Variable, where: ast.Block, graph: Graph, parameters: Parameters
 ) -> list[int]:
-    """The targets, where one that is named outright has to exist.
-
-    Raises:
-        NotFound: there are none, because WHERE names one by id, or by type and name, that does not
-            exist. That other clauses exclude it is no error.
-    """
+    """The targets; raises NotFound if WHERE names one outright that does not exist."""
     found = targets(variable, where, graph, parameters)
     if not found:
         _check_named(variable, where, Patterns(graph, parameters))

@@ -36,12 +36,7 @@ class _Way(NamedTuple):
 def traverse(
     node: ast.Traverse, graph: Graph, values: Parameters
 ) -> tuple[list[JsonObject], list[str]]:
-    """The elements in order, and a warning if LIMIT cut them off.
-
-    Raises:
-        NotFound, TypeMismatch, ConstraintViolation: there is no such start, name or bound.
-        NotImplementedError: AS OF and MAX_TOKENS are beyond the reference.
-    """
+    """The elements in order, and a warning if LIMIT cut them off; without AS OF and MAX_TOKENS."""
     if node.as_of is not None or node.max_tokens is not None:
         raise NotImplementedError("AS OF and MAX_TOKENS are beyond the reference.")
     cost = 1.0 if node.max_cost is None else values.number(node.max_cost)

@@ -5,11 +5,7 @@ from random import Random
 
 import numpy
 
-from mycel.schema.float32 import SINGLE_MAX, single, singles
-
-
-def as_single(number: float) -> float:
-    return float(numpy.float32(number))
+from mycel.schema.property_values import SINGLE_MAX, singles
 
 
 def any_singles(count: int) -> list[float]:
@@ -20,33 +16,31 @@ def any_singles(count: int) -> list[float]:
 
 
 def test_the_decimal_means_the_same_single_and_is_the_shortest_that_does() -> None:
-    for number in any_singles(20_000):
-        assert single(number) == float(str(numpy.float32(number)))
+    drawn = any_singles(20_000)
+    assert singles(drawn) == [float(str(numpy.float32(number))) for number in drawn]
 
 
 def test_a_decimal_of_seven_digits_stays_what_it_is() -> None:
     random = Random(8)
     for digits in range(8):
-        for _ in range(500):
-            number = round(random.uniform(0.0, 1.0), digits)
-            assert single(number) == number
+        numbers = [round(random.uniform(0.0, 1.0), digits) for _ in range(500)]
+        assert singles(numbers) == numbers
 
 
 def test_powers_of_two_whose_neighbours_lie_closer_below_come_back() -> None:
-    for exponent in range(-149, 128):
-        made = single(2.0**exponent)
-        assert as_single(made) == 2.0**exponent
-        assert single(made) == made
+    powers = [2.0**exponent for exponent in range(-149, 128)]
+    made = singles(powers)
+    assert [float(numpy.float32(each)) for each in made] == powers
+    assert singles(made) == made
 
 
 def test_many_at_once_get_what_each_gets_alone() -> None:
     usual = [each * 1e-3 for each in range(-500, 500)]
     for numbers in (usual, [*usual, 1e30, 1e-42], any_singles(1000)):
-        assert singles(numbers) == [single(each) for each in numbers]
+        assert singles(numbers) == [singles([each])[0] for each in numbers]
 
 
 def test_the_ends_of_the_range() -> None:
-    assert single(float(numpy.finfo(numpy.float32).max)) == SINGLE_MAX
-    assert single(-SINGLE_MAX) == -SINGLE_MAX
-    assert single(1e-45) == 1e-45
+    assert singles([float(numpy.finfo(numpy.float32).max)]) == [SINGLE_MAX]
+    assert singles([-SINGLE_MAX, 1e-45]) == [-SINGLE_MAX, 1e-45]
     assert [str(each) for each in singles([-0.0, -1e-60, 0.0])] == ["0.0", "0.0", "0.0"]
