@@ -40,7 +40,7 @@ from mycel.http.connection_protocol import protocol_for
 from mycel.http.policy import GRACE_S, Policy, host_name
 from mycel.http.request_guard import Guard
 
-_BACKLOG: Final = 128
+_BACKLOG: Final = 512
 _SEND_BUFFER_BYTES: Final = 256 << 10
 _ABORTING: Final = 0.8
 """The part of the grace period after which commands are stopped."""
