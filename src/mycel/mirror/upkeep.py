@@ -236,7 +236,8 @@ class Upkeep:
             )
         else:
             repository.run("reflog", "expire", "--expire=now", "--all")
-            repository.run("gc", "--prune=now", "--quiet")
+            # By force: a process that was killed leaves a mark that it is running.
+            repository.run("gc", "--prune=now", "--quiet", "--force")
         words = ("for-each-ref", "--format=%(refname)", f"--contains={old}")
         if holding := os.fsdecode(repository.run(*words, check=False)).splitlines():
             notes.append(
@@ -366,7 +367,9 @@ class Upkeep:
             repository.run("worktree", "prune")
             place = str(self.folder), self.settings.branch
             repository.run("worktree", "add", "--quiet", "--no-checkout", *place)
-        # Nobody has seen the files yet.
+        # Nobody has seen the files yet, and a lock is of a process that was killed.
+        lock = self.repository.line("rev-parse", "--git-path", "index.lock")
+        (self.folder / lock).unlink(missing_ok=True)
         self.repository.run_unfiltered("reset", "--quiet", "--hard")
         return commit
 

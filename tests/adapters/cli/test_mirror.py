@@ -59,13 +59,14 @@ def test_a_mirror_that_moves_says_that_the_old_folder_stays_behind(run: Run, fol
 
 
 def test_a_purge_says_that_the_mirror_begins_anew(run: Run, folder: Path) -> None:
-    run("init", "--git")
-    run("add", "concept://shop/secret", "--content", "correct horse")
-    done = run("purge", "concept://shop/secret", "--reason", "asked to", "--yes")
+    run("init", "--bare", "--git")
+    run("define", "type", "Drug")
+    run("concept", "put", "Drug", "Aspirin")
+    done = run("purge", "Drug:Aspirin", "--reason", "asked to", "--yes")
     assert done.status == 0, done.stderr
     assert "the history of the mirror begins anew" in done.stderr
     assert "delete the branch there" in done.stderr
-    assert not (folder / "concepts").exists()
+    assert not (folder / "kip/Drug").exists()
 
 
 def test_a_problem_of_the_mirror_is_a_note_and_the_command_succeeds(run: Run, folder: Path) -> None:
