@@ -13,7 +13,7 @@ from mycel.store.check.verify import verify
 from mycel.store.database import Store
 from mycel.store.file import branch_files
 from mycel.store.file.branch_files import COMPANIONS
-from mycel.store.file.copy import check_unused, copy_whole
+from mycel.store.file.copy import check_unused, copy_whole, making_alone
 from mycel.store.query.commits import commit_at
 from mycel.store.query.parting import parting
 
@@ -135,7 +135,9 @@ def _copy(store: Store, target: Path, *, is_restored: bool = False) -> Backup:
         if is_restored:
             _set_aside(target)
 
-    copy_whole(store.location, target, f"{target.name}{_MAKING}", check)
+    making = f"{target.name}{_MAKING}"
+    with making_alone(store.location, target, making):
+        copy_whole(store.location, target, making, check)
     return told[0]
 
 

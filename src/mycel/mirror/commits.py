@@ -106,7 +106,7 @@ def message_of(group: Sequence[LogEntry], changes: Changes, root: str, given: st
         body = "\n\n".join(each for each in (rest.strip("\n"), others) if each)
     else:
         subject = f"{_first_line(texts[0])} (and {len(texts) - 1} more)"
-        body = "\n".join(f"- {each.replace(chr(10), chr(10) + '  ')}" for each in texts)
+        body = _listed([f"- {each.replace(chr(10), chr(10) + '  ')}" for each in texts])
     last = group[-1]
     trailers = [f"{_SEQ}: {last.seq}", f"{ROOT}: {root}", f"{_ACTOR}: {_clean(last.actor)}"]
     parts = [subject, body, "\n".join(trailers)]
@@ -139,10 +139,12 @@ def _paths(changes: Changes) -> str:
     every = [f"A {each.path}" for each in changes.added]
     every += [f"M {each.path}" for each in changes.changed]
     every += [f"D {each}" for each in changes.removed]
-    if len(every) < 2:
-        return ""
-    more = [f"… and {len(every) - LISTED_MAX} more"] if len(every) > LISTED_MAX else []
-    return "\n".join([*every[:LISTED_MAX], *more])
+    return _listed(every) if len(every) > 1 else ""
+
+
+def _listed(lines: Sequence[str]) -> str:
+    more = [f"… and {len(lines) - LISTED_MAX} more"] if len(lines) > LISTED_MAX else []
+    return "\n".join([*lines[:LISTED_MAX], *more])
 
 
 def _first_line(text: str) -> str:

@@ -116,17 +116,18 @@ class Folder:
         except ConstraintViolation:
             return False
 
-    def _place(self, path: str) -> Path:
-        place = self._root
+    def _place(self, path: str) -> str:
+        # Texts, not `Path`s: there may be a hundred thousand files.
+        place = str(self._root)
         *folders, last = path.split("/")
         for each in folders:
-            place /= each
-            if place.is_symlink():
+            place = f"{place}/{each}"
+            if os.path.islink(place):  # noqa: PTH114
                 raise _unusable(path, f"{each} is a symbolic link")
-        return place / last
+        return f"{place}/{last}"
 
     def _write(self, path: str, content: bytes) -> None:
-        place = self._place(path)
+        place = Path(self._place(path))
         try:
             place.parent.mkdir(parents=True, exist_ok=True)
             new = place.parent / _TEMPORARY
@@ -141,7 +142,7 @@ class Folder:
             ) from None
 
     def _remove(self, path: str) -> None:
-        place = self._place(path)
+        place = Path(self._place(path))
         with suppress(FileNotFoundError, NotADirectoryError):
             place.unlink()
         for folder in place.parents:

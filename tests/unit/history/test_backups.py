@@ -65,6 +65,20 @@ def test_a_backup_holds_every_commit_and_is_replaced_by_later_states_alone(
     assert sorted(each.name for each in tmp_path.iterdir() if "copy" in each.name) == ["copy.db"]
 
 
+def test_what_a_killed_backup_left_is_removed_and_a_copy_can_be_written(
+    db: mycel.Graph, tmp_path: Path
+) -> None:
+    target = tmp_path / "copy.db"
+    for suffix in ("", "-wal", "-shm"):
+        (tmp_path / f"copy.db.making-1-1.db{suffix}").write_bytes(b"torn")
+    db.backup(target)
+    target.chmod(0o444)
+    mycel.restore(target, tmp_path / "restored.db")
+    assert (tmp_path / "restored.db").stat().st_mode & 0o777 == 0o644
+    names = sorted(each.name for each in tmp_path.iterdir() if "graph" not in each.name)
+    assert names == ["copy.db", "restored.db"]
+
+
 def test_a_folder_gets_all_branches(db: mycel.Graph, tmp_path: Path) -> None:
     db.branches.create("draft")
     with db.open_branch("draft") as draft:

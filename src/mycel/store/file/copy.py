@@ -13,10 +13,11 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 import subprocess
 import time
-from collections.abc import Callable
-from contextlib import closing, suppress
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -45,12 +46,23 @@ def create_branch(
     """
     target = file_of(graph, name)
     making = f"{graph.name}@.making"
-    with turn(graph.with_name(making), source.busy_timeout_s, str(target)):
+    with making_alone(source, target, making):
         _check_free(graph, name)
-        for left in graph.parent.glob(f"{_escaped(making)}-*"):
-            left.unlink(missing_ok=True)  # Of a process that was killed.
         copy_whole(source, target, making, prepare)
     return target
+
+
+@contextmanager
+def making_alone(source: Location, target: Path, making: str) -> Iterator[None]:
+    """Let one process at a time make a copy, and remove what killed ones have left.
+
+    Raises:
+        DatabaseBusy: another one took too long.
+    """
+    with turn(target.with_name(making), source.busy_timeout_s, str(target)):
+        for left in target.parent.glob(f"{_escaped(making)}-*"):
+            left.unlink(missing_ok=True)
+        yield
 
 
 def copy_whole(
@@ -69,11 +81,11 @@ def copy_whole(
     """
     new = target.with_name(f"{making}-{os.getpid()}-{time.time_ns()}.db")
     try:
-        # Private from its first byte on; the mode of the source follows.
+        # Private from its first byte on; the mode of the source follows, and the owner may write.
         os.close(os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         with translated():
             _copy(source, new)
-        shutil.copymode(source.path, new)
+        new.chmod(stat.S_IMODE(Path(source.path).stat().st_mode) | stat.S_IRUSR | stat.S_IWUSR)
         check(new)
         _flush(new)
         set_aside(target)
