@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from mycel.errors import ConstraintViolation, GitFailed, NotFound
 from mycel.history.graph import Graph
 from mycel.mirror import commits, settings
-from mycel.mirror.repository import Repository, root_of
+from mycel.mirror.repository import Repository, repair, root_of
 from mycel.mirror.settings import Settings
 from mycel.mirror.upkeep import Pushed, Status, Upkeep
 from mycel.store.opening import MEMORY
@@ -76,6 +76,7 @@ class Mirror:
         if folder is None:
             folder = path.parent / FOLDER if known is None else known.folder
         folder = Path(folder).absolute()
+        repair(folder)
         is_there = (folder / ".git").exists()
         if known is None or known.folder != folder:
             known = _adopted(folder) if is_there else Settings(folder, "")

@@ -270,6 +270,12 @@ def root_of(folder: Path) -> Path | None:
     return Path(found) if found else None
 
 
+def repair(folder: Path) -> None:
+    """Let a linked worktree and its repository find each other after they were moved."""
+    if (folder / ".git").is_file() and (above := root_of(folder.parent)):
+        Repository(above).run("worktree", "repair", str(folder), check=False)
+
+
 def _git() -> str:
     found = shutil.which("git")
     if found is None:

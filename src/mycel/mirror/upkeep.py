@@ -376,9 +376,6 @@ class Upkeep:
     def _check_old(self, reader: Reader) -> None:
         """Check that the repository is a mirror that may be written again."""
         repository = self.repository
-        if self.settings.is_worktree and (above := root_of(self.folder.parent)):
-            # The project may have been moved.
-            Repository(above).run("worktree", "repair", str(self.folder), check=False)
         self._check_branch()
         refs = repository.refs(self._branch_ref, self._last_ref)
         tip, last = refs.get(self._branch_ref), refs.get(self._last_ref)

@@ -406,6 +406,8 @@ def test_a_mirror_that_was_moved_with_its_graph_goes_on(tmp_path: Path, is_proje
     shop.mirror.push()
     shop.check()
     (new / "shop.db@mirror.json").unlink()
+    if is_project:
+        shop.folder = shop.folder.rename(new / "moved")
     shop.create()
     shop.check()
     (new / "other").mkdir()

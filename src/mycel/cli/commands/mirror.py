@@ -74,9 +74,10 @@ def create(
     from mycel.mirror.mirror import FOLDER, Mirror
     from mycel.mirror.settings import has_mirror
 
-    if folder is None and not has_mirror(db.path) and session.place().folder is not None:
-        folder = session.root() / FOLDER
     before = Mirror(db).folder if has_mirror(db.path) else None
+    is_gone = before is None or not before.exists()
+    if folder is None and is_gone and session.place().folder is not None:
+        folder = session.root() / FOLDER
     with session.out.waiting("Writing the mirror"):
         made = Mirror.create(db, folder, branch=branch, authors=authors, remote=remote)
         status = made.status()
