@@ -131,7 +131,8 @@ def test_arrays_and_tables_say_the_same_whatever_changes(
     bounds = Bounds(1.0, nodes, None, direction, relation_types)
     half = len(found) // 2
     with graph(found[:half]) as (db, made):
-        adjacency = Adjacency(db._store, rent_min=0)
+        adjacency = Adjacency(db._store)
+        adjacency.rent_min = 0
         number = db.get(made[start]).number
         for src, predicate, dst, weight in found[half:]:
             _both(db, adjacency, number, bounds)

@@ -91,18 +91,12 @@ class _State(NamedTuple):
 class Adjacency:
     """The arrays of one open graph: made when it pays, kept in step with the journal."""
 
-    def __init__(
-        self,
-        store: Store,
-        *,
-        links_max: int = LINKS_MAX,
-        changed_max: int = CHANGED_MAX,
-        rent_min: int = RENT_MIN,
-    ) -> None:
+    links_max = LINKS_MAX
+    changed_max = CHANGED_MAX
+    rent_min = RENT_MIN
+
+    def __init__(self, store: Store) -> None:
         self._store: Final = store
-        self._links_max: Final = links_max
-        self._changed_max: Final = changed_max
-        self._rent_min: Final = rent_min
         self._state: _State | None = None
         self._rent = 0
         self._symmetric: tuple[int, frozenset[int]] = (-1, NONE)
@@ -128,11 +122,11 @@ class Adjacency:
 
         Arrays that lack the direction against the links get it in the background.
         """
-        definitions, seq = reader.reread(), reader.newest
+        definitions = reader.reread()
         if self._symmetric[0] != definitions:
             self._symmetric = (definitions, symmetric_predicates(reader))
         route = Route.of(direction, predicates, self._symmetric[1])
-        state = self._state_at(reader, seq)
+        state = self.state(reader)
         look_ups = None if state is None else state.arrays.look_ups(route)
         if state is None or look_ups is None:
             if state is not None:
@@ -141,12 +135,11 @@ class Adjacency:
         return _LiveNeighbours(reader, route, look_ups, state.changed)
 
     def state(self, reader: Reader) -> _State | None:
-        """The arrays and changed elements for a reader; None if it has to read the tables."""
-        reader.reread()
-        return self._state_at(reader, reader.newest)
+        """The arrays and changed elements at the moment at which a reader was last refreshed.
 
-    def _state_at(self, reader: Reader, seq: int) -> _State | None:
-        known = self._state
+        None if it has to read the tables.
+        """
+        known, seq = self._state, reader.newest
         if known is None or seq < known.arrays.seq:
             return None  # There are none, or the reader's snapshot is older than they are.
         if seq <= known.seq:
@@ -160,21 +153,21 @@ class Adjacency:
 
     def _changed(self, reader: Reader, known: _State, seq: int) -> frozenset[int] | None:
         """The elements with other links than in the arrays; None if it is better to drop them."""
-        if seq - known.seq > self._changed_max:
+        if seq - known.seq > self.changed_max:
             return None
         ends = changed_ends(reader, known.seq, seq)
         if ends is None:
             return None
         changed = known.changed | ends
-        return changed if len(changed) <= self._changed_max else None
+        return changed if len(changed) <= self.changed_max else None
 
     def pay(self, reader: Reader, rows: int) -> None:
         """Count rows read from the tables; build the arrays once that has cost as much."""
         self._rent += rows
-        if self._rent < self._rent_min or self._state is not None:
+        if self._rent < self.rent_min or self._state is not None:
             return
         concepts, links = sizes_max(reader)
-        if self._rent >= links * RENT_PER_LINK and max(concepts, links) <= self._links_max:
+        if self._rent >= links * RENT_PER_LINK and max(concepts, links) <= self.links_max:
             self._background.begin(self._make)
 
     def _make(self) -> None:

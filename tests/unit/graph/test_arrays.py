@@ -40,7 +40,10 @@ def made(db: mycel.Nexus) -> list[str]:
 
 def eager(db: mycel.Nexus, **how: int) -> Adjacency:
     """Makes arrays at the first opportunity."""
-    return Adjacency(store_of(db), **{"rent_min": 0, **how})
+    made = Adjacency(store_of(db))
+    for name, value in {"rent_min": 0, **how}.items():
+        setattr(made, name, value)
+    return made
 
 
 def both(db: mycel.Nexus, adjacency: Adjacency, start: str, bounds: Bounds) -> Traversal:
@@ -150,11 +153,13 @@ def test_arrays_are_dropped_when_too_much_has_changed(db: mycel.Nexus, made: lis
     warm(db, adjacency, made[0])
     _add(db, made)
     with store_of(db).reading() as reader:
+        reader.reread()
         assert adjacency.state(reader) is not None
         assert adjacency.is_made
     for at in range(10, 20):
         db.add_edge(made[at], "p", made[at + 10])
     with store_of(db).reading() as reader:
+        reader.reread()
         assert adjacency.state(reader) is None
         assert not adjacency.is_made
 
@@ -164,6 +169,7 @@ def test_a_purge_drops_arrays(db: mycel.Nexus, made: list[str]) -> None:
     warm(db, adjacency, made[0])
     _purge(db, made)
     with store_of(db).reading() as reader:
+        reader.reread()
         assert adjacency.state(reader) is None
 
 
@@ -196,6 +202,7 @@ def test_a_snapshot_older_than_the_arrays_is_read_from_the_tables(
         before = traverse(old, number, Bounds())
         _add(db, made)
         warm(db, adjacency, made[0])
+        old.reread()
         assert adjacency.state(old) is None
         assert traverse(old, number, Bounds(), adjacency) == before
 

@@ -33,7 +33,8 @@ def db(tmp_path: Path) -> Iterator[mycel.Nexus]:
         with db.transaction() as tx:
             for at, concept in enumerate(concepts):
                 tx.add_edge(concept, "p", concepts[(at + 1) % LINKS], weight=0.1)
-        db._adjacency = Adjacency(db._store, rent_min=0)
+        db._adjacency = Adjacency(db._store)
+        db._adjacency.rent_min = 0
         yield db
 
 
@@ -112,6 +113,7 @@ def test_the_tables_answer_while_arrays_are_made(db: mycel.Nexus, halt: Halt) ->
 def test_the_direction_against_the_links_is_added_in_the_background(db: mycel.Nexus) -> None:
     have_made(db)
     with db._store.reading() as reader:
+        reader.reread()
         state = db._adjacency.state(reader)
     assert state is not None
     route = arrays_module.Route(None, None)
@@ -162,7 +164,8 @@ def test_a_program_that_ends_meanwhile_ends_well(db: mycel.Nexus) -> None:
         import sys, mycel
         from mycel.graph.adjacency import Adjacency
         db = mycel.open(sys.argv[1])
-        db._adjacency = Adjacency(db._store, rent_min=0)
+        db._adjacency = Adjacency(db._store)
+        db._adjacency.rent_min = 0
         while not db._adjacency._background._busy.locked():
             db.traverse(("Fact", "n0"))
     """

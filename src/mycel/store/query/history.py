@@ -213,15 +213,13 @@ def before_moment(reader: Reader, moment: Moment) -> int:
 
 def time_after(reader: Reader, seq: int) -> int:
     """The time of the first transaction after a position of the journal."""
-    (time_us,) = reader.only("SELECT time FROM tx WHERE seq > ? ORDER BY seq LIMIT 1", (seq,))
-    return int(time_us)
+    return reader.count("SELECT time FROM tx WHERE seq > ? ORDER BY seq LIMIT 1", (seq,))
 
 
 def seq_before(reader: Reader, seq: int) -> int:
     """The position of the journal before the transaction that wrote an entry."""
     query = "SELECT first_seq - 1 FROM tx WHERE seq >= ? ORDER BY seq LIMIT 1"
-    (found,) = reader.only(query, (seq,))
-    return int(found)
+    return reader.count(query, (seq,))
 
 
 def _microseconds(moment: str | datetime) -> int:

@@ -182,8 +182,7 @@ def names_from(reader: Reader, beginning: str, type_number: int | None, limit: i
 def count_out(reader: Reader, subject: int, predicate: int) -> int:
     """The number of live links of a predicate that leave an element."""
     query = "SELECT count(*) FROM proposition WHERE subject = ? AND predicate = ?"
-    (count,) = reader.only(query, (subject, predicate))
-    return int(count)
+    return reader.count(query, (subject, predicate))
 
 
 def links_with(reader: Reader, predicate: int, limit: int, condition: Condition = ALL) -> list[int]:

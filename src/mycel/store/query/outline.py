@@ -54,8 +54,7 @@ def position(reader: Reader) -> int:
 
 def purges(reader: Reader) -> int:
     """The number of purges so far: what was derived before the last one may hold what is purged."""
-    (count,) = reader.only("SELECT count(*) FROM journal WHERE kind = 6")
-    return int(count)
+    return reader.count("SELECT count(*) FROM journal WHERE kind = 6")
 
 
 def links_end(reader: Reader) -> int:

@@ -138,6 +138,11 @@ class Reader:
         """
         return only(self.connection, query, bindings)
 
+    def count(self, query: str, bindings: Bindings = ()) -> int:
+        """The only number of a query."""
+        (number,) = self.only(query, bindings)
+        return int(number)
+
     def at(self, state: State) -> Reader:
         """A reader of another state, on the same connection and with the same deadline."""
         if state == self.state:

@@ -86,11 +86,10 @@ def links_by_predicate(reader: Reader) -> list[Count]:
 
 def count_up_to(reader: Reader, table: str, column: str, at: int, most: int) -> int:
     """The number of rows with this number in the column, up to `most`."""
-    (count,) = reader.only(
+    return reader.count(
         f"SELECT count(*) FROM (SELECT 1 FROM {table} WHERE {column} = ? LIMIT ?)",
         (at, most),
     )
-    return int(count)
 
 
 def shapes(reader: Reader) -> list[Shape]:

@@ -62,8 +62,7 @@ def numbers(reader: Reader, table: Table, kind: int) -> array[int]:
 
 def count(reader: Reader, table: Table, kind: int) -> int:
     """The number of live instances of a type, or links of a predicate."""
-    (found,) = reader.only(f"SELECT count(*) FROM {table} WHERE {_KIND[table]} = ?", (kind,))
-    return int(found)
+    return reader.count(f"SELECT count(*) FROM {table} WHERE {_KIND[table]} = ?", (kind,))
 
 
 def count_named(reader: Reader, kind: int, names: Sequence[str]) -> int:
@@ -71,8 +70,7 @@ def count_named(reader: Reader, kind: int, names: Sequence[str]) -> int:
     query = (
         "SELECT count(*) FROM concept WHERE type = ? AND name IN (SELECT value FROM json_each(?))"
     )
-    (found,) = reader.only(query, (kind, listed(names)))
-    return int(found)
+    return reader.count(query, (kind, listed(names)))
 
 
 def are_there(reader: Reader, table: Table, kind: int, reason: str | None = None) -> bool:
@@ -224,8 +222,7 @@ def count_retired(reader: Reader, table: Table, kind: int, time_us: int, reason:
         f"SELECT count(*) FROM {table}_past WHERE {_KIND[table]} = ? AND to_seq = {OPEN_END}"
         " AND tombstoned_at = ? AND tombstoned_reason = ?"
     )
-    (found,) = reader.only(query, (kind, time_us, reason))
-    return int(found)
+    return reader.count(query, (kind, time_us, reason))
 
 
 def count_hidden(
@@ -251,8 +248,7 @@ def count_hidden(
         " AND t.tombstoned_at IS NOT NULL AND t.tombstoned_reason IS NOT ?5)"
     )
     paths = (f'$."{name}"' for name in names)
-    (found,) = reader.only(query, (kind, seq, *paths, besides))
-    return int(found)
+    return reader.count(query, (kind, seq, *paths, besides))
 
 
 def tombstones(reader: Reader, table: Table, chosen: Sequence[int]) -> Iterator[list[Instance]]:
