@@ -219,8 +219,9 @@ class Store:
 
     def _streamed(self, reader: Reader, rows: Iterator[Result]) -> Iterator[Result]:
         try:
-            with translated():
-                yield from rows
+            yield from rows
+        except FAILURES as error:
+            raise translate(error) from error
         finally:
             del rows  # Closes the statement before the reader is used again.
             self.give(reader)

@@ -94,7 +94,7 @@ class Reader:
         self._seq: Final = state.seq
         self._written: Final = "" if state.seq is None else f" AND seq <= {state.seq}"
         """A condition on live rows: they were written by then."""
-        self._from_written: Final = self._written.replace("seq", "from_seq")
+        self._from_written: Final = "" if state.seq is None else f" AND from_seq <= {state.seq}"
         self.live: Final = live or self
         """The reader of the live state on the same connection."""
         self.is_writer: bool = live is not None and live.is_writer

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
-
 from mycel.errors import NotFound
 from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.names import META_TYPES
@@ -13,8 +11,6 @@ from mycel.store.log.journal import Kind
 from mycel.store.write.guards import Writing, identity_of
 from mycel.store.write.ledger import Ledger
 
-AnyElement = TypeVar("AnyElement", Concept, Proposition)
-
 
 def change_concept(
     tx: Writing, before: Concept | None, attributes_text: str, metadata_text: str
@@ -23,11 +19,18 @@ def change_concept(
     ledger = tx.ledger
     if before is None:
         raise NotFound("The concept is gone.")
-    after = before._replace(attributes_json=attributes_text, metadata_json=metadata_text)
-    after = _shaped(tx, before, after)
-    if after == before:
+    same = before.attributes_json, before.metadata_json
+    if same == (attributes_text, metadata_text):
         return False
-    after = after._replace(version=before.version + 1, updated_us=ledger.time_us)
+    attributes_text = _shaped(tx, before, attributes_text, metadata_text)
+    if same == (attributes_text, metadata_text):
+        return False
+    after = before._replace(
+        attributes_json=attributes_text,
+        metadata_json=metadata_text,
+        version=before.version + 1,
+        updated_us=ledger.time_us,
+    )
     record = record_of(after, number=ledger.number_defined_by(before))
     key = concept_key(before.type, before.name)
     old_record = ledger.record_at(before.seq)
@@ -37,12 +40,12 @@ def change_concept(
         before,
         "UPDATE concept SET attributes = ?, metadata = ?, version = version + 1, seq = ?,"
         " updated_at = ? WHERE id = ? AND seq = ?",
-        (after.attributes_json, after.metadata_json, seq, ledger.time_us),
+        (attributes_text, metadata_text, seq, ledger.time_us),
     )
     if before.type in META_TYPES:
         tx.guards.forget()
         ledger.head.definitions = seq
-    _attributes_changed(ledger, before, after.attributes_json)
+    _attributes_changed(ledger, before, attributes_text)
     return True
 
 
@@ -57,13 +60,19 @@ def change_proposition(
     ledger = tx.ledger
     if before is None:
         raise NotFound("The link is gone.")
-    after = before._replace(
-        attributes_json=attributes_text, metadata_json=metadata_text, weight=weight
-    )
-    after = _shaped(tx, before, after)
-    if after == before:
+    same = before.attributes_json, before.metadata_json, before.weight
+    if same == (attributes_text, metadata_text, weight):
         return False
-    after = after._replace(version=before.version + 1, updated_us=ledger.time_us)
+    attributes_text = _shaped(tx, before, attributes_text, metadata_text)
+    if same == (attributes_text, metadata_text, weight):
+        return False
+    after = before._replace(
+        attributes_json=attributes_text,
+        metadata_json=metadata_text,
+        weight=weight,
+        version=before.version + 1,
+        updated_us=ledger.time_us,
+    )
     (_, subject_key), (_, object_key) = ledger.end(before.subject), ledger.end(before.object)
     record = record_of_link(after, before.type, subject_key, object_key)
     key = proposition_key(subject_key, before.predicate, object_key)
@@ -74,21 +83,17 @@ def change_proposition(
         before,
         "UPDATE proposition SET weight = ?, attributes = ?, metadata = ?,"
         " version = version + 1, seq = ?, updated_at = ? WHERE id = ? AND seq = ?",
-        (weight, after.attributes_json, after.metadata_json, seq, ledger.time_us),
+        (weight, attributes_text, metadata_text, seq, ledger.time_us),
     )
-    _attributes_changed(ledger, before, after.attributes_json)
+    _attributes_changed(ledger, before, attributes_text)
     return True
 
 
-def _shaped(tx: Writing, before: AnyElement, after: AnyElement) -> AnyElement:
-    """An element that changes, with the attributes that the guards want. They refuse, or shape."""
-    if after == before:
-        return after
-    texts = after.attributes_json, after.metadata_json
+def _shaped(tx: Writing, before: Element, attributes_text: str, metadata_text: str) -> str:
+    """The attributes of an element that changes, as the guards want them, unless they refuse."""
+    texts = attributes_text, metadata_text
     shaped = tx.guards.ask(tx, "update", before, identity_of(before), texts, before.number)
-    if shaped is None:
-        return after
-    return after._replace(attributes_json=object_text(shaped, "attributes"))
+    return attributes_text if shaped is None else object_text(shaped, "attributes")
 
 
 def _attributes_changed(ledger: Ledger, before: Element, attributes_text: str) -> None:
