@@ -370,29 +370,36 @@ class Recall:
         if len(text) and text.max() >= len(self.model.pieces):
             kept = []  # No such piece: the table is damaged.
         changed |= passages.sought(reader).difference(row.element for row, _ in kept)
-        made = self._portions(reader, changed)
+        made, self._saved = self._portions(reader, changed)
         self._embedded = {}
-        self._unsaved = {each.row.element: each for each in made}
-        self._gone = changed - self._unsaved.keys()
+        derived = {each.row.element: each for each in made}
+        self._unsaved = {at: each for at, each in derived.items() if at not in self._saved}
+        self._gone = changed - derived.keys()
         self._touched = None
         return self._built(seq, [*kept, *((each.row, each.vector) for each in made)])
 
-    def _portions(self, reader: Reader, numbers: Collection[int]) -> list[Derived]:
-        """Passages of many concepts; each portion is stored as it comes.
+    def _portions(
+        self, reader: Reader, numbers: Collection[int]
+    ) -> tuple[list[Derived], dict[int, Derived]]:
+        """Passages of many concepts, and those that are stored, by number.
 
-        So a process that ends meanwhile leaves its work to the next one.
+        Each portion is stored as it comes, so a process that ends meanwhile leaves its work to the
+        next one. The phrases are left out: they would take as much memory as all other data.
         """
         made: list[Derived] = []
+        stored: dict[int, Derived] = {}
         wanted = sorted(numbers)
         for at in range(0, len(wanted), DERIVED_TOGETHER):
-            some = self._derived(reader, wanted[at : at + DERIVED_TOGETHER])
+            found = self._derived(reader, wanted[at : at + DERIVED_TOGETHER])
+            some = [each._replace(phrases={}) for each in found]
             made += some
             if len(wanted) > DERIVED_TOGETHER:
                 with suppress(DatabaseError, DatabaseBusy, DiskFull):
                     self._store.keep_portion(self.mark, [(e.row, e.vector) for e in some])
+                    stored |= {each.row.element: each for each in some}
                 if self._report is not None and self._guarded is None:
                     self._report(min(at + DERIVED_TOGETHER, len(wanted)), len(wanted))
-        return made
+        return made, stored
 
     def _stored(self, reader: Reader, seq: int) -> Corpus | None:
         """The corpus of the stored blocks; None if they are damaged or not all there."""
