@@ -17,7 +17,6 @@ links of one subject are neighbours, and adding several takes little longer than
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from hashlib import sha256
 from math import inf
 from struct import Struct
@@ -186,21 +185,27 @@ def _stamp(created_us: int, created_by: str) -> tuple[bytes, bytes]:
     return b"\x04" + cbor.moment(created_us), b"\x05" + cbor.text(created_by)
 
 
-def _content_and_version(fields: ConceptFields | EdgeFields) -> Iterator[bytes]:
+def _content_and_version(fields: ConceptFields | EdgeFields) -> list[bytes]:
     """The fields that concepts and edges share, from the tombstone to the time of the version."""
-    tombstone = fields.tombstone
+    parts: list[bytes] = []
+    tombstone, attributes, metadata = fields.tombstone, fields.attributes, fields.metadata
     if tombstone is not None:
-        yield b"\x07\xf5"
-        yield b"\x08" + cbor.moment(tombstone.at_us)
+        parts += (b"\x07\xf5", b"\x08" + cbor.moment(tombstone.at_us))
         if tombstone.reason:
-            yield b"\x09" + cbor.text(tombstone.reason)
-        yield b"\x0a" + cbor.text(tombstone.by)
-    for what, content in (("attributes", fields.attributes), ("metadata", fields.metadata)):
-        if content:
-            yield CONTENT_HEADS[what] + cbor.byte_string(cbor.encode_object(content))
+            parts.append(b"\x09" + cbor.text(tombstone.reason))
+        parts.append(b"\x0a" + cbor.text(tombstone.by))
+    if attributes:
+        encoded = cbor.byte_string(cbor.encode_object(attributes))
+        parts.append(CONTENT_HEADS["attributes"] + encoded)
+    if metadata:
+        encoded = cbor.byte_string(cbor.encode_object(metadata))
+        parts.append(CONTENT_HEADS["metadata"] + encoded)
     if fields.version > 1:
-        yield b"\x0d" + cbor.uint(fields.version)
-        yield b"\x0e" + cbor.moment(fields.updated_us)
+        parts += (
+            b"\x0d" + cbor.uint(fields.version),
+            b"\x0e" + cbor.moment(fields.updated_us),
+        )
+    return parts
 
 
 def record_type(record: bytes) -> str | int:
