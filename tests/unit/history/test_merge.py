@@ -374,6 +374,28 @@ def test_changes_that_both_took_from_different_commits_of_a_third_branch_are_kno
         assert not one.diff("one", "two")
 
 
+def test_an_element_that_a_third_branch_has_removed_is_known_to_one_that_never_had_it(
+    db: mycel.Graph,
+) -> None:
+    with branch(db, "one") as one, branch(db, "two") as two:
+        put(db, "n", x=1)
+        put(db, "m", x=1)
+        one.merge("main")
+        db.write(lambda tx: tx.retire(at("n")))
+        db.write(lambda tx: tx.retire(at("m")))
+        put(db, "a", x=2)
+        two.merge("main")
+        put(two, "b", x=2)
+        put(one, "n", x=2)
+        for target, source in ((one, "two"), (two, "one")):
+            found = target.merge(source, dry_run=True).conflicts
+            assert [(each.kind, each.label) for each in found] == [("delete_modify", 'Fact "n"')]
+        two.merge("one")
+        two.resolve("*", "theirs")
+        two.commit_merge()
+        assert (value(two, "n"), "m" in content(two)) == (2, False)
+
+
 # Purges and constraints.
 
 

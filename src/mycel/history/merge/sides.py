@@ -99,6 +99,12 @@ class BranchSides(Target):
         changed = since.numbers
         if [each.copy for each in self.lineage.bases] == [theirs]:
             changed = touched(theirs, self.lineage.seen, position(theirs)).numbers
+        self._through: Final = {
+            id(copy): (_aligned(ours, copy, seq), _aligned(theirs, copy, seq))
+            for copy, seq in self.lineage.bases
+            if copy not in (ours, theirs)
+        }
+        self._learn()
         mine = touched(ours, shared, position(ours))
         self._alignment.match_again(mine)
         # All of them, so that each is matched before anybody asks for what it is matched with.
@@ -127,12 +133,23 @@ class BranchSides(Target):
             return lambda numbers: before.elements(each for each in numbers if each < NEW), {*own}
         if copy is self._theirs:
             return lambda numbers: self._alignment.elements(before, numbers), set()
-        related = lineage(ours, copy)
-        since = touched(copy, related.shared, seq)
-        aligned = Alignment(ours, before, related, since)
-        aligned.match_again(touched(ours, related.shared, position(ours)))
-        found = {each for each in aligned.numbers(since.numbers) if each < NEW}
-        return lambda numbers: aligned.elements(before, (n for n in numbers if n < NEW)), found
+        (mine, changed), (others, _) = self._through[id(copy)]
+
+        def read(numbers: Iterable[int]) -> Mapping[int, Element]:
+            wanted = list(numbers)
+            found = mine.elements(before, (each for each in wanted if each < NEW))
+            # What the target never had, or not any more, is known by its number in the source.
+            there = others.elements(before, (each - NEW for each in wanted if each >= NEW))
+            told = {number + NEW: self._alignment.told(each) for number, each in there.items()}
+            return found | {number: each._replace(number=number) for number, each in told.items()}
+
+        return read, {each for each in mine.numbers(changed) if each < NEW}
+
+    def _learn(self) -> None:
+        """Match elements that both sides have from a third copy, whatever they are called now."""
+        for (mine, changed), (others, more) in self._through.values():
+            for number in sorted(changed | more):
+                self._alignment.learn(others.number(number), mine.number(number))
 
     @property
     def is_news(self) -> bool:
@@ -238,6 +255,16 @@ class BranchSides(Target):
         mine = touched(self.reader, self.lineage.shared, position(self.reader)).numbers
         young = purged_among(self._there._replace(numbers=frozenset(old)), self.ours(mine))
         return [each for each in sorted({*old, *young}) if self.reader.was_ever(each)]
+
+
+def _aligned(reader: Reader, copy: Reader, seq: int) -> tuple[Alignment, frozenset[int]]:
+    """A state of a third copy in the numbers of a side, and the elements that changed there."""
+    related = lineage(reader, copy)
+    since = touched(copy, related.shared, seq)
+    aligned = Alignment(reader, copy.at(State(seq)), related, since)
+    aligned.match_again(touched(reader, related.shared, position(reader)))
+    aligned.numbers(since.numbers)
+    return aligned, since.numbers
 
 
 def purged_among(purges: Purges, elements: Mapping[int, Element]) -> frozenset[int]:

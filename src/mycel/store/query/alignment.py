@@ -118,6 +118,13 @@ class Alignment:
         known = sorted(changed, key=lambda each: (each not in there, each))
         return {*map(self.number, known), *filter(self.is_old, known)}
 
+    def learn(self, there: int, here: int) -> None:
+        """Match two elements that a third copy knows as one, unless they have met since."""
+        is_new = max(there, here) < NEW and not self.is_old(there)
+        if is_new and here not in self._numbers and self.known(there) is None:
+            self._known[there] = here
+            self._numbers[here] = there
+
     def match_again(self, mine: Touched) -> None:
         """Match elements that both had, where the number alone does not tell.
 
