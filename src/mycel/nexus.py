@@ -22,7 +22,7 @@ from mycel.model.client_names import SEPARATOR
 from mycel.model.client_names import current as current_client
 from mycel.model.elements import Element
 from mycel.model.limits import FIND_LIMIT_MAX, INTEGER_MAX
-from mycel.model.names import kind_of
+from mycel.model.names import kind_of, shorten
 from mycel.recall.lazy import LazyRecall
 from mycel.search.embedding import HYBRID, Embedder
 from mycel.search.embedding import Mode as SearchMode
@@ -549,7 +549,9 @@ class Nexus(StateView):
 
         Raises:
             TypeMismatch: the type or predicate is not defined.
+            ConstraintViolation: there is no such kind or mode.
             InvalidValueType, InvalidSyntax: a filter has no such values.
+            NotFound: the element of `near` is not there.
         """
         with self.reading(words=True) as reader:
             hits = self.hits_in(
@@ -598,6 +600,11 @@ class Nexus(StateView):
             raise ConstraintViolation(f"limit is {limit}; it must be at least 1.")
         if not isinstance(question, str):
             raise InvalidValueType(f"A question must be a text, not {kind_of(question)}.")
+        if kind not in (None, "CONCEPT", "PROPOSITION"):
+            raise ConstraintViolation(
+                f"There is no kind {shorten(repr(kind))}.",
+                hint="It is CONCEPT, PROPOSITION or None.",
+            )
         from mycel.engine.search import check_mode, find  # noqa: PLC0415 - as above
 
         number = None

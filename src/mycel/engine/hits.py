@@ -28,7 +28,7 @@ from mycel.store.query.candidates import Candidates, Match, best_of, counted, se
 from mycel.store.query.changed_texts import ChangedTexts
 from mycel.store.query.filters import Condition, Filters, condition
 from mycel.store.query.reader import Reader
-from mycel.store.query.refs import Ref
+from mycel.store.query.refs import Ref, missing
 
 if TYPE_CHECKING:
     from mycel.recall.stages import Found
@@ -112,6 +112,8 @@ class Neighbourhood:
     def __init__(self, reader: Reader, centre: Ref) -> None:
         """Traverse from the centre in both directions; raises NotFound if it is not there."""
         number = reader.number(centre)
+        if reader.element(number) is None:
+            raise missing(centre)
         bounds = Bounds(NEAR_COST_MAX, NEAR_NODES_MAX, direction="both")
         reached = traverse(reader, number, bounds).nodes
         self._costs = {each.element.number: each.cost for each in reached}

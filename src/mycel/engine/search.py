@@ -81,10 +81,11 @@ def search(
     warnings: list[str] = []
     hits = found_by(limit=most, threshold=threshold, mode=mode, recall=recall, warnings=warnings)
     if not hits:
-        found = found_by(limit=1) if threshold else []
-        warnings += _about_miss(reader, question, node.kind, kind, found, threshold)
+        found = found_by(limit=1, mode=mode, recall=recall) if threshold else []
         if filters and not found and found_by(limit=1, filters=None):
             warnings.append("Something fits the question, but not the filters of this SEARCH.")
+        else:
+            warnings += _about_miss(reader, question, node.kind, kind, found, threshold)
     elif limit > SEARCH_LIMIT_MAX and len(hits) == SEARCH_LIMIT_MAX:
         warnings.append(
             f"SEARCH gives at most {SEARCH_LIMIT_MAX} results; ask for something narrower."

@@ -288,7 +288,8 @@ def traverse(
 ) -> Traversal:
     """Traverse the state that a reader on a snapshot shows.
 
-    `adjacency` may have the links in memory; it knows the present only.
+    `adjacency` may have the links in memory; it knows the present only, so a reader of the past
+    does without it.
 
     Raises:
         NotFound: the start is not there.
@@ -318,7 +319,7 @@ def _neighbours(reader: Reader, bounds: Bounds, adjacency: Adjacency | None) -> 
     wanted = None
     if bounds.relation_types is not None:
         wanted = frozenset(reader.predicate_number(name) for name in bounds.relation_types)
-    if adjacency is not None:
+    if adjacency is not None and reader.state.is_live:
         return adjacency.neighbours(reader, bounds.direction, wanted)
     symmetric = symmetric_predicates(reader)
     return StoredNeighbours(reader, Route.of(bounds.direction, wanted, symmetric))

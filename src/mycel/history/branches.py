@@ -119,7 +119,7 @@ class Branches:
             number = branch.parting.ahead
             raise ConstraintViolation(
                 f"The branch {name!r} has {number} commit{'s'[: number != 1]} that main lacks.",
-                hint="They would be lost. Say unmerged=True (`--yes`) to delete it all the same.",
+                hint="They would be lost. To delete it, say unmerged=True (--yes, ?unmerged=true).",
                 data={"branch": name, "ahead": number},
             )
         try:

@@ -388,6 +388,7 @@ class KnowledgeView:
         self,
         question: str,
         *,
+        type: str | None = None,  # noqa: A002 - the word for it
         limit: int = recalled_nodes.RECALL_HITS,
         max_tokens: int = recalled_nodes.RECALL_TOKENS,
         max_cost: float = MAX_COST_DEFAULT,
@@ -398,15 +399,16 @@ class KnowledgeView:
         """Return the nodes that fit a question, then the nodes near them.
 
         Nodes that fit come first, best first; then their surroundings by cost, in both directions.
-        No node comes twice, and all of them together take at most `max_tokens`. Filters are those
-        of `search`: the nodes that fit pass them, those near them need not.
+        No node comes twice, and all of them together take at most `max_tokens`. `type` and the
+        other filters are those of `search`: the nodes that fit pass them, those near them need not.
 
         Raises:
+            TypeMismatch: the type is not defined.
             ConstraintViolation, InvalidValueType: a bound is invalid.
         """
         bounds = Bounds(max_cost, recalled_nodes.RECALL_NODES_EACH, max_tokens, "both")
         bounds = replace(bounds, max_tokens=None)  # The budget is for all of them together.
-        how = {"kind": "CONCEPT", "mode": mode, "warnings": warnings}
+        how = {"kind": "CONCEPT", "type": type, "mode": mode, "warnings": warnings}
         with self._hits(question, limit, filters, **how) as (reader, hits):
             around = [
                 with_uris(reader, self.db.traverse_in(reader, each.element, bounds)).nodes

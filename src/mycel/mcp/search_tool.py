@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, cast
 
-from mycel.errors import TypeMismatch
+from mycel.errors import ConstraintViolation, TypeMismatch
 from mycel.knowledge.node_values import Hit, Node, Relation
 from mycel.knowledge.recalled_nodes import RECALL_HITS
 from mycel.mcp import hints, node_text
@@ -27,27 +27,29 @@ FOUND_CHARACTERS: Final = 1_000
 def search(call: Call) -> Answer:
     """Nodes and relations that match some words."""
     arguments = call.arguments
-    if "context_tokens" in arguments:
-        return _recall(call)
+    try:
+        return _recall(call) if "context_tokens" in arguments else _search(call)
+    except TypeMismatch as error:
+        what: hints.Names = "relation type" if arguments.get("kind") == "relation" else "type"
+        raise hints.undefined(call.state.db, error, what, [arguments.get("type")]) from None
+
+
+def _search(call: Call) -> Answer:
+    arguments = call.arguments
     limit = arguments.get("limit", SEARCH_LIMIT)
     offset = call.number_in("hits") or 0
     if offset >= SEARCH_DEPTH_MAX or (arguments.get("cursor") and not offset):
         raise bad_cursor()
-    kind, type_name = arguments.get("kind", "node"), arguments.get("type")
     warnings: list[str] = []
-    try:
-        found = call.state.knowledge.search(
-            arguments["query"],
-            kind=kind,
-            type=type_name,
-            limit=min(offset + limit + 1, SEARCH_DEPTH_MAX),
-            mode=arguments.get("mode", HYBRID),
-            warnings=warnings,
-            **_filters(call),
-        )
-    except TypeMismatch as error:
-        what: hints.Names = "relation type" if kind == "relation" else "type"
-        raise hints.undefined(call.state.db, error, what, [type_name]) from None
+    found = call.state.knowledge.search(
+        arguments["query"],
+        kind=arguments.get("kind", "node"),
+        type=arguments.get("type"),
+        limit=min(offset + limit + 1, SEARCH_DEPTH_MAX),
+        mode=arguments.get("mode", HYBRID),
+        warnings=warnings,
+        **_filters(call),
+    )
     hits = found[offset : offset + limit]
     page, shown = TextPage(), []
     for hit in hits:
@@ -81,9 +83,15 @@ def _filters(call: Call) -> Filters:
 def _recall(call: Call) -> Answer:
     """Nodes that fit a question, and what is near them, within a budget of tokens."""
     arguments = call.arguments
+    if arguments.get("kind") == "relation" or arguments.get("cursor"):
+        raise ConstraintViolation(
+            "context_tokens gives nodes, in one answer.",
+            hint="Leave out kind and cursor, or context_tokens.",
+        )
     warnings: list[str] = []
     found = call.state.knowledge.recall(
         arguments["query"],
+        type=arguments.get("type"),
         limit=arguments.get("limit", RECALL_HITS),
         max_tokens=arguments["context_tokens"],
         mode=arguments.get("mode", HYBRID),
@@ -133,16 +141,15 @@ def _hit(hit: Hit, *, detailed: bool) -> str:
 
 
 def _nothing_found(call: Call, words: str) -> str:
-    about = f"Nothing fits {shorten(repr(words))}"
     if (call.number_in("hits") or 0) > 0:
         return "There are no more hits."
     kind = call.arguments.get("type")
-    within = f" among those of type {kind}" if kind else ""
+    what = f"Nothing of type {kind}" if kind else "Nothing"
     if any(value is not None for value in _filters(call).values()):
-        within += " that pass the filters"
+        what += " that passes the filters"
     keep = " If you learn it elsewhere, remember_knowledge keeps it for the next time."
     return (
-        f"{about}{within}. Try fewer or other words, or describe_graph."
+        f"{what} fits {shorten(repr(words))}. Try fewer or other words, or describe_graph."
         f"{'' if call.state.readonly else keep}"
     )
 

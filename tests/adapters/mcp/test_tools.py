@@ -89,7 +89,14 @@ def test_what_is_remembered_is_found_read_and_traversed(session: Session) -> Non
     ):
         narrowed = session.ok("search_knowledge", query="gatekeepers", mode="keyword", **filters)
         assert len(narrowed.data["hits"]) == count, filters
-    assert "pass the filters" in narrowed.text
+    assert "passes the filters" in narrowed.text
+    none = session.ok("search_knowledge", query="gatekeepers", type="Person", context_tokens=2000)
+    assert none.data["nodes"] == []
+    assert "Nothing of type Person fits" in none.text
+    for wrong in ({"type": "Story"}, {"kind": "relation"}, {"cursor": "hits:5"}):
+        assert session.call(
+            "search_knowledge", query="gatekeepers", context_tokens=2000, **wrong
+        ).failed, wrong
 
     read = session.ok("get_nodes", uris=["story/login"])
     assert read.text.splitlines()[0] == "concept://shop/story/login — Login"

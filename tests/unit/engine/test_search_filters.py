@@ -8,7 +8,7 @@ from typing import Any, get_args
 import pytest
 
 import mycel
-from mycel.errors import InvalidSyntax, InvalidValueType, NotFound
+from mycel.errors import ConstraintViolation, InvalidSyntax, InvalidValueType, NotFound
 from mycel.search.embedding import Mode
 
 MODES: tuple[Mode, ...] = get_args(Mode)
@@ -156,6 +156,17 @@ def test_a_filter_that_is_none_is_refused(db: mycel.Nexus) -> None:
             db.search("harbour", **filters)
 
 
+def test_filters_that_nothing_passes_are_told_without_advice_on_spelling(db: mycel.Nexus) -> None:
+    result = db.execute('SEARCH CONCEPT "harbour" UNTIL "2001-01-01"')
+    assert result.value == []
+    assert result.warnings == ("Something fits the question, but not the filters of this SEARCH.",)
+
+
+def test_an_unknown_kind_is_refused(db: mycel.Nexus) -> None:
+    with pytest.raises(ConstraintViolation, match="concept"):
+        db.search("harbour", kind="concept")  # type: ignore[arg-type]
+
+
 def test_a_search_by_meaning_gives_each_element_once(db: mycel.Nexus) -> None:
     names = found(db, mode="semantic", limit=100)
     assert len(names) == len(set(names))
@@ -184,9 +195,9 @@ def test_near_also_prefers_links_and_says_so(db: mycel.Nexus) -> None:
 
 def test_near_nothing_is_refused(db: mycel.Nexus) -> None:
     for near in ("concept://port/nowhere", "C:999998"):
-        with pytest.raises(NotFound):
+        with pytest.raises(NotFound, match=near):
             db.search("harbour", near=near)
-        with pytest.raises(NotFound):
+        with pytest.raises(NotFound, match=near):
             db.execute('SEARCH CONCEPT "harbour" NEAR :near', {"near": near}).value  # noqa: B018
 
 

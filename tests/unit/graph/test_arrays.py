@@ -173,6 +173,21 @@ def test_a_purge_drops_arrays(db: mycel.Nexus, made: list[str]) -> None:
         assert adjacency.state(reader) is None
 
 
+def test_a_traversal_of_the_past_does_without_arrays(db: mycel.Nexus, made: list[str]) -> None:
+    then = db.snapshot().seq
+    start = db.get(made[0])
+    with db.transaction() as tx:
+        tx.define_type("New")
+        new = tx.put_concept("New", "new")
+        tx.put_proposition(start.id, "p", new, weight=0)
+    adjacency = eager(db)
+    warm(db, adjacency, made[0])
+    with store_of(db).reading(db.as_of(then).state) as reader:
+        found = traverse(reader, start.number, Bounds(direction="both"), adjacency)
+        assert found == traverse(reader, start.number, Bounds(direction="both"))
+    assert new not in [each.element.id for each in found.nodes]
+
+
 def test_arrays_are_not_made_before_they_pay(db: mycel.Nexus, made: list[str]) -> None:
     adjacency = Adjacency(store_of(db))
     for _ in range(5):

@@ -224,3 +224,8 @@ def test_one_call_brings_the_nodes_that_fit_and_those_near_them_within_a_budget(
     assert small.tokens < found.tokens
     assert small.to_dict()["left_out"] == 1
     assert shop.recall("zeppelin").nodes == ()
+    shop.add("guide", type="Guide", content="Visit the mill.")
+    typed = shop.recall("Alder Mill", type="Guide")
+    assert [each.uri for each in typed.nodes] == ["concept://shop/guide"]
+    with pytest.raises(TypeMismatch):
+        shop.recall("Alder Mill", type="Nowhere")
