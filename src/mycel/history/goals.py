@@ -17,12 +17,12 @@ A step that fails is noted and the next one is tried, so that all obstacles are 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from mycel.errors import ConstraintViolation, DuplicateExists, MycelError, NotFound
 from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.names import META_TYPES
-from mycel.model.values import JsonObject
+from mycel.model.values import own_metadata
 from mycel.store.query.diff import either, ends_of
 from mycel.store.write.transaction import Transaction
 
@@ -200,7 +200,7 @@ class _Steps:
             return
         if tx.get_concept(then.type, then.name) is not None:
             raise DuplicateExists("There is another element with this type and name.")
-        made = tx.put_concept(then.type, then.name, then.attributes, _free(then.metadata))
+        made = tx.revive_concept(then, own_metadata(then.metadata))
         self.numbers[then.number] = tx.reader.number(made)
 
     # Links.
@@ -243,7 +243,7 @@ class _Steps:
             return
         if tx.get_edge(subject, then.predicate, object_) is not None:
             raise DuplicateExists("There is another link in its place.")
-        content = then.attributes, _free(then.metadata)
+        content = then.attributes, own_metadata(then.metadata)
         made = tx.put_proposition(subject, then.predicate, object_, *content, weight=then.weight)
         self.numbers[then.number] = tx.reader.number(made)
 
@@ -290,8 +290,3 @@ class _Steps:
 
 def _is_definition(element: Element) -> bool:
     return isinstance(element, Concept) and element.type in META_TYPES
-
-
-def _free(metadata: JsonObject) -> dict[str, Any]:
-    """Metadata without the keys that only the engine writes: they come with the content."""
-    return {key: value for key, value in metadata.items() if not key.startswith("_")}

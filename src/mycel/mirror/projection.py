@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from mycel.engine.missing_concepts import keeps_place
 from mycel.knowledge.bootstrap.ownership import AUTHOR_TEXT, values_of_others
@@ -27,7 +27,7 @@ from mycel.migration import schema_in_force
 from mycel.mirror.documents import LinkName, as_json, for_yaml, line_of, render, scalar
 from mycel.mirror.paths import declaration_path, path_of
 from mycel.model.names import META_TYPES
-from mycel.model.values import EMPTY_OBJECT, parse_object
+from mycel.model.values import EMPTY_OBJECT, own_metadata, parse_object
 from mycel.schema.formatter import format_declared
 from mycel.schema.stored_declaration import PG
 from mycel.store.query import contents
@@ -141,7 +141,7 @@ class Projection:
         attributes = parse_object(row.attributes)
         metadata = parse_object(row.metadata)
         if _RESERVED in row.metadata:
-            metadata = _free(metadata)
+            metadata = own_metadata(metadata)
         if _STAMP in row.attributes and STAMP in attributes:
             keys = _BOOTSTRAP_KEYS.get(type_name, frozenset())
             attributes = values_of_others(attributes, keys)
@@ -177,7 +177,7 @@ class Projection:
             word = self._words[predicate] = scalar(self._reader.predicate_name(predicate))
         target = self._quoted.get(object_) or as_json(self._end(object_))
         if _RESERVED in metadata:
-            metadata = as_json(_free(parse_object(metadata)))
+            metadata = as_json(own_metadata(parse_object(metadata)))
         return line_of(
             word,
             "" if subject == owner else as_json(self._link_name(subject)),
@@ -277,8 +277,3 @@ def changes(old: Reader, new: Reader, numbers: Collection[int]) -> Changes:
 def _are_definitions(reader: Reader, numbers: Collection[int]) -> bool:
     types = {kind for _, kind, _ in contents.names(reader, numbers)}
     return any(reader.type_name(each) in META_TYPES for each in types)
-
-
-def _free(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """Metadata without the keys that only the engine writes."""
-    return {key: value for key, value in metadata.items() if not key.startswith("_")}

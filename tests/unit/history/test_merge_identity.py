@@ -117,7 +117,7 @@ def test_a_name_that_an_element_gets_back_in_a_clash_may_clash_again(
             assert told(main) == told(draft) == {"a": {"x": 1}, "b": {"z": 1}}
 
 
-def test_an_element_that_a_merge_made_anew_is_known_by_its_new_number(
+def test_an_element_that_a_merge_brings_back_under_another_name_keeps_its_number(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(copy, "_flush", lambda _: None)
@@ -128,16 +128,39 @@ def test_an_element_that_a_merge_made_anew_is_known_by_its_new_number(
         with main.open_branch("draft") as draft:
             write(draft, [["put", "c", {"x": 1}]], "draft")
             main.merge("draft")
+            number = content(main)["c"].number
             write(main, [["move", "c", "d"], ["commit"], ["retire", "d"]], "main")
             write(draft, [["put", "c", {"x": 2}]], "draft")
             main.merge("draft")
             main.resolve("*", "theirs")
             main.commit_merge()
+            assert content(main)["c"].number == number
+            assert not main.verify(replay=True).problems
             assert not main.diff("main", "draft")
             write(draft, [["put", "c", {"y": 1}]], "draft")
             write(main, [["put", "c", {"z": 1}]], "main")
             assert main.merge("draft").conflicts == draft.merge("main").conflicts == ()
             assert told(main) == told(draft) == {"c": {"x": 2, "y": 1, "z": 1}}
+
+
+def test_an_element_that_came_by_way_of_a_third_branch_is_known_under_any_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(copy, "_flush", lambda _: None)
+    path = tmp_path / "graph.db"
+    path.write_bytes(GIVEN.content)
+    with opened(path) as main:
+        main.branches.create("draft")
+        main.branches.create("other")
+        with main.open_branch("draft") as draft, main.open_branch("other") as other:
+            write(other, [["put", "a", {}]], "other")
+            write(draft, [["put", "c", {"x": 1}]], "draft")
+            main.merge("draft")
+            write(main, [["move", "c", "d"]], "main")
+            other.merge("main")
+            write(draft, [["retire", "c"]], "draft")
+            (conflict,) = other.merge("draft").conflicts
+            assert (conflict.kind, conflict.label) == ("delete_modify", 'Fact "d"')
 
 
 @pytest.mark.parametrize("target", ["main", "draft"])

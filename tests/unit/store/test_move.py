@@ -280,6 +280,27 @@ def test_a_tombstone_that_has_the_new_name_is_set_aside(db: mycel.Nexus) -> None
     assert_sound(db)
 
 
+def test_a_concept_that_was_removed_is_revived_under_a_name_that_another_one_had(
+    db: mycel.Nexus,
+) -> None:
+    one, two, other = add_concepts(db, "one", "two", "other")
+    left = add(db, one, "references", two)
+    for each in (one, other):
+        retire(db, each)
+    (like,) = (each for each in db.history(one) if each.kind == "put_concept")
+    assert isinstance(like.element, mycel.Concept)
+    wanted = like.element._replace(name="other", attributes_json='{"x":1}')
+    assert db.write(lambda tx: tx.revive_concept(wanted, {})) == one
+    now = db.get_concept(FACT, "other")
+    assert now is not None
+    assert (now.id, now.attributes) == (one, {"x": 1})
+    assert db.prove(one).key == concept_key(FACT, "other")
+    assert db.prove(other).key == concept_key(FACT, other)
+    keys = concept_key(FACT, "other"), concept_key(FACT, "two")
+    assert db.prove(left).key == edge_tree_key(keys[0], "references", keys[1])
+    assert_sound(db)
+
+
 def test_a_tombstone_is_set_aside_under_a_name_that_is_free(db: mycel.Nexus) -> None:
     one, gone = add_concepts(db, "one", "gone")
     add_concepts(db, gone)

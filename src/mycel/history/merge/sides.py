@@ -16,7 +16,7 @@ from mycel.model.state import State
 from mycel.schema.catalog import Catalog
 from mycel.schema.definitions import merge_policies
 from mycel.store.log.marks import MERGE, Mark
-from mycel.store.query.alignment import NEW, Alignment, touched
+from mycel.store.query.alignment import NEW, Alignment, Touched, touched
 from mycel.store.query.bulk import instances
 from mycel.store.query.commits import commit_at
 from mycel.store.query.diff import ABSENT, ends_of
@@ -100,11 +100,11 @@ class BranchSides(Target):
         if [each.copy for each in self.lineage.bases] == [theirs]:
             changed = touched(theirs, self.lineage.seen, position(theirs)).numbers
         self._through: Final = {
-            id(copy): (_aligned(ours, copy, seq), _aligned(theirs, copy, seq))
+            id(copy): (_matched(ours, copy, seq), _matched(theirs, copy, seq))
             for copy, seq in self.lineage.bases
             if copy not in (ours, theirs)
         }
-        self._learn()
+        self._learn(others)
         mine = touched(ours, shared, position(ours))
         self._alignment.match_again(mine)
         # All of them, so that each is matched before anybody asks for what it is matched with.
@@ -145,11 +145,14 @@ class BranchSides(Target):
 
         return read, {each for each in mine.numbers(changed) if each < NEW}
 
-    def _learn(self) -> None:
-        """Match elements that both sides have from a third copy, whatever they are called now."""
-        for (mine, changed), (others, more) in self._through.values():
-            for number in sorted(changed | more):
-                self._alignment.learn(others.number(number), mine.number(number))
+    def _learn(self, others: Sequence[Reader]) -> None:
+        """Match elements that third copies know as one, whatever they are called now."""
+        sides = self._theirs, self.reader
+        for copy in others:
+            seq = max(lineage(side, copy).seen for side in sides)
+            known = [_aligned(side, copy.at(State(seq)), seq) for side in sides]
+            for number in sorted({each for _, since in known for each in since.numbers}):
+                self._alignment.learn(*(aligned.kept(number) for aligned, _ in known))
 
     @property
     def is_news(self) -> bool:
@@ -257,12 +260,20 @@ class BranchSides(Target):
         return [each for each in sorted({*old, *young}) if self.reader.was_ever(each)]
 
 
-def _aligned(reader: Reader, copy: Reader, seq: int) -> tuple[Alignment, frozenset[int]]:
-    """A state of a third copy in the numbers of a side, and the elements that changed there."""
+def _aligned(reader: Reader, copy: Reader, seq: int) -> tuple[Alignment, Touched]:
+    """A state of a third copy in the numbers of a side, and the elements that changed there.
+
+    The numbers are those that merges up to the state of the copy's reader have kept.
+    """
     related = lineage(reader, copy)
     since = touched(copy, related.shared, seq)
-    aligned = Alignment(reader, copy.at(State(seq)), related, since)
-    aligned.match_again(touched(reader, related.shared, position(reader)))
+    return Alignment(reader, copy.at(State(seq)), related, since), since
+
+
+def _matched(reader: Reader, copy: Reader, seq: int) -> tuple[Alignment, frozenset[int]]:
+    """The same, with all elements matched."""
+    aligned, since = _aligned(reader, copy, seq)
+    aligned.match_again(touched(reader, aligned.shared, position(reader)))
     aligned.numbers(since.numbers)
     return aligned, since.numbers
 

@@ -76,12 +76,13 @@ class Alignment:
 
         `since` has the elements of the other copy that changed since the two parted.
         """
-        shared = related.shared
+        self.shared: Final = related.shared
         self._ours: Final = ours
         self._theirs: Final = theirs
         self._since: Final = since
         old = {each for each in since.numbers if each < since.made_from[each & 1]}
-        before = old if is_scrubbed(ours, shared) else ours.at(State(shared)).elements(old).keys()
+        shared = ours.at(State(self.shared))
+        before = old if is_scrubbed(ours, self.shared) else shared.elements(old).keys()
         self._revived: Final = old - before
         """The elements that were not there when the copies parted, under numbers from before."""
         self._moments: Final = [(theirs.at(one), ours.at(other)) for one, other in related.met]
@@ -118,10 +119,16 @@ class Alignment:
         known = sorted(changed, key=lambda each: (each not in there, each))
         return {*map(self.number, known), *filter(self.is_old, known)}
 
-    def learn(self, there: int, here: int) -> None:
+    def kept(self, number: int) -> int | None:
+        """The number here of an element there that both had at first, or that a merge knows."""
+        known = self.known(number)
+        return number if known is None and self.is_old(number) else known
+
+    def learn(self, there: int | None, here: int | None) -> None:
         """Match two elements that a third copy knows as one, unless they have met since."""
-        is_new = max(there, here) < NEW and not self.is_old(there)
-        if is_new and here not in self._numbers and self.known(there) is None:
+        if there is None or here is None or (there == here and self.is_old(there)):
+            return
+        if here not in self._numbers and self.known(there) is None:
             self._known[there] = here
             self._numbers[here] = there
 
@@ -135,7 +142,8 @@ class Alignment:
         old = {*filter(self.is_old, self._since.numbers)}
         lost = old - self._ours.elements(old).keys()
         removed = {*filter(self.is_old, self._since.ended | mine.ended)}
-        for number in sorted(lost | removed, key=lambda each: (each & 1, each)):
+        unknown = (lost | removed) - self._known.keys()
+        for number in sorted(unknown, key=lambda each: (each & 1, each)):
             found = self._match(number, is_sure=number not in mine.purged)
             if found is not None and found not in self._numbers:
                 self._known[number] = found

@@ -36,7 +36,7 @@ _MOVE: Final = (
     "UPDATE concept SET type = ?, name = ?, attributes = ?, version = ?, seq = ?, updated_at = ?"
     " WHERE id = ? AND seq = ?"
 )
-_SET_ASIDE: Final = (
+_RENAME_TOMBSTONE: Final = (
     "INSERT INTO concept_past SELECT id, type, ?3, attributes, metadata, version, ?2, created_at,"
     f" created_by, updated_at, {OPEN_END}, tombstoned_at, tombstoned_by, tombstoned_reason"
     " FROM concept_past WHERE id = ?1 AND to_seq = ?2"
@@ -138,14 +138,7 @@ class Moves:
                 hint="Choose another name, or merge the two.",
                 data={"type": there.type, "name": name, "id": there.id},
             )
-        moving = [before.number] if there is None else [before.number, there.number]
-        # A link that waits already has left its leaf, and all that hangs on it waits too.
-        hanging = hanging_on(ledger, moving, self._waiting)
-        uproot(ledger, [*moving, *hanging])
-        for number in hanging:
-            self._waiting.add(number)
-        if there is not None:
-            _set_aside(ledger, there, target.number)
+        self._make_way(before, there, target.number)
         after = before._replace(
             type=type_name,
             name=name,
@@ -154,6 +147,26 @@ class Moves:
             updated_us=ledger.time_us,
         )
         _write(ledger, before, after, target.number)
+
+    def _make_way(self, moving: Concept, there: Concept | None, type_number: int) -> None:
+        """Free the leaf of a concept that moves, and set a tombstone aside that is there."""
+        numbers = [moving.number] if there is None else [moving.number, there.number]
+        # A link that waits already has left its leaf, and all that hangs on it waits too.
+        hanging = hanging_on(self._ledger, numbers, self._waiting)
+        uproot(self._ledger, [*numbers, *hanging])
+        for number in hanging:
+            self._waiting.add(number)
+        if there is not None:
+            _set_aside(self._ledger, there, type_number)
+
+    def rename_tombstone(self, dead: Concept, name: str) -> None:
+        """Give a tombstone the name under which it is to be revived; no live concept has it."""
+        if name == dead.name:
+            return
+        type_number = self._ledger.defined_number(self._ledger.registry.types, dead.type)
+        there = self._ledger.reader.concept_named(type_number, name, tombstoned=True)
+        self._make_way(dead, there, type_number)
+        _rename_tombstone(self._ledger, dead, name)
 
 
 def _write(ledger: Ledger, before: Concept, after: Concept, type_number: int) -> None:
@@ -175,12 +188,16 @@ def _set_aside(ledger: Ledger, dead: Concept, type_number: int) -> None:
     """Rename a tombstone to its own id, so that its name is free."""
     names = (dead.id if n == 0 else f"{dead.id} {n}" for n in count())
     name = next(name for name in names if ledger.row(_IS_TAKEN, (name, type_number)) is None)
+    _rename_tombstone(ledger, dead, name)
+
+
+def _rename_tombstone(ledger: Ledger, dead: Concept, name: str) -> None:
     tombstone = Tombstone(
         dead.tombstoned_us or 0, dead.tombstoned_by or "", dead.tombstoned_reason or ""
     )
     seq = _append(ledger, dead._replace(name=name), concept_key(dead.type, name), tombstone)
     ledger.end_tombstone("concept", dead.number, seq)
-    ledger.write(_SET_ASIDE, (dead.number, seq, name))
+    ledger.write(_RENAME_TOMBSTONE, (dead.number, seq, name))
 
 
 def _append(ledger: Ledger, concept: Concept, key: bytes, tombstone: Tombstone | None) -> int:

@@ -202,6 +202,20 @@ class Transaction(TransactionView):
         return ids.concept_id(number)
 
     @whole
+    def revive_concept(self, like: Concept, metadata: Mapping[str, Any]) -> str:
+        """`put_concept` for one that may have been removed, perhaps under another name.
+
+        If a concept of its type and number was removed, it comes back with this number. Returns
+        the id.
+        """
+        dead = self.ledger.reader.concept(like.number, tombstoned=True)
+        if dead is not None and dead.tombstoned and dead.type == like.type:
+            moves = Moves(self.ledger)
+            moves.rename_tombstone(dead, like.name)
+            moves.settle()
+        return self.put_concept(like.type, like.name, like.attributes, metadata)
+
+    @whole
     def put_concepts(self, rows: Iterable[ConceptRow]) -> list[str]:
         """`put_concept` for many, at a fraction of the cost. Returns the ids in order."""
         return bulk.put_concepts(self, rows, lambda row: self.put_concept(*row))
