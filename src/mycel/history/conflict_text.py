@@ -1,6 +1,6 @@
-"""Conflicts of a merge as rows of text, for people and models: base, ours and theirs side by side.
+"""A merge and its conflicts as text, for people and models: base, ours and theirs side by side.
 
-Everything is made from the JSON of a conflict (`Conflict.to_dict`), which is also what the store
+The text of a conflict is made from its JSON (`Conflict.to_dict`), which is also what the store
 keeps while a merge is open.
 """
 
@@ -8,7 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from mycel.model.commits import short
+
+if TYPE_CHECKING:
+    from mycel.history.merge.outcome import Merge
 
 SIDES: Final = ("base", "ours", "theirs")
 ABSENT: Final = "(none)"
@@ -24,6 +29,31 @@ class SideRow(NamedTuple):
     """Of base, ours and theirs."""
     contested: bool = True
     """False for lines that are shown only around contested ones."""
+
+
+def summary(done: Merge) -> str:
+    """The outcome of a merge, as one sentence."""
+    names = f"{done.source} into {done.into}"
+    match done.status:
+        case "up_to_date":
+            return f"{done.into} has everything of {done.source} already."
+        case "aborted":
+            return f"The merge of {names} is given up; nothing changed."
+        case "clean":
+            return f"{names} merges without conflicts."
+        case "merged":
+            made = ", ".join(
+                f"{number} {kind}" for kind, number in done.diff.counts.items() if number
+            )
+            commit = f", in commit {short(done.commit)}" if done.commit else ""
+            return f"Merged {names}{commit} ({made or 'nothing to change'})."
+    number = len(done.unresolved)
+    left = f"{number} conflict{'s' * (number != 1)}"
+    if not done.is_open:
+        return f"Merging {names} would leave {left}."
+    if not number:
+        return f"All conflicts of merging {names} are resolved."
+    return f"Merging {names} leaves {left} to decide; nothing is committed before that."
 
 
 def title(told: Mapping[str, Any]) -> str:

@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from mycel.errors import InvalidSyntax
-from mycel.history.conflict_text import plain_lines
+from mycel.history.conflict_text import plain_lines, summary
 from mycel.history.merge.outcome import Merge
 from mycel.mcp.node_text import counted
 from mycel.mcp.results import Answer, TextPage, Undecided, data_within
 from mycel.mcp.tool_context import Call
-from mycel.model.commits import short
 from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE
 from mycel.schema.definitions import merge_policies
 
@@ -110,7 +109,7 @@ def answer(call: Call, done: Merge) -> Answer:
     data: dict[str, Any] = {"status": done.status, **done.diff.counts}
     data |= {"commit": done.commit} if done.commit else {}
     data |= {"merge_id": done.id} if done.is_open else {}
-    page.add(_headline(done))
+    page.add(summary(done))
     for each in done.warnings:
         page.add(f"Warning: {each}")
     left = done.unresolved
@@ -124,25 +123,6 @@ def answer(call: Call, done: Merge) -> Answer:
             ):
                 break
     return Answer(str(page), data_within(data))
-
-
-def _headline(done: Merge) -> str:
-    names = f"{done.source} into {done.into}"
-    match done.status:
-        case "up_to_date":
-            return f"{done.into} has everything of {done.source} already."
-        case "aborted":
-            return f"The merge of {names} is given up; nothing changed."
-        case "clean":
-            return f"{names} merges without conflicts."
-        case "merged" if done.commit is not None:
-            return f"Merged {names}, in commit {short(done.commit)}."
-        case "merged":
-            return f"Merged {names}."
-    left = counted(len(done.unresolved), "conflict")
-    if not done.is_open:
-        return f"Merging {names} would leave {left}."
-    return f"Merging {names} leaves {left} to decide; nothing is committed before that."
 
 
 def _show(call: Call, page: TextPage, done: Merge, data: dict[str, Any]) -> None:

@@ -6,13 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
-from mycel.cli.commands.differences import counted, show_diff
+from mycel.cli.commands.differences import show_diff
 from mycel.cli.frame.context import Command, Session, pass_session
 from mycel.cli.frame.output import Output, cell, count, visible
 from mycel.cli.frame.parameters import ELEMENT, json_value, moment
 from mycel.cli.frame.parameters import resolve as resolve_element
-from mycel.history.conflict_text import SideRow, element_lines, resolution_text, side_rows, title
-from mycel.model.commits import short
+from mycel.history.conflict_text import (
+    SideRow,
+    element_lines,
+    resolution_text,
+    side_rows,
+    summary,
+    title,
+)
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -129,32 +135,17 @@ def _report(session: Session, done: Merge, *, dry_run: bool = False) -> int:
         out.note(visible(f"{choice.id} {choice.label}, {_where(choice)}: {choice.reason}"))
     for conflict in done.unresolved:
         _show_conflict(out, conflict, done)
-    out.line(_summary(done, dry_run=dry_run))
+    out.line(_summary(done))
     return CONFLICTS if left else 0
 
 
-def _summary(done: Merge, *, dry_run: bool) -> str:
-    left = count(len(done.unresolved), "conflict")
-    match done.status:
-        case "up_to_date":
-            return f"{done.into} has everything of {done.source} already."
-        case "aborted":
-            return f"The merge of {done.source} into {done.into} is given up; nothing changed."
-        case "clean":
-            return f"{done.source} merges into {done.into} without conflicts."
-        case "merged" if done.commit is not None:
-            made = counted(done.diff) or "nothing to change"
-            return f"{short(done.commit)}: merged {done.source} into {done.into} ({made})."
-        case "merged":
-            return f"Merged {done.source} into {done.into}."
-    if dry_run:
-        return f"Merging {done.source} into {done.into} leaves {left}."
-    if not done.unresolved:
-        return "All conflicts are resolved: `mycel merge --continue` commits."
-    return (
-        f"{left} left between {done.into} (ours) and {done.source} (theirs); nothing is committed."
-        " `mycel resolve ID ours|theirs|base` decides one."
-    )
+def _summary(done: Merge) -> str:
+    """The outcome of a merge, and the next command."""
+    if not done.is_open or done.status != "conflicts":
+        return summary(done)
+    if done.unresolved:
+        return f"{summary(done)} `mycel resolve ID ours|theirs|base` decides one."
+    return f"{summary(done)} `mycel merge --continue` commits."
 
 
 @click.command(cls=Command)
@@ -222,7 +213,7 @@ def resolve(
                 return
             done = db.resolve(*edited)
     left = len(done.unresolved)
-    words = _summary(done, dry_run=False) if not left else f"{count(left, 'conflict')} left."
+    words = _summary(done) if not left else f"{count(left, 'conflict')} left."
     session.out.say(f"Resolved. {words}", done.to_dict())
 
 
