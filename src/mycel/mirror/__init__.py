@@ -11,6 +11,7 @@ folder        the files that people see and edit
 front_matter  reading a file, as written or as edited
 edits         from edited files to changes of the graph
 upkeep        what is written to the repository, in which order, and when not
+creation      all files as one commit: a new mirror, or one that is written again
 intake        the merge of edited files into the graph
 mirror        `Mirror`: create, status, push, import_edits
 follower      a thread that keeps the mirror up to date while a process writes

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from mycel.errors import ConstraintViolation, GitFailed, NotFound
 from mycel.history.graph import Graph
 from mycel.mirror import commits, settings
+from mycel.mirror.creation import Creation
 from mycel.mirror.repository import Repository, repair, root_of
 from mycel.mirror.settings import Settings
 from mycel.mirror.upkeep import Pushed, Status, Upkeep
@@ -92,7 +93,7 @@ class Mirror:
             authors=dict(known.authors) | dict(authors or {}),
             remote=known.remote if remote is None else remote,
         )
-        Upkeep(graph, known).begin()
+        Creation(graph, known).begin()
         return cls(graph)
 
     def push(self, message: str = "", *, remote: str | None = None) -> Pushed:

@@ -34,7 +34,7 @@ from mycel.mirror.export import Heading
 from mycel.mirror.folder import SHOWN_MAX, Folder
 from mycel.mirror.paths import is_document
 from mycel.mirror.projection import Changes
-from mycel.mirror.repository import Repository, TreeChange, root_of
+from mycel.mirror.repository import Repository, TreeChange
 from mycel.mirror.settings import Pending, Settings
 from mycel.model.state import LIVE, State
 from mycel.store.file.locks import turn
@@ -311,96 +311,6 @@ class Upkeep:
 
     # The whole of it.
 
-    def begin(self) -> None:
-        """Write all files as one commit, into a new repository or on top of what is there.
-
-        Raises:
-            ConstraintViolation: files that would change have been edited, or the branch is of
-                somebody else.
-        """
-        with self._turn(), self._graph.reading() as reader:
-            is_new = not self.settings.is_complete
-            if is_new:
-                self._check_new()
-            else:
-                self._check_old(reader)
-            self._save()
-            commit = self._begin_new(reader) if is_new else self._begin_again(reader)
-            self._save(is_complete=True, commit=commit, seq=reader.head().seq, pending=None)
-
-    def _check_new(self) -> None:
-        """Check that a repository can be made, or one begun be completed."""
-        branch, repository = self.settings.branch, Repository(_near(self.folder))
-        if repository.line("check-ref-format", "--branch", branch, check=False) != branch:
-            raise ConstraintViolation(
-                f"{branch!r} is no name of a Git branch.", hint="Write --git-branch knowledge."
-            )
-        if self.settings.is_worktree:
-            self._check_free(repository)
-
-    def _check_free(self, repository: Repository) -> None:
-        refs = repository.refs(self._branch_ref, self._last_ref)
-        if self._branch_ref in refs and self._last_ref not in refs:
-            raise ConstraintViolation(
-                f"{repository.folder} has a branch {self.settings.branch!r} already.",
-                hint="Choose another name: --git-branch NAME.",
-            )
-
-    def _begin_new(self, reader: Reader) -> str:
-        if self.settings.is_worktree:
-            repository = Repository(root_of(self.folder.parent) or self.folder)
-        else:
-            repository = self.repository
-            self.folder.mkdir(parents=True, exist_ok=True)
-            branch = f"--initial-branch={self.settings.branch}"
-            repository.run("init", "--quiet", "--template=", branch)
-            self._check_free(repository)
-            self._check_branch()
-        refs = repository.refs(self._branch_ref, self._last_ref)
-        tip, last = refs.get(self._branch_ref, ""), refs.get(self._last_ref)
-        commit = self._write_whole(repository, reader, tip, parent=tip)
-        repository.update_refs(
-            [(self._branch_ref, commit, tip or None), (self._last_ref, commit, last)]
-        )
-        if self.settings.is_worktree and not (self.folder / ".git").exists():
-            _exclude(repository, self.folder)
-            repository.run("worktree", "prune")
-            place = str(self.folder), self.settings.branch
-            repository.run("worktree", "add", "--quiet", "--no-checkout", *place)
-        # Nobody has seen the files yet, and a lock is of a process that was killed.
-        lock = self.repository.line("rev-parse", "--git-path", "index.lock")
-        (self.folder / lock).unlink(missing_ok=True)
-        self.repository.run_unfiltered("reset", "--quiet", "--hard")
-        return commit
-
-    def _check_old(self, reader: Reader) -> None:
-        """Check that the repository is a mirror that may be written again."""
-        repository = self.repository
-        self._check_branch()
-        refs = repository.refs(self._branch_ref, self._last_ref)
-        tip, last = refs.get(self._branch_ref), refs.get(self._last_ref)
-        if tip and not last and export.MARK not in repository.tree(tip):
-            raise ConstraintViolation(
-                f"The branch {self.settings.branch!r} of {self.folder} is no mirror: its files"
-                " would be removed.",
-                hint="Name another folder: `mycel mirror init FOLDER`.",
-            )
-        if not self.settings.commit:  # These settings are new, and the mirror is not.
-            position = commits.position_of(repository.commit_text(last)) if last else None
-            if position is None or not _is_known(reader, position):
-                raise ConstraintViolation(
-                    f"The folder {self.folder} is no mirror of this graph.",
-                    hint="Name a folder that does not exist yet.",
-                )
-
-    def _begin_again(self, reader: Reader) -> str:
-        refs = self.repository.refs(self._branch_ref, self._last_ref)
-        tip, last = refs.get(self._branch_ref, ""), refs.get(self._last_ref, "")
-        commit = self._write_whole(self.repository, reader, tip, parent=tip)
-        self.repository.update_refs([(self._incoming_ref, commit, None)])
-        self._finish(Sight(tip, last, "", Position(0, "")), commit, None)
-        return commit
-
     def _write_whole(self, repository: Repository, reader: Reader, old: str, parent: str) -> str:
         """Store a commit with the files of the present state, and the user's files of an old one.
 
@@ -475,7 +385,7 @@ class Upkeep:
         refs = repository.refs(*names)
         tip, last, incoming = (refs.get(name, "") for name in names)
         position = commits.position_of(repository.commit_text(last)) if last else None
-        if last and (position is None or not _is_known(reader, position)):
+        if last and (position is None or not is_known(reader, position)):
             raise _broken(f"The repository {folder} shows another graph, or another copy of it.")
         if not tip or position is None or not self._has(tip, last, position):
             raise _broken(
@@ -533,9 +443,9 @@ class Upkeep:
 
     @cached_property
     def _committer(self) -> Identity:
-        near = Repository(_near(self.folder))
+        repository = Repository(near(self.folder))
         name, address = (
-            near.line("config", key, check=False) for key in ("user.name", "user.email")
+            repository.line("config", key, check=False) for key in ("user.name", "user.email")
         )
         return commits.identity(f"{name} <{address}>") or _NEUTRAL
 
@@ -569,28 +479,16 @@ def _changes(reader: Reader, before: int, after: int, head: int) -> Changes:
     return projection.changes(reader.at(State(before)), new, numbers)
 
 
-def _is_known(reader: Reader, position: Position) -> bool:
+def is_known(reader: Reader, position: Position) -> bool:
     """True if the graph has the state that a commit shows."""
     if position.seq > reader.head().seq:
         return False
     return journal_root_at(reader, position.seq) == position.root
 
 
-def _near(folder: Path) -> Path:
+def near(folder: Path) -> Path:
     """A folder, or the one above it that exists."""
     return next(each for each in (folder, *folder.parents) if each.is_dir())
-
-
-def _exclude(repository: Repository, folder: Path) -> None:
-    """Let the repository around the mirror ignore its folder, in a list that is not committed."""
-    if repository.line("check-ignore", str(folder), check=False):
-        return
-    place = repository.folder / repository.line("rev-parse", "--git-path", "info/exclude")
-    place.parent.mkdir(parents=True, exist_ok=True)
-    known = place.read_text("utf-8") if place.exists() else ""
-    name = folder.resolve().relative_to(repository.folder.resolve()).as_posix()
-    gap = "" if not known or known.endswith("\n") else "\n"
-    place.write_text(f"{known}{gap}/{name}/\n", "utf-8")
 
 
 def _held(why: str, paths: list[str]) -> ConstraintViolation:

@@ -1,0 +1,122 @@
+"""The creation of a mirror: all files as one commit, in a new repository or in one that is there.
+
+Inside of another repository, that of the project, the folder becomes a linked worktree on a branch
+of its own. A mirror that is there gets one more commit, with the whole graph.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from mycel.errors import ConstraintViolation
+from mycel.mirror import commits, export
+from mycel.mirror.commits import Position
+from mycel.mirror.repository import Repository, root_of
+from mycel.mirror.upkeep import Sight, Upkeep, is_known, near
+from mycel.store.query.reader import Reader
+
+
+class Creation(Upkeep):
+    """The repository of a graph's mirror, while it is made or written again."""
+
+    def begin(self) -> None:
+        """Write all files as one commit, into a new repository or on top of what is there.
+
+        Raises:
+            ConstraintViolation: files that would change have been edited, or the branch is of
+                somebody else.
+        """
+        with self._turn(), self._graph.reading() as reader:
+            is_new = not self.settings.is_complete
+            if is_new:
+                self._check_new()
+            else:
+                self._check_old(reader)
+            self._save()
+            commit = self._begin_new(reader) if is_new else self._begin_again(reader)
+            self._save(is_complete=True, commit=commit, seq=reader.head().seq, pending=None)
+
+    def _check_new(self) -> None:
+        """Check that a repository can be made, or one begun be completed."""
+        branch, repository = self.settings.branch, Repository(near(self.folder))
+        if repository.line("check-ref-format", "--branch", branch, check=False) != branch:
+            raise ConstraintViolation(
+                f"{branch!r} is no name of a Git branch.", hint="Write --git-branch knowledge."
+            )
+        if self.settings.is_worktree:
+            self._check_free(repository)
+
+    def _check_free(self, repository: Repository) -> None:
+        refs = repository.refs(self._branch_ref, self._last_ref)
+        if self._branch_ref in refs and self._last_ref not in refs:
+            raise ConstraintViolation(
+                f"{repository.folder} has a branch {self.settings.branch!r} already.",
+                hint="Choose another name: --git-branch NAME.",
+            )
+
+    def _begin_new(self, reader: Reader) -> str:
+        if self.settings.is_worktree:
+            repository = Repository(root_of(self.folder.parent) or self.folder)
+        else:
+            repository = self.repository
+            self.folder.mkdir(parents=True, exist_ok=True)
+            branch = f"--initial-branch={self.settings.branch}"
+            repository.run("init", "--quiet", "--template=", branch)
+            self._check_free(repository)
+            self._check_branch()
+        refs = repository.refs(self._branch_ref, self._last_ref)
+        tip, last = refs.get(self._branch_ref, ""), refs.get(self._last_ref)
+        commit = self._write_whole(repository, reader, tip, parent=tip)
+        repository.update_refs(
+            [(self._branch_ref, commit, tip or None), (self._last_ref, commit, last)]
+        )
+        if self.settings.is_worktree and not (self.folder / ".git").exists():
+            _exclude(repository, self.folder)
+            repository.run("worktree", "prune")
+            place = str(self.folder), self.settings.branch
+            repository.run("worktree", "add", "--quiet", "--no-checkout", *place)
+        # Nobody has seen the files yet, and a lock is of a process that was killed.
+        lock = self.repository.line("rev-parse", "--git-path", "index.lock")
+        (self.folder / lock).unlink(missing_ok=True)
+        self.repository.run_unfiltered("reset", "--quiet", "--hard")
+        return commit
+
+    def _check_old(self, reader: Reader) -> None:
+        """Check that the repository is a mirror that may be written again."""
+        repository = self.repository
+        self._check_branch()
+        refs = repository.refs(self._branch_ref, self._last_ref)
+        tip, last = refs.get(self._branch_ref), refs.get(self._last_ref)
+        if tip and not last and export.MARK not in repository.tree(tip):
+            raise ConstraintViolation(
+                f"The branch {self.settings.branch!r} of {self.folder} is no mirror: its files"
+                " would be removed.",
+                hint="Name another folder: `mycel mirror init FOLDER`.",
+            )
+        if not self.settings.commit:  # These settings are new, and the mirror is not.
+            position = commits.position_of(repository.commit_text(last)) if last else None
+            if position is None or not is_known(reader, position):
+                raise ConstraintViolation(
+                    f"The folder {self.folder} is no mirror of this graph.",
+                    hint="Name a folder that does not exist yet.",
+                )
+
+    def _begin_again(self, reader: Reader) -> str:
+        refs = self.repository.refs(self._branch_ref, self._last_ref)
+        tip, last = refs.get(self._branch_ref, ""), refs.get(self._last_ref, "")
+        commit = self._write_whole(self.repository, reader, tip, parent=tip)
+        self.repository.update_refs([(self._incoming_ref, commit, None)])
+        self._finish(Sight(tip, last, "", Position(0, "")), commit, None)
+        return commit
+
+
+def _exclude(repository: Repository, folder: Path) -> None:
+    """Let the repository around the mirror ignore its folder, in a list that is not committed."""
+    if repository.line("check-ignore", str(folder), check=False):
+        return
+    place = repository.folder / repository.line("rev-parse", "--git-path", "info/exclude")
+    place.parent.mkdir(parents=True, exist_ok=True)
+    known = place.read_text("utf-8") if place.exists() else ""
+    name = folder.resolve().relative_to(repository.folder.resolve()).as_posix()
+    gap = "" if not known or known.endswith("\n") else "\n"
+    place.write_text(f"{known}{gap}/{name}/\n", "utf-8")
