@@ -65,8 +65,9 @@ def check_definition(tx: Transaction, change: Change, name: str) -> JsonObject |
     for key in owned_attributes(declared):
         is_there = key in before or key in change.attributes
         if is_there and not is_unchanged(key, change.attributes, before):
+            what = "declaration" if key == PG else repr(key)
             raise _immutable(
-                f"{declared.name} is declared by the schema, and its {key!r} changes only with it",
+                f"{declared.name} is declared by the schema, and its {what} changes only with it",
                 meta_type,
                 name,
             )

@@ -19,7 +19,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from mycel.errors import ConstraintViolation, DuplicateExists, MycelError, NotFound
+from mycel.errors import (
+    ConstraintViolation,
+    DuplicateExists,
+    ImmutableTarget,
+    MycelError,
+    NotFound,
+)
 from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.names import META_TYPES
 from mycel.model.values import own_metadata
@@ -100,9 +106,12 @@ def reach(
         return
     listed = [f"{each.element}: {each.message}" for each in found]
     more = f"\n  … and {len(listed) - LISTED_MAX} more" if len(listed) > LISTED_MAX else ""
+    hint = "Choose other paths, or change what stands in the way first."
+    if any(each.code == ImmutableTarget.code for each in found):
+        hint += " A schema is changed by applying another one: db.schema.apply."
     raise ConstraintViolation(
         "This would break, so nothing was changed:\n  " + "\n  ".join(listed[:LISTED_MAX]) + more,
-        hint="Choose other paths, or change what stands in the way first.",
+        hint=hint,
         data={"obstacles": [each._asdict() for each in found]},
     )
 

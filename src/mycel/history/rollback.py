@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from mycel.errors import MycelError
 from mycel.history.goals import Goal, Obstacle, reach
 from mycel.model.elements import Concept, Element, Proposition
+from mycel.model.names import META_TYPES
 from mycel.model.state import LIVE, State
 from mycel.model.values import object_text
 from mycel.store.query.diff import (
@@ -41,13 +42,36 @@ class Rollback(NamedTuple):
 def roll_back(tx: Transaction, state: State, paths: Sequence[object]) -> Diff:
     """Make the elements under some paths, or all, what they were in a state.
 
+    A definition whose schema says the same as then stays as it is: what else it has is the memory
+    of dropped properties, which only applying a schema writes.
+
     Raises:
         ConstraintViolation: it would break something; the data lists what.
     """
     changes = diff(tx.reader, LIVE, state, paths)
+    to_reach = tuple(each for each in changes.elements if not _is_declared_alike(each))
+    changes = changes._replace(elements=to_reach)
     goals = [Goal(each.label, each.before, each.after) for each in changes.elements]
     reach(tx, goals, changes.twins)
     return changes
+
+
+def _is_declared_alike(change: ElementChange) -> bool:
+    """True for a definition that a schema declares in the same way before and after."""
+    before, after = change.before, change.after
+    if before is None or after is None or before.type not in META_TYPES:
+        return False
+    from mycel.schema.stored_declaration import (  # noqa: PLC0415 - a first answer needs no schema
+        OWNED,
+        declaration,
+    )
+
+    declared = declaration(before.attributes)
+    return (
+        declared is not None
+        and declared == declaration(after.attributes)
+        and all(value.field == "attributes" and value.key in OWNED for value in change.values)
+    )
 
 
 def revert(tx: Transaction, before: State, after: State) -> Diff:

@@ -25,6 +25,12 @@ _LISTED: Final = {"type": "DESCRIBE CONCEPT TYPES", "relation type": "DESCRIBE P
 _TOPIC: Final = {"type": "types", "relation type": "relation_types"}
 _IN_TOOLS: Final = {
     "`mycel branch list` shows": "manage_history with action branches lists",
+    "Define it first: tx.define_type(name), or `mycel define type NAME`.": (
+        "describe_graph with topic types lists the names; case matters."
+    ),
+    "Define it first: tx.define_predicate(name), or `mycel define predicate NAME`.": (
+        "describe_graph with topic relation_types lists the names; case matters."
+    ),
     "db.conflicts() (`mycel conflicts`) lists": "resolve_conflicts without resolutions lists",
     "db.merges (`mycel conflicts`) lists": "resolve_conflicts without resolutions lists",
 }

@@ -242,6 +242,7 @@ def test_search_has_filters(run: Run) -> None:
     assert run("search", "cough", "--near", "Drug:Honey", "--json").objects[0]["name"] == "Honey"
     assert "is not a time" in run("search", "cough", "--since", "soon").stderr
     assert run("search", "cough", "--near", "Drug:Nothing").status == 1
+    assert run("search", "cough", "--until", "2001-01-01").stderr.count("not the filters") == 1
 
 
 def test_a_search_by_meaning_waits_until_all_is_derived_since_its_process_ends_then(

@@ -114,6 +114,22 @@ def test_a_schema_that_was_applied_since_is_not_rolled_back_behind_its_back(
     assert "Person" in str(db.schema.catalog)
 
 
+def test_after_the_earlier_schema_was_applied_a_rollback_succeeds(db: mycel.Graph) -> None:
+    earlier = "node Person { email: String @key  age: I32? }"
+    db.schema.apply(earlier)
+    db.write(lambda tx: tx.put_concept("Person", "a@x", {"email": "a@x", "age": 3}))
+    db.tag("then")
+    db.schema.apply("node Person { email: String @key  age: I32?  city: String? }")
+    db.write(lambda tx: tx.put_concept("Person", "b@x", {"email": "b@x", "city": "Bern"}))
+    with pytest.raises(ConstraintViolation, match="declaration") as caught:
+        db.rollback("then")
+    assert "db.schema.apply" in caught.value.hint
+    db.schema.apply(earlier)
+    done = db.rollback("then")
+    assert [(each.kind, each.label) for each in done.diff.elements] == [("removed", 'Person "b@x"')]
+    assert db.get(("Person", "a@x")).attributes["age"] == 3
+
+
 def test_one_commit_is_reverted_and_what_came_after_it_stays(db: mycel.Graph) -> None:
     first = update(db, A, n=1, m=1)
     update(db, A, other=2)

@@ -265,7 +265,7 @@ def _search(
     options: Mapping[str, Any],
     limit: int,
 ) -> Iterator[dict[str, Any]]:
-    room = limit
+    room, told = limit, set[str]()
     given = {name: value for name, value in options.items() if value is not None}
     clauses = " ".join(f"{_OPTIONS[name]} :{name}" for name in given)
     for kind, sought in _SOUGHT.items():
@@ -275,7 +275,8 @@ def _search(
         result = db.execute(statement, {**given, "question": question, "limit": room})
         hits = result.value
         if room == limit:
-            session.out.warn(result.warnings)
+            session.out.warn(each for each in result.warnings if each not in told)
+            told.update(result.warnings)
         room -= len(hits)
         yield from hits
 
