@@ -26,9 +26,9 @@ from mycel.knowledge.uris import build
 from mycel.knowledge.vocabulary import CONCEPT, RESOURCE
 from mycel.model.limits import NAME_BYTES_MAX
 
-EXTERNAL_KEYS: Final = frozenset({"external_imports", "external_links"})
-FILE_KEYS: Final = EXTERNAL_KEYS | {
-    "file_type", "extension", "size_bytes", "line_count", "mime_type", "last_modified", "note",
+EDGE_KEYS: Final = frozenset({"external_imports", "external_links", "note"})
+FILE_KEYS: Final = EDGE_KEYS | {
+    "file_type", "extension", "size_bytes", "line_count", "mime_type", "last_modified",
 }  # fmt: skip
 FOLDER_KEYS: Final = frozenset(
     ("name", "content", "node_type", "file_count", "total_size", "depth")
@@ -150,17 +150,19 @@ def wanted_file(namer: Namer, read: FileRead, edges: FileEdges, version: int) ->
     }
     if read.line_count is not None:
         attributes["line_count"] = read.line_count
-    attributes |= external_lists(edges)
-    if read.facts is not None and read.facts.note:
-        attributes["note"] = read.facts.note
+    attributes |= edge_attributes(edges, read.facts.note if read.facts is not None else "")
     stamp = {"size": read.size, "mtime_ns": read.mtime_ns, "hash": read.hash, "version": version}
     return Wanted(namer.file(read.path), RESOURCE, attributes, FILE_KEYS, stamp)
 
 
-def external_lists(edges: FileEdges) -> dict[str, list[str]]:
-    """The modules and pages outside the project that a file refers to."""
-    lists = {"external_imports": edges.external, "external_links": edges.external_links}
-    return {key: list(names[:EXTERNAL_MAX]) for key, names in lists.items() if names}
+def edge_attributes(edges: FileEdges, note: str) -> dict[str, Any]:
+    """The modules and pages outside the project that a file refers to, and the note on it."""
+    found: dict[str, Any] = {
+        "external_imports": list(edges.external[:EXTERNAL_MAX]),
+        "external_links": list(edges.external_links[:EXTERNAL_MAX]),
+        "note": note or edges.note,
+    }
+    return {key: value for key, value in found.items() if value}
 
 
 def _moment(mtime_ns: int) -> str:

@@ -125,7 +125,7 @@ class Bootstrap:
             entries[path] = Entry(known[path].size, known[path].mtime_ns)
         step = _RunState(entries, known, reads, gone, is_complete=is_complete)
         self._count(step, summary)
-        plan = self._plan(step, report)
+        plan = self._plan(step, summary, report)
         if plan is not None:
             self._edges_before = {}  # In case the write fails.
             graph_writer.write(self._db, plan, self._namer, summary, report)
@@ -221,8 +221,13 @@ class Bootstrap:
 
     # Planning.
 
-    def _plan(self, step: _RunState, report: Report | None) -> graph_writer.Plan | None:
+    def _plan(
+        self, step: _RunState, summary: Summary, report: Report | None
+    ) -> graph_writer.Plan | None:
         edges = self._edges(step, report)
+        for path, found in edges.items():
+            if found.note:
+                summary.note(f"{path}: {found.note}")
         sizes = {path: entry.size for path, entry in step.entries.items()}
         sizes |= {path: read.size for path, read in step.reads.items()}
         below = project_graph.totals(sizes)
@@ -266,13 +271,13 @@ class Bootstrap:
     def _touch(
         self, plan: graph_writer.Plan, step: _RunState, edges: Mapping[str, FileEdges]
     ) -> None:
-        """Plan updates of unchanged files: their time, and their external modules and pages."""
+        """Plan updates of unchanged files: their time, and what depends on other files."""
         whole = {*step.added, *step.changed}
         for path, found in edges.items():
             if path not in whole:
-                lists = project_graph.external_lists(found)
-                absent = tuple(project_graph.EXTERNAL_KEYS - lists.keys())
-                plan.touched[self._namer.file(path)] = graph_writer.Touch(lists, absent)
+                attributes = project_graph.edge_attributes(found, step.facts[path].note)
+                absent = tuple(project_graph.EDGE_KEYS - attributes.keys())
+                plan.touched[self._namer.file(path)] = graph_writer.Touch(attributes, absent)
         for path in step.touched:
             node = self._file(step.reads[path], FileEdges(path)).file
             touch = plan.touched.get(node.uri, graph_writer.Touch({}))

@@ -51,6 +51,8 @@ class FileEdges:
     tests: tuple[str, ...] = ()
     links: tuple[FileEdge, ...] = ()
     external_links: tuple[str, ...] = ()
+    note: str = ""
+    """Tells what was left out, and why."""
 
 
 def outline(facts: FileFacts) -> tuple[object, ...]:

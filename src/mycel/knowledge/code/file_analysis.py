@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final
 from mycel.knowledge.code.fact_extraction import extract
 from mycel.knowledge.code.languages import is_binary
 from mycel.knowledge.code.manifests import MANIFESTS
-from mycel.knowledge.code.markdown import links
+from mycel.knowledge.code.markdown import LINKS_MAX, links
 from mycel.knowledge.code.source_facts import FileFacts
 from mycel.model.extras import install_command
 from mycel.search.names import is_test_path
@@ -83,7 +83,10 @@ def _analyse(source: bytes, language: str) -> FileFacts:
     # Invalid UTF-8 is replaced: tree-sitter's text predicates fail on it.
     text = source.decode("utf-8", "replace")
     if language == "markdown":
-        return FileFacts(language, links=links(text))
+        found = links(text)
+        is_cut = len(found) == LINKS_MAX
+        note = f"only its first {LINKS_MAX:,} links are kept" if is_cut else ""
+        return FileFacts(language, links=found, note=note)
     if language in MANIFESTS:
         return MANIFESTS[language](text)
     source = text.encode()

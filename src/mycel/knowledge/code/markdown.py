@@ -56,11 +56,10 @@ def links(text: str) -> tuple[Link, ...]:
     """
     text = _without_code(text.replace("\r\n", "\n").replace("\r", "\n"))
     starts = [0, *(found.end() for found in re.finditer("\n", text))]
-    found = sorted(_found(text))
+    found = sorted(each for each in _found(text) if each.target)
     return tuple(
         Link(each.target, _plain(each.words), bisect_right(starts, each.start), each.form)
         for each in found[:LINKS_MAX]
-        if each.target
     )
 
 

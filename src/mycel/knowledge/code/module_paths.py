@@ -9,7 +9,7 @@ from __future__ import annotations
 import posixpath
 import sys
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import cache, cached_property
 from typing import ClassVar, Final, NamedTuple
 
@@ -58,11 +58,21 @@ class Files:
         return found
 
 
+Home = tuple[str, ...]
+"""A package of several files, as a key."""
+
+
 class Locator:
     """The rules of a language. The base class finds nothing."""
 
     class_members_visible: ClassVar[bool] = False
     """True if a bare name in a method may be a member of the class."""
+
+    names_are_shared: ClassVar[bool] = False
+    """True if a bare name may be defined in another file of the package."""
+
+    methods_are_shared: ClassVar[bool] = False
+    """True if a method may be written in another file of the package than its type."""
 
     attributes_are_imports: ClassVar[bool] = False
     """True if the imports of a module are its members (Python)."""
@@ -76,9 +86,14 @@ class Locator:
     def submodule(self, unit: Unit, name: str) -> Unit | None:
         return None
 
-    def siblings(self, path: str) -> tuple[str, ...]:
-        """The other files whose names are visible here without an import."""
-        return ()
+    def home(self, path: str) -> Home | None:
+        """The package of a file, if the language knows packages of several files."""
+        return None
+
+    def visible(self, path: str) -> tuple[Home, ...]:
+        """The packages whose symbols a file sees without an import."""
+        home = self.home(path)
+        return (home,) if home is not None else ()
 
     def root(self, path: str, name: str) -> Unit | None:
         """The module of a name at the head of a path, without an import (`crate` of Rust)."""
@@ -100,7 +115,9 @@ class PythonLocator(Locator):
         self._modules = self._find_modules()
         self._folders = Files({path: files.facts[path] for path in self._paths}).folders
         self._located = cache(self._absolute)
+        self._anywhere = cache(self._in_any_root)
         self._roots = self._find_roots()
+        self._roots_with = self._find_tops()
 
     def _find_modules(self) -> dict[str, str]:
         """The file of each module by its path without an ending. A package comes first."""
@@ -111,14 +128,23 @@ class PythonLocator(Locator):
                     found[f"/{path}".removesuffix(ending)[1:]] = path
         return found
 
-    def _find_roots(self) -> tuple[str, ...]:
+    def _find_roots(self) -> frozenset[str]:
         roots = set(self._ROOTS)
         for path in self._paths:
             if posixpath.basename(path) == "__init__.py":
                 above = posixpath.dirname(posixpath.dirname(path))
                 if f"{above}/__init__.py".lstrip("/") not in self._paths:
                     roots.add(above)
-        return tuple(sorted(roots))
+        return frozenset(roots)
+
+    def _find_tops(self) -> dict[str, list[str]]:
+        """The roots that hold a module or folder, by its name."""
+        found: dict[str, list[str]] = {}
+        for place in sorted({*self._modules, *self._folders}):
+            root, name = posixpath.split(place)
+            if root in self._roots:
+                found.setdefault(name, []).append(root)
+        return found
 
     def locate(self, path: str, imported: Import) -> Unit | None:
         folder = posixpath.dirname(path)
@@ -137,14 +163,19 @@ class PythonLocator(Locator):
             beside = self._at(posixpath.join(folder, name), need_file=True)
             if beside is not None:
                 return beside
-        around = [root for root in self._roots if _is_in(folder, root)]
-        for root in sorted(around, key=len, reverse=True):
-            found = self._at(posixpath.join(root, name), need_file=True)
+        for root in folders_around(folder):
+            is_root = root in self._roots
+            found = self._at(posixpath.join(root, name), need_file=True) if is_root else None
             if found is not None:
                 return found
-        if module.partition(".")[0] in sys.stdlib_module_names:
+        return self._anywhere(module)
+
+    def _in_any_root(self, module: str) -> Unit | None:
+        top = module.partition(".")[0]
+        if top in sys.stdlib_module_names:
             return None
-        others = [self._at(posixpath.join(root, name)) for root in self._roots]
+        name = module.replace(".", "/")
+        others = [self._at(posixpath.join(root, name)) for root in self._roots_with.get(top, ())]
         hits = [found for found in others if found is not None]
         with_files = [found for found in hits if found.paths]
         return _only(with_files) if with_files else _only(hits)
@@ -224,46 +255,50 @@ class JavaScriptLocator(Locator):
 class GoLocator(Locator):
     """Folders are packages; go.mod gives their import paths."""
 
+    names_are_shared = True
+    methods_are_shared = True
+
     def __init__(self, files: Files) -> None:
         super().__init__(files)
-        self._modules = files.manifests("gomod")
-        self._by_folder: defaultdict[str, list[str]] = defaultdict(list)
+        self._modules: defaultdict[str, list[str]] = defaultdict(list)
+        for folder, manifest in files.manifests("gomod").items():
+            self._modules[manifest.package].append(folder)
+        by_folder: defaultdict[str, list[str]] = defaultdict(list)
         for path in files.of(("go",)):
-            self._by_folder[posixpath.dirname(path)].append(path)
+            if not path.endswith("_test.go"):
+                by_folder[posixpath.dirname(path)].append(path)
+        self._units = {folder: Unit(tuple(p), folder) for folder, p in by_folder.items()}
 
     def locate(self, path: str, imported: Import) -> Unit | None:
-        for folder, module in self._modules.items():
-            name = module.package
-            if name and (imported.module == name or imported.module.startswith(name + "/")):
-                inner = imported.module[len(name) + 1 :]
-                place = posixpath.join(folder, inner).rstrip("/")
-                found = [p for p in self._by_folder.get(place, ()) if not p.endswith("_test.go")]
-                if found:
-                    return Unit(tuple(found), place)
-        return None
-
-    def siblings(self, path: str) -> tuple[str, ...]:
-        package = self.files.facts[path].package
-        is_test = path.endswith("_test.go")
-        return tuple(
-            other
-            for other in self._by_folder[posixpath.dirname(path)]
-            if other != path
-            and self.files.facts[other].package == package
-            and (is_test or not other.endswith("_test.go"))
+        places = sorted(
+            (folder, posixpath.join(folder, imported.module[len(name) + 1 :]).rstrip("/"))
+            for name in folders_around(imported.module)
+            for folder in self._modules.get(name, ())
+            if name
         )
+        return next((self._units[place] for _, place in places if place in self._units), None)
+
+    def home(self, path: str) -> Home:
+        kind = "test" if path.endswith("_test.go") else ""
+        return posixpath.dirname(path), self.files.facts[path].package, kind
+
+    def visible(self, path: str) -> tuple[Home, ...]:
+        folder, package, kind = home = self.home(path)
+        return (home, (folder, package, "")) if kind else (home,)
 
 
 class JavaLocator(Locator):
     """Packages are those that the files declare."""
 
     class_members_visible = True
+    names_are_shared = True
 
     def __init__(self, files: Files) -> None:
         super().__init__(files)
-        self._packages: defaultdict[str, list[str]] = defaultdict(list)
+        packages: defaultdict[str, list[str]] = defaultdict(list)
         for path in files.of(("java",)):
-            self._packages[files.facts[path].package].append(path)
+            packages[files.facts[path].package].append(path)
+        self._packages = {package: tuple(paths) for package, paths in packages.items()}
 
     def locate(self, path: str, imported: Import) -> Unit | None:
         parts = imported.module.split(".")
@@ -271,22 +306,23 @@ class JavaLocator(Locator):
             package = ".".join(parts[:length])
             if package in self._packages:
                 rest = tuple(parts[length:])
-                return Unit(tuple(self._packages[package]), rest=rest)
+                return Unit(self._packages[package], rest=rest)
         return None
 
-    def siblings(self, path: str) -> tuple[str, ...]:
-        package = self._packages[self.files.facts[path].package]
-        return tuple(other for other in package if other != path)
+    def home(self, path: str) -> Home:
+        return (self.files.facts[path].package,)
 
 
 class RustLocator(Locator):
     """The tree of modules, from the roots of crates down."""
 
+    methods_are_shared = True
     _OWN_ROOTS: ClassVar = ("src/bin", "tests", "examples", "benches")
 
     def __init__(self, files: Files) -> None:
         super().__init__(files)
         self._paths = frozenset(files.of(("rust",)))
+        self._names = cache(self._own_names)
         self._crates: dict[str, str] = {}
         for folder, manifest in files.manifests("cargo").items():
             names = (dict(manifest.settings).get("lib", ""), manifest.package)
@@ -325,7 +361,7 @@ class RustLocator(Locator):
                 start = self._child(path, first)
                 start = start or self._crate(first)
                 if start is None:
-                    return Unit((path,), rest=parts) if self._has(path, first) else None
+                    return Unit((path,), rest=parts) if first in self._names(path) else None
                 file = start.paths[0]
         while file is not None and rest:
             below = self._parent(file) if rest[0] == "super" else self._child_path(file, rest[0])
@@ -342,18 +378,18 @@ class RustLocator(Locator):
     def submodule(self, unit: Unit, name: str) -> Unit | None:
         return self._child(unit.paths[0], name) if unit.paths else None
 
-    def crate_of(self, path: str) -> str:
-        return self._root(path) or path
+    def home(self, path: str) -> Home:
+        return (self._root(path) or path,)
 
     def external(self, imported: Import) -> str:
         first = (imported.module or imported.names[0][0]).partition("::")[0]
         return "" if first in ("crate", "self", "super") or imported.form == "mod" else first
 
-    def _has(self, path: str, name: str) -> bool:
+    def _own_names(self, path: str) -> frozenset[str]:
+        """The names that a file defines or imports."""
         facts = self.files.facts[path]
-        return any(symbol.qualified == name for symbol in facts.symbols) or any(
-            here == name for imported in facts.imports for _, here in imported.names
-        )
+        imported = (here for each in facts.imports for _, here in each.names)
+        return frozenset((*(symbol.qualified for symbol in facts.symbols), *imported))
 
     def _crate(self, name: str) -> Unit | None:
         folder = self._crates.get(name)
@@ -409,6 +445,7 @@ class CLocator(Locator):
 
     def __init__(self, files: Files) -> None:
         super().__init__(files)
+        self._with_end = cache(self._only_with_end)
         self._by_name: defaultdict[str, list[str]] = defaultdict(list)
         for path in sorted(files.paths):
             self._by_name[posixpath.basename(path)].append(path)
@@ -426,6 +463,12 @@ class CLocator(Locator):
                 return Unit((candidate,))
         if module.startswith("..") or (is_system and "/" not in module):
             return None
+        return self._with_end(module)
+
+    def home(self, path: str) -> Home:
+        return ("c",)
+
+    def _only_with_end(self, module: str) -> Unit | None:
         named = self._by_name.get(posixpath.basename(module), [])
         return _only([Unit((p,)) for p in named if p.endswith("/" + module)])
 
@@ -443,8 +486,16 @@ LOCATORS: Final[Mapping[str, type[Locator]]] = {
 }
 
 
-def _is_in(folder: str, root: str) -> bool:
-    return not root or folder == root or folder.startswith(root + "/")
+def folders_around(folder: str) -> Iterator[str]:
+    """A folder and those around it, innermost first; "" is the root.
+
+    >>> list(folders_around("a/b"))
+    ['a/b', 'a', '']
+    """
+    while folder:
+        yield folder
+        folder = folder.rpartition("/")[0]
+    yield ""
 
 
 def _only(found: list[Unit]) -> Unit | None:

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import posixpath
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
+from itertools import islice
 from typing import Final, NamedTuple
 
 from mycel.knowledge.code.edge_values import CodeLocation, family
-from mycel.knowledge.code.module_paths import LOCATORS, Files, Locator, RustLocator, Unit
+from mycel.knowledge.code.module_paths import LOCATORS, Files, Home, Locator, Unit
 from mycel.knowledge.code.scopes import CLASS_KINDS
 from mycel.knowledge.code.source_facts import FileFacts, Import, Symbol
 
@@ -24,8 +25,21 @@ STEPS_MAX: Final = 24
 LOOKUPS_MAX: Final = 400
 """Steps of the search for one name, over all of its branches."""
 
+FILE_LOOKUPS_MAX: Final = 2_000
+LOOKUPS_PER_NAME: Final = 20
+"""Steps for all names of a file: so many, and so many more for each name. Projects take 1 to 6."""
+
 INCLUDES_MAX: Final = 400
 """Headers that one file of C or C++ includes, directly or not."""
+
+INCLUDE_LINES_MAX: Final = 20_000
+"""Includes of one file and its headers that are followed."""
+
+BASES_MAX: Final = 100
+"""Bases of a class, direct or not, that are followed."""
+
+EXPORTS_MAX: Final = 24
+"""Exports under one name that are followed."""
 
 # Bases without methods that a call could mean.
 _NEUTRAL_BASES: Final = frozenset(
@@ -56,24 +70,45 @@ class SymbolNames:
         self.symbols: dict[str, dict[str, Symbol]] = {}
         self.locator = cache(self._locator)
         self.bound = cache(self._bound)
-        self.is_open = cache(self._is_open)
+        self.definition = cache(self._definition)
         self._locator_of = cache(self._new_locator)
         self._offered = cache(self._offers)
+        self._stars = cache(self._star_imports)
+        self._exports = cache(self._exported)
         self._includes = cache(self._all_includes)
+        self._included = cache(self._direct_includes)
         self._units: dict[tuple[str, int], Unit | None] = {}
         """By the identity of the import, which is cheaper than its hash."""
         self._bases: dict[tuple[CodeLocation, str], CodeLocation | None] = {}
-        self._left = 0
-        self._methods: defaultdict[str, list[str]] = defaultdict(list)
+        self._open: dict[CodeLocation, bool] = {}
+        self._left = self._left_at_begin = self._left_in_file = 0
+        self._unit_names: dict[int, tuple[Unit, dict[str, list[str]]]] = {}
+        """By the identity of the unit's paths, which may be many."""
+        self._in_package: defaultdict[tuple[Home, str], list[str]] = defaultdict(list)
+        """The files of a package that define a name."""
         for path in sorted(files):
-            facts = files[path]
-            self.symbols[path] = {symbol.qualified: symbol for symbol in facts.symbols}
-            for symbol in facts.symbols:
-                self._methods[symbol.qualified].append(path)
+            own = {symbol.qualified: symbol for symbol in files[path].symbols}
+            self.symbols[path] = own
+            home = self.locator(path).home(path)
+            if home is not None:
+                for qualified in own:
+                    self._in_package[home, qualified].append(path)
+
+    def begin_file(self, facts: FileFacts) -> None:
+        """Begin the search for the names of a file."""
+        names = len(facts.calls) + len(facts.symbols)
+        self._left_in_file = FILE_LOOKUPS_MAX + LOOKUPS_PER_NAME * names
+        self._left = self._left_at_begin = 0
 
     def begin(self) -> None:
-        """Begin the search for another name."""
-        self._left = LOOKUPS_MAX
+        """Begin the search for another name of the file."""
+        self._left_in_file -= self._left_at_begin - self._left
+        self._left = self._left_at_begin = min(LOOKUPS_MAX, self._left_in_file)
+
+    @property
+    def is_spent(self) -> bool:
+        """True if the file has too many steps; its names no longer have a meaning."""
+        return self._left_in_file < self._left_at_begin - self._left
 
     def target(self, found: Meaning | None) -> CodeLocation | None:
         if not isinstance(found, CodeLocation):
@@ -88,7 +123,10 @@ class SymbolNames:
         if key not in self._bases:
             # Unknown during the search: a class may name itself as its base.
             self._bases[key] = None
-            self._bases[key] = self._find_base(owner, base)
+            found = self._bases[key] = self._find_base(owner, base)
+            if self.is_over:
+                del self._bases[key]
+            return found
         return self._bases[key]
 
     def _find_base(self, owner: CodeLocation, base: str) -> CodeLocation | None:
@@ -149,10 +187,17 @@ class SymbolNames:
             bound = bindings.get((prefix, name))
             if bound is not None:
                 return self._imported(path, *bound, steps + 1)
-        siblings = [p for p in locator.siblings(path) if name in self.symbols[p]]
-        if siblings:
-            return CodeLocation(siblings[0], name) if len(siblings) == 1 else None
+        if locator.names_are_shared:
+            beside = self._beside(path, name)
+            if beside:
+                return CodeLocation(beside[0], name) if len(beside) == 1 else None
         return self._starred(path, name, steps + 1) or locator.root(path, name)
+
+    def _beside(self, path: str, qualified: str) -> list[str]:
+        """Other files of the package that define a name: all, or more than one."""
+        homes = self.locator(path).visible(path)
+        near = (p for home in homes for p in self._in_package.get((home, qualified), ())[:3])
+        return [p for p in near if p != path]
 
     def _imported(self, path: str, imported: Import, name: str, steps: int) -> Meaning | None:
         """The meaning of an imported name: a member of a module, or for "" the module."""
@@ -174,15 +219,22 @@ class SymbolNames:
     def _starred(self, path: str, name: str, steps: int) -> Meaning | None:
         """The only meaning of a bare name among the star imports of a file."""
         found: set[Meaning] = set()
-        for imported in self.facts[path].imports:
-            if ("*", "*") in imported.names and imported.form != "reexport":
-                unit = self.unit(path, imported)
-                if unit is None and imported.module:
-                    continue
-                meaning = self.member(unit, name, steps + 1) if unit is not None else None
-                if isinstance(meaning, CodeLocation) and self._is_exported(meaning):
-                    found.add(meaning)
+        for unit in self._stars(path):
+            meaning = self.member(unit, name, steps + 1)
+            if self.is_over:
+                return None
+            if isinstance(meaning, CodeLocation) and self._is_exported(meaning):
+                found.add(meaning)
         return found.pop() if len(found) == 1 else None
+
+    def _star_imports(self, path: str) -> tuple[Unit, ...]:
+        """The modules of the project whose names a file imports with a star."""
+        units = (
+            self.unit(path, imported)
+            for imported in self.facts[path].imports
+            if ("*", "*") in imported.names and imported.form != "reexport"
+        )
+        return tuple(dict.fromkeys(unit for unit in units if unit is not None))
 
     def _is_exported(self, place: CodeLocation) -> bool:
         symbol = self.symbols[place.path].get(place.qualified)
@@ -210,25 +262,40 @@ class SymbolNames:
             for part in (*unit.rest, name):
                 inner = self.member(inner, part, steps + 1)
             return inner
-        found = [path for path in unit.paths if name in self.symbols.get(path, ())]
+        found = self.defining(unit, name)
         if found:
             return CodeLocation(found[0], name) if len(found) == 1 else None
-        for path in unit.paths:
-            passed = self._passed_on(path, name, steps + 1) if path in self.facts else None
-            if passed is not None:
-                return passed
-        for path in unit.paths[:1]:
-            return self.locator(path).submodule(unit, name) if path in self.facts else None
-        return self._locator_of("python").submodule(unit, name)
+        if not unit.paths:
+            return self._locator_of("python").submodule(unit, name)
+        path = unit.paths[0]
+        if path not in self.facts:
+            return None
+        # Packages of several files pass nothing on.
+        passed = self._passed_on(path, name, steps + 1) if len(unit.paths) == 1 else None
+        return passed if passed is not None else self.locator(path).submodule(unit, name)
+
+    def defining(self, unit: Unit, name: str) -> Sequence[str]:
+        """The files of a module that define a name."""
+        if len(unit.paths) == 1:
+            return unit.paths if name in self.symbols.get(unit.paths[0], ()) else ()
+        key = id(unit.paths)
+        if key not in self._unit_names:
+            names: dict[str, list[str]] = {}
+            for path in unit.paths:
+                for each in self.symbols.get(path, ()):
+                    names.setdefault(each, []).append(path)
+            self._unit_names[key] = (unit, names)  # With the unit, so that the key stays its own.
+        return self._unit_names[key][1].get(name, ())
 
     def _passed_on(self, path: str, name: str, steps: int) -> Meaning | None:
         """The meaning of a name that a module re-exports."""
-        for outside, inside in self.facts[path].exports:
-            if outside == name and (inside, steps) != (name, 0):
-                found = self._look_up(path, "", inside, steps + 1)
-                if found is not None:
-                    return found
-            if outside == "default" and f"{inside}.{name}" in self.symbols[path]:
+        exports = self._exports(path)
+        for inside in exports.get(name, ()):
+            found = self._look_up(path, "", inside, steps + 1)
+            if found is not None:
+                return found
+        for inside in exports.get("default", ()):
+            if f"{inside}.{name}" in self.symbols[path]:
                 # `module.exports = app` of JavaScript: the members of `app` are the module's.
                 return CodeLocation(path, f"{inside}.{name}")
         offers = self._offered(path)
@@ -238,12 +305,23 @@ class SymbolNames:
             if not there:
                 return self.unit(path, imported)
             return self._imported(path, imported, there, steps + 1)
-        everything = {
-            meaning
-            for imported in offers.stars
-            if (meaning := self.member(self.unit(path, imported), name, steps + 1)) is not None
-        }
+        everything: set[Meaning] = set()
+        for imported in offers.stars:
+            meaning = self.member(self.unit(path, imported), name, steps + 1)
+            if self.is_over:
+                return None
+            if meaning is not None:
+                everything.add(meaning)
         return everything.pop() if len(everything) == 1 else None
+
+    def _exported(self, path: str) -> dict[str, list[str]]:
+        """The names inside a module by the names that it exports them under."""
+        found: dict[str, list[str]] = {}
+        for outside, inside in self.facts[path].exports:
+            names = found.setdefault(outside, [])
+            if len(names) < EXPORTS_MAX:
+                names.append(inside)
+        return found
 
     def _offers(self, path: str) -> _Offers:
         """The re-exports of a module; of two with one name, the first."""
@@ -290,22 +368,9 @@ class SymbolNames:
 
     def _written_away(self, owner: CodeLocation, qualified: str) -> CodeLocation | None:
         """A method in another file than its type: in Go of the package, in Rust of the crate."""
-        candidates = self._methods.get(qualified)
-        if not candidates:
+        if not self.locator(owner.path).methods_are_shared:
             return None
-        locator = self.locator(owner.path)
-        if isinstance(locator, RustLocator):
-            crate = locator.crate_of(owner.path)
-            near = [
-                p
-                for p in candidates
-                if self.facts[p].language == "rust" and locator.crate_of(p) == crate
-            ]
-        elif self.facts[owner.path].language == "go":
-            siblings = locator.siblings(owner.path)
-            near = [p for p in candidates if p in siblings]
-        else:
-            return None
+        near = self._beside(owner.path, qualified)
         return CodeLocation(near[0], qualified) if len(near) == 1 else None
 
     def inherited(self, owner: CodeLocation, name: str, steps: int) -> CodeLocation | None:
@@ -324,12 +389,20 @@ class SymbolNames:
                 return member
         return None
 
-    def _is_open(self, owner: CodeLocation) -> bool:
+    def is_open(self, owner: CodeLocation) -> bool:
         """True if a class has a base outside the project, and so unknown members."""
-        return any(place is None for place in self.all_bases(owner))
+        if owner not in self._open:
+            found = any(place is None for place in self.all_bases(owner))
+            if self.is_over:
+                return found
+            self._open[owner] = found
+        return self._open[owner]
 
     def all_bases(self, owner: CodeLocation) -> Iterator[CodeLocation | None]:
-        """All bases of a class; None for each that is outside the project."""
+        """The bases of a class, up to `BASES_MAX`; None for each that is outside the project."""
+        return islice(self._walk_bases(owner), BASES_MAX)
+
+    def _walk_bases(self, owner: CodeLocation) -> Iterator[CodeLocation | None]:
         queue, seen = [owner], {owner}
         for place in queue:
             symbol = self.symbols[place.path].get(place.qualified)
@@ -344,41 +417,59 @@ class SymbolNames:
 
     def _c_name(self, path: str, scope: str, parts: tuple[str, ...]) -> CodeLocation | None:
         """The meaning of a name of C or C++: innermost scope first, in all included files."""
-        files = (path, *self._includes(path))
         for prefix in chain(scope):
             qualified = ".".join((prefix, *parts)) if prefix else ".".join(parts)
-            found = [p for p in files if qualified in self.symbols.get(p, ())]
-            if found:
-                return CodeLocation(found[0], qualified)
+            found = self._nearest(path, qualified)
+            if found is not None:
+                return CodeLocation(found, qualified)
             if len(parts) == 1 and prefix:
-                holder = next((p for p in files if prefix in self.symbols.get(p, ())), None)
+                holder = self._nearest(path, prefix)
                 if holder is not None and self.symbols[holder][prefix].bases:
                     member = self.inherited(CodeLocation(holder, prefix), parts[0], 0)
                     if member is not None:
                         return member
         return None
 
-    def _all_includes(self, path: str) -> tuple[str, ...]:
-        """All files that this one includes, directly or not, nearest first."""
-        found = [path]
-        for current in found:
-            for imported in self.facts[current].imports if current in self.facts else ():
-                unit = self.unit(current, imported)
-                for target in unit.paths if unit is not None else ():
-                    if target not in found and len(found) <= INCLUDES_MAX:
-                        found.append(target)
-        return tuple(found[1:])
+    def _nearest(self, path: str, qualified: str) -> str | None:
+        """The first file that defines a name, of this one and all that it includes."""
+        places = self._in_package.get((self.locator(path).visible(path)[0], qualified))
+        if places is None:
+            return None
+        files = self._includes(path)
+        if len(places) < len(files):
+            return min((p for p in places if p in files), key=files.__getitem__, default=None)
+        return next((p for p in files if qualified in self.symbols.get(p, ())), None)
 
-    def definition(self, declared: CodeLocation) -> CodeLocation:
+    def _all_includes(self, path: str) -> dict[str, int]:
+        """This file and all that it includes, directly or not, nearest first, numbered."""
+        found = {path: 0}
+        queue, lines = [path], 0
+        for current in queue:
+            targets = self._included(current)
+            lines += len(targets)
+            for target in targets:
+                if target not in found and len(found) <= INCLUDES_MAX:
+                    found[target] = len(found)
+                    queue.append(target)
+            if lines > INCLUDE_LINES_MAX or len(found) > INCLUDES_MAX:
+                break
+        return found
+
+    def _direct_includes(self, path: str) -> tuple[str, ...]:
+        imports = self.facts[path].imports if path in self.facts else ()
+        units = (self.unit(path, imported) for imported in imports)
+        return tuple(dict.fromkeys(p for unit in units if unit is not None for p in unit.paths))
+
+    def _definition(self, declared: CodeLocation) -> CodeLocation:
         """The definition of a symbol of a header, if exactly one including file has one."""
         facts = self.facts[declared.path]
         if facts.language not in _C_FAMILY or not _is_header(declared.path):
             return declared
+        home = self.locator(declared.path).visible(declared.path)[0]
         found = [
             path
-            for path in self._methods.get(declared.qualified, ())
+            for path in self._in_package.get((home, declared.qualified), ())
             if path != declared.path
-            and self.facts[path].language in _C_FAMILY
             and not _is_header(path)
             and self.symbols[path][declared.qualified].kind in ("function", "method")
             and declared.path in self._includes(path)
@@ -387,8 +478,13 @@ class SymbolNames:
 
     # Indexes.
 
+    @property
+    def is_over(self) -> bool:
+        """True if the search for the name has taken too many steps: its result is not kept."""
+        return self._left < 0
+
     def _is_spent(self, steps: int) -> bool:
-        """True if the search for a name has taken too many steps."""
+        """Count a step; True if there were too many."""
         self._left -= 1
         return self._left < 0 or steps > STEPS_MAX
 

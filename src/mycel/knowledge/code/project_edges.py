@@ -9,6 +9,7 @@ import posixpath
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import cache
 from typing import Final
 from urllib.parse import unquote
 
@@ -17,6 +18,12 @@ from mycel.knowledge.code.module_paths import LOCATORS, RustLocator, Unit
 from mycel.knowledge.code.name_resolution import SymbolNames
 from mycel.knowledge.code.receivers import Receivers
 from mycel.knowledge.code.source_facts import FileFacts, Import
+
+PACKAGE_FILES_MAX: Final = 100
+"""Files of a package that an import leads to if none of its names is used."""
+
+
+NAMES_NOTE: Final = "its names lead through too many modules: some relations are left out"
 
 
 class Project:
@@ -29,28 +36,37 @@ class Project:
         self._facts = files
         self._names = SymbolNames(files, paths)
         self._receivers = Receivers(self._names)
-        self._stems: defaultdict[str, list[str]] = defaultdict(list)
+        self._names_used = cache(self._find_names_used)
+        self._stems: defaultdict[tuple[str, ...], list[str]] = defaultdict(list)
+        """Files that are no tests, by their family and stem, and by their folder as well."""
         for path in sorted(files):
             if not files[path].is_test and files[path].language in LOCATORS:
-                self._stems[posixpath.basename(path).partition(".")[0]].append(path)
+                folder, name = posixpath.split(path)
+                key = family(files[path].language), name.partition(".")[0]
+                self._stems[key].append(path)
+                self._stems[*key, folder].append(path)
 
     def edges(self, path: str) -> FileEdges:
         """The edges written in this file."""
         facts = self._facts[path]
+        self._names.begin_file(facts)
         if facts.links:
             return self._link_edges(path, facts)
         if facts.language not in LOCATORS:
             return FileEdges(path)
         imports, external = self._import_edges(path, facts)
         calls, may_calls = self._call_edges(path, facts)
+        extends = tuple(self._extends_edges(path, facts))
+        tests = self._tested(path, facts, imports) if facts.is_test else ()
         return FileEdges(
             path=path,
             imports=imports,
             external=external,
             calls=calls,
             may_calls=may_calls,
-            extends=tuple(self._extends_edges(path, facts)),
-            tests=self._tested(path, facts, imports) if facts.is_test else (),
+            extends=extends,
+            tests=tests,
+            note=NAMES_NOTE if self._names.is_spent else "",
         )
 
     # Files.
@@ -86,7 +102,7 @@ class Project:
         found: dict[str, None] = {}
         for name, _ in imported.names:
             inner = locator.submodule(unit, name)
-            if inner is not None and not any(name in self._names.symbols[p] for p in unit.paths):
+            if inner is not None and not self._names.defining(unit, name):
                 found.update(dict.fromkeys(inner.paths))
                 continue
             if len(unit.paths) == 1:
@@ -94,17 +110,24 @@ class Project:
                 continue
             # Of a package of several files, those that define the name.
             top = unit.rest[0] if unit.rest else name
-            found.update((p, None) for p in unit.paths if top in self._names.symbols[p])
+            found.update(dict.fromkeys(self._names.defining(unit, top)))
         return tuple(found) if found or name == "*" else None
 
     def _used_files(self, path: str, alias: str, unit: Unit) -> tuple[str, ...]:
-        """The files of a package whose names this file uses; all of them if none is known."""
+        """The files of a package whose names this file uses; the first if none is known."""
+        names = self._names_used(path).get(alias, ())
+        used = {p for name in names for p in self._names.defining(unit, name)}
+        return tuple(sorted(used)) or unit.paths[:PACKAGE_FILES_MAX]
+
+    def _find_names_used(self, path: str) -> dict[str, set[str]]:
+        """The names after a dot in the calls and bases of a file, by what is before the dot."""
         facts = self._facts[path]
-        names = {c.callee[1] for c in facts.calls if c.callee[0] == alias and len(c.callee) > 1}
-        bases = (base.split(".") for symbol in facts.symbols for base in symbol.bases)
-        names.update(parts[1] for parts in bases if len(parts) > 1 and parts[0] == alias)
-        used = [p for p in unit.paths if not names.isdisjoint(self._names.symbols[p])]
-        return tuple(used) or unit.paths
+        bases = (tuple(base.split(".")) for symbol in facts.symbols for base in symbol.bases)
+        found: defaultdict[str, set[str]] = defaultdict(set)
+        for parts in (*(call.callee for call in facts.calls), *bases):
+            if len(parts) > 1:
+                found[parts[0]].add(parts[1])
+        return found
 
     def _through(self, path: str, imported: Import, unit: Unit) -> tuple[str, ...]:
         """The files of `use a::b` of Rust, where `b` may be a module with a file of its own."""
@@ -145,10 +168,8 @@ class Project:
         stem = _tested_stem(path)
         if not stem:
             return None
-        own = family(facts.language)
-        named = [p for p in self._stems.get(stem, ()) if family(self._facts[p].language) == own]
-        beside = [p for p in named if posixpath.dirname(p) == posixpath.dirname(path)]
-        found = beside or named
+        key = family(facts.language), stem
+        found = self._stems.get((*key, posixpath.dirname(path))) or self._stems.get(key, [])
         return found[0] if len(found) == 1 else None
 
     def _link_edges(self, path: str, facts: FileFacts) -> FileEdges:

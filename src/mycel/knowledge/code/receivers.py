@@ -161,7 +161,10 @@ class Receivers:
         key = (path, scope, maker)
         if key not in self._instances:
             self._instances[key] = None  # Ends cycles.
-            self._instances[key] = self._find_instance(path, scope, maker, steps)
+            found = self._instances[key] = self._find_instance(path, scope, maker, steps)
+            if self._names.is_over:
+                del self._instances[key]
+            return found
         return self._instances[key]
 
     def _find_instance(self, path: str, scope: str, maker: str, steps: int) -> CodeLocation | None:

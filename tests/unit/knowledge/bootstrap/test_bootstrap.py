@@ -10,7 +10,8 @@ import mycel
 from mycel.errors import ConstraintViolation, NotFound
 from mycel.knowledge.bootstrap import Bootstrap, Progress, Summary, bootstrap, limits
 from mycel.knowledge.bootstrap import graph_writer as bootstrap_writing
-from mycel.knowledge.code import file_analysis
+from mycel.knowledge.code import file_analysis, name_resolution
+from mycel.knowledge.code.project_edges import NAMES_NOTE
 from tests.unit.knowledge.bootstrap.conftest import CART, Write, git, state
 
 
@@ -59,6 +60,25 @@ def test_files_folders_and_symbols_become_nodes(shop: mycel.Knowledge, project: 
         "doc": "Put an item into the cart.",
         "line": 7,
         "end_line": 9,
+    }
+
+
+def test_a_file_whose_names_take_too_long_has_a_note_until_they_do_not(
+    shop: mycel.Knowledge, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (project / "a.py").write_text("from b import f\n\ndef g():\n    f()\n")
+    (project / "b.py").write_text("def f(): ...\n")
+    with monkeypatch.context() as bounds:
+        bounds.setattr(name_resolution, "FILE_LOOKUPS_MAX", 0)
+        bounds.setattr(name_resolution, "LOOKUPS_PER_NAME", 0)
+        summary = bootstrap(shop)
+    assert f"a.py: {NAMES_NOTE}" in summary.notes
+    assert shop.get("file://shop/a.py").properties["note"] == NAMES_NOTE
+    (project / "b.py").write_text("def f(): ...\ndef h(): ...\n")
+    bootstrap(shop)
+    assert "note" not in shop.get("file://shop/a.py").properties
+    assert ("calls", "concept://shop/b.py/f") in {
+        each[:2] for each in links(shop, "concept://shop/a.py/g")
     }
 
 

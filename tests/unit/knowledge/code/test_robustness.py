@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from mycel.knowledge.code.file_analysis import LANGUAGES, SOURCE_BYTES_MAX, analyse
 from mycel.knowledge.code.languages import detect
+from mycel.knowledge.code.markdown import LINKS_MAX
 from mycel.knowledge.code.source_facts import FileFacts, decode, encode
 from tests.cases import cases
 from tests.unit.knowledge.code.given import facts, resolve
@@ -93,6 +94,12 @@ def test_definitions_may_be_nested_deeply_and_only_the_outer_ones_are_kept() -> 
     source = "".join(f"{' ' * depth}def f{depth}():\n" for depth in range(200)) + " " * 200 + "f0()"
     found = facts("a.py", source)
     assert 1 < len(found.symbols) < 60
+
+
+def test_a_document_with_too_many_links_keeps_the_first_ones_and_a_note() -> None:
+    found = analyse("a.md", b"[a](b.md)\n" * (LINKS_MAX + 1), "markdown")
+    assert len(found.links) == LINKS_MAX
+    assert found.note == "only its first 10,000 links are kept"
 
 
 def test_files_without_facts_have_none() -> None:
