@@ -230,6 +230,7 @@ def _walked(folder: Path, skip: Skip, unreadable: list[str], left_out: set[str])
     Adds folders that cannot be listed to `unreadable`, and ignored ones to `left_out`.
     """
     waiting: list[tuple[str, int, tuple[_Rules, ...]]] = [("", 0, ())]
+    patterns_left = IGNORE_PATTERNS_MAX
     while waiting:
         path, depth, rules = waiting.pop()
         try:
@@ -241,7 +242,9 @@ def _walked(folder: Path, skip: Skip, unreadable: list[str], left_out: set[str])
                 unreadable.append(path)
             continue
         if any(entry.name == ".gitignore" for entry in entries):
-            rules = (*rules, *_rules(folder, path, skip))
+            own = _rules(folder, path, patterns_left, skip)
+            patterns_left -= sum(len(each.spec) for each in own)
+            rules = (*rules, *own)
         below: list[tuple[str, int, tuple[_Rules, ...]]] = []
         for entry in entries:
             name = f"{path}/{entry.name}" if path else entry.name
@@ -260,7 +263,7 @@ def _walked(folder: Path, skip: Skip, unreadable: list[str], left_out: set[str])
         waiting += reversed(below)
 
 
-def _rules(folder: Path, path: str, skip: Skip) -> tuple[_Rules, ...]:
+def _rules(folder: Path, path: str, patterns_max: int, skip: Skip) -> tuple[_Rules, ...]:
     """The rules of the `.gitignore` in a folder, some hundred patterns each."""
     name = f"{path}/.gitignore" if path else ".gitignore"
     try:
@@ -279,9 +282,9 @@ def _rules(folder: Path, path: str, skip: Skip) -> tuple[_Rules, ...]:
         ) from None
     lines = data[:IGNORE_FILE_BYTES_MAX].decode("utf-8", errors="replace").splitlines()
     lines = [line for line in lines if line.strip() and not line.startswith("#")]
-    is_whole = len(data) <= IGNORE_FILE_BYTES_MAX and len(lines) <= IGNORE_PATTERNS_MAX
+    is_whole = len(data) <= IGNORE_FILE_BYTES_MAX and len(lines) <= patterns_max
     patterns: list[GitIgnoreSpecPattern] = []
-    for line in lines[:IGNORE_PATTERNS_MAX]:
+    for line in lines[:patterns_max]:
         if len(line) > _PATTERN_CHARACTERS_MAX:
             is_whole = False
             continue

@@ -25,6 +25,6 @@ IGNORE_FILE_BYTES_MAX: Final = 1 << 20
 """Bytes of a `.gitignore` that are read."""
 
 IGNORE_PATTERNS_MAX: Final = 10_000
-"""Patterns of a `.gitignore` that apply."""
+"""Patterns of all `.gitignore` files of a project together that apply."""
 
 GIT_SECONDS_MAX: Final = 120.0

@@ -123,7 +123,7 @@ def test_without_git_hostile_ignore_files_apply_as_far_as_they_can_be_read(
 ) -> None:
     write("a.py")
     write("a.log")
-    write("many/.gitignore", "".join(f"*foo{n}/**/bar{n}*\n" for n in range(9_999)) + "*.log\n")
+    write("many/.gitignore", "".join(f"*foo{n}/**/bar{n}*\n" for n in range(9_990)) + "*.log\n")
     write("many/b.log")
     write("more/.gitignore", "*.log\n" + "x\n" * 20_000)
     write("more/c.log")
@@ -138,6 +138,19 @@ def test_without_git_hostile_ignore_files_apply_as_far_as_they_can_be_read(
         "more/.gitignore": why,
         "long/.gitignore": why,
     }
+
+
+def test_without_git_the_patterns_of_all_ignore_files_together_are_bounded(
+    root: Path, write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(file_walk, "IGNORE_PATTERNS_MAX", 5)
+    for folder in ("a", "a/b", "a/b/c"):
+        write(f"{folder}/.gitignore", "*.log\nx\n")
+        write(f"{folder}/x")
+    found, skipped = walked(root)
+    assert "a/x" not in found
+    assert "a/b/c/x" not in found  # By the rules of a folder above.
+    assert list(skipped) == ["a/b/c/.gitignore"]
 
 
 def test_without_the_extra_a_gitignore_outside_of_git_is_an_error_that_says_so(

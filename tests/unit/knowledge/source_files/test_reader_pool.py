@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -57,11 +58,24 @@ def test_a_file_that_takes_minutes_or_gigabytes_costs_its_symbols_alone(
     facts = [read.facts for read in reads if read.facts is not None]
     assert [symbol.name for each in facts for symbol in each.symbols] == ["a", "b", "c"]
     assert facts[1].note == "reading it takes more than 2 seconds: not analysed"
-    assert "200 MiB" in facts[3].note
+    assert "160 MiB" in facts[3].note
     assert [(read.size, read.line_count, read.file_type) for read in reads[1:4:2]] == [
         (len(text), text.count("\n") + (not text.endswith("\n")), "c")
         for text in (MINUTES, GIGABYTES)
     ]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_the_syntax_trees_of_many_files_do_not_add_up(tmp_path: Path, pool: ReaderPool) -> None:
+    text = "".join(f"def f{n}():\n    a.b{n}()\n" for n in range(5_000))
+    paths = write(tmp_path, {f"f{n}.py": text for n in range(12)})
+    reads = list(pool.read(paths))
+    assert [read.facts.note for read in reads if read.facts is not None] == [""] * 12
+    process = pool._readers[0]._process
+    assert process is not None
+    status = Path(f"/proc/{process.pid}/status").read_text()
+    peak = next(line for line in status.splitlines() if line.startswith("VmHWM"))
+    assert int(peak.split()[1]) < 80_000
 
 
 def test_a_process_that_dies_is_replaced_and_every_other_file_is_read(
