@@ -122,6 +122,14 @@ def test_a_node_in_conflict_says_so_wherever_it_is_read_written_or_reached(
         told = session.ok("remember_knowledge", concepts=[{"uri": "login", "name": "Login"}])
         assert content["id"] in told.data["warnings"][0]
         assert "3 conflicts of merges" in session.ok("describe_graph").text
+        find = 'FIND(?c) WHERE { ?c {type: "Concept"} FILTER(?c.name == :uri) }'
+        for uri, count in ((LOGIN, 2), ("concept://shop/near", 0)):
+            read = session.ok("execute_kip_readonly", command=find, parameters={"uri": uri}).data
+            assert len(read.get("warnings", ())) == count, read
+        lookalike = {"uri": "near", "properties": {"seen": {"_type": "ConceptNode", "id": 1}}}
+        session.ok("remember_knowledge", concepts=[lookalike])
+        find = 'FIND(?c.attributes.seen) WHERE { ?c {name: "concept://shop/near"} }'
+        assert "warnings" not in session.ok("execute_kip_readonly", command=find).data
         session.ok("resolve_conflicts", abort=True)
         assert "conflict" not in session.ok("get_nodes", uris=["login"]).text
         assert "conflict" not in session.ok("traverse_graph", start="near").text
