@@ -52,8 +52,10 @@ TEXT_CHARACTERS_MAX: Final = 20_000
 
 _WORDS_REMEMBERED_MAX: Final = 50_000
 
-_WHOLE_SHARE: Final = 2 / 3
-"""The share of words in the vocabulary from which the vector of a text is certain."""
+_KNOWN_SHARE: Final = 2 / 3
+"""The share of known words from which the vector of a text is certain."""
+_STEM_LETTERS_MIN: Final = 5
+"""The letters of a first piece that makes the whole word known."""
 
 _IDEOGRAPHS: Final = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002fa1f"
 _WORD: Final = re.compile(rf"[{_IDEOGRAPHS}]|[^\W_{_IDEOGRAPHS}]+|[^\w\s]|_")
@@ -129,16 +131,22 @@ class StaticModel:
 
         A word that is not in the vocabulary is put together from pieces, whose vectors are those of
         other words: made-up words and foreign ones are near to anything. So the certainty is 1 if
-        two thirds of the text are in the vocabulary word by word, each by its weight.
+        two thirds of the words, each by its weight, are known: they are in the vocabulary, or begin
+        with a piece of most of their letters ("authentic" in "authenticate").
         """
         words = [word for word in self._spelt(text) if word]
         if not words:
             return 0.0
         weights = self.token_weights([number for word in words for number in word])
-        lengths = [len(word) for word in words]
-        weights = np.maximum.reduceat(weights, np.cumsum([0, *lengths[:-1]]))
-        whole = weights[np.equal(lengths, 1)].sum() / weights.sum()
-        return min(float(whole) / _WHOLE_SHARE, 1.0)
+        weights = np.maximum.reduceat(weights, np.cumsum([0, *map(len, words[:-1])]))
+        known = weights[[self._is_known(word) for word in words]].sum() / weights.sum()
+        return min(float(known) / _KNOWN_SHARE, 1.0)
+
+    def _is_known(self, word: Sequence[int]) -> bool:
+        first, *others = (self.pieces[number].removeprefix("##") for number in word)
+        return not others or (
+            len(first) >= _STEM_LETTERS_MIN and len(first) > sum(map(len, others))
+        )
 
     def token_vectors(self, numbers: Sequence[int] | NDArray[np.integer]) -> Vectors:
         """The vectors of pieces, each of length one."""

@@ -16,7 +16,7 @@ from mycel.capsules import NAMES, read
 from mycel.errors import InternalError, NotFound, did_you_mean
 from mycel.kip import ast, parse
 from mycel.model.elements import Concept
-from mycel.model.names import SYSTEM_ACTOR
+from mycel.model.names import CORE_MESSAGE, SYSTEM_ACTOR
 from mycel.model.values import JsonObject
 from mycel.store.database import Store
 from mycel.store.write.transaction import Transaction
@@ -51,7 +51,7 @@ class _Link(NamedTuple):
 
 def bootstrap(store: Store) -> Applied:
     """Apply the core capsules in one transaction of the actor `$system`."""
-    return store.run(apply, actor=SYSTEM_ACTOR, message="add the core capsules")
+    return store.run(apply, actor=SYSTEM_ACTOR, message=CORE_MESSAGE)
 
 
 def apply(tx: Transaction, names: Iterable[str] = (CORE,)) -> Applied:

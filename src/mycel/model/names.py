@@ -11,6 +11,8 @@ META_TYPES = (CONCEPT_TYPE, PROPOSITION_TYPE)
 """The types of definitions."""
 SELF_ACTOR = "$self"
 SYSTEM_ACTOR = "$system"
+CORE_MESSAGE = "add the core capsules"
+"""The message of the transaction that writes them; exports leave out what it wrote."""
 
 ACTORS = frozenset((("Person", SELF_ACTOR), ("Person", SYSTEM_ACTOR)))
 CORE_DOMAINS = frozenset(

@@ -16,7 +16,7 @@ from mycel.errors import InternalError, ResourceExhausted
 from mycel.model import ids
 from mycel.model.elements import Proposition
 from mycel.model.limits import JSON_DEPTH_MAX
-from mycel.model.names import SYSTEM_ACTOR
+from mycel.model.names import CORE_MESSAGE, SYSTEM_ACTOR
 from mycel.model.values import JsonObject, own_metadata
 from mycel.store.query.bulk import instances
 from mycel.store.query.reader import Reader
@@ -25,8 +25,6 @@ from mycel.transfer.load_targets import EdgeTarget, NodeTarget, Target, Targets
 
 Name: TypeAlias = tuple[str, str]
 """Type and name of a concept."""
-
-_BOOTSTRAP: Final = "bootstrap"
 
 
 class NodeRecord(NamedTuple):
@@ -155,5 +153,5 @@ class GraphRows:
         return frozenset(
             number
             for table in tables
-            for number in instances.first_versions(reader, table, SYSTEM_ACTOR, _BOOTSTRAP)
+            for number in instances.first_versions(reader, table, SYSTEM_ACTOR, CORE_MESSAGE)
         )

@@ -200,7 +200,7 @@ def test_a_terminal_gets_a_table_in_colour_unless_it_wants_none() -> None:
 @pytest.mark.usefixtures("graph")
 def test_a_terminal_sees_that_verifying_takes_its_time() -> None:
     terminal = Terminal("verify", "--replay")
-    assert "Checking everything" in terminal.read_to_end()
+    assert "Checking every part" in terminal.read_to_end()
     assert terminal.process.returncode == 0
 
 

@@ -272,7 +272,7 @@ def test_hundreds_of_joins_are_ordered_with_few_looks_at_each() -> None:
             looks += 1
             return super().links(predicate)
 
-    count = 500
+    count = 490
     chain = " ".join(f'(?t{n}, "feeds", ?t{n + 1})' for n in range(count))
     rewrite(bound(f"FIND(?t0) WHERE {{ {chain} }}").query, Looked())
     assert looks < 5 * count

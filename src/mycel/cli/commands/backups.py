@@ -51,7 +51,7 @@ def restore(session: Session, source: Path, *, force: bool) -> None:
     place = session.own_place()
     if place.is_default:
         place.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with session.out.waiting("Checking everything…"):
+    with session.out.waiting("Checking every part of the file…"):
         made = bring_back(source, place.path, force=force)
     session.claim(place)
     session.out.say(f"Restored {made.path}, at {short(made.commit)}.", made.to_dict())

@@ -100,12 +100,12 @@ class _DryRunError(Exception):
 def _apply_shipped(db: Nexus, names: list[str], *, dry_run: bool) -> Applied:
     from mycel.engine.bootstrap import Applied
     from mycel.engine.bootstrap import apply as apply_shipped
-    from mycel.model.names import SYSTEM_ACTOR
+    from mycel.model.names import CORE_MESSAGE, SYSTEM_ACTOR
 
     applied = Applied()
     with (
         suppress(_DryRunError),
-        db.transaction(actor=SYSTEM_ACTOR, message=db.message or f"apply {', '.join(names)}") as tx,
+        db.transaction(actor=SYSTEM_ACTOR, message=db.message or CORE_MESSAGE) as tx,
     ):
         applied = apply_shipped(tx, names)
         if dry_run:
