@@ -10,7 +10,7 @@ from __future__ import annotations
 import posixpath
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, cached_property
 from itertools import islice
 from typing import Final, NamedTuple
 
@@ -25,7 +25,7 @@ STEPS_MAX: Final = 24
 LOOKUPS_MAX: Final = 400
 """Steps of the search for one name, over all of its branches."""
 
-FILE_LOOKUPS_MAX: Final = 2_000
+FILE_LOOKUPS_MAX: Final = 5_000
 LOOKUPS_PER_NAME: Final = 20
 """Steps for all names of a file: so many, and so many more for each name. Projects take 1 to 6."""
 
@@ -81,6 +81,7 @@ class SymbolNames:
         """By the identity of the import, which is cheaper than its hash."""
         self._bases: dict[tuple[CodeLocation, str], CodeLocation | None] = {}
         self._open: dict[CodeLocation, bool] = {}
+        self._passed: dict[tuple[str, str], Meaning | None] = {}
         self._left = self._left_at_begin = self._left_in_file = 0
         self._unit_names: dict[int, tuple[Unit, dict[str, list[str]]]] = {}
         """By the identity of the unit's paths, which may be many."""
@@ -102,6 +103,7 @@ class SymbolNames:
 
     def begin(self) -> None:
         """Begin the search for another name of the file."""
+        self._passed.clear()
         self._left_in_file -= self._left_at_begin - self._left
         self._left = self._left_at_begin = min(LOOKUPS_MAX, self._left_in_file)
 
@@ -219,7 +221,7 @@ class SymbolNames:
     def _starred(self, path: str, name: str, steps: int) -> Meaning | None:
         """The only meaning of a bare name among the star imports of a file."""
         found: set[Meaning] = set()
-        for unit in self._stars(path):
+        for unit in self._stars(path) if name in self._names_anywhere else ():
             meaning = self.member(unit, name, steps + 1)
             if self.is_over:
                 return None
@@ -288,7 +290,15 @@ class SymbolNames:
         return self._unit_names[key][1].get(name, ())
 
     def _passed_on(self, path: str, name: str, steps: int) -> Meaning | None:
-        """The meaning of a name that a module re-exports."""
+        """The meaning of a name that a module re-exports; found once in a search."""
+        key = path, name
+        if key not in self._passed:
+            # Unknown during the search: modules may import each other.
+            self._passed[key] = None
+            self._passed[key] = self._pass_on(path, name, steps)
+        return self._passed[key]
+
+    def _pass_on(self, path: str, name: str, steps: int) -> Meaning | None:
         exports = self._exports(path)
         for inside in exports.get(name, ()):
             found = self._look_up(path, "", inside, steps + 1)
@@ -306,7 +316,7 @@ class SymbolNames:
                 return self.unit(path, imported)
             return self._imported(path, imported, there, steps + 1)
         everything: set[Meaning] = set()
-        for imported in offers.stars:
+        for imported in offers.stars if name in self._names_anywhere else ():
             meaning = self.member(self.unit(path, imported), name, steps + 1)
             if self.is_over:
                 return None
@@ -477,6 +487,23 @@ class SymbolNames:
         return CodeLocation(found[0], declared.qualified) if len(found) == 1 else declared
 
     # Indexes.
+
+    @cached_property
+    def _names_anywhere(self) -> frozenset[str]:
+        """All names that some module could offer: no star import gives another one a meaning."""
+        found: set[str] = set()
+        for facts in self.facts.values():
+            found.update(symbol.qualified for symbol in facts.symbols)
+            if facts.exports:  # The members of a default export are the module's.
+                found.update(symbol.name for symbol in facts.symbols)
+                found.update(outside for outside, _ in facts.exports)
+            for imported in facts.imports:
+                found.update(here for _, here in imported.names)
+                found.add(imported.alias)
+        for path in self.files.paths:
+            found.add(posixpath.basename(path).partition(".")[0])
+        found.update(posixpath.basename(folder) for folder in self.files.folders)
+        return frozenset(found)
 
     @property
     def is_over(self) -> bool:
