@@ -243,9 +243,11 @@ def test_a_branch_is_followed_from_its_own_position(
     served = serve()
     with mycel.open(served.path) as db:
         db.branches.create("draft")
-    page = tab(served).open("#/workspaces").page
+    here = tab(served).open("#/workspaces")
+    page = here.page
     page.get_by_role("button", name="Show").click()
     expect(page.get_by_test_id("live")).to_contain_text("live · branch draft")
+    here.drawn()
     served.knowledge().add("only/here")
     with mycel.open(served.path, branch="draft") as db:
         mycel.Knowledge(db, workspace="shop").remember([{"uri": "fresh/a"}, {"uri": "fresh/b"}])
