@@ -158,7 +158,7 @@ def test_the_keyboard_alone_reaches_everything(tab: Callable[..., Tab]) -> None:
     for key in ("ArrowLeft", "ArrowUp", "ArrowRight", "ArrowDown"):
         page.keyboard.press(key)
     page.keyboard.press("Enter")
-    expect(page.locator(".notice").first).to_be_visible()
+    expect(page.locator(".notice").filter(has_text="neighbour")).to_be_visible()
     page.keyboard.press("p")
     expect(page.locator("#mirror [aria-selected=true]")).to_contain_text("pinned")
     shown = len(here.nodes())
