@@ -21,6 +21,7 @@ def test_a_backup_is_made_kept_current_and_restored(
     assert run("restore", copy, "--force").status == 0
     assert run("log", "--json").objects[0]["commit"] == made["commit"]
     assert run("--db", copy, "verify", "--replay").status == 0
+    assert f"mycel verify --db {copy}" in run("verify", copy).stderr
     missing = run("restore", tmp_path / "none.db", "--force")
     assert (missing.status, "Traceback" in missing.stderr) == (1, False)
     assert run("--branch", "x", "restore", copy).status == 2

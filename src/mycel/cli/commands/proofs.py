@@ -142,6 +142,8 @@ def verify(
         if replay:
             raise click.UsageError("--replay checks a database, --proof a file: give one of them.")
         return _check_proof(session, proof, root, old_root, about)
+    if len(about) == 1 and Path(about[0]).is_file():
+        raise click.UsageError(f"A graph is named with --db: `mycel verify --db {about[0]}`.")
     if about or root is not None or old_root is not None:
         raise click.UsageError("--root, --old-root and what a proof is about go with --proof FILE.")
     with (
