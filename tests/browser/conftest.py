@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,6 +16,9 @@ from tests.adapters.http.conftest import Server
 playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 ARGUMENTS = ["--disable-gpu", "--disable-dev-shm-usage", "--mute-audio"]
+PATIENCE_MS = 30_000
+"""The longest wait for a page: machines may be slow."""
+playwright.expect.set_options(timeout=PATIENCE_MS)
 TOKEN = "a-token-of-this-server-0123456789"
 HOSTILE_NAME = '<img src=x onerror="window.hacked=1">\u202egnp.exe'
 HOSTILE_TEXT = """<script>window.hacked = 1</script>
@@ -152,7 +156,14 @@ class Tab:
         """Opens the graph screen and waits until it is drawn."""
         self.open(fragment)
         self.drawn(nodes)
+        playwright.expect(self.page.locator("#moment")).to_be_visible()
         return self
+
+    def frame(self) -> None:
+        """Waits until what the page has noted is on the screen."""
+        self.page.evaluate(
+            "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+        )
 
     def drawn(self, nodes: int | None = None) -> None:
         canvas = self.page.locator(".canvas-box canvas")
@@ -163,6 +174,7 @@ class Tab:
 
     def nodes(self) -> dict[str, tuple[float, float]]:
         """The positions of what is shown, by id."""
+        self.frame()
         found: dict[str, tuple[float, float]] = self.page.eval_on_selector_all(
             "[role=option][data-id]",
             "all => Object.fromEntries(all.map(e => [e.dataset.id, [+e.dataset.x, +e.dataset.y]]))",
@@ -170,7 +182,7 @@ class Tab:
         return {key: (place[0], place[1]) for key, place in found.items()}
 
     def point(self, node: str) -> tuple[float, float]:
-        """The place of a node on the screen."""
+        """The place of a node on the screen, which keeps it while the page does."""
         x, y = self.nodes()[node]
         canvas = self.page.locator(".canvas-box canvas")
         at_x, at_y, zoom = map(float, canvas.get_attribute("data-camera").split())
@@ -182,6 +194,7 @@ class Tab:
 
     def pixels(self, red: tuple[int, int, int], node: str | None = None) -> int:
         """The number of pixels with about this colour, on the canvas or on the ring of a node."""
+        self.frame()
         canvas = self.page.locator(".canvas-box canvas").bounding_box()
         area = [0, 0, canvas["width"], canvas["height"]]
         if node is not None:
@@ -205,6 +218,74 @@ class Tab:
         return count
 
 
+class HeldRequests:
+    """Requests of a page that are held on their way, so that answers come in another order."""
+
+    def __init__(self, page: Any, pattern: str) -> None:
+        self._page = page
+        self._held: list[Any] = []
+        self._holds = True
+        page.route(pattern, self._meet)
+
+    def _meet(self, route: Any) -> None:
+        if self._holds:
+            self._held.append(route)
+        else:
+            route.continue_()
+
+    def take(self) -> Any:
+        """Waits for the next request, and leaves it to the caller."""
+        deadline = time.monotonic() + PATIENCE_MS / 1000
+        while not self._held:
+            assert time.monotonic() < deadline, "the page has not asked"
+            self._page.wait_for_timeout(10)
+        return self._held.pop(0)
+
+    def hold(self) -> None:
+        self._holds = True
+
+    def release(self) -> None:
+        """Lets all go on their way, and those that follow."""
+        self._holds = False
+        while self._held:
+            self._held.pop(0).continue_()
+
+
+class HeldLayouts:
+    """Layouts whose answers are held, as those of a slow machine are."""
+
+    SCRIPT = """
+      let held = HOLD ? [] : null
+      window.holdLayouts = () => { held = [] }
+      window.releaseLayouts = () => { for (const hear of held.splice(0)) hear(); held = null }
+      window.Worker = class extends Worker {
+        set onmessage(hear) {
+          super.onmessage = (event) => {
+            if (!held) return hear(event)
+            held.push(() => hear(event))
+            document.documentElement.dataset.heldLayouts = held.length
+          }
+        }
+      }
+    """
+
+    def __init__(self, page: Any, *, hold: bool = True) -> None:
+        self._page = page
+        page.add_init_script(self.SCRIPT.replace("HOLD", str(hold).lower()))
+
+    def hold(self) -> None:
+        self._page.evaluate("holdLayouts()")
+
+    def wait(self) -> None:
+        """Waits until one is held."""
+        page = self._page.locator("html")
+        playwright.expect(page).to_have_attribute("data-held-layouts", NOT_ZERO)
+
+    def release(self) -> None:
+        """Lets the page have them."""
+        self._page.evaluate("releaseLayouts()")
+
+
 NOT_ZERO = re.compile(r"^[1-9]")
 
 
@@ -217,6 +298,7 @@ def tab(browser: Any, shop: Shop) -> Iterator[Callable[..., Tab]]:
     def make(served: Shop = shop, *, errors: bool = False, **options: Any) -> Tab:
         usual = {"viewport": {"width": 1040, "height": 660}, "reduced_motion": "reduce"}
         context = browser.new_context(**usual | options)
+        context.set_default_timeout(PATIENCE_MS)
         contexts.append(context)
         made = Tab(context.new_page(), served.server.url)
         if not errors:

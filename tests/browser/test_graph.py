@@ -6,20 +6,23 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import mycel
-from tests.browser.conftest import Shop, Tab, playwright
+from tests.adapters.http.conftest import HTTP
+from tests.browser.conftest import HeldLayouts, HeldRequests, Shop, Tab, playwright
 
 expect = playwright.expect
 LOGIN, SESSION = "concept://shop/auth/login", "concept://shop/auth/session"
 RECOVERY, BACKUP = "concept://shop/auth/recovery", "concept://shop/auth/backup"
-PART = "concept://shop/parts/p59"
+PART, WORKED = "concept://shop/parts/p59", "concept://shop/parts/p57"
 RED = (201, 37, 45)
 ALONE = f"#/graph?g=-&n={LOGIN}*{SESSION}*{RECOVERY}"
 
 
 def test_beginnings_of_names_lead_from_the_search_to_the_node(tab: Callable[..., Tab]) -> None:
     page = tab().graph().page
+    unready = {"position": 0, "hits": [], "complete": False}
+    page.route("**/api/suggest?*", lambda route: route.fulfill(json=unready), times=1)
     page.keyboard.press("/")
-    page.keyboard.type("lo")
+    page.keyboard.insert_text("lo")
     expect(page.locator("#hits .hit").first).to_contain_text("Login")
     page.keyboard.press("Enter")
     expect(page.locator(".panel-title")).to_have_text("Login")
@@ -158,7 +161,7 @@ def test_the_keyboard_alone_reaches_everything(tab: Callable[..., Tab]) -> None:
     for key in ("ArrowLeft", "ArrowUp", "ArrowRight", "ArrowDown"):
         page.keyboard.press(key)
     page.keyboard.press("Enter")
-    expect(page.locator(".notice").filter(has_text="neighbour")).to_be_visible()
+    expect(page.locator(".announcement")).to_contain_text("neighbour")
     page.keyboard.press("p")
     expect(page.locator("#mirror [aria-selected=true]")).to_contain_text("pinned")
     shown = len(here.nodes())
@@ -189,6 +192,7 @@ def test_a_drag_moves_and_pins_one_node_and_a_lasso_hides_several(tab: Callable[
     assert {**after, LOGIN: before[LOGIN]} == before
     page.reload()
     here.drawn(3)
+    expect(page.locator("#moment")).to_be_visible()
     expect(page.locator(f'[data-id="{LOGIN}"]')).to_contain_text("pinned")
     box = page.locator(".canvas-box canvas").bounding_box()
     page.keyboard.down("Shift")
@@ -237,18 +241,121 @@ def test_a_page_of_the_past_follows_writes_and_is_live_when_it_returns(
     expect(page.locator(".screens .badge")).to_have_text("4")
 
 
-def test_a_branch_is_followed_from_its_own_position(
+def test_a_branch_is_followed_from_its_own_position_and_what_was_left_is_never_drawn(
     tab: Callable[..., Tab], serve: Callable[..., Shop]
 ) -> None:
     served = serve()
     with mycel.open(served.path) as db:
         db.branches.create("draft")
-    here = tab(served).open("#/workspaces")
+    with mycel.open(served.path, branch="draft") as db:
+        mycel.Knowledge(db, workspace="shop").add("only/draft")
+    here = tab(served)
     page = here.page
+    layouts = HeldLayouts(page)
+    about = HeldRequests(page, "**/api/about?branch=draft")
+    here.open("#/workspaces")
+    layouts.wait()
     page.get_by_role("button", name="Show").click()
+    waiting = about.take()
+    layouts.release()
+    assert here.nodes() == {}  # The layout of the other branch has come too late.
+    waiting.continue_()
+    about.release()
+    here.drawn(69)
     expect(page.get_by_test_id("live")).to_contain_text("live · branch draft")
-    here.drawn()
     served.knowledge().add("only/here")
     with mycel.open(served.path, branch="draft") as db:
         mycel.Knowledge(db, workspace="shop").remember([{"uri": "fresh/a"}, {"uri": "fresh/b"}])
     expect(page.get_by_role("button", name="+2 new")).to_be_visible()
+    here.drawn(69)
+
+
+def test_nodes_that_a_refresh_finds_before_they_are_told_wait_too(
+    tab: Callable[..., Tab], shop: Shop
+) -> None:
+    here = tab()
+    page = here.page
+    streams = HeldRequests(page, "**/api/changes?*")
+    here.graph()
+    places = here.nodes()
+    stream = streams.take()
+    for name in ("first", "second"):
+        shop.knowledge().add(f"told/{name}")
+    stream.fulfill(body=first_change(stream.request.url), content_type="text/event-stream")
+    expect(page.get_by_role("button", name="+2 new")).to_be_visible()
+    assert here.nodes() == places
+    streams.release()  # Now the second one is told.
+    shop.knowledge().delete("told/first")
+    page.get_by_role("button", name="+1 new").click()
+    here.drawn(len(places) + 1)
+    page.keyboard.press("Control+z")
+    here.drawn(len(places))
+    expect(page.get_by_role("button", name="+1 new")).to_be_visible()
+    assert here.nodes() == places
+
+
+def first_change(address: str) -> str:
+    """The first change of a stream, as it is sent."""
+    with HTTP.stream("GET", address) as answer:
+        text = ""
+        for line in answer.iter_lines():
+            text += f"{line}\n"
+            if not line and "event: change" in text:
+                break
+    return text
+
+
+def test_what_a_reader_does_meanwhile_is_not_undone_by_an_answer_that_comes_late(
+    tab: Callable[..., Tab], shop: Shop
+) -> None:
+    here = tab()
+    page = here.page
+    layouts = HeldLayouts(page, hold=False)
+    here.graph(f"{ALONE}*{WORKED}", 4)
+    expect(page.get_by_test_id("live")).to_contain_text("live")
+
+    # A node is dragged while a new one is laid out.
+    shop.knowledge().add("dragged/new")
+    layouts.hold()
+    page.get_by_role("button", name="+1 new").click()
+    layouts.wait()
+    x, y = here.point(LOGIN)
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + 30, y + 20, steps=3)
+    page.mouse.up()
+    expect(page.locator(f'[data-id="{LOGIN}"]')).to_contain_text("pinned")
+    dragged = here.nodes()
+    layouts.release()
+    here.drawn(5)
+    assert {node: here.nodes()[node] for node in dragged} == dragged
+
+    # A node is hidden while a change of another one is read.
+    links = HeldRequests(page, "**/api/links")
+    shop.knowledge().update("parts/p57", name="Part at work")
+    reading = links.take()
+    page.locator(f'[data-id="{RECOVERY}"]').dispatch_event("click")
+    page.locator("#mirror").press("Backspace")
+    here.drawn(4)
+    reading.continue_()
+    links.release()
+    expect(page.locator(f'[data-id="{WORKED}"]')).to_contain_text("Part at work")
+    assert RECOVERY not in here.nodes()
+
+    # Of two descriptions of the graph, the newer one arrives first.
+    about = HeldRequests(page, "**/api/about")
+    shop.knowledge().update("parts/p57", name="Part that works")
+    older = about.take()
+    described = older.fetch()
+    about.release()
+    page.get_by_role("button", name="New", exact=True).click()
+    page.locator("input[name=id]").fill("dragged/written")
+    page.get_by_role("button", name="Create", exact=True).click()
+    expect(page.locator(".panel-title")).to_have_text("written")
+    nodes = described.json()["counts"]["nodes"]
+    expect(page.get_by_test_id("shown")).to_contain_text(f"of {nodes + 1} nodes")
+    about.hold()
+    older.fulfill(response=described)
+    expect(page.locator(f'[data-id="{WORKED}"]')).to_contain_text("Part that works")
+    expect(page.get_by_test_id("shown")).to_contain_text(f"of {nodes + 1} nodes")
+    about.release()

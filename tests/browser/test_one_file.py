@@ -11,7 +11,14 @@ from typing import Any
 import pytest
 
 import mycel
-from tests.browser.conftest import HOSTILE_NAME, HOSTILE_TEXT, Tab, playwright, write_shop
+from tests.browser.conftest import (
+    HOSTILE_NAME,
+    HOSTILE_TEXT,
+    PATIENCE_MS,
+    Tab,
+    playwright,
+    write_shop,
+)
 
 expect = playwright.expect
 ASSETS = Path(mycel.__file__).parent / "explorer" / "assets"
@@ -28,6 +35,7 @@ APP_CSP = (
 def alone(browser: Any) -> Iterator[Tab]:
     """A tab without a server. At the end it may not have met an error, nor asked the network."""
     context = browser.new_context(viewport={"width": 900, "height": 600})
+    context.set_default_timeout(PATIENCE_MS)
     made = Tab(context.new_page(), "")
     yield made
     context.close()
@@ -48,7 +56,7 @@ def test_an_exported_page_needs_no_server_and_shows_nodes_gaps_and_texts_safely(
     expect(page.locator(".panel-title")).to_contain_text("<img src=x")
     expect(page.locator(".markdown")).to_contain_text("over everything")
     page.keyboard.press("/")
-    page.keyboard.type("login")
+    page.keyboard.insert_text("login")
     expect(page.locator("#hits .hit").first).to_contain_text("Login")
     page.keyboard.press("Enter")
     expect(page.locator(".panel-title")).to_have_text("Login")

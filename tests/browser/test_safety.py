@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import mycel
-from tests.adapters.http.conftest import Server
-from tests.browser.conftest import TOKEN, Shop, Tab, playwright
+from tests.adapters.http.conftest import Server, eventually
+from tests.browser.conftest import TOKEN, HeldRequests, Shop, Tab, playwright
 
 expect = playwright.expect
 LOGIN, NOTES = "concept://shop/auth/login", "concept://shop/auth/notes"
@@ -47,15 +47,30 @@ def test_a_token_is_asked_for_stands_in_no_address_and_may_be_revoked_and_a_read
     browser.write_text(f'#!/bin/sh\nprintf %s "$1" > {opened}\n')
     browser.chmod(0o755)
     served = serve("--readonly", "--open", MYCEL_TOKEN=TOKEN, BROWSER=f"{browser} %s")
+    # The ticket of `--open` signs in once, and leaves the address at once.
+    eventually(lambda: opened.exists() and bool(opened.read_text()))
+    guest = tab(served)
+    guest.page.goto(opened.read_text())
+    guest.drawn()
+    assert "ticket" not in guest.page.url
+    assert TOKEN not in guest.page.evaluate("sessionStorage.getItem('mycel:token')")
+
     here = tab(served, errors=True).open(f"#/graph?s={LOGIN}")
     page = here.page
     expect(page.get_by_text("This server asks for a token.")).to_be_visible()
+    nodes = HeldRequests(page, "**/api/node?*")
     page.locator("input[name=token]").fill("wrong")
     page.keyboard.press("Enter")
     expect(page.get_by_text("The token was refused")).to_be_visible()
+    late = nodes.take()
+    refusal = late.fetch()
+    assert refusal.status == 401
+    nodes.release()
     page.locator("input[name=token]").fill(TOKEN)
     page.keyboard.press("Enter")
     here.drawn()
+    with page.expect_response(late.request.url):
+        late.fulfill(response=refusal)  # It is about the wrong token, not about the right one.
     expect(page.get_by_test_id("live")).to_contain_text("read-only")
     expect(page.locator(".panel-title")).to_have_text("Login")
     expect(page.get_by_role("button", name="Edit")).to_have_count(0)
@@ -67,13 +82,6 @@ def test_a_token_is_asked_for_stands_in_no_address_and_may_be_revoked_and_a_read
     page.evaluate("sessionStorage.setItem('mycel:token', 'revoked')")
     page.get_by_role("button", name="Timeline").click()
     expect(page.get_by_text("The token was refused")).to_be_visible()
-
-    # The ticket of `--open` signs in once, and leaves the address at once.
-    guest = tab(served)
-    guest.page.goto(opened.read_text())
-    guest.drawn()
-    assert "ticket" not in guest.page.url
-    assert TOKEN not in guest.page.evaluate("sessionStorage.getItem('mycel:token')")
 
 
 def test_what_was_typed_outlives_a_token_that_is_revoked(
@@ -132,7 +140,7 @@ def test_a_megabyte_of_text_and_thousands_of_relations_are_shown_in_part_and_sai
     expect(page.locator(".relation-row")).to_have_count(200)
     page.get_by_role("button", name="Expand +25").click()
     here.drawn(26)
-    expect(page.locator(".notice").first).to_contain_text("more not shown")
+    expect(page.locator(".announcement")).to_contain_text("more not shown")
     overview = tab(served).graph()
     expect(overview.page.get_by_test_id("shown")).to_contain_text("group")
 
@@ -144,7 +152,7 @@ def test_ids_that_are_gone_and_unreadable_addresses_are_said_clearly(
         f"#/graph?g=-&n={LOGIN}*concept://shop/nowhere&s=concept://shop/nowhere&at=x&hide=%ZZ", 1
     )
     page = here.page
-    expect(page.locator(".notice").first).to_contain_text("is not in the graph any more")
+    expect(page.locator(".announcement")).to_contain_text("is not in the graph any more")
     expect(page.locator(".panel .failure")).to_be_visible()
 
 
@@ -165,7 +173,7 @@ def test_a_server_that_stops_is_said_and_what_was_missed_comes_after_it_is_back(
     try:
         again.wait_until_ready()
         page.evaluate("window.dispatchEvent(new Event('online'))")
-        expect(page.get_by_test_id("live")).to_contain_text("live", timeout=15_000)
+        expect(page.get_by_test_id("live")).to_contain_text("live")
         expect(page.locator(".panel-title")).to_have_text("Login again")
     finally:
         again.end()

@@ -14,16 +14,16 @@ SESSION = "concept://shop/auth/session"
 SCREENS = {
     "#/graph": ".canvas-box canvas[data-drawn]",
     f"#/graph?s={LOGIN}": ".markdown",
-    f"#/graph?g=-&n={LOGIN}*{NOTES}&s={LOGIN}&tab=attributes": ".fields, .note",
+    f"#/graph?g=-&n={LOGIN}*{NOTES}&s={LOGIN}&tab=attributes": "[aria-labelledby=tab-attributes] *",
     f"#/graph?g=-&n={LOGIN}&s={LOGIN}&tab=relations": ".relation-row",
     f"#/graph?g=-&n={LOGIN}&s={LOGIN}&tab=history": ".versions li",
     f"#/graph?g=-&n={LOGIN}&s={LOGIN}&tab=proof&at=LAST": ".verdict.good",
     f"#/graph?g=-&n={LOGIN}*{NOTES}&table=1": "table.data tbody tr",
-    "#/query?q=FIND(%3Fc.name)": ".editor",
+    "#/query?q=FIND(%3Fc.name)": ".cm-content",
     "#/timeline": ".timeline li",
     "#/compare?from=LAST": ".change",
     "#/missing": "table.data tbody tr",
-    "#/conflicts": ".page h1",
+    "#/conflicts": "h1:text('Conflicts')",
     "#/workspaces": ".card",
 }
 
@@ -76,7 +76,7 @@ def test_a_query_runs_is_rehearsed_marks_its_errors_and_leads_to_the_graph(
 ) -> None:
     here = tab(errors=True).open("#/query")
     page = here.page
-    page.locator(".cm-content").wait_for()
+    expect(page.locator(".examples .link").first).to_be_visible()
     for example in page.locator(".examples .link").all():
         example.click()
         page.get_by_role("button", name="Dry run").click()
@@ -145,6 +145,7 @@ def test_a_node_is_created_edited_related_moved_forgotten_and_every_step_can_be_
     expect(page.locator("dialog .failure")).to_be_visible()
     expect(page.locator("textarea[name=content]")).to_have_value("Changed here.")
     page.get_by_role("button", name="Keep my text").click()
+    expect(page.locator("dialog .failure")).to_have_count(0)
     page.get_by_role("button", name="Save", exact=True).click()
     expect(page.locator(".panel .markdown")).to_have_text("Changed here.")
 

@@ -41,7 +41,13 @@ export class Explorer {
 
   readonly #undo = new UndoStack<Shown>()
   #positions = new Positions('mycel:positions')
-  #loading = 0
+  /** The newest reading of what is shown, and the newest one that was drawn. Older ones are not drawn any more. */
+  #reading = 0
+  #drawnReading = 0
+  #aboutAsked = 0
+  #aboutRead = 0
+  /** The ids of the group that is shown, as of its first reading. Nodes that come into it later wait. */
+  #members: { of: string; ids: Set<string> } = { of: '', ids: new Set() }
   /** Ids that this page has written itself: they do not wait. */
   readonly #own = new Set<string>()
 
@@ -67,35 +73,47 @@ export class Explorer {
 
   async readAbout(): Promise<void> {
     const { branch } = this.source
+    const asked = ++this.#aboutAsked
     await this.#attempt(async () => {
       const about = await this.source.about()
-      if (branch !== this.source.branch) return
+      if (branch !== this.source.branch || asked < this.#aboutRead) return
+      this.#aboutRead = asked
       this.colours.learn(about.counts.types)
       this.about.value = about
     })
   }
 
-  /** Brings the scene in line with the view: reads what is not there yet, drops what is too much. */
+  /**
+   * Brings the scene in line with the view: reads what is not there yet, drops what is too much.
+   * Only the newest reading is drawn. It has the newest view, so that older ones are not missed.
+   */
   async show(): Promise<void> {
-    const turn = ++this.#loading
+    const reading = ++this.#reading
     await this.#attempt(async () => {
-      const { group, by, at, ids, less } = this.view.value
+      const { branch, group, by, at, ids, less } = this.view.value
       const overview = group === null ? null : withoutNeedlessGroups(await this.source.overview(by, group || null, at))
-      const without = new Set([...less, ...this.waiting.value])
-      const base = (overview?.nodes ?? []).filter((card) => !without.has(card.id))
+      if (reading !== this.#reading) return
+      const cards = overview?.nodes ?? []
+      const of = JSON.stringify([branch, group, by, at])
+      const members = this.#members.of === of ? this.#members : { of, ids: new Set(cards.map((card) => card.id)) }
+      const late = cards.map((card) => card.id).filter((id) => !members.ids.has(id) && !this.#own.has(id))
+      const without = new Set([...less, ...late])
+      const base = cards.filter((card) => !without.has(card.id))
       const wanted = [...new Set([...base.map((card) => card.id), ...ids])].slice(0, this.nodesMax)
       const part = ids.length || less.length
         ? await this.source.subgraph(wanted, at)
         : { nodes: base, links: overview?.edges ?? [], gone: [], moved: {}, links_cut: overview?.links_cut, position: 0 }
-      if (turn !== this.#loading) return
-      await this.#place(part.nodes, part.links, overview)
+      if (!(await this.#place(reading, part.nodes, part.links, overview))) return
+      this.#members = members
+      this.#wait(late.filter((id) => !less.includes(id)))
       if (part.gone.length) say(`${count(part.gone.length, 'node')} of this view ${part.gone.length === 1 ? 'is' : 'are'} not in the graph${at === null ? ' any more' : ' at this moment'}.`)
       if (part.links_cut) say('Not all links between the nodes shown are drawn: there are too many.')
-    })
+    }, () => reading === this.#reading)
   }
 
-  /** Puts nodes into the scene. Those that are there keep their places exactly. */
-  async #place(cards: Card[], links: Link[], overview: Overview | null): Promise<void> {
+  /** Draws a reading, unless there is a newer one; returns true if it did. Nodes that are shown keep their places exactly. */
+  async #place(reading: number, cards: Card[], links: Link[], overview: Overview | null): Promise<boolean> {
+    if (reading !== this.#reading) return false
     const scene = new Scene()
     const before = this.scene.value
     const fresh = before.nodes.size === 0
@@ -103,13 +121,13 @@ export class Explorer {
     for (const card of cards) {
       const node = scene.put(card, 0, 0)
       const old = before.nodes.get(card.id)
-      if (old) Object.assign(node, { x: old.x, y: old.y, pinned: old.pinned })
+      if (old) keepPlace(node, old)
       if (old || (!fresh && this.#positions.restore(node) && crowd(before, node))) placed.add(card.id)
     }
     if (fresh && !overview?.groups.length) this.#restoreAll(scene, placed)
     for (const node of scene.putGroups(overview?.groups ?? [], overview?.by)) {
       const old = before.nodes.get(node.id)
-      if (old) [node.x, node.y] = [old.x, old.y]
+      if (old) keepPlace(node, old)
       if (old) placed.add(node.id)
     }
     for (const link of links) scene.join(link)
@@ -119,13 +137,29 @@ export class Explorer {
     scene.bendParallels()
     for (const node of scene.nodes.values()) if (!placed.has(node.id)) start(scene, node, placed)
     await arrange(scene, this.runner, placed)
+    if (reading !== this.#reading) return false
+    // They may have been dragged meanwhile.
+    for (const old of this.scene.value.nodes.values()) {
+      const node = scene.nodes.get(old.id)
+      if (node) keepPlace(node, old)
+    }
     batch(() => {
       this.overview.value = overview
       this.scene.value = scene
+      this.#wait([])
       this.drawn.value++
       if (placed.size === 0) this.fitted.value++
     })
+    this.#drawnReading = reading
     this.#positions.save(scene)
+    return true
+  }
+
+  /** Lets nodes wait until they are asked for, except those that are shown. */
+  #wait(ids: readonly string[]): void {
+    const { nodes } = this.scene.value
+    const waiting = [...this.waiting.value, ...ids].filter((id) => !nodes.has(id))
+    if (ids.length || waiting.length !== this.waiting.value.size) this.waiting.value = new Set(waiting)
   }
 
   /** A view that is opened again has its old positions, if nearly all of them are known. */
@@ -160,10 +194,13 @@ export class Explorer {
     const { group, ids } = this.view.value
     const keepsView = this.view.value.screen === 'graph' && group === null && ids.length > 0
     this.#step({ group: null, ids: keepsView ? [...ids, id] : [id], less: [] }, { screen: 'graph', selected: id })
+    const before = this.view.value
+    const left = () => !samePlace(this.view.value, before) || !this.view.value.ids.includes(id)
     await this.#attempt(async () => {
-      const near = await this.source.near(id, this.#known(), EXPAND_BY, this.view.value.at)
-      this.look({ ids: [...this.view.value.ids, ...near.nodes.map((card) => card.id)] })
+      const near = await this.source.near(id, this.#known(), EXPAND_BY, before.at)
+      if (!left()) this.look({ ids: [...new Set([...this.view.value.ids, ...near.nodes.map((card) => card.id)])] })
     })
+    if (left()) return
     await this.show()
     if (!keepsView) this.fitted.value++
   }
@@ -186,11 +223,15 @@ export class Explorer {
     if (id.startsWith(GROUP_PREFIX)) return this.openGroup(id)
     const room = this.nodesMax - this.scene.value.nodes.size
     if (room <= 0) return say(`The canvas shows at most ${this.nodesMax.toLocaleString('en')} nodes.`, { hint: 'Hide some with Backspace, or open a node alone.' })
+    const before = this.view.value
     await this.#attempt(async () => {
-      const near = await this.source.near(id, this.#known(), Math.min(room, EXPAND_BY), this.view.value.at)
+      const near = await this.source.near(id, this.#known(), Math.min(room, EXPAND_BY), before.at)
+      if (!samePlace(this.view.value, before) || !this.scene.value.nodes.has(id)) return
       if (!near.nodes.length) return say(near.total ? 'All neighbours of this node are shown.' : 'This node has no neighbours.')
-      this.#step({ ids: [...this.view.value.ids, ...near.nodes.map((card) => card.id)] })
-      await this.#add(near.nodes, near.links)
+      this.#step({ ids: [...new Set([...this.view.value.ids, ...near.nodes.map((card) => card.id)])] })
+      // A reading that is under way does not have them: it is done again.
+      if (this.#drawnReading === this.#reading) await this.#add(near.nodes, near.links)
+      else await this.show()
       say(`${count(near.nodes.length, 'neighbour')} added, ${near.left ? `${near.left.toLocaleString('en')} more not shown` : 'all are shown'}.`)
     })
   }
@@ -199,7 +240,7 @@ export class Explorer {
   async #add(cards: Card[], links: Link[]): Promise<void> {
     const nodes = [...this.scene.value.nodes.values()].filter((node) => !node.group).map((node) => node.card)
     const all = [...[...this.scene.value.links.values()].filter((line) => line.count === 1).map((line) => line.link), ...links]
-    await this.#place([...nodes, ...cards], all, this.overview.value)
+    await this.#place(++this.#reading, [...nodes, ...cards], all, this.overview.value)
   }
 
   /** Notes that a node comes from this page, so that it is not told as new. */
@@ -231,6 +272,7 @@ export class Explorer {
     const scene = this.scene.value.filtered((node) => !gone.has(node.id), () => true)
     this.scene.value = scene
     this.drawn.value++
+    if (this.#drawnReading !== this.#reading) void this.show()
     say(`${count(gone.size, 'node')} hidden from view.`, { action: { label: 'Undo', run: () => void this.undo() } })
   }
 
@@ -255,10 +297,12 @@ export class Explorer {
   /** Shows another view as a whole: one of the address bar, or of another branch. */
   async go(view: View): Promise<void> {
     const old = this.view.value
+    this.#reading++
     this.source.branch = view.branch || null
     if (view.group !== old.group || view.by !== old.by || view.branch !== old.branch) this.scene.value = new Scene()
     this.look(view)
     if (view.branch !== old.branch) {
+      this.about.value = null
       this.waiting.value = new Set()
       this.changed.value++
       await this.readAbout()
@@ -279,6 +323,7 @@ export class Explorer {
       if (!node.pinned) [node.x, node.y] = startPlace(node.id, null, 20 * Math.sqrt(scene.nodes.size))
     }
     await arrange(scene, this.runner, new Set())
+    if (scene !== this.scene.value) return this.relayout()
     this.#positions.save(scene)
     this.drawn.value++
     this.fitted.value++
@@ -332,17 +377,20 @@ export class Explorer {
 
   // Live --------------------------------------------------------------------------------------
 
-  /** Takes in a transaction that somebody wrote. Nothing that is shown moves. */
+  /** Takes in transactions that somebody wrote, one call after the other. Nothing that is shown moves. */
   async hear(changes: LiveChange[]): Promise<void> {
+    const { branch } = this.source
     this.changed.value++
     await this.readAbout()
-    if (this.view.value.at !== null) return
-    const scene = this.scene.value
+    if (branch !== this.source.branch || this.view.value.at !== null) return
     const touched = new Set(changes.flatMap((change) => [...change.ids, ...change.removed, ...change.healed.flat()]))
-    const seen = [...touched].filter((id) => scene.nodes.has(id))
-    const added = changes.flatMap((change) => change.added).filter((id) => !scene.nodes.has(id) && !this.#own.delete(id))
-    if (added.length) this.waiting.value = new Set([...this.waiting.value, ...added])
-    for (const change of changes) this.#follow(change.moved)
+    const seen = [...touched].filter((id) => this.scene.value.nodes.has(id))
+    for (const { added, removed, moved } of changes) {
+      this.#follow(moved)
+      this.waiting.value = new Set([...this.waiting.value].filter((id) => !removed.includes(id)))
+      const shown = new Set([...this.view.value.ids, ...this.#own])
+      this.#wait(added.filter((id) => !shown.has(id)))
+    }
     if (seen.length || this.view.value.group !== null) await this.show()
     this.#pulse(seen)
   }
@@ -351,12 +399,15 @@ export class Explorer {
   #follow(moves: [string, string][]): void {
     if (!moves.length) return
     const names = new Map(moves)
-    const { ids, selected } = this.view.value
-    for (const [old, now] of moves) {
+    const now = (id: string) => names.get(id) ?? id
+    const { ids, less, selected } = this.view.value
+    for (const [old, id] of moves) {
       const node = this.scene.value.nodes.get(old)
-      if (node) this.scene.value.put({ ...node.card, id: now }, node.x, node.y)
+      if (node) this.scene.value.put({ ...node.card, id }, node.x, node.y)
+      if (this.#members.ids.has(old)) this.#members.ids.add(id)
     }
-    this.look({ ids: ids.map((id) => names.get(id) ?? id), selected: selected && (names.get(selected) ?? selected) })
+    this.waiting.value = new Set([...this.waiting.value].map(now))
+    this.look({ ids: ids.map(now), less: less.map(now), selected: selected && now(selected) })
   }
 
   async showWaiting(): Promise<void> {
@@ -394,12 +445,14 @@ export class Explorer {
     )
   }
 
-  async #attempt(work: () => Promise<unknown>): Promise<void> {
+  /** Does something that may fail. Failures of what is not wanted any more are not said. */
+  async #attempt(work: () => Promise<unknown>, wanted = () => true): Promise<void> {
     this.busy.value++
     try {
       await work()
-      this.failed.value = null
+      if (wanted()) this.failed.value = null
     } catch (error) {
+      if (!wanted()) return
       this.failed.value = error
       complain(error)
     } finally {
@@ -407,6 +460,12 @@ export class Explorer {
     }
   }
 }
+
+/** True if two views show the same state of the graph, and the same group of it. */
+const samePlace = (one: View, other: View): boolean =>
+  one.branch === other.branch && one.at === other.at && one.by === other.by && one.group === other.group
+
+const keepPlace = (node: SceneNode, { x, y, pinned }: SceneNode): SceneNode => Object.assign(node, { x, y, pinned })
 
 const shownOf = ({ by, group, ids, less, hide }: View): Shown => ({ by, group, ids, less, hide })
 

@@ -31,9 +31,9 @@ export class Live {
     window.addEventListener('online', () => this.again())
     effect(() => {
       const about = this.explorer.about.value
-      if (!about || (this.#position >= 0 && about.branch === this.#branch)) return
-      this.#branch = about.branch
-      this.#position = about.position
+      if (about && this.#position >= 0 && about.branch === this.#branch) return
+      this.#branch = about?.branch ?? null
+      this.#position = about?.position ?? -1
       this.#queue = []
       this.again()
     })
@@ -93,14 +93,20 @@ export class Live {
   #hear(change: LiveChange): void {
     this.#position = Math.max(this.#position, change.position)
     this.#queue.push(change)
-    if (!this.#timer) this.#timer = window.setTimeout(() => this.#flush(), TOGETHER_MS)
+    if (!this.#timer) this.#plan()
   }
 
-  #flush(): void {
-    this.#timer = 0
+  #plan(): void {
+    this.#timer = window.setTimeout(() => void this.#flush(), TOGETHER_MS)
+  }
+
+  /** Shows the changes that have come. Those that come meanwhile are shown after them. */
+  async #flush(): Promise<void> {
     const queue = this.#queue
     this.#queue = []
-    void this.explorer.hear(queue)
+    if (queue.length) await this.explorer.hear(queue)
+    this.#timer = 0
+    if (this.#queue.length) this.#plan()
   }
 
   #reload(position: number): void {

@@ -16,6 +16,8 @@ export const notices = signal<readonly Notice[]>([])
 export const announcement = signal('')
 
 const SHOWN_MS = 7000
+/** A notice with a way back stays longer: it takes time to see that one wants it. */
+const SHOWN_WITH_ACTION_MS = 30_000
 let last = 0
 
 export function say(text: string, options: Partial<Omit<Notice, 'id' | 'text'>> = {}): void {
@@ -23,7 +25,7 @@ export function say(text: string, options: Partial<Omit<Notice, 'id' | 'text'>> 
   const others = notices.value.filter((other) => other.text !== text)
   notices.value = [...others.slice(-3), notice]
   announcement.value = text
-  if (notice.tone === 'info') setTimeout(() => dismiss(notice.id), SHOWN_MS)
+  if (notice.tone === 'info') setTimeout(() => dismiss(notice.id), notice.action ? SHOWN_WITH_ACTION_MS : SHOWN_MS)
 }
 
 export function dismiss(id: number): void {

@@ -67,7 +67,7 @@ function Body({ explorer, open, close }: { explorer: Explorer; open: Editing; cl
       <label class="field">Message of the commit
         <input form={FORM} name="message" value={message} maxLength={500} placeholder="Why? (optional)" onInput={(event) => setMessage(event.currentTarget.value)} />
       </label>
-      {error ? <WriteFailure error={error} open={open} explorer={explorer} /> : null}
+      {error ? <WriteFailure error={error} open={open} explorer={explorer} solved={() => setError(null)} /> : null}
       <div class="form-buttons">
         <button type="button" class="button" onClick={close}>Cancel</button>
         <button form={FORM} type="submit" class={open.kind === 'forget' ? 'button danger' : 'button strong'} disabled={busy}>{busy ? 'Writing…' : VERBS[open.kind]}</button>
@@ -77,11 +77,14 @@ function Body({ explorer, open, close }: { explorer: Explorer; open: Editing; cl
 }
 
 /** A conflict of versions is said with both versions; what was typed stays. */
-function WriteFailure({ error, open, explorer }: { error: unknown; open: Editing; explorer: Explorer }): JSX.Element {
+function WriteFailure({ error, open, explorer, solved }: { error: unknown; open: Editing; explorer: Explorer; solved: () => void }): JSX.Element {
   const conflict = error instanceof SourceError && error.name === 'VersionConflict'
   const reread = () => {
     if (!('node' in open)) return
-    explorer.source.node(open.node.id, null).then((node: NodeDetail) => (editing.value = { ...open, node }), complain)
+    explorer.source.node(open.node.id, null).then((node: NodeDetail) => {
+      editing.value = { ...open, node }
+      solved()
+    }, complain)
   }
   return (
     <>
@@ -98,12 +101,11 @@ async function shown(explorer: Explorer, change: Write, written: Written): Promi
     : null
   const position = written.position.toLocaleString('en')
   say(written.changed ? `Written: commit ${written.commit?.commit ?? ''} at position ${position}.` : 'Nothing changed: it was so already.', { action: undo, hint: written.warnings[0] ?? null })
+  if (change.op === 'add') explorer.wrote(written.id ?? change.id)
   explorer.changed.value++
   await explorer.readAbout()
-  if (change.op === 'add') {
-    explorer.wrote(written.id ?? change.id)
-    await explorer.open(written.id ?? change.id)
-  } else if (change.op === 'link') await explorer.bring([change.source, change.target])
+  if (change.op === 'add') await explorer.open(written.id ?? change.id)
+  else if (change.op === 'link') await explorer.bring([change.source, change.target])
   else if (change.op === 'move') explorer.rename(change.id, written.id ?? change.to)
   else await explorer.show()
 }

@@ -13,7 +13,7 @@ export function RelateForm({ explorer, write, node }: Props): JSX.Element {
   const [relation, setRelation] = useState('')
   const [target, setTarget] = useState('')
   const [weight, setWeight] = useState('1')
-  const found = useLoad(() => (target.length < 2 ? Promise.resolve([]) : explorer.source.suggest(target, null)), [target])
+  const found = useLoad(() => (target.length < 2 ? Promise.resolve({ hits: [] }) : explorer.source.suggest(target, null)), [target])
   const submit = (event: Event) => {
     event.preventDefault()
     void write({ op: 'link', source: node.id, relation: relation.trim(), target: target.trim(), weight: Number(weight) })
@@ -26,7 +26,7 @@ export function RelateForm({ explorer, write, node }: Props): JSX.Element {
       </div>
       <Field label="To" note="A concept that is not written yet is kept as missing."><input name="target" required list="targets" value={target} placeholder="concept://…" autocomplete="off" onInput={(event) => setTarget(event.currentTarget.value)} /></Field>
       <datalist id="relations">{Object.keys(explorer.about.value?.counts.relations ?? {}).map((each) => <option key={each} value={each} />)}</datalist>
-      <datalist id="targets">{found.value?.map((card) => <option key={card.id} value={card.id}>{plain(card.name)}</option>)}</datalist>
+      <datalist id="targets">{found.value?.hits.map((card) => <option key={card.id} value={card.id}>{plain(card.name)}</option>)}</datalist>
     </form>
   )
 }

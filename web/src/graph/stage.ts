@@ -97,6 +97,7 @@ export class Stage {
   }
 
   #draw(): void {
+    cancelAnimationFrame(this.#asked)
     this.#asked = 0
     const { width, height } = this.frame.peek()
     const ratio = this.canvas.width / Math.max(1, width)
@@ -126,6 +127,8 @@ export class Stage {
     const first = this.frame.peek().width === 0
     this.frame.value = { width, height }
     if (first || this.#following) this.fit(true)
+    // At once: a canvas that gets another size is empty.
+    this.#draw()
   }
 
   // Camera ------------------------------------------------------------------------------------

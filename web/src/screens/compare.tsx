@@ -38,7 +38,7 @@ function Ends({ explorer }: { explorer: Explorer }): JSX.Element {
   return (
     <form class="ends" onSubmit={submit}>
       <label class="field">From<input name="from" value={from} list="moments" required placeholder="position, time, tag or branch" onInput={(event) => setFrom(event.currentTarget.value)} /></label>
-      <button type="button" class="button" aria-label="Swap" title="Swap" onClick={() => explorer.look({ from: to || String(explorer.about.value?.position ?? ''), to: from })}>⇄</button>
+      <button type="button" class="button" aria-label="Swap" title="Swap" disabled={!to && !explorer.about.value} onClick={() => explorer.look({ from: to || String(explorer.about.value?.position ?? ''), to: from })}>⇄</button>
       <label class="field">To<input name="to" value={to} list="moments" placeholder="now" onInput={(event) => setTo(event.currentTarget.value)} /></label>
       <datalist id="moments">{explorer.about.value?.branches.map(({ name }) => <option key={name} value={name} />)}</datalist>
       <button type="submit" class="button strong">Compare</button>

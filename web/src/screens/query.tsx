@@ -45,7 +45,8 @@ export function QueryScreen({ explorer }: { explorer: Explorer }): JSX.Element {
     setBusy(false)
   }
   const take = (example: Example) => {
-    editor.current?.setText(example.text.replace('{now}', explorer.about.value?.time ?? ''))
+    write(example.text.replace('{now}', explorer.about.value?.time ?? new Date().toISOString()))
+    editor.current?.setText(text.current)
     editor.current?.focus()
   }
   const runs = useRef(run)
@@ -54,7 +55,7 @@ export function QueryScreen({ explorer }: { explorer: Explorer }): JSX.Element {
     <main class="page query-screen" id="main">
       <h1 class="hidden-title">Query</h1>
       <div class="query-top">
-        <EditorBox explorer={explorer} text={text.current} changed={write} run={() => void runs.current(false)} ready={(made) => (editor.current = made)} />
+        <EditorBox explorer={explorer} text={() => text.current} changed={write} run={() => void runs.current(false)} ready={(made) => (editor.current = made)} />
         <aside class="examples" aria-label="Examples">
           <h2>Examples</h2>
           <ul class="plain">
@@ -85,7 +86,7 @@ function problemOf(error: unknown): Problem | null {
 
 interface BoxProps {
   explorer: Explorer
-  text: string
+  text: () => string
   changed: (text: string) => void
   run: () => void
   ready: (editor: Editor) => void
@@ -101,7 +102,7 @@ function EditorBox({ explorer, text, changed, run, ready }: BoxProps): JSX.Eleme
       if (gone || !box.isConnected) return
       const counts = () => explorer.about.peek()?.counts
       editor = createEditor(box, {
-        text, changed, run,
+        text: text(), changed, run,
         types: () => Object.keys(counts()?.types ?? {}),
         relations: () => Object.keys(counts()?.relations ?? {}),
       })

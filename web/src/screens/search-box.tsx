@@ -1,7 +1,7 @@
 /** The search: names while typing, the full search with Enter. */
 
 import type { JSX } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import type { Explorer } from '../explorer'
 import { complain, say } from '../notices'
 import { Name, Shape } from '../parts/basics'
@@ -10,6 +10,8 @@ import type { Card, Hit } from '../source/types'
 import { plain, splitUri } from '../text/format'
 
 const PAUSE_MS = 60
+/** The names are asked for again after this time while their index is made. */
+const AGAIN_MS = 300
 
 export function SearchBox({ explorer }: { explorer: Explorer }): JSX.Element {
   const [text, setText] = useState('')
@@ -17,22 +19,26 @@ export function SearchBox({ explorer }: { explorer: Explorer }): JSX.Element {
   const [asked, setAsked] = useState('')
   const [place, setPlace] = useState(-1)
   const [open, setOpen] = useState(false)
-  const stop = useRef<AbortController | null>(null)
   const { at } = explorer.view.value
 
   useEffect(() => {
-    stop.current?.abort()
     const wanted = text.trim()
     if (!wanted) return setHits([])
-    const control = (stop.current = new AbortController())
-    const timer = setTimeout(() => {
-      explorer.source.suggest(wanted, at, control.signal).then((found) => {
+    const control = new AbortController()
+    const ask = () => {
+      explorer.source.suggest(wanted, at, control.signal).then(({ hits: found, complete }) => {
+        if (control.signal.aborted) return
         setHits(found)
         setAsked(wanted)
         setPlace(found.length ? 0 : -1)
+        if (complete === false) timer = setTimeout(ask, AGAIN_MS)
       }, complain)
-    }, PAUSE_MS)
-    return () => clearTimeout(timer)
+    }
+    let timer = setTimeout(ask, PAUSE_MS)
+    return () => {
+      control.abort()
+      clearTimeout(timer)
+    }
   }, [text, at])
 
   const choose = (card: Card) => {

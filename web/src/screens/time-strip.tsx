@@ -16,8 +16,10 @@ export function TimeStrip({ explorer }: { explorer: Explorer }): JSX.Element | n
   const [dragged, setDragged] = useState<number | null>(null)
   const timer = useRef(0)
   useEffect(() => () => clearTimeout(timer.current), [])
-  const stops = value ? stopsOf(value) : []
-  if (!value || stops.length < 2) return null
+  // Its place is kept until it is read: the canvas would change its size under the reader's hand.
+  if (!value) return <footer class="time-strip"><div class="time-box" /></footer>
+  const stops = stopsOf(value)
+  if (stops.length < 2) return null
   const place = dragged ?? placeOf(stops, at)
   const move = (next: number) => {
     setDragged(next)

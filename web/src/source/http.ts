@@ -25,8 +25,8 @@ export class HttpSource implements T.Source {
     return this.#get('about', {})
   }
 
-  async suggest(q: string, at: T.Moment, signal?: AbortSignal): Promise<T.Card[]> {
-    return (await this.#get<{ hits: T.Card[] }>('suggest', { q, at }, signal)).hits
+  suggest(q: string, at: T.Moment, signal?: AbortSignal): Promise<T.Suggestions> {
+    return this.#get('suggest', { q, at }, signal)
   }
 
   async search(q: string, at: T.Moment): Promise<T.Hit[]> {
@@ -105,8 +105,10 @@ export class HttpSource implements T.Source {
 
   async listen(after: number, hears: T.Listener, signal: AbortSignal): Promise<void> {
     const answer = await this.#fetch(this.#address('changes', { after }), { signal, headers: { accept: 'text/event-stream' } })
+    if (signal.aborted) return
     hears.opened()
     for await (const { event, data } of readEvents(answer.body!)) {
+      if (signal.aborted) return
       if (event === 'change') hears.change(JSON.parse(data) as T.LiveChange)
       else if (event === 'gap') hears.gap((JSON.parse(data) as { position: number }).position)
       else if (event === 'bye') return
@@ -148,7 +150,8 @@ export class HttpSource implements T.Source {
       throw away()
     }
     if (answer.ok) return answer
-    if (answer.status === 401) this.tokens.refused()
+    // An answer to an older token says nothing about the one that was given since.
+    if (answer.status === 401 && token === this.tokens.get()) this.tokens.refused()
     throw errorFrom(await answer.json().catch(() => null), answer.status)
   }
 }

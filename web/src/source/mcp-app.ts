@@ -31,8 +31,8 @@ export class AppSource extends SnapshotSource {
     return this.#ask<T.About>('about', {}).then((about) => ({ ...about, writable: false }), () => own)
   }
 
-  override async suggest(q: string): Promise<T.Card[]> {
-    return (await this.#ask<{ hits: T.Card[] }>('suggest', { q })).hits
+  override suggest(q: string): Promise<T.Suggestions> {
+    return this.#ask('suggest', { q })
   }
   override near(id: string, known: string[], limit: number): Promise<T.Neighbours> {
     return this.#ask('near', { id, known, limit })

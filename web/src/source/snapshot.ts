@@ -26,10 +26,10 @@ export class SnapshotSource implements T.Source {
     return { ...this.data.about, writable: false }
   }
 
-  async suggest(text: string): Promise<T.Card[]> {
+  async suggest(text: string): Promise<T.Suggestions> {
     const wanted = text.toLowerCase()
     const begins = (card: T.Card) => [card.name, ...card.id.split(/[/:]+/)].some((part) => part.toLowerCase().startsWith(wanted))
-    return this.data.nodes.filter(begins).slice(0, 8)
+    return { hits: this.data.nodes.filter(begins).slice(0, 8) }
   }
 
   async search(text: string): Promise<T.Hit[]> {

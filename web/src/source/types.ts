@@ -45,6 +45,13 @@ export interface About {
   actor?: string
 }
 
+/** Nodes by the beginnings of their names. */
+export interface Suggestions {
+  hits: Card[]
+  /** False while the index of names is made: there may be more. */
+  complete?: boolean
+}
+
 export interface Hit extends Card {
   snippet?: string
   why?: string[]
@@ -323,7 +330,7 @@ export interface Source {
   branch: string | null
   /** The graph as it is now. */
   about(): Promise<About>
-  suggest(text: string, at: Moment, signal?: AbortSignal): Promise<Card[]>
+  suggest(text: string, at: Moment, signal?: AbortSignal): Promise<Suggestions>
   search(text: string, at: Moment): Promise<Hit[]>
   overview(by: Grouping, group: string | null, at: Moment): Promise<Overview>
   near(id: string, known: string[], limit: number, at: Moment): Promise<Neighbours>
