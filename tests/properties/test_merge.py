@@ -12,7 +12,7 @@ import mycel
 from mycel.model import ids
 from mycel.store.file import copy
 from mycel.store.query.alignment import Alignment, touched
-from mycel.store.query.lineage import lineage, position
+from mycel.store.query.lineage import lineage
 from tests.properties.test_history import TYPES, content, random_history, said, step
 from tests.unit.store.given import TickingClock
 
@@ -193,7 +193,7 @@ def test_a_branch_without_commits_and_a_target_without_commits(tmp_path: Path) -
                 assert content(db) == wanted
                 with db._store.reading() as ours, draft._store.reading() as theirs:
                     found = lineage(ours, theirs)
-                    since = touched(theirs, found.shared, position(theirs))
+                    since = touched(theirs, found.shared, theirs.position)
                     aligned = Alignment(ours, theirs, found, since)
                     for number in since.numbers:
                         there = theirs.element(number)

@@ -134,7 +134,7 @@ def _is_shipped(reader: Reader, element: Element) -> bool:
     """True for an element that every new graph has."""
     if isinstance(element, Concept):
         return (element.type, element.name) in shipped_concepts()
-    ends = (_element(reader, ids.parse_id(end)) for end in _ends_of(element))
+    ends = (_element(reader, end) for end in element.ends)
     subject, object_ = ((end.type, end.name) if isinstance(end, Concept) else None for end in ends)
     return (subject, element.predicate, object_) in shipped_links()
 
@@ -143,7 +143,7 @@ def _shown(reader: Reader, element: Element) -> str:
     """An element for people: its type and name, or what a link joins."""
     if isinstance(element, Concept):
         return f"{element.type} {quoted(element.name)}"
-    ends = (_element(reader, ids.parse_id(end)) for end in _ends_of(element))
+    ends = (_element(reader, end) for end in element.ends)
     subject, object_ = (_shown(reader, end) if isinstance(end, Concept) else "(…)" for end in ends)
     return f"({subject}, {element.predicate}, {object_})"
 
@@ -177,13 +177,6 @@ def _warnings(selection: Selection, capsule: str) -> Iterator[str]:
         )
 
 
-def _ends(reader: Reader, link: int) -> tuple[int, int]:
-    ends = summary.ends_of(reader, link)
-    if ends is None:
-        raise InternalError(f"The link {link} is missing from its own snapshot.")
-    return ends
-
-
 def _element(reader: Reader, number: int) -> Element:
     found = reader.element(number)
     if found is None:
@@ -203,7 +196,9 @@ class LinkClosure:
 
     def spans(self, number: int) -> bool:
         """True for a link whose ends are both held."""
-        return not ids.is_concept(number) and all(map(self.holds, _ends(self._reader, number)))
+        return not ids.is_concept(number) and all(
+            map(self.holds, _element(self._reader, number).ends)
+        )
 
     def holds(self, number: int) -> bool:
         known, waiting = self._known, [number]
@@ -211,7 +206,7 @@ class LinkClosure:
             return known.get(number, False)
         while waiting:
             at = waiting[-1]
-            ends = () if ids.is_concept(at) or at in known else _ends(self._reader, at)
+            ends = () if ids.is_concept(at) or at in known else _element(self._reader, at).ends
             if unknown := [end for end in ends if end not in known]:
                 waiting += unknown
                 continue
@@ -258,12 +253,12 @@ class Selection:
     def outside(self) -> list[Element]:
         """The elements that the capsule refers to and that are on no page up to this one."""
         found: dict[int, Element] = {}
-        waiting = deque(end for link in self.links.values() for end in _ends_of(link))
+        waiting = deque(end for link in self.links.values() for end in link.ends)
         while waiting:
-            number = ids.parse_id(waiting.popleft())
+            number = waiting.popleft()
             if number not in found and not self._included.holds(number):
                 found[number] = element = _element(self._reader, number)
-                waiting += _ends_of(element) if isinstance(element, Proposition) else ()
+                waiting += element.ends
         return list(found.values())
 
     def _spanned(self, number: int) -> Iterator[int]:
@@ -276,7 +271,7 @@ class Selection:
         """Links at the ends of a link that would otherwise come on a later page: too late."""
         if ids.is_concept(number):
             return
-        for end in _ends(self._reader, number):
+        for end in self._chosen[number].ends:
             if end in self._matched and not ids.is_concept(end) and not self._included.holds(end):
                 yield end
 
@@ -284,7 +279,7 @@ class Selection:
         links = {n: each for n, each in self._chosen.items() if isinstance(each, Proposition)}
         order: TopologicalSorter[int] = TopologicalSorter()
         for number in sorted(links):
-            order.add(number, *(end for end in _ends(self._reader, number) if end in links))
+            order.add(number, *(end for end in links[number].ends if end in links))
         return {number: links[number] for number in order.static_order()}
 
 
@@ -308,7 +303,7 @@ class CapsuleWriter:
     def _named(self) -> dict[int, ast.Variable]:
         """A handle for each element of the capsule that a link of it refers to."""
         chosen = self._selection
-        used = {ids.parse_id(end) for each in chosen.links.values() for end in _ends_of(each)}
+        used = {end for each in chosen.links.values() for end in each.ends}
         return {
             number: ast.Variable(f"{letter}{place}")
             for letter, elements in (("c", chosen.concepts), ("l", chosen.links))
@@ -337,11 +332,10 @@ class CapsuleWriter:
                 f"The link {link.id} refers to links that refer to links, too deep to be written.",
                 hint="Match the links in between as well.",
             )
-        subject, object_ = (self._end(end, depth) for end in _ends_of(link))
+        subject, object_ = (self._end(end, depth) for end in link.ends)
         return ast.LinkPattern(subject, ast.Literal(link.predicate), object_)
 
-    def _end(self, end: str, depth: int) -> ast.Endpoint:
-        number = ids.parse_id(end)
+    def _end(self, number: int, depth: int) -> ast.Endpoint:
         handle = self._handles.get(number)
         if handle is not None:
             return handle
@@ -349,10 +343,6 @@ class CapsuleWriter:
         if isinstance(element, Concept):
             return _matcher(element)
         return self._pattern(element, depth + 1)
-
-
-def _ends_of(link: Proposition) -> tuple[str, str]:
-    return link.subject, link.object
 
 
 def _matcher(concept: Concept) -> ast.ConceptMatcher:

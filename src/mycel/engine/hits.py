@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 from mycel.errors import InternalError
 from mycel.graph.traversal import Bounds, traverse
-from mycel.model import ids
 from mycel.model.elements import Concept, Element
 from mycel.model.names import shorten
 from mycel.model.values import JsonObject
@@ -130,7 +129,7 @@ class Neighbourhood:
         """A hit with a higher score if it is near: half of what is missing to 1 at the centre."""
         places = [hit.element.number]
         if not isinstance(hit.element, Concept):
-            places += (ids.parse_id(end) for end in (hit.element.subject, hit.element.object))
+            places += hit.element.ends
         costs = [self._costs[each] for each in places if each in self._costs]
         if not costs:
             return hit

@@ -176,9 +176,8 @@ class _LinkMover:
         self._replace(source, target)
         while self._waiting:
             old = self._waiting.pop()
-            for number in self._links_of(old):
-                link = self._tx.reader.proposition(number)
-                if link is not None and link.id not in self._heirs:
+            for link in self._tx.reader.touching_links(ids.parse_id(old)):
+                if link.id not in self._heirs:
                     self._move_link(link, old, self._heir(old))
         for loser in self._heirs:
             if loser != source and self._is_live(loser):  # It may have gone with another one.
@@ -197,9 +196,6 @@ class _LinkMover:
         while element in self._heirs:
             element = self._heirs[element]
         return element
-
-    def _links_of(self, element: str) -> list[int]:
-        return self._tx.reader.touching(ids.parse_id(element))
 
     def _move_link(self, link: Proposition, old: str, new: str) -> None:
         subject = new if link.subject == old else link.subject

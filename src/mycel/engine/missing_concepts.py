@@ -56,10 +56,7 @@ def merge_placeholder(tx: Transaction, placeholder: int, into: Concept) -> None:
     outer = ids.concept_id(placeholder)
     said = tx.get(outer).attributes
     tx.update(into.id, attributes={key: said[key] for key in said.keys() - into.attributes.keys()})
-    for number in tx.reader.touching(placeholder):
-        link = tx.reader.proposition(number)
-        if link is None:
-            continue
+    for link in tx.reader.touching_links(placeholder):
         source = into.id if link.subject == outer else None
         target = into.id if link.object == outer else None
         if (source or link.subject) == (target or link.object):

@@ -315,12 +315,10 @@ class SchemaGuard:
 
     def _wrong_ends_of_moved(self, tx: Transaction, scope: _Scope) -> Iterator[MycelError]:
         """Violations: links whose ends have moved to a type that their predicate excludes."""
-        reader = tx.reader
         for number in scope.moved:
-            for each in reader.touching(number):
-                link = reader.proposition(each)
-                typed = link and self._predicates.read(tx, link.predicate)
-                if link is None or typed is None or typed.predicate is None:
+            for link in tx.reader.touching_links(number):
+                typed = self._predicates.read(tx, link.predicate)
+                if typed is None or typed.predicate is None:
                     continue
                 kinds = kind_at(tx, link.subject), kind_at(tx, link.object)
                 if kinds != (typed.subject_type, typed.object_type):
@@ -455,9 +453,7 @@ def shown_element(tx: Transaction, number: int) -> str:
     link = None if ids.is_concept(number) else tx.reader.proposition(number)
     if link is None:
         return shown(_name_of(tx, number))
-    return shown(
-        " -> ".join(_name_of(tx, ids.parse_id(end)) for end in (link.subject, link.object))
-    )
+    return shown(" -> ".join(_name_of(tx, end) for end in link.ends))
 
 
 def _name_of(tx: Transaction, number: int) -> str:

@@ -74,7 +74,7 @@ class Census:
 
     def __init__(self, reader: Reader) -> None:
         """Read all concepts and links of the state of a reader."""
-        self.position = outline.position(reader)
+        self.position = reader.position
         self.types: Final = Grouping()
         self.domains: Final = Grouping()
         """Groups are the concepts of domains, by half their number."""
@@ -280,10 +280,10 @@ class Census:
         """
         if self.types.nodes.total() > 2 * self._size + GROWTH_NODES:
             return None
-        if outline.position(reader) <= self.position:
+        if reader.position <= self.position:
             return []
         size = len(self.degrees) + self.relations.total()
-        if outline.position(reader) - self.position > size + ENTRIES_READ:
+        if reader.position - self.position > size + ENTRIES_READ:
             return None
         changes = outline.changes_since(reader, self.position)
         if changes is None:

@@ -39,7 +39,7 @@ def written(kind: str, data: JsonObject, position: int | None = None) -> bytes:
 def position(db: Graph) -> int:
     """The position of the journal at this moment."""
     with db.reading() as reader:
-        return outline.position(reader)
+        return reader.position
 
 
 def events_after(db: Graph, after: int, most: int = limits.FEED_GAP_COMMITS) -> list[Event] | None:
@@ -48,7 +48,7 @@ def events_after(db: Graph, after: int, most: int = limits.FEED_GAP_COMMITS) -> 
     The history from there on may be scrubbed, or the position of another graph.
     """
     with db.reading() as reader:
-        if after > outline.position(reader):
+        if after > reader.position:
             return None
         found = commits.transactions_after(reader, after, most + 1)
         if len(found) > most or history.is_scrubbed(reader, after):
@@ -70,7 +70,7 @@ _ADDED: Final = "added"
 def _event(reader: Reader, entry: commits.LogEntry, most: int = limits.EVENT_IDS_MAX) -> bytes:
     """The event of a commit; it names fewer elements than `most` where names are long."""
     numbers = commits.changed_elements(reader, entry, most)
-    newest = outline.position(reader) == entry.seq
+    newest = reader.position == entry.seq
     before = reader.at(State(entry.first_seq - 1))
     after = reader.at(LIVE if newest else State(entry.seq))
     concepts = [number for number in numbers if not number & 1]

@@ -17,7 +17,7 @@ from mycel.knowledge.uris import Uri, kip_identity
 from mycel.model import ids
 from mycel.model.names import shorten
 from mycel.model.values import JsonObject
-from mycel.store.query import outline, surroundings
+from mycel.store.query import surroundings
 from mycel.store.query.history import Moment, state_at
 from mycel.store.query.reader import Reader
 
@@ -112,7 +112,7 @@ def scene_of(
     is_past = not reader.state.is_live
     counted = None if census is None or is_past else _degrees_of(census, reader)
     cards = Cards(reader, counted)
-    return Scene(reader, cards, outline.position(reader), is_past, knowledge)
+    return Scene(reader, cards, reader.position, is_past, knowledge)
 
 
 def _degrees_of(census: Census, reader: Reader) -> Degrees:

@@ -29,7 +29,7 @@ from mycel.errors import (
 from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.names import META_TYPES
 from mycel.model.values import own_metadata
-from mycel.store.query.diff import either, ends_of
+from mycel.store.query.diff import either
 from mycel.store.write.transaction import Transaction
 
 LISTED_MAX: Final = 20
@@ -240,7 +240,7 @@ class _Steps:
         then, tx = goal.then, self._tx
         if not isinstance(then, Proposition):
             return
-        subject, object_ = map(self._end, ends_of(then))
+        subject, object_ = map(self._end, then.ends)
         live = self._live(then)
         if isinstance(live, Proposition):
             if (live.subject, live.object) != (subject, object_):

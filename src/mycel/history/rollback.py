@@ -21,7 +21,6 @@ from mycel.store.query.diff import (
     ElementChange,
     ValueChange,
     diff,
-    ends_of,
     same_value,
     values_of,
 )
@@ -116,7 +115,7 @@ def _taken_back(change: ElementChange, now: Element | None) -> Element | None:
     current = values_of(now)
     for value in change.values:
         if value.field in ("subject", "object"):
-            is_same = change.before is not None and ends_of(change.before) == ends_of(now)
+            is_same = change.before is not None and change.before.ends == now.ends
         else:
             is_same = same_value(current.get((value.field, value.key), ABSENT), value.old)
         if not is_same:

@@ -194,7 +194,7 @@ def _warning(reader: Reader, uri: Uri, *, suggest: bool) -> str:
 
 def placeholders_of(reader: Reader, links: Iterable[Proposition]) -> set[int]:
     """The placeholders at the ends of propositions, by number."""
-    ends = {ids.parse_id(end) for link in links for end in (link.subject, link.object)}
+    ends = {end for link in links for end in link.ends}
     return {
         number
         for number in ends

@@ -322,13 +322,11 @@ class _Apply:
 
     def _retire_instances(self, declared: InstanceType) -> None:
         table = _table(declared)
-        found = instances.numbers(self._tx.reader, table, number_of(self._tx, declared))
-        for chunk in instances.chunks(self._tx.reader, table, found):
-            for each in chunk:
-                is_there = self._tx.is_live(each.number)  # Or it went with another one.
-                if is_there and (declared.kip_name, each.name) not in ACTORS:
-                    self._retired[declared.identity] += 1
-                    self._tx.retire(self._tx.reader.outer_id(each.number), reason=DROPPED)
+        for each in instances.rows(self._tx.reader, table, number_of(self._tx, declared)):
+            is_there = self._tx.is_live(each.number)  # Or it went with another one.
+            if is_there and (declared.kip_name, each.name) not in ACTORS:
+                self._retired[declared.identity] += 1
+                self._tx.retire(self._tx.reader.outer_id(each.number), reason=DROPPED)
 
     # 2. Definitions.
 
@@ -423,18 +421,17 @@ class _Apply:
         table, old = _table(declared), number_of(self._tx, before)
         is_done, new, outer = True, declared.kip_name, tx.reader.outer_id
         concepts: list[tuple[str, str, None]] = []
-        for chunk in instances.chunks(tx.reader, table, instances.numbers(tx.reader, table, old)):
-            for each in chunk:
-                if (before.kip_name, each.name) in ACTORS:
-                    continue
-                if self._is_taken(declared, each):
-                    taken = ConstraintViolation(f"there is already one like it among {new}")
-                    self._findings.add(tx, declared, taken, each.number)
-                    is_done = False
-                elif table == "proposition":
-                    tx.move(outer(each.number), predicate=new)
-                else:
-                    concepts.append((outer(each.number), new, None))
+        for each in instances.rows(tx.reader, table, old):
+            if (before.kip_name, each.name) in ACTORS:
+                continue
+            if self._is_taken(declared, each):
+                taken = ConstraintViolation(f"there is already one like it among {new}")
+                self._findings.add(tx, declared, taken, each.number)
+                is_done = False
+            elif table == "proposition":
+                tx.move(outer(each.number), predicate=new)
+            else:
+                concepts.append((outer(each.number), new, None))
         tx.move_concepts(concepts)
         return is_done
 

@@ -103,11 +103,7 @@ class DefinitionWriter:
         new = existing(self._tx, after)
         if new is None:
             return
-        reader = self._tx.reader
-        for number in reader.touching(old.number):
-            link = reader.proposition(number)
-            if link is None:
-                continue
+        for link in self._tx.reader.touching_links(old.number):
             subject = new.id if link.subject == old.id else link.subject
             object_ = new.id if link.object == old.id else link.object
             # What the new definition is linked to already goes with the old one.
@@ -144,19 +140,17 @@ class DefinitionWriter:
         if not renamed:
             return
         number = self._tx.reader.type_number(PROPOSITION_TYPE)
-        found = instances.numbers(self._tx.reader, "concept", number)
-        for chunk in instances.chunks(self._tx.reader, "concept", found):
-            for each in chunk:
-                said = each.attributes
-                changed = {
-                    key: [renamed.get(name, name) for name in said[key]]
-                    for key in _ENDS
-                    if PG not in said
-                    and isinstance(said.get(key), list)
-                    and any(isinstance(name, str) and name in renamed for name in said[key])
-                }
-                if changed:
-                    self._tx.update(self._tx.reader.outer_id(each.number), attributes=changed)
+        for each in instances.rows(self._tx.reader, "concept", number):
+            said = each.attributes
+            changed = {
+                key: [renamed.get(name, name) for name in said[key]]
+                for key in _ENDS
+                if PG not in said
+                and isinstance(said.get(key), list)
+                and any(isinstance(name, str) and name in renamed for name in said[key])
+            }
+            if changed:
+                self._tx.update(self._tx.reader.outer_id(each.number), attributes=changed)
 
 
 def _adopted(definition: Concept | None) -> dict[str, Any] | None:

@@ -168,22 +168,18 @@ class _Inference:
     def _flexible(self, meta_type: str) -> dict[str, Mapping[str, Any]]:
         """The definitions that KIP alone made, by name."""
         number = self._reader.type_number(meta_type)
-        found = instances.numbers(self._reader, "concept", number)
         return {
             each.name: attributes
-            for chunk in instances.chunks(self._reader, "concept", found)
-            for each in chunk
+            for each in instances.rows(self._reader, "concept", number)
             if (meta_type, each.name) not in FOUNDATION
             and PG not in (attributes := each.attributes)
         }
 
     def _seen(self, table: Table, number: int, name: str, said: Mapping[str, Any]) -> _TypeSample:
         seen = _TypeSample(concept_definition(name, said))
-        found = instances.numbers(self._reader, table, number)
-        for chunk in instances.chunks(self._reader, table, found):
-            for each in chunk:
-                if (name, each.name) not in ACTORS:
-                    seen.see(each.name, each.attributes)
+        for each in instances.rows(self._reader, table, number):
+            if (name, each.name) not in ACTORS:
+                seen.see(each.name, each.attributes)
         return seen
 
     def _node(self, name: str, said: Mapping[str, Any]) -> Iterator[str]:

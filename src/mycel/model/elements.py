@@ -36,6 +36,11 @@ class Concept(NamedTuple):
         return ids.concept_id(self.number)
 
     @property
+    def ends(self) -> tuple[()]:
+        """None: only propositions join elements."""
+        return ()
+
+    @property
     def attributes(self) -> JsonObject:
         return parse_object(self.attributes_json)
 
@@ -101,6 +106,11 @@ class Proposition(NamedTuple):
     @property
     def id(self) -> str:
         return ids.proposition_id(self.number, self.predicate)
+
+    @property
+    def ends(self) -> tuple[int, int]:
+        """The numbers of its subject and object."""
+        return ids.parse_id(self.subject), ids.parse_id(self.object)
 
     @property
     def src(self) -> str:

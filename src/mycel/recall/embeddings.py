@@ -11,6 +11,8 @@ from mycel.model.names import shorten
 from mycel.recall.lazy import LazyRecall
 from mycel.recall.setting import choose
 from mycel.store.database import Store
+from mycel.store.index import property_vectors
+from mycel.store.index.passages import forget_vectors
 from mycel.store.query import passages
 from mycel.store.query.refs import Ref
 
@@ -82,8 +84,8 @@ class Embeddings:
         choose(self._store, name)
         recall = self._recall.get()
         recall.complete(report)
-        self._store.forget_vectors(but=recall.mark)
-        self._store.forget_property_vectors(but=recall.embedder.name)
+        self._store.maintain(forget_vectors, but=recall.mark)
+        self._store.maintain(property_vectors.forget, but=recall.embedder.name)
         self._recall.columns().complete()
         return self.status()
 
@@ -121,8 +123,8 @@ class Embeddings:
         Raises:
             EmbedderFailed: it does not work.
         """
-        self._store.forget_vectors(model=self._recall.get().mark)
-        self._store.forget_property_vectors()
+        self._store.maintain(forget_vectors, model=self._recall.get().mark)
+        self._store.maintain(property_vectors.forget)
         self._recall.reset()
         self._recall.get().complete(report)
         self._recall.columns().complete()

@@ -46,6 +46,7 @@ from mycel.recall.passages import passage_of
 from mycel.recall.phrases import PhraseSet, Vocabulary, capitalised
 from mycel.search.embedding import Embedder, NotReadyError
 from mycel.store.database import Store
+from mycel.store.index import passages as tables
 from mycel.store.index.passages import DICTIONARY, PassageRow, block_of
 from mycel.store.query import candidates, lookup, passages
 from mycel.store.query.passages import Source
@@ -173,7 +174,7 @@ class Recall:
         )
         made = calibration_of(*np.split(vectors, 2))
         with suppress(DatabaseError, DatabaseBusy, DiskFull):
-            self._store.keep_calibration(self.mark, made)
+            self._store.derive(tables.keep_calibration, self.mark, made)
         return made
 
     @cached_property
@@ -293,7 +294,8 @@ class Recall:
                 (source.element, source.seq, vector)
                 for (source, _), vector in zip(made, vectors, strict=True)
             ]
-            self._store.keep_vectors(self.mark, rows)
+            if not self._store.location.readonly:
+                self._store.maintain(tables.keep_vectors, self.mark, rows)
             self._embedded |= {element: (seq, vector) for element, seq, vector in rows}
             if report is not None:
                 report(min(at + EMBEDDED_AT_ONCE_MAX, len(missing)), len(missing))
@@ -395,7 +397,8 @@ class Recall:
             made += some
             if len(wanted) > DERIVED_TOGETHER:
                 with suppress(DatabaseError, DatabaseBusy, DiskFull):
-                    self._store.keep_portion(self.mark, [(e.row, e.vector) for e in some])
+                    portion = [(each.row, each.vector) for each in some]
+                    self._store.derive(tables.keep_portion, self.mark, portion)
                     stored |= {each.row.element: each for each in some}
                 if self._report is not None and self._guarded is None:
                     self._report(min(at + DERIVED_TOGETHER, len(wanted)), len(wanted))
@@ -579,9 +582,8 @@ class Recall:
             some[DICTIONARY] = blocks.packed_hashes(corpus.dictionary)
         whole = corpus is None or self._touched is None
         with suppress(DatabaseError, DatabaseBusy, DiskFull):
-            done = self._store.keep_passages(
-                self.mark, self._since, seq, made, self._gone, blocks=some, whole=whole
-            )
+            changes = self.mark, self._since, seq, made, self._gone
+            done = self._store.derive(tables.write, *changes, blocks=some, whole=whole)
             if done:
                 self._saved = self._unsaved
                 self._since, self._unsaved, self._gone = seq, {}, set()

@@ -26,7 +26,7 @@ from mycel.schema.model import NodeType, Property
 from mycel.schema.stored_declaration import PG, declaration
 from mycel.store.database import Store
 from mycel.store.file.layout import CONCEPT_TYPE_NUMBER
-from mycel.store.index.property_vectors import Column, PropertyVector
+from mycel.store.index.property_vectors import Column, PropertyVector, keep
 from mycel.store.query import passages, property_vectors, summary, vocabulary
 from mycel.store.query.passages import Source
 from mycel.store.query.reader import Reader
@@ -84,7 +84,7 @@ class VectorColumns:
                 raise _late(of, at, len(missing))
             with self._store.reading() as reader:
                 made = self._made(reader, of, missing[at : at + size])
-            self._store.keep_property_vectors(column, made)
+            self._store.derive(keep, column, made)
 
     def matrix(self, reader: Reader, of: VectorProperty) -> VectorMatrix:
         """All vectors of a property, as a reader sees them; those that are missing are made.

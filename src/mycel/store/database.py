@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 import time
 import weakref
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Any, Concatenate, Final, ParamSpec, TypeVar
+from typing import Concatenate, Final, ParamSpec, TypeVar
 
 import apsw
 
@@ -27,10 +27,7 @@ from mycel.store.file.connections import (
     translate,
     translated,
 )
-from mycel.store.index import passages, property_vectors, text
-from mycel.store.index.passages import PassageRow
-from mycel.store.index.property_vectors import Column, PropertyVector
-from mycel.store.log import merges
+from mycel.store.index import text
 from mycel.store.log.journal import Head
 from mycel.store.log.registry import Registry
 from mycel.store.log.trees import StateTrees
@@ -330,73 +327,32 @@ class Store:
 
         return self._writer.maintain(work, wait=wait)
 
-    def keep_passages(
-        self,
-        model: str,
-        since: int | None,
-        seq: int,
-        made: Sequence[tuple[PassageRow, bytes]],
-        gone: Collection[int],
-        *,
-        blocks: Mapping[int, bytes],
-        whole: bool,
-    ) -> bool:
-        """Store what search derived (`index.passages.write`). False if it was not stored."""
-        changes = model, since, seq, made, gone
-        return self._derive(passages.write, *changes, blocks=blocks, whole=whole) is True
-
-    def keep_merge(self, id_: str, body: dict[str, Any], conflicts: Sequence[merges.Row]) -> bool:
-        """Store an open merge with its conflicts (`log.merges.keep`); False if it has changed."""
-        return self._maintain(merges.keep, id_, body, conflicts) is True
-
-    def drop_merge(self, id_: str) -> None:
-        """Remove an open merge."""
-        self._maintain(merges.remove, id_)
-
-    def keep_portion(self, model: str, made: Sequence[tuple[PassageRow, bytes]]) -> None:
-        """Store some of what search derives (`index.passages.keep_portion`), if possible."""
-        self._derive(passages.keep_portion, model, made)
-
-    def keep_vectors(self, model: str, made: Sequence[tuple[int, int, bytes]]) -> None:
-        """Store vectors of elements (`index.passages.keep_vectors`); not in a read-only graph."""
-        if not self.location.readonly:
-            self._maintain(passages.keep_vectors, model, made)
-
-    def keep_property_vectors(self, column: Column, made: Sequence[PropertyVector]) -> None:
-        """Store vectors of properties (`index.property_vectors.keep`), if possible."""
-        self._derive(property_vectors.keep, column, made)
-
-    def forget_property_vectors(self, *, but: str | None = None) -> None:
-        """Remove embedded vectors of properties (`index.property_vectors.forget`)."""
-        self._maintain(property_vectors.forget, but=but)
-
-    def keep_calibration(self, model: str, measured: tuple[float, float, float]) -> None:
-        """Store the calibration of a model, if possible."""
-        self._derive(passages.keep_calibration, model, measured)
-
-    def forget_vectors(self, *, model: str | None = None, but: str | None = None) -> None:
-        """Remove vectors (`index.passages.forget_vectors`)."""
-        self._maintain(passages.forget_vectors, model=model, but=but)
-
-    def _maintain(
+    def maintain(
         self,
         work: Callable[Concatenate[apsw.Connection, P], Result],
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> Result:
-        """Change tables that hold no knowledge, when it is the turn of this thread."""
+        """Change tables that hold no knowledge, when it is the turn of this thread.
+
+        `work` is a function of `log.merges`, `index.passages` or `index.property_vectors`, called
+        with these arguments.
+        """
         self._check_writable()
         results: list[Result] = []
         self._writer.maintain(lambda on, _: results.append(work(on, *args, **kwargs)), wait=True)
         return results[-1]
 
-    def _derive(
+    def derive(
         self,
         work: Callable[Concatenate[apsw.Connection, P], Result],
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> Result | None:
-        """Store derived data, unless the file is read-only or somebody is writing: None then."""
+        """`maintain` for data that can be derived again.
+
+        It is left out, and the result is None, if the file is read-only or somebody is writing.
+        """
         if self.location.readonly or self._writer.is_mine():
             return None
         results: list[Result] = []

@@ -139,8 +139,14 @@ def test_the_log_is_narrowed_by_path_type_actor_time_and_text(path: Path) -> Non
         assert next(db.log(until=defined.time)).seq == defined.seq
         db.write(lambda tx: tx.move("concept://town/a/b", name="concept://city/b"))
         assert messages(db, path="concept://town/a/b")[0] == "move 1 Shop"
-        with pytest.raises(TypeMismatch):
+        with pytest.raises(TypeMismatch, match="There is no type or predicate 'Nothing'") as caught:
             messages(db, type="Nothing")
+        assert caught.value.hint.startswith("The types are ")
+        assert "Shop" in caught.value.hint
+        assert "The predicates are " in caught.value.hint
+        with pytest.raises(TypeMismatch) as caught:
+            messages(db, type="shop")
+        assert caught.value.hint == "Did you mean 'Shop'?"
 
 
 def test_a_tag_names_a_commit_in_every_copy_moves_and_goes(path: Path) -> None:

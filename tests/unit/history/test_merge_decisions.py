@@ -28,27 +28,27 @@ def test_two_who_decide_at_once_lose_no_decision(
     db: mycel.Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one, two = conflicting(db).conflicts
-    keep = db._store.keep_merge
+    keep = db._store.maintain
     with opened(Path(db.path)) as other:
 
-        def meanwhile(*args: Any) -> bool:
-            monkeypatch.setattr(db._store, "keep_merge", keep)
+        def meanwhile(*args: Any) -> Any:
+            monkeypatch.setattr(db._store, "maintain", keep)
             other.resolve(two, "theirs")
             return keep(*args)
 
-        monkeypatch.setattr(db._store, "keep_merge", meanwhile)
+        monkeypatch.setattr(db._store, "maintain", meanwhile)
         decided = db.resolve(one, "theirs")
         assert [each.resolution and each.resolution.choice for each in decided.conflicts] == [
             "theirs",
             "theirs",
         ]
 
-        def ended(*args: Any) -> bool:
-            monkeypatch.setattr(db._store, "keep_merge", keep)
+        def ended(*args: Any) -> Any:
+            monkeypatch.setattr(db._store, "maintain", keep)
             other.commit_merge()
             return keep(*args)
 
-        monkeypatch.setattr(db._store, "keep_merge", ended)
+        monkeypatch.setattr(db._store, "maintain", ended)
         with pytest.raises(NotFound, match="No merge"):
             db.resolve(one, "ours")
     assert db.merges == [], "a merge that was committed is not opened again"

@@ -24,6 +24,7 @@ from mycel.embedding.guard import GuardedEmbedder
 from mycel.errors import ConstraintViolation, EmbedderFailed, InvalidValueType
 from mycel.recall import index
 from mycel.recall.setting import SUFFIX
+from mycel.store.index.passages import keep_vectors
 from tests.unit.embedding.server import Server, serving
 from tests.unit.recall.valley import fill, names
 
@@ -187,7 +188,7 @@ def test_vectors_of_what_has_changed_or_gone_meanwhile_are_not_stored(path: Path
         made = [(each.number, seqs[each.number], b"\1\2") for each in (maas, graz)]
         db.purge(maas.id, reason="asked for")
         db.write(lambda tx: tx.update(graz.id, attributes={"text": "a town"}))
-        db._store.keep_vectors("a model", made)
+        db._store.maintain(keep_vectors, "a model", made)
         assert vectors(db) == 0
 
 

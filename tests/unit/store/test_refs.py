@@ -150,7 +150,7 @@ def test_natural_keys_of_nothing_say_what_is_missing(db: mycel.Nexus) -> None:
         ("town://z", NotFound, "There is no live element 'town://z'."),
         ((("Town", "a"), "feeds", ("Town", "b")), NotFound, "There is no live element"),
         ((("Town", "z"), "near", ("Town", "b")), NotFound, "There is no live Town named 'z'."),
-        (("Twon", "a"), mycel.errors.TypeMismatch, "The type 'Twon' is not defined."),
+        (("Twon", "a"), mycel.errors.TypeMismatch, "There is no type 'Twon'."),
         ((("Town", "a"), "nera", ("Town", "b")), mycel.errors.TypeMismatch, "'nera'"),
         ((), mycel.errors.InvalidId, "() names no element."),
         (("a", "b", "c", "d"), mycel.errors.InvalidId, "names no element."),

@@ -32,9 +32,7 @@ from mycel.schema.stored_declaration import declaration
 from mycel.store.log.marks import IMPORT, Mark
 from mycel.store.query.alignment import NEW
 from mycel.store.query.commits import commit_at
-from mycel.store.query.diff import ends_of
 from mycel.store.query.history import check_kept
-from mycel.store.query.lineage import position
 from mycel.store.query.purges import purges_since
 from mycel.store.query.reader import Reader
 
@@ -67,7 +65,7 @@ class EditSides(Target):
         self.is_news: Final = bool(edits)
         self.touched: Final = frozenset(self._edited)
         self.bases: Final = (commit_at(ours, seq),) if seq else ()
-        self.commits: Final = commit_at(ours, position(ours)), ""
+        self.commits: Final = commit_at(ours, ours.position), ""
         self._purges: Final = purges_since(ours, seq)
 
     def matches(self, made: Iterable[int]) -> Mapping[int, int]:
@@ -124,7 +122,7 @@ class EditSides(Target):
         made = [
             each.number
             for each in self._edited.values()
-            if isinstance(each, Proposition) and number in ends_of(each)
+            if isinstance(each, Proposition) and number in each.ends
         ]
         gone = {each for each, element in self._edited.items() if element is None}
         return sorted({*stored, *made} - gone)

@@ -47,7 +47,7 @@ from mycel.store.query.alignment import NEW
 from mycel.store.query.commits import commit_at
 from mycel.store.query.diff import Diff, change_of, diff, identity_of, label_of, place_of
 from mycel.store.query.history import entry_at
-from mycel.store.query.lineage import merged_copies, position
+from mycel.store.query.lineage import merged_copies
 from mycel.store.query.merges import opened, stored_conflicts
 from mycel.store.query.reader import Reader
 from mycel.store.write.marks import add_mark
@@ -197,7 +197,7 @@ class Merging:
                 overrides=overrides(request.constraints),
             )
             plan = planner.plan()
-            ours = position(sides.reader)
+            ours = sides.reader.position
             return Draft(
                 request,
                 plan,
@@ -323,7 +323,7 @@ class Merging:
     def _keep(self, draft: Draft) -> None:
         request = draft.request._replace(ours=draft.commits[0])
         rows = [_row(each._replace(merge=request.id)) for each in draft.conflicts]
-        if not self._store.keep_merge(request.id, self._told(request), rows):
+        if not self._store.maintain(merges.keep, request.id, self._told(request), rows):
             raise _RewrittenError
 
     def _told(self, request: Request) -> dict[str, Any]:
@@ -446,13 +446,13 @@ class Merging:
                 data={"merge": request.id, "conflicts": [each.to_dict() for each in left]},
             )
         if done.status == "up_to_date":
-            self._store.drop_merge(request.id)
+            self._store.maintain(merges.remove, request.id)
         return done
 
     def abort(self, merge: str | None) -> Merge:
         """Give an open merge up. Nothing was written by it, so nothing is undone."""
         request = self._open(merge)
-        self._store.drop_merge(request.id)
+        self._store.maintain(merges.remove, request.id)
         nothing = Diff(LIVE, LIVE, ())
         return Merge(
             "aborted", request.source, self._into, request.ours, request.theirs, (), nothing

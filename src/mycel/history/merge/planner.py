@@ -36,7 +36,7 @@ from mycel.schema.catalog import Catalog
 from mycel.schema.formatter import format_declared
 from mycel.schema.model import EdgeType, SchemaType
 from mycel.store.query.alignment import NEW
-from mycel.store.query.diff import ABSENT, ends_of, identity_of, label_of, with_ends
+from mycel.store.query.diff import ABSENT, identity_of, label_of, with_ends
 
 ROWS_MAX: Final = 20
 """The number of rows that a conflict about a definition shows."""
@@ -350,11 +350,11 @@ class Planner:
         for number, result in list(self._results.items()):
             if not isinstance(result, Proposition):
                 continue
-            place = *ends_of(result), result.predicate
+            place = *result.ends, result.predicate
             holder = self._sides.link_at(result)
             there = placed.setdefault(place, number) if holder in (None, number) else holder
             other = None if there in (None, number) else self._result(there or 0)
-            if isinstance(other, Proposition) and (*ends_of(other), other.predicate) == place:
+            if isinstance(other, Proposition) and (*other.ends, other.predicate) == place:
                 self._results[number] = None  # The same link on both sides is one.
 
     def _settle_names(self) -> bool:
@@ -439,10 +439,10 @@ class Planner:
 
     def _is_settled(self, number: int, link: Proposition) -> bool:
         """True if a link can stay. Otherwise it goes, or waits for a decision."""
-        missing = [end for end in ends_of(link) if self._result(end) is None]
+        missing = [end for end in link.ends if self._result(end) is None]
         if not missing or self._contested & {number, *missing}:
             return True
-        _, object_ = ends_of(link)
+        _, object_ = link.ends
         end = self._names.get(object_)
         if missing == [object_] and isinstance(end, Concept) and end.name.startswith(SCHEME):
             self._results[number] = link._replace(object=f"C:{self._placeholder(end)}")

@@ -19,9 +19,9 @@ from mycel.store.log.marks import MERGE, Mark
 from mycel.store.query.alignment import NEW, Alignment, Touched, touched
 from mycel.store.query.bulk import instances
 from mycel.store.query.commits import commit_at
-from mycel.store.query.diff import ABSENT, ends_of
+from mycel.store.query.diff import ABSENT
 from mycel.store.query.history import check_kept, value_since
-from mycel.store.query.lineage import has_content, lineage, parents, position
+from mycel.store.query.lineage import has_content, lineage, parents
 from mycel.store.query.lookup import named
 from mycel.store.query.purges import Purges, purges_since
 from mycel.store.query.reader import Reader
@@ -54,7 +54,7 @@ class Target:
 
     def link_at(self, link: Proposition) -> int | None:
         predicate = self.reader.find_predicate(link.predicate)
-        subject, object_ = ends_of(link)
+        subject, object_ = link.ends
         if predicate is None or max(subject, object_) >= NEW:
             return None
         found = self.reader.link(subject, predicate, object_)
@@ -93,19 +93,19 @@ class BranchSides(Target):
         check_kept(ours, State(shared))
         for copy, seq in self.lineage.bases:
             check_kept(copy, State(seq))
-        since = touched(theirs, shared, position(theirs))
+        since = touched(theirs, shared, theirs.position)
         self._alignment: Final = Alignment(ours, theirs, self.lineage, since)
         self._made_from: Final = since.made_from
         changed = since.numbers
         if [each.copy for each in self.lineage.bases] == [theirs]:
-            changed = touched(theirs, self.lineage.seen, position(theirs)).numbers
+            changed = touched(theirs, self.lineage.seen, theirs.position).numbers
         self._through: Final = {
             id(copy): (_matched(ours, copy, seq), _matched(theirs, copy, seq))
             for copy, seq in self.lineage.bases
             if copy not in (ours, theirs)
         }
         self._learn(others)
-        mine = touched(ours, shared, position(ours))
+        mine = touched(ours, shared, ours.position)
         self._alignment.match_again(mine)
         # All of them, so that each is matched before anybody asks for what it is matched with.
         self._alignment.numbers(since.numbers)
@@ -118,8 +118,8 @@ class BranchSides(Target):
             known |= own
         self.touched: Final = frozenset(known)
         self.commits: Final = (
-            commit_at(ours, position(ours)),
-            commit_at(theirs, position(theirs)),
+            commit_at(ours, ours.position),
+            commit_at(theirs, theirs.position),
         )
         self._here: Final = purges_since(ours, shared)
         # A purge that was merged before is done; what was added since is something new.
@@ -255,7 +255,7 @@ class BranchSides(Target):
         if not self._there.numbers:
             return ()
         old = [each for each in self._there.numbers if each < self._made_from[each & 1]]
-        mine = touched(self.reader, self.lineage.shared, position(self.reader)).numbers
+        mine = touched(self.reader, self.lineage.shared, self.reader.position).numbers
         young = purged_among(self._there._replace(numbers=frozenset(old)), self.ours(mine))
         return [each for each in sorted({*old, *young}) if self.reader.was_ever(each)]
 
@@ -273,7 +273,7 @@ def _aligned(reader: Reader, copy: Reader, seq: int) -> tuple[Alignment, Touched
 def _matched(reader: Reader, copy: Reader, seq: int) -> tuple[Alignment, frozenset[int]]:
     """The same, with all elements matched."""
     aligned, since = _aligned(reader, copy, seq)
-    aligned.match_again(touched(reader, aligned.shared, position(reader)))
+    aligned.match_again(touched(reader, aligned.shared, reader.position))
     aligned.numbers(since.numbers)
     return aligned, since.numbers
 
@@ -291,7 +291,7 @@ def purged_among(purges: Purges, elements: Mapping[int, Element]) -> frozenset[i
     links = {
         number
         for number, each in elements.items()
-        if any(end in found or end in purges.numbers for end in ends_of(each))
+        if any(end in found or end in purges.numbers for end in each.ends)
     }
     return frozenset(found | links)
 

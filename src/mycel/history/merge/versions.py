@@ -9,7 +9,7 @@ from mycel.history.merge.values import UNKNOWN, same
 from mycel.model import ids
 from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.values import object_text
-from mycel.store.query.diff import ABSENT, ends_of, identity_of
+from mycel.store.query.diff import ABSENT, identity_of
 
 Place = tuple[str, str]
 """The field of a value, and its key in attributes or metadata."""
@@ -64,7 +64,7 @@ def content_of(element: Element | None) -> tuple[Any, ...] | None:
     texts = element.attributes_json, element.metadata_json
     if isinstance(element, Concept):
         return element.type, element.name, *texts
-    return *ends_of(element), element.predicate, element.weight, *texts
+    return *element.ends, element.predicate, element.weight, *texts
 
 
 def values_of(element: Element) -> Values:
@@ -73,7 +73,7 @@ def values_of(element: Element) -> Values:
     if isinstance(element, Concept):
         found = {TYPE: element.type, NAME: element.name}
     else:
-        subject, object_ = ends_of(element)
+        subject, object_ = element.ends
         found = {SUBJECT: subject, PREDICATE: element.predicate, OBJECT: object_}
         found[WEIGHT] = element.weight
     found |= {("attributes", key): each for key, each in element.attributes.items()}

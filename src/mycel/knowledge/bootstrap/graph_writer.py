@@ -352,8 +352,8 @@ class _Work:
         below = prefixes.numbers_below(self._tx.reader, [self._namer.folder(path) for path in old])
         leaving, reaching = (self._predicates(each) for each in (_LEAVING, _REACHING))
         sources = [*files, *(number for _, number in below)]
-        links = prefixes.links_leaving(self._tx.reader, sources, leaving)
-        links += prefixes.links_reaching(self._tx.reader, files, reaching)
+        links = prefixes.links_at(self._tx.reader, "subject", sources, leaving)
+        links += prefixes.links_at(self._tx.reader, "object", files, reaching)
         return {(link.subject, link.predicate, link.object): link for link in links}
 
     def _placed(self, edges: Sequence[Edge]) -> dict[Place, float]:
@@ -373,8 +373,8 @@ class _Work:
     def _find(self, uris: Iterable[str]) -> dict[str, int]:
         unknown = [uri for uri in uris if uri not in self._numbers]
         if unknown:
-            found = prefixes.numbers_named(self._tx.reader, unknown)
-            for name, number in reversed(found):
+            found = lookup.named(self._tx.reader, unknown)
+            for number, _, name in sorted(found, reverse=True):  # The oldest of a name counts.
                 self._numbers[name] = number
         return self._numbers
 

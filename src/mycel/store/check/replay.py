@@ -37,7 +37,7 @@ from mycel.model.records import (
 from mycel.model.values import object_text
 from mycel.store.file import layout
 from mycel.store.file.layout import CONCEPT_COLUMNS, OPEN_END, PROPOSITION_COLUMNS
-from mycel.store.file.rows import Row, every, first
+from mycel.store.file.rows import Row, first
 from mycel.store.log.journal import (
     Head,
     Kind,
@@ -45,7 +45,7 @@ from mycel.store.log.journal import (
     entry_row_bytes,
     tx_bytes,
 )
-from mycel.store.log.purge_entries import PurgeFields
+from mycel.store.log.purge_entries import PurgeFields, purges
 from mycel.store.log.registry import Registry
 from mycel.store.log.trees import NAMESPACES, StateTrees, TreeChanges
 from mycel.store.query.reader import Reader
@@ -135,9 +135,7 @@ class _Replay:
     def _purged(self, source: apsw.Connection) -> dict[int, PurgeFields]:
         """The record of each purge, by its entry. Names that were defined are still taken."""
         known: dict[int, PurgeFields] = {}
-        rows = every(source, "SELECT seq, after FROM journal WHERE kind = ?", (int(Kind.PURGE),))
-        for seq, record in rows:
-            fields = PurgeFields.decode(record)
+        for seq, _, fields in purges(source):
             known[seq] = fields
             if fields.defines:
                 self._define(fields.defines, fields.number, fields.name)

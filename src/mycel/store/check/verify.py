@@ -42,8 +42,14 @@ from mycel.store.file.rows import Row, every, only
 from mycel.store.index import link_ends, passages, text
 from mycel.store.log import marks, merges
 from mycel.store.log.audit import Auditor, VersionRow
-from mycel.store.log.journal import Head, Kind, entries_and_transactions, entry_row_bytes, tx_bytes
-from mycel.store.log.purge_entries import PurgeFields
+from mycel.store.log.journal import (
+    Head,
+    JournalNodes,
+    Kind,
+    entries_and_transactions,
+    entry_row_bytes,
+)
+from mycel.store.log.purge_entries import PurgeFields, purges
 from mycel.store.log.trees import CHANGE_BYTES, NAMESPACES, StateTrees, StoredPages, TreeChanges
 from mycel.store.query.reader import Reader
 from mycel.store.write.element_content import has_text
@@ -201,6 +207,7 @@ class _Verification:
             )
         }
         self._folded_seq = Head.read(self._connection).folded_seq
+        tx_row_bytes = JournalNodes(self._connection, self._registry).tx_row_bytes
         newest = [0, -1]  # The last concept and the last proposition so far.
         for row in entries_and_transactions(self._connection):
             seq = row[0]
@@ -208,7 +215,7 @@ class _Verification:
                 yield f"journal {frontier.size + 1}", "is missing"
                 return
             is_transaction = len(row) > 6
-            entry = self._transaction_bytes(row) if is_transaction else entry_row_bytes(*row[1:])
+            entry = (tx_row_bytes if is_transaction else entry_row_bytes)(*row[1:])
             for level, position, digest in frontier.append(log.leaf_hash(entry)):
                 nodes[level, position] = digest
             if is_transaction:
@@ -239,11 +246,6 @@ class _Verification:
         elif found != state:
             yield f"head {seq}", "is not where its transaction ended"
 
-    def _transaction_bytes(self, row: tuple[Any, ...]) -> bytes:
-        _, first, time_us, actor, message, concepts, edges = row
-        name = self._registry.actors.name(self._connection, actor)
-        return tx_bytes(first, time_us, name, message, concepts, edges)
-
     def _log_nodes(self, nodes: dict[tuple[int, int], bytes]) -> Findings:
         stored = self._connection.execute("SELECT level, position, hash FROM log_node")
         for level, position, digest in stored:
@@ -271,13 +273,7 @@ class _Verification:
 
     def names(self) -> Findings:
         """Every number of a type or predicate is in a definition, every actor in a transaction."""
-        purged = {
-            (fields.defines, fields.number, fields.name)
-            for (record,) in every(
-                self._connection, "SELECT after FROM journal WHERE kind = ?", (int(Kind.PURGE),)
-            )
-            if (fields := PurgeFields.decode(record)).defines
-        }
+        purged = {(each.defines, each.number, each.name) for _, _, each in purges(self._connection)}
         for table, meta in (("type", CONCEPT_TYPE_NUMBER), ("predicate", PROPOSITION_TYPE_NUMBER)):
             rows = self._connection.execute(
                 f"SELECT id, name FROM {table} n WHERE NOT EXISTS"
@@ -472,13 +468,10 @@ class _Verification:
             f"SELECT seq FROM concept WHERE type IN {metas}"
             f" UNION SELECT from_seq FROM concept_past WHERE type IN {metas}",
         )
-        purged = every(
-            self._connection, "SELECT seq, after FROM journal WHERE kind = ?", (int(Kind.PURGE),)
-        )
         seqs = {seq for (seq,) in made}
         forgotten: set[int] = set()  # Entries of purged definitions: which of them counted?
-        for seq, record in purged:
-            if PurgeFields.decode(record).defines:
+        for seq, _, fields in purges(self._connection):
+            if fields.defines:
                 seqs.add(seq)
                 rows = every(self._connection, "SELECT seq FROM journal WHERE purged = ?", (seq,))
                 forgotten.update(each for (each,) in rows)

@@ -226,7 +226,9 @@ def calibration(connection: apsw.Connection, name: str) -> tuple[float, float, f
     return None if row is None else (float(row[0]), float(row[1]), float(row[2]))
 
 
-def forget_vectors(connection: apsw.Connection, *, model: str | None, but: str | None) -> None:
+def forget_vectors(
+    connection: apsw.Connection, *, model: str | None = None, but: str | None = None
+) -> None:
     """Remove the vectors of one model, or those of all models but one; and calibrations."""
     if has_tables(connection):
         others = "name = ?1 OR (?1 IS NULL AND name <> ?2)"

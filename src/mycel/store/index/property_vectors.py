@@ -80,7 +80,7 @@ def keep(connection: apsw.Connection, column: Column, made: Iterable[PropertyVec
     )
 
 
-def forget(connection: apsw.Connection, *, but: str | None) -> None:
+def forget(connection: apsw.Connection, *, but: str | None = None) -> None:
     """Remove the embedded vectors of all models but one, and what is left of removed concepts."""
     if has_tables(connection):
         connection.execute("DELETE FROM recall_column WHERE model <> '' AND model IS NOT ?", (but,))

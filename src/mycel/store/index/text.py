@@ -9,6 +9,7 @@ index and those rows together always describe the live state.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
 from itertools import zip_longest
 from typing import Final
 
@@ -123,16 +124,10 @@ def differences(
 
 def _unreachable(connection: apsw.Connection) -> Iterator[str]:
     """Terms that a scan of the index meets, and a look-up does not find as often."""
-    connection.execute("PRAGMA query_only = 0").fetchall()  # For a temporary table only.
-    connection.execute(
-        "CREATE VIRTUAL TABLE IF NOT EXISTS temp.text_rows USING fts5vocab(main, text, row)"
-    )
-    met = every(connection, "SELECT term, doc, cnt FROM temp.text_rows")
-    for row in met:
-        if every(connection, "SELECT * FROM temp.text_rows WHERE term = ?", row[:1]) != [row]:
-            yield row[0]
-    connection.execute("DROP TABLE temp.text_rows")
-    connection.execute("PRAGMA query_only = 1").fetchall()
+    with _terms(connection, "row"):
+        for row in every(connection, "SELECT term, doc, cnt FROM temp.text_terms"):
+            if every(connection, "SELECT * FROM temp.text_terms WHERE term = ?", row[:1]) != [row]:
+                yield row[0]
 
 
 def _varints(blob: bytes) -> list[int]:
@@ -153,12 +148,19 @@ def _contents(
     connection: apsw.Connection, aside: Collection[int]
 ) -> Iterator[tuple[str, int, str, int]]:
     """Every occurrence of every term: term, element, column, place."""
+    with _terms(connection, "instance"):
+        for row in connection.execute("SELECT * FROM temp.text_terms"):
+            if row[1] not in aside:
+                yield row
+
+
+@contextmanager
+def _terms(connection: apsw.Connection, kind: str) -> Iterator[None]:
+    """Have the terms of the index as a table, `temp.text_terms`."""
     connection.execute("PRAGMA query_only = 0").fetchall()  # For a temporary table only.
     connection.execute(
-        "CREATE VIRTUAL TABLE IF NOT EXISTS temp.text_terms USING fts5vocab(main, text, instance)"
+        f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.text_terms USING fts5vocab(main, text, {kind})"
     )
-    for row in connection.execute("SELECT * FROM temp.text_terms"):
-        if row[1] not in aside:
-            yield row
+    yield
     connection.execute("DROP TABLE temp.text_terms")
     connection.execute("PRAGMA query_only = 1").fetchall()

@@ -240,7 +240,12 @@ class JournalNodes:
         )
         if row is None:
             raise DatabaseCorrupt(f"The journal has no entry {seq}.")
-        first_seq, time_us, actor, message, concepts, edges = row
+        return self.tx_row_bytes(*row)
+
+    def tx_row_bytes(
+        self, first_seq: int, time_us: int, actor: int, message: str, concepts: bytes, edges: bytes
+    ) -> bytes:
+        """The bytes of a row of transactions."""
         name = self._registry.actors.name(self._connection, actor)
         return tx_bytes(first_seq, time_us, name, message, concepts, edges)
 

@@ -12,7 +12,7 @@ out, and they are made with the first row. A purge removes what it finds in them
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -27,7 +27,7 @@ from mycel.store.file.rows import every, first
 PREFIX: Final = "merge_"
 """The names of all tables of this module begin so."""
 
-_TABLES: Final = """
+TABLES: Final = """
 CREATE TABLE IF NOT EXISTS merge_open (id TEXT PRIMARY KEY, body TEXT NOT NULL) STRICT;
 CREATE TABLE IF NOT EXISTS merge_conflict (
     merge TEXT NOT NULL,
@@ -58,6 +58,10 @@ class Row(NamedTuple):
     element: int | None
     body: dict[str, Any]
 
+    @property
+    def text(self) -> str:
+        return _text(self.body)
+
 
 def are_there(connection: apsw.Connection) -> bool:
     """True if there ever was a merge in this file that needed the tables."""
@@ -86,12 +90,12 @@ def keep(
     """
     if not is_at(connection, body):
         return False
-    connection.execute(_TABLES)
+    connection.execute(TABLES)
     remove(connection, id_)
     kept = body | {"version": body["version"] + 1}
     connection.execute("INSERT INTO merge_open VALUES (?, ?)", (id_, _text(kept)))
     for each in conflicts:
-        row = (id_, each.id, _text(each.body))
+        row = (id_, each.id, each.text)
         connection.execute("INSERT INTO merge_conflict VALUES (?, ?, ?)", row)
         connection.executemany(
             "INSERT INTO merge_contested VALUES (?, ?, ?)",
@@ -110,113 +114,16 @@ def _elements(conflict: Row) -> set[int]:
 def remove(connection: apsw.Connection, id_: str) -> None:
     """Remove an open merge."""
     if are_there(connection):
-        connection.execute("DELETE FROM merge_open WHERE id = ?", (id_,))
-        connection.execute("DELETE FROM merge_conflict WHERE merge = ?", (id_,))
-        connection.execute("DELETE FROM merge_contested WHERE merge = ?", (id_,))
+        for table, column in (("open", "id"), ("conflict", "merge"), ("contested", "merge")):
+            connection.execute(f"DELETE FROM merge_{table} WHERE {column} = ?", (id_,))
 
 
 def opened(connection: apsw.Connection) -> list[dict[str, Any]]:
     """The open merges, oldest first."""
     if not are_there(connection):
         return []
-    rows = every(
-        connection, "SELECT body FROM merge_open ORDER BY json_extract(body, '$.opened'), id"
-    )
-    return [orjson.loads(body) for (body,) in rows]
-
-
-def conflicts_of(connection: apsw.Connection, numbers: Sequence[int]) -> dict[int, list[Any]]:
-    """The open conflicts of elements, by number."""
-    found: dict[int, list[Any]] = {}
-    if not numbers or not are_there(connection):
-        return found
-    query = (
-        "SELECT place.element, told.body FROM json_each(?) AS wanted"
-        " CROSS JOIN merge_contested AS place ON place.element = wanted.value"
-        " CROSS JOIN merge_conflict AS told ON told.merge = place.merge AND told.id = place.id"
-        " ORDER BY told.rowid"
-    )
-    for element, body in every(connection, query, (_text(list(numbers)),)):
-        found.setdefault(element, []).append(orjson.loads(body))
-    return found
-
-
-def conflicts_named(connection: apsw.Connection, name: str) -> list[Any]:
-    """The open conflicts of concepts that have a name."""
-    if not are_there(connection):
-        return []
-    query = (
-        "SELECT body FROM merge_conflict"
-        " WHERE json_extract(body, '$.identity.name') = ? ORDER BY rowid"
-    )
-    return [orjson.loads(body) for (body,) in every(connection, query, (name,))]
-
-
-def stored_conflicts(connection: apsw.Connection, id_: str) -> list[dict[str, Any]]:
-    """The conflicts of one open merge, as they were computed last."""
-    rows = every(
-        connection, "SELECT body FROM merge_conflict WHERE merge = ? ORDER BY rowid", (id_,)
-    )
-    return [orjson.loads(body) for (body,) in rows]
-
-
-def count_undecided(connection: apsw.Connection) -> int:
-    """The number of conflicts of open merges that nobody has decided about."""
-    if not are_there(connection):
-        return 0
-    query = "SELECT count(*) FROM merge_conflict WHERE json_extract(body, '$.resolution') IS NULL"
-    ((count,),) = every(connection, query)
-    return int(count)
-
-
-def keep_choices(connection: apsw.Connection, seq: int, choices: Sequence[Row]) -> None:
-    """Store the choices of a merge whose last entry is `seq`."""
-    if choices:
-        connection.execute(_TABLES)
-        connection.executemany(
-            "INSERT OR REPLACE INTO merge_choice VALUES (?, ?, ?, ?)",
-            [(seq, each.id, each.element, _text(each.body)) for each in choices],
-        )
-
-
-def choices(connection: apsw.Connection, seq: int | None) -> list[tuple[int, dict[str, Any]]]:
-    """The choices of one merge, or of all, newest merge first, each with the merge's last entry."""
-    if not are_there(connection):
-        return []
-    rows = every(
-        connection,
-        "SELECT seq, body FROM merge_choice WHERE ?1 IS NULL OR seq = ?1 ORDER BY seq DESC, id",
-        (seq,),
-    )
-    return [(at, orjson.loads(body)) for at, body in rows]
-
-
-def keep_matches(connection: apsw.Connection, seq: int, matches: Mapping[int, int]) -> None:
-    """Store the numbers that elements have in the source of a merge, and those that they have here.
-
-    `seq` is the last entry of the merge.
-    """
-    if matches:
-        connection.execute(_TABLES)
-        connection.executemany(
-            "INSERT OR REPLACE INTO merge_match VALUES (?, ?, ?)",
-            [(other, seq, number) for other, number in matches.items()],
-        )
-
-
-def match(
-    connection: apsw.Connection, number: int, merges: str, *, of_source: bool
-) -> tuple[int, int] | None:
-    """The newest of some merges that knows an element, and the element's number on the other side.
-
-    `merges` are their last entries as a JSON list. The number is one of the source, or one of here.
-    """
-    known, wanted = ("other", "number") if of_source else ("number", "other")
-    query = (
-        f"SELECT seq, {wanted} FROM merge_match WHERE {known} = ?"
-        " AND seq IN (SELECT value FROM json_each(?)) ORDER BY seq DESC LIMIT 1"
-    )
-    return first(connection, query, (number, merges))
+    query = "SELECT body FROM merge_open ORDER BY json_extract(body, '$.opened'), id"
+    return [orjson.loads(body) for (body,) in every(connection, query)]
 
 
 def forget(connection: apsw.Connection, numbers: Iterable[int], until: int = 0) -> None:

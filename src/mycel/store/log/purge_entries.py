@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 import apsw
@@ -59,15 +60,11 @@ class PurgeFields(NamedTuple):
         return had[max(count - 1, 0)], had[max(before - 1, 0)]
 
 
-def purged_since(connection: apsw.Connection, seq: int) -> dict[int, PurgeFields]:
-    """The elements that were purged whole after an entry, with the records of that."""
-    query = (
-        f"SELECT element, after FROM journal WHERE kind = 6 AND seq > ? AND element != {NO_ELEMENT}"
-    )
-    found = {
-        element: PurgeFields.decode(record) for element, record in every(connection, query, (seq,))
-    }
-    return {element: fields for element, fields in found.items() if fields.until is None}
+def purges(connection: apsw.Connection, since: int = 0) -> Iterator[tuple[int, int, PurgeFields]]:
+    """The purges after an entry: the entry, the element, and the record of each."""
+    query = "SELECT seq, element, after FROM journal WHERE kind = 6 AND seq > ?"
+    for seq, element, record in every(connection, query, (since,)):
+        yield seq, element, PurgeFields.decode(record)
 
 
 def past_begins_at(connection: apsw.Connection) -> int:

@@ -24,6 +24,9 @@ from mycel.store.file.layout import (
 )
 from mycel.store.file.rows import every, only
 
+LISTED_MAX: Final = 10
+"""The number of names that an error lists."""
+
 
 class NameTable:
     """One interning table: names to numbers and back."""
@@ -45,6 +48,17 @@ class NameTable:
             self.load(connection)
             found = self.numbers.get(name)
         return found
+
+    def known_number(self, connection: apsw.Connection, name: object) -> int:
+        """The number of a type or predicate that may be read.
+
+        Raises:
+            TypeMismatch: nothing of this name was ever defined.
+        """
+        number = self.number(connection, name) if isinstance(name, str) else None
+        if number is None:
+            raise unknown(name, self)
+        return number
 
     def name(self, connection: apsw.Connection, number: int) -> str:
         """The name of a number that stands in a row."""
@@ -106,28 +120,6 @@ class Registry:
             names.know(number, name)
         return number
 
-    def type_number(self, connection: apsw.Connection, name: object) -> int:
-        """The number of a type that may be read.
-
-        Raises:
-            TypeMismatch: no such type was ever defined.
-        """
-        return self._number(connection, self.types, name)
-
-    def predicate_number(self, connection: apsw.Connection, name: object) -> int:
-        """The number of a predicate that may be read.
-
-        Raises:
-            TypeMismatch: no such predicate was ever defined.
-        """
-        return self._number(connection, self.predicates, name)
-
-    def _number(self, connection: apsw.Connection, names: NameTable, name: object) -> int:
-        number = names.number(connection, name) if isinstance(name, str) else None
-        if number is None:
-            raise undefined(name, names)
-        return number
-
     def defined_by(self, type_number: int) -> NameTable | None:
         """The names among which a concept of this type gets a number, if it defines anything."""
         metas = {CONCEPT_TYPE_NUMBER: self.types, PROPOSITION_TYPE_NUMBER: self.predicates}
@@ -135,15 +127,40 @@ class Registry:
 
 
 def undefined(name: object, names: NameTable) -> TypeMismatch:
-    """The error for a type or predicate that is not defined, with the closest names."""
+    """The error for a write with a type or predicate that is not defined."""
     what = names.table
-    known = [each for each in names.numbers if not each.startswith("$") and each != name]
-    is_name = isinstance(name, str) and len(name) <= IDENTIFIER_BYTES_MAX
-    close = did_you_mean(str(name), known) if is_name else ""
     define = f"Define it first: tx.define_{what}(name), or `mycel define {what} NAME`."
+    close = _close(name, [each for each in _shown(names) if each != name])
     return TypeMismatch(
         f"The {what} {shorten(repr(name))} is not defined.", hint=f"{close} {define}".strip()
     )
+
+
+def unknown(name: object, *tables: NameTable) -> TypeMismatch:
+    """The error for a question about a type or predicate that was never defined."""
+    known = [each for names in tables for each in _shown(names)]
+    return TypeMismatch(
+        f"There is no {' or '.join(names.table for names in tables)} {shorten(repr(name))}.",
+        hint=_close(name, known) or " ".join(map(_listed, tables)),
+    )
+
+
+def _shown(names: NameTable) -> list[str]:
+    """The names of a table in order, without those of the meta-types."""
+    return sorted(each for each in names.numbers if not each.startswith("$"))
+
+
+def _close(name: object, known: list[str]) -> str:
+    is_name = isinstance(name, str) and len(name) <= IDENTIFIER_BYTES_MAX
+    return did_you_mean(str(name), known) if is_name else ""
+
+
+def _listed(names: NameTable) -> str:
+    known = _shown(names)
+    if not known:
+        return f"No {names.table} is defined yet."
+    more = f" and {len(known) - LISTED_MAX} more" if len(known) > LISTED_MAX else ""
+    return f"The {names.table}s are {', '.join(map(shorten, known[:LISTED_MAX]))}{more}."
 
 
 def named_actor(column: str, name: str) -> str:

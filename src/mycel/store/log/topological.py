@@ -1,13 +1,31 @@
-"""Orders links about links: each comes after its ends, at any depth."""
+"""Links about links, at any depth: all of them, and an order in which each follows its ends."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from typing import TypeVar
 
 from mycel.errors import DatabaseCorrupt
 
 Asked = TypeVar("Asked")
+
+
+def all_about(
+    elements: Iterable[int], links_about: Callable[[int], Iterable[int]], known: Container[int] = ()
+) -> list[int]:
+    """The links about some elements, the links about those, and so on, each once.
+
+    Links that are `known` are left out, with what is about them.
+    """
+    found: dict[int, None] = {}
+    waiting = list(elements)
+    left_out = frozenset(waiting)
+    while waiting:
+        for link in links_about(waiting.pop()):
+            if link not in found and link not in left_out and link not in known:
+                found[link] = None
+                waiting.append(link)
+    return list(found)
 
 
 def inside_out(outermost: Asked, needs: Callable[[Asked], Iterable[Asked]]) -> Iterator[Asked]:

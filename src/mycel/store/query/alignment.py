@@ -14,8 +14,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Final, NamedTuple
 
-import orjson
-
 from mycel.model import ids
 from mycel.model.elements import Concept, Element
 from mycel.model.state import State
@@ -174,10 +172,10 @@ class Alignment:
 
     def known(self, number: int) -> int | None:
         """The number here of an element there, as the newest merge has left it."""
-        into_ours, into_theirs = (orjson.dumps(list(each)).decode() for each in self._merges)
+        into_ours, into_theirs = self._merges
         found = (
-            match(self._ours, number, into_ours, of_source=True) if self._merges[0] else None,
-            match(self._theirs, number, into_theirs, of_source=False) if self._merges[1] else None,
+            match(self._ours, number, into_ours, of_source=True),
+            match(self._theirs, number, into_theirs, of_source=False),
         )
         times = [
             (merges[each[0]], each[1])
@@ -208,7 +206,7 @@ class Alignment:
             if type_number is not None:
                 found = ours.concept_named(type_number, element.name)
         else:
-            subject, object_ = (self.number(ids.parse_id(end)) for end in element[1:4:2])
+            subject, object_ = map(self.number, element.ends)
             predicate = ours.find_predicate(element.predicate)
             if predicate is not None and max(subject, object_) < NEW:
                 found = ours.link(subject, predicate, object_)

@@ -182,9 +182,7 @@ class Candidates:
         found: dict[int, None] = {}
         for standing in Standing if keys else ():
             expression = key_expression(keys, standing)
-            query = f"SELECT text.rowid {self._from} WHERE text MATCH :expression"
-            rows = self._rows(f"{query} AND {self._where} LIMIT :limit", expression, limit)
-            found |= {number: None for (number,) in rows}
+            found |= dict.fromkeys(self._numbers("LIMIT :limit", expression, limit))
             if self._fresh is not None:
                 query = "SELECT rowid FROM text WHERE text MATCH ? LIMIT ?"
                 rows = every(self._fresh, query, (expression, limit))
@@ -218,20 +216,14 @@ class Candidates:
     def _with_all(self, terms: Sequence[Term], limit: int) -> list[int]:
         """The newest elements that have all of these terms, not ranked."""
         expression = self._marked(self._definitions(all_of(each.text for each in terms)))
-        query = (
-            f"SELECT text.rowid {self._from} WHERE text MATCH :expression AND {self._where}"
-            " ORDER BY text.rowid DESC LIMIT :limit"
-        )
-        return [number for (number,) in self._rows(query, expression, limit)]
+        return self._numbers("ORDER BY text.rowid DESC LIMIT :limit", expression, limit)
 
     def titled(self, terms: Sequence[Term], limit: int) -> list[int]:
         """Some elements that have all of these terms in their titles, the oldest first."""
         if not terms or not terms[0].elements:
             return []
         expression = self._definitions(f"title : ({all_of(each.text for each in terms)})")
-        query = f"SELECT text.rowid {self._from} WHERE text MATCH :expression AND {self._where}"
-        rows = self._rows(f"{query} LIMIT :limit", expression, limit)
-        return [number for (number,) in rows]
+        return self._numbers("LIMIT :limit", expression, limit)
 
     def by_titles(self, terms: Sequence[Term], limit: int) -> list[Match]:
         """Elements that have some of these terms in their titles, best first."""
@@ -265,29 +257,31 @@ class Candidates:
         If they are too many, only the newest are ranked.
         """
         expression = self._marked(expression)
-        matching = f"{self._from} WHERE text MATCH :expression AND {self._where}"
         floor, ranked = 0, max(limit, RANKED_MAX // terms)
         if size > ranked:
-            query = f"SELECT text.rowid {matching} ORDER BY text.rowid DESC LIMIT 1 OFFSET :limit"
-            floor = next((number for (number,) in self._rows(query, expression, ranked)), 0)
+            newest = "ORDER BY text.rowid DESC LIMIT 1 OFFSET :limit"
+            floor = next(iter(self._numbers(newest, expression, ranked)), 0)
         _know_hits(self._connection)
-        query = (
-            f"SELECT text.rowid, -rank, hits(text) {matching} AND text.rowid > :floor"
-            f" AND rank MATCH '{_WEIGHTS}' ORDER BY rank LIMIT :limit"
-        )
-        return {
-            number: Match(number, bm25, hits - self._is_link)
-            for number, bm25, hits in self._rows(query, expression, limit, floor)
-        }
+        best = f"AND text.rowid > {floor} AND rank MATCH '{_WEIGHTS}' ORDER BY rank LIMIT :limit"
+        rows = self._rows("text.rowid, -rank, hits(text)", best, expression, limit)
+        return {number: Match(number, bm25, hits - self._is_link) for number, bm25, hits in rows}
 
     def _marked(self, expression: str) -> str:
         """A query for the links, or the concepts, among the elements that another finds."""
         mark = f'keys : "{LINK_KEY}"'
         return f"{mark} AND ({expression})" if self._is_link else f"({expression}) NOT {mark}"
 
-    def _rows(self, query: str, expression: str, limit: int, floor: int = 0) -> list[Row]:
-        bindings = self._bindings | {"expression": expression, "limit": limit, "floor": floor}
-        return list(self._connection.execute(self._with + query, bindings))
+    def _numbers(self, tail: str, expression: str, limit: int) -> list[int]:
+        """The numbers of elements that fit an expression, in the order of the end of a query."""
+        return [number for (number,) in self._rows("text.rowid", tail, expression, limit)]
+
+    def _rows(self, columns: str, tail: str, expression: str, limit: int) -> list[Row]:
+        query = (
+            f"{self._with}SELECT {columns} {self._from}"
+            f" WHERE text MATCH :expression AND {self._where} {tail}"
+        )
+        bindings = self._bindings | {"expression": expression, "limit": limit}
+        return every(self._connection, query, bindings)
 
     def _documents(
         self, reader: Reader, table: Table, kind: int | None, numbers: Iterable[int]

@@ -14,7 +14,7 @@ from mycel.store.file.layout import OPEN_END
 from mycel.store.file.rows import Row
 from mycel.store.log import marks
 from mycel.store.log.journal import JournalNodes, Kind
-from mycel.store.log.registry import named_actor
+from mycel.store.log.registry import named_actor, unknown
 from mycel.store.query.paths import Path
 from mycel.store.query.paths import condition as covers
 from mycel.store.query.reader import Reader
@@ -144,10 +144,12 @@ def _versions(table: str, where: str) -> str:
 
 
 def _versions_of_type(reader: Reader, name: str) -> str:
-    predicate = reader.find_predicate(name)
-    if predicate is not None and reader.find_type(name) is None:
-        return _versions("proposition", f"v.predicate = {predicate}")
-    return _versions("concept", f"v.type = {reader.type_number(name)}")
+    type_number, predicate = reader.find_type(name), reader.find_predicate(name)
+    if type_number is not None:
+        return _versions("concept", f"v.type = {type_number}")
+    if predicate is None:
+        raise unknown(name, reader.registry.types, reader.registry.predicates)
+    return _versions("proposition", f"v.predicate = {predicate}")
 
 
 def _versions_under(path: Path, fits: str) -> str:

@@ -18,13 +18,13 @@ from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple
 
 from mycel.errors import InternalError
-from mycel.model import allowance, ids
+from mycel.model import allowance
 from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.names import META_TYPES
 from mycel.model.state import LIVE, State
 from mycel.store.log.journal import newest
 from mycel.store.query.alignment import NEW, Alignment, Touched, touched
-from mycel.store.query.lineage import lineage, position
+from mycel.store.query.lineage import lineage
 from mycel.store.query.paths import Selection
 from mycel.store.query.reader import Reader
 
@@ -160,9 +160,9 @@ def diff_copies(ours: Reader, theirs: Reader, paths: Sequence[object] = ()) -> D
     related = lineage(ours, theirs)
     shared = related.shared
     (a, mine), (b, others) = (_since(each, shared) for each in (ours, theirs))
-    if position(ours) == shared:
+    if ours.position == shared:
         return diff(theirs, a, b, paths)
-    if position(theirs) == shared:
+    if theirs.position == shared:
         return diff(ours, a, b, paths)
     alignment = Alignment(ours, theirs, related, others)
     alignment.match_again(mine)
@@ -189,7 +189,7 @@ def diff_copies(ours: Reader, theirs: Reader, paths: Sequence[object] = ()) -> D
 
 def _since(reader: Reader, seq: int) -> tuple[State, Touched]:
     """The state of a reader, and the elements that changed after an entry up to it."""
-    end = position(reader)
+    end = reader.position
     return State(end), touched(reader, seq, end)
 
 
@@ -269,7 +269,7 @@ def with_ends(
 ) -> dict[int, Element]:
     """Elements, with those that their links stand on."""
     known = dict(found)
-    while missing := {end for each in known.values() for end in ends_of(each)} - known.keys():
+    while missing := {end for each in known.values() for end in each.ends} - known.keys():
         more = read(missing)
         if not more:
             break
@@ -283,13 +283,6 @@ def either(one: Element | None, other: Element | None) -> Element:
     if found is None:
         raise InternalError("A change has an element on neither side.")
     return found
-
-
-def ends_of(element: Element) -> tuple[int, ...]:
-    """The numbers of the two ends of a link; none of a concept."""
-    if isinstance(element, Concept):
-        return ()
-    return ids.parse_id(element.subject), ids.parse_id(element.object)
 
 
 def change_of(
@@ -333,7 +326,7 @@ def _values(
     before: Element | None,
     after: Element | None,
 ) -> Iterator[ValueChange]:
-    same_ends = before is not None and after is not None and ends_of(before) == ends_of(after)
+    same_ends = before is not None and after is not None and before.ends == after.ends
     for place in sorted(old.keys() | new.keys()):
         if same_ends and place[0] in ("subject", "object"):
             continue  # The end may have another name: that is a change of the end alone.
@@ -357,9 +350,7 @@ def identity_of(element: Element, names: Mapping[int, Element]) -> dict[str, Any
     """Type and name of a concept; predicate and ends of a link, whose ends are identities."""
     if isinstance(element, Concept):
         return {"type": element.type, "name": element.name}
-    ends = [
-        identity_of(names[end], names) if end in names else {"id": end} for end in ends_of(element)
-    ]
+    ends = [identity_of(names[end], names) if end in names else {"id": end} for end in element.ends]
     return {"subject": ends[0], "predicate": element.predicate, "object": ends[1]}
 
 

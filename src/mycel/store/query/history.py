@@ -112,11 +112,10 @@ def value_since(reader: Reader, number: int, read: Callable[[Element], object]) 
     `read` takes the value from a version. None if the element is not there.
     """
     table = table_of(number)
-    last = reader.head().seq if reader.state.seq is None else reader.state.seq
     rows = reader.every(
         f"SELECT from_seq, rowid FROM {table}_past WHERE id = ?1 AND from_seq <= ?2"
         f" UNION ALL SELECT seq, NULL FROM {table} WHERE id = ?1 AND seq <= ?2 ORDER BY 1 DESC",
-        (number, last),
+        (number, reader.position),
     )
     since, value = None, None
     for seq, rowid in rows:

@@ -51,9 +51,9 @@ def lineage(ours: Reader, theirs: Reader, others: Sequence[Reader] = ()) -> Line
     `others` are copies that may have been merged into both (`merged_copies`).
     """
     family = _Family()
-    shared = min(family.shared(ours, theirs), position(ours), position(theirs))
+    shared = min(family.shared(ours, theirs), ours.position, theirs.position)
     copies = ours, theirs, *others
-    ends = [Ancestor(each, position(each)) for each in (ours, theirs)]
+    ends = [Ancestor(each, each.position) for each in (ours, theirs)]
     common = [Ancestor(each, min(family.reach(each, end) for end in ends)) for each in copies]
     bases = [
         each
@@ -127,14 +127,14 @@ class _Family:
         """The merges of a copy into a state of another one."""
         key = id(copy.connection), id(into.copy.connection)
         if key not in self._merges:
-            self._merges[key] = _known(copy, parents(into.copy), position(copy))
+            self._merges[key] = _known(copy, parents(into.copy), copy.position)
         return [each for each in self._merges[key] if each.by <= into.seq]
 
     def reach(self, copy: Reader, state: Ancestor) -> int:
         """The entry of a copy up to which a state has everything."""
         if copy.connection is state.copy.connection:
             return state.seq
-        native = min(self.shared(copy, state.copy), state.seq, position(copy))
+        native = min(self.shared(copy, state.copy), state.seq, copy.position)
         return max([native, *(each.at for each in self.merges(copy, state))])
 
     def has(self, state: Ancestor, older: Ancestor) -> bool:
@@ -160,11 +160,6 @@ def is_contained(reader: Reader, other: Reader) -> bool:
     return not has_content(other, found.seen)
 
 
-def position(reader: Reader) -> int:
-    """The entry of the journal at which the state of a reader ends."""
-    return reader.head().seq if reader.state.seq is None else reader.state.seq
-
-
 def parents(reader: Reader) -> list[tuple[int, marks.Mark]]:
     """The parents in other copies of commits up to a state, each with its merge's last entry."""
     return _marked(reader, marks.MERGE)
@@ -180,7 +175,7 @@ def imports(reader: Reader) -> list[tuple[int, marks.Mark]]:
 
 def _marked(reader: Reader, kind: str) -> list[tuple[int, marks.Mark]]:
     """The marks of a kind up to the reader's state, each with the last entry of its commit."""
-    end = position(reader)
+    end = reader.position
     found = []
     for entry, mark in marks.of_kind(reader.connection, kind):
         (seq,) = reader.only("SELECT min(seq) FROM tx WHERE seq >= ?", (entry,))
@@ -192,7 +187,7 @@ def _marked(reader: Reader, kind: str) -> list[tuple[int, marks.Mark]]:
 def has_content(reader: Reader, after: int) -> bool:
     """True if entries after a position, up to the reader's state, are more than marks."""
     query = "SELECT 1 FROM journal WHERE seq > ? AND seq <= ? AND kind != 9 LIMIT 1"
-    return reader.first(query, (after, position(reader))) is not None
+    return reader.first(query, (after, reader.position)) is not None
 
 
 def _known(reader: Reader, merges: list[tuple[int, marks.Mark]], end: int) -> list[_Merge]:

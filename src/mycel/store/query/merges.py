@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from typing import Any
 
+import orjson
+
+from mycel.store.file.rows import Row, listed
 from mycel.store.log import merges
 from mycel.store.query.reader import Reader
 
@@ -21,31 +24,66 @@ def may_have_conflicts(reader: Reader) -> bool:
 
 def stored_conflicts(reader: Reader, id_: str) -> list[dict[str, Any]]:
     """The conflicts of one open merge, as they were computed last."""
-    return merges.stored_conflicts(reader.connection, id_)
-
-
-def open_conflicts(reader: Reader, numbers: Iterable[int]) -> dict[int, list[dict[str, Any]]]:
-    """The conflicts of open merges that are about elements, by number; those decided, too."""
-    return merges.conflicts_of(reader.connection, list(numbers))
-
-
-def count_undecided(reader: Reader) -> int:
-    """The number of conflicts of open merges, as computed last, that nobody has decided about."""
-    return merges.count_undecided(reader.connection)
+    return _conflicts(reader, "merge = ?", (id_,))
 
 
 def conflicts_named(reader: Reader, name: str) -> list[dict[str, Any]]:
     """The conflicts of open merges about concepts of a name, also of those that are not there."""
-    return merges.conflicts_named(reader.connection, name)
+    return _conflicts(reader, "json_extract(body, '$.identity.name') = ?", (name,))
 
 
-def match(reader: Reader, number: int, among: str, *, of_source: bool) -> tuple[int, int] | None:
-    """The newest of some merges that knows an element, and its number on the other side."""
-    if not merges.are_there(reader.connection):
+def _conflicts(reader: Reader, where: str, bindings: Row) -> list[dict[str, Any]]:
+    if not may_have_conflicts(reader):
+        return []
+    query = f"SELECT body FROM merge_conflict WHERE {where} ORDER BY rowid"
+    return list(map(orjson.loads, reader.column(query, bindings)))
+
+
+def open_conflicts(reader: Reader, numbers: Collection[int]) -> dict[int, list[dict[str, Any]]]:
+    """The conflicts of open merges that are about elements, by number; those decided, too."""
+    found: dict[int, list[dict[str, Any]]] = {}
+    if not numbers or not may_have_conflicts(reader):
+        return found
+    query = (
+        "SELECT place.element, told.body FROM json_each(?) AS wanted"
+        " CROSS JOIN merge_contested AS place ON place.element = wanted.value"
+        " CROSS JOIN merge_conflict AS told ON told.merge = place.merge AND told.id = place.id"
+        " ORDER BY told.rowid"
+    )
+    for element, body in reader.every(query, (listed(numbers),)):
+        found.setdefault(element, []).append(orjson.loads(body))
+    return found
+
+
+def count_undecided(reader: Reader) -> int:
+    """The number of conflicts of open merges, as computed last, that nobody has decided about."""
+    if not may_have_conflicts(reader):
+        return 0
+    return reader.count(
+        "SELECT count(*) FROM merge_conflict WHERE json_extract(body, '$.resolution') IS NULL"
+    )
+
+
+def match(
+    reader: Reader, number: int, merged: Collection[int], *, of_source: bool
+) -> tuple[int, int] | None:
+    """The newest of some merges that knows an element, and its number on the other side.
+
+    `merged` are the last entries of the merges. The number is one of the source, or one of here.
+    """
+    if not merged or not may_have_conflicts(reader):
         return None
-    return merges.match(reader.connection, number, among, of_source=of_source)
+    known, wanted = ("other", "number") if of_source else ("number", "other")
+    query = (
+        f"SELECT seq, {wanted} FROM merge_match WHERE {known} = ?"
+        " AND seq IN (SELECT value FROM json_each(?)) ORDER BY seq DESC LIMIT 1"
+    )
+    return reader.first(query, (number, listed(merged)))
 
 
 def choices(reader: Reader, seq: int | None = None) -> list[tuple[int, dict[str, Any]]]:
     """Automatic choices of one merge, or of all, newest first, each with the merge's last entry."""
-    return merges.choices(reader.connection, seq)
+    if not may_have_conflicts(reader):
+        return []
+    query = "SELECT seq, body FROM merge_choice WHERE ?1 IS NULL OR seq = ?1 ORDER BY seq DESC, id"
+    return [(at, orjson.loads(body)) for at, body in reader.every(query, (seq,))]

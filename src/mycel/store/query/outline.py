@@ -46,12 +46,6 @@ class ChangedElements(NamedTuple):
     links: frozenset[int]
 
 
-def position(reader: Reader) -> int:
-    """The position of the journal in the state of a reader."""
-    (last,) = newest(reader.connection, "seq")
-    return int(last) if reader.state.seq is None else reader.state.seq
-
-
 def purges(reader: Reader) -> int:
     """The number of purges so far: what was derived before the last one may hold what is purged."""
     return reader.count("SELECT count(*) FROM journal WHERE kind = 6")
@@ -77,7 +71,7 @@ def links(reader: Reader) -> Iterator[tuple[int, int, int]]:
 
 def changes_since(reader: Reader, since: int) -> ChangedElements | None:
     """The elements that changed after a position; None if a purge has left no trace of some."""
-    until = position(reader)
+    until = reader.position
     query = "SELECT kind, element FROM journal WHERE seq > ? AND seq <= ?"
     found: tuple[set[int], set[int]] = (set(), set())
     for kind, element in reader.execute(query, (since, until)):

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from typing import Final, NamedTuple
 
-import orjson
-
 from mycel.store.file.layout import FURNITURE
+from mycel.store.file.rows import listed
 from mycel.store.index import passages
 from mycel.store.index.passages import PassageRow
 from mycel.store.query.reader import Reader
@@ -43,12 +42,12 @@ def last_entry(reader: Reader) -> int:
 def changed_since(reader: Reader, seq: int) -> set[int]:
     """Concepts that entries of the journal after this one are about."""
     query = "SELECT DISTINCT element FROM journal WHERE seq > ? AND element & 1 = 0"
-    return {number for (number,) in reader.every(query, (seq,))}
+    return set(reader.column(query, (seq,)))
 
 
 def sought(reader: Reader) -> set[int]:
     """The concepts that search may find."""
-    return {number for (number,) in reader.every(f"SELECT id FROM concept WHERE {_SOUGHT}")}
+    return set(reader.column(f"SELECT id FROM concept WHERE {_SOUGHT}"))
 
 
 def sources(reader: Reader, numbers: Collection[int] | None = None) -> list[Source]:
@@ -57,7 +56,7 @@ def sources(reader: Reader, numbers: Collection[int] | None = None) -> list[Sour
     if numbers is None:
         return [Source(*row) for row in reader.every(query)]
     query += " AND id IN (SELECT value FROM json_each(?))"
-    return [Source(*row) for row in reader.every(query, (_listed(numbers),))]
+    return [Source(*row) for row in reader.every(query, (listed(numbers),))]
 
 
 def stored(reader: Reader, model: str) -> Iterator[tuple[PassageRow, bytes]]:
@@ -101,7 +100,7 @@ def vectors_of(reader: Reader, model: str, numbers: Collection[int]) -> dict[int
         " JOIN recall_vector v ON v.element = c.id AND v.seq = c.seq"
         " AND v.model = (SELECT id FROM recall_mark WHERE name = ?)"
     )
-    found: dict[int, bytes] = dict(reader.every(query, (_listed(numbers), model)))
+    found: dict[int, bytes] = dict(reader.every(query, (listed(numbers), model)))
     return found
 
 
@@ -113,8 +112,8 @@ def without_vector(reader: Reader, model: str) -> list[int]:
             " AND NOT EXISTS (SELECT 1 FROM recall_vector v WHERE v.element = id"
             " AND v.seq = concept.seq AND v.model = (SELECT id FROM recall_mark WHERE name = ?))"
         )
-        return [number for (number,) in reader.every(query, (model,))]
-    return [number for (number,) in reader.every(query)]
+        return reader.column(query, (model,))
+    return reader.column(query)
 
 
 def vector_bytes(reader: Reader, model: str) -> tuple[int, int]:
@@ -137,9 +136,5 @@ def pieces_of(reader: Reader, numbers: Collection[int]) -> dict[int, bytes]:
     )
     if not passages.has_tables(reader.connection):
         return {}
-    found: dict[int, bytes] = dict(reader.every(query, (_listed(numbers),)))
+    found: dict[int, bytes] = dict(reader.every(query, (listed(numbers),)))
     return found
-
-
-def _listed(numbers: Iterable[int]) -> str:
-    return orjson.dumps(list(numbers)).decode()

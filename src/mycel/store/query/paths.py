@@ -80,7 +80,7 @@ class Selection:
             return True
         owner: Element | None = element
         while owner is not None and not isinstance(owner, Concept):
-            owner = known.get(ids.parse_id(owner.subject))
+            owner = known.get(owner.ends[0])
         return owner is not None and any(
             path.covers(owner) for path in self.paths if path.number is None
         )

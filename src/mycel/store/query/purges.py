@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from mycel.store.log.purge_entries import purged_since
+from mycel.store.log.purge_entries import purges
 from mycel.store.query.reader import Reader
 
 
@@ -17,6 +17,10 @@ class Purges(NamedTuple):
 
 def purges_since(reader: Reader, seq: int) -> Purges:
     """The elements that were purged whole after an entry."""
-    found = purged_since(reader.connection, seq)
-    keys = {key for each in found.values() for key in (each.key, *(key for _, key in each.keys))}
-    return Purges(frozenset(found), frozenset(keys))
+    numbers: set[int] = set()
+    keys: set[bytes] = set()
+    for _, number, fields in purges(reader.connection, seq):
+        if fields.until is None:
+            numbers.add(number)
+            keys.update((fields.key, *(key for _, key in fields.keys)))
+    return Purges(frozenset(numbers), frozenset(keys))

@@ -155,6 +155,14 @@ class Reader:
         """The newest position of the journal, and what follows from it."""
         return Head.read(self.connection)
 
+    @property
+    def position(self) -> int:
+        """The entry of the journal at which its state ends."""
+        if self._seq is not None:
+            return self._seq
+        (last,) = newest(self.connection, "seq")
+        return int(last)
+
     @contextmanager
     def snapshot(self) -> Iterator[None]:
         """Let everything that is read in this block be of one moment."""
@@ -231,13 +239,13 @@ class Reader:
 
     # Names of types and predicates.
 
-    def type_number(self, name: str) -> int:
+    def type_number(self, name: object) -> int:
         """The number of a type.
 
         Raises:
             TypeMismatch: no such type was ever defined.
         """
-        return self.registry.type_number(self.connection, name)
+        return self.registry.types.known_number(self.connection, name)
 
     def predicate_number(self, name: object) -> int:
         """The number of a predicate.
@@ -245,7 +253,7 @@ class Reader:
         Raises:
             TypeMismatch: no such predicate was ever defined.
         """
-        return self.registry.predicate_number(self.connection, name)
+        return self.registry.predicates.known_number(self.connection, name)
 
     def find_type(self, name: str) -> int | None:
         """The number of a type, or None if no such type was ever defined."""
@@ -456,6 +464,13 @@ class Reader:
             " UNION SELECT id FROM proposition WHERE object = ?1 ORDER BY id",
             (number,),
         )
+
+    def touching_links(self, number: int) -> Iterator[Proposition]:
+        """The same links. Each is read when its turn comes, and left out if it is gone by then."""
+        for each in self.touching(number):
+            link = self.proposition(each)
+            if link is not None:
+                yield link
 
     # How a state is asked.
 

@@ -287,12 +287,6 @@ def links_of(reader: Reader, predicate: int, sample: int) -> list[SampledLink]:
 # The surroundings of an element.
 
 
-def ends_of(reader: Reader, link: int) -> tuple[int, int] | None:
-    """Subject and object of a live link."""
-    row = reader.first("SELECT subject, object FROM proposition WHERE id = ?", (link,))
-    return None if row is None else (row[0], row[1])
-
-
 def touching(reader: Reader, number: int) -> list[tuple[int, int]]:
     """Links that have this element as an end: the link, and its other end."""
     rows = reader.every(

@@ -7,8 +7,6 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Final, Self
 
-import orjson
-
 from mycel.errors import TypeMismatch, did_you_mean
 from mycel.model.names import shorten
 from mycel.model.values import JsonObject, parse_object
@@ -22,6 +20,7 @@ from mycel.store.file.layout import (
     SUBJECT_SIDE,
 )
 from mycel.store.index import link_ends
+from mycel.store.index.slots import OBJECT, SUBJECT, read_slots
 from mycel.store.query.reader import Reader
 
 _META: Final = f"({CONCEPT_TYPE_NUMBER}, {PROPOSITION_TYPE_NUMBER})"
@@ -43,7 +42,6 @@ _MOMENTS: Final = (
     " AND p.value ->> '$.type.scalar' = 'DateTime'"
 )
 """Most definitions have none, and of those nothing is parsed."""
-_SLOTS: Final = "SELECT slot, owner, is_link, columns, is_unique FROM property_slot"
 _NO_SLOTS: Final[Mapping[str, PropertySlot]] = MappingProxyType({})
 
 
@@ -135,14 +133,13 @@ def _slots(reader: Reader) -> dict[tuple[int, bool], dict[str, PropertySlot]]:
     The ends of links have indexes of their own.
     """
     found: dict[tuple[int, bool], dict[str, PropertySlot]] = {}
-    for number, owner, is_link, columns, is_unique in reader.every(_SLOTS):
-        names = orjson.loads(columns)
-        if len(names) > 1 or (is_link and names[0] in ("src", "dst")):
+    for number, owner, is_link, columns, is_unique in read_slots(reader.connection):
+        if len(columns) > 1 or (is_link and columns[0] in (SUBJECT, OBJECT)):
             continue
-        slots = found.setdefault((owner, bool(is_link)), {})
-        known = slots.get(names[0])
+        slots = found.setdefault((owner, is_link), {})
+        known = slots.get(columns[0])
         if known is None or not known.is_unique:
-            slots[names[0]] = PropertySlot(number, bool(is_unique))
+            slots[columns[0]] = PropertySlot(number, is_unique)
     return found
 
 

@@ -16,8 +16,6 @@ from itertools import islice, repeat
 from operator import itemgetter
 from typing import Any, Final, NamedTuple, TypeVar
 
-import orjson
-
 from mycel.errors import InvalidValueType, MycelError, SelfEdgeError
 from mycel.merkle.proofs import Namespace
 from mycel.model import ids
@@ -26,6 +24,7 @@ from mycel.model.records import canonical_weight
 from mycel.model.values import JsonObject, parse_object
 from mycel.search.analysis import Document, concept_document, link_document
 from mycel.store.file.layout import OPEN_END
+from mycel.store.file.rows import listed
 from mycel.store.index import text
 from mycel.store.index.properties import NewElement
 from mycel.store.index.slots import NO_ENDS, Slots
@@ -342,7 +341,7 @@ class _Batch:
         """
         connection = self._ledger.connection
         if self._ledger.row(_ANY_TOMBSTONE.format(table=table), ()) is not None:
-            identities = orjson.dumps([row[identity] for row in self._live]).decode()
+            identities = listed(row[identity] for row in self._live)
             if self._ledger.row(buried, (identities,)) is not None:
                 return False
         before = connection.total_changes()

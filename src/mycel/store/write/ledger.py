@@ -188,7 +188,7 @@ class Ledger:
 
     def number_defined_by(self, concept: Concept) -> int | None:
         """The number of the type or predicate that a concept defines, if it defines one."""
-        names = self.registry.defined_by(self.registry.type_number(self.connection, concept.type))
+        names = self.registry.defined_by(self.reader.type_number(concept.type))
         return None if names is None else names.number(self.connection, concept.name)
 
     # Natural keys.
@@ -394,10 +394,9 @@ class Ledger:
     def state_of(self, element: Element) -> IndexedState:
         """The values of an element for the index of properties."""
         if isinstance(element, Concept):
-            owner = self.registry.type_number(self.connection, element.type)
+            owner = self.reader.type_number(element.type)
             return owner, element.attributes_json, NO_ENDS
-        ends = ids.parse_id(element.subject), ids.parse_id(element.object)
-        return element.type, element.attributes_json, ends
+        return element.type, element.attributes_json, element.ends
 
     # Closing.
 

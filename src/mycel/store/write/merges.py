@@ -21,10 +21,20 @@ def end_merge(tx: Transaction, id_: str, body: Mapping[str, Any]) -> bool:
 
 
 def keep_choices(tx: Transaction, seq: int, choices: Sequence[merges.Row]) -> None:
-    """Keep the automatic choices of the merge that this transaction commits."""
-    merges.keep_choices(tx.ledger.connection, seq, choices)
+    """Keep the automatic choices of the merge that this transaction commits; `seq` is its end."""
+    if choices:
+        tx.ledger.write(merges.TABLES)
+        tx.ledger.write_many(
+            "INSERT OR REPLACE INTO merge_choice VALUES (?, ?, ?, ?)",
+            [(seq, each.id, each.element, each.text) for each in choices],
+        )
 
 
 def keep_matches(tx: Transaction, seq: int, matches: Mapping[int, int]) -> None:
     """Keep the numbers that elements have in the source of the merge, and those they have here."""
-    merges.keep_matches(tx.ledger.connection, seq, matches)
+    if matches:
+        tx.ledger.write(merges.TABLES)
+        tx.ledger.write_many(
+            "INSERT OR REPLACE INTO merge_match VALUES (?, ?, ?)",
+            [(other, seq, number) for other, number in matches.items()],
+        )

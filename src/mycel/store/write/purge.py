@@ -13,7 +13,7 @@ with it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import apsw
 
@@ -28,10 +28,19 @@ from mycel.store.log import merges
 from mycel.store.log.audit import Auditor
 from mycel.store.log.journal import Kind, hash_of
 from mycel.store.log.purge_entries import PurgeFields
+from mycel.store.log.topological import all_about
 from mycel.store.query.refs import Ref
 from mycel.store.write.ledger import Ledger
 from mycel.store.write.removal import check_not_in_use
 from mycel.store.write.transaction import Transaction
+
+_EVER_ABOUT: Final = (
+    "SELECT id FROM proposition WHERE subject = ?1"
+    " UNION SELECT id FROM proposition WHERE object = ?1"
+    " UNION SELECT id FROM proposition_past WHERE subject = ?1"
+    " UNION SELECT id FROM proposition_past WHERE object = ?1 ORDER BY id"
+)
+"""The links, live or past, that refer to an element."""
 
 Keys = tuple[bytes, list[tuple[int, bytes]]]
 """The key of an element; and every key that it had with the entry it began with, if several."""
@@ -61,10 +70,10 @@ def purge(tx: Transaction, ref: Ref, reason: str) -> Purged:
     number = reader.number(ref)
     if not reader.was_ever(number):
         raise NotFound(f"There never was an element {ref!r}, or it was purged before.")
-    live = ledger.reader.concept(number) if ids.is_concept(number) else None
+    live = reader.concept(number) if ids.is_concept(number) else None
     if live is not None:
         check_not_in_use(ledger, live)
-    doomed = [number, *_links_ever_about(ledger, number)]
+    doomed = [number, *all_about([number], lambda each: reader.column(_EVER_ABOUT, (each,)))]
     ledger.flush_entries()
     purged = purge_elements(tx, doomed, keys_of(ledger, doomed), reason)
     forget_traces(ledger)
@@ -177,25 +186,6 @@ def forget_traces(ledger: Ledger) -> None:
     )
     for (table,) in statistics:
         ledger.connection.execute(f"DELETE FROM {table}")
-
-
-def _links_ever_about(ledger: Ledger, number: int) -> list[int]:
-    """Every link, live or past, that refers to an element, or to such a link, and so on."""
-    found: dict[int, None] = {}
-    waiting = [number]
-    while waiting:
-        rows = every(
-            ledger.connection,
-            "SELECT id FROM proposition WHERE subject = ?1"
-            " UNION SELECT id FROM proposition WHERE object = ?1"
-            " UNION SELECT id FROM proposition_past WHERE subject = ?1"
-            " UNION SELECT id FROM proposition_past WHERE object = ?1 ORDER BY id",
-            (waiting.pop(),),
-        )
-        fresh = [link for (link,) in rows if link not in found and link != number]
-        found.update(dict.fromkeys(fresh))
-        waiting += fresh
-    return list(found)
 
 
 def _definition(ledger: Ledger, number: int) -> tuple[int, str, str] | tuple[()]:

@@ -18,15 +18,13 @@ from collections.abc import Collection, Container, Iterable, Iterator
 from itertools import islice
 from typing import Final, NamedTuple, Protocol
 
-import orjson
-
 from mycel.errors import DatabaseCorrupt
 from mycel.model import ids
 from mycel.model.records import concept_key, proposition_key, with_ends
 from mycel.store.file.layout import OPEN_END
-from mycel.store.file.rows import every, only
+from mycel.store.file.rows import every, listed, only
 from mycel.store.log.journal import Kind
-from mycel.store.log.topological import inside_out
+from mycel.store.log.topological import all_about, inside_out
 from mycel.store.write.bitset import LinkMarks
 from mycel.store.write.ledger import Ledger
 
@@ -87,14 +85,11 @@ def hanging_on(
     ledger: Ledger, numbers: Iterable[int], known: Container[int] = ()
 ) -> dict[int, None]:
     """The links on these elements, links about those, and so on; but not those known already."""
-    found: dict[int, None] = {}
-    waiting = list(numbers)
-    while waiting:
-        for (number,) in every(ledger.connection, _HANGING, (waiting.pop(),)):
-            if number not in found and number not in known:
-                found[number] = None
-                waiting.append(number)
-    return found
+
+    def hanging(number: int) -> Iterable[int]:
+        return ledger.reader.column(_HANGING, (number,))
+
+    return dict.fromkeys(all_about(numbers, hanging, known))
 
 
 def uproot(ledger: Ledger, numbers: Collection[int]) -> None:
@@ -138,7 +133,7 @@ def _settle(ledger: Ledger, link: _Link) -> None:
 
 
 def _links(ledger: Ledger, numbers: list[int]) -> dict[int, _Link]:
-    rows = every(ledger.connection, _LINKS, (orjson.dumps(numbers).decode(),))
+    rows = every(ledger.connection, _LINKS, (listed(numbers),))
     return {row[0]: _Link(*row) for row in rows}
 
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from mycel.errors import ConstraintViolation, DuplicateExists
-from mycel.model import ids
 from mycel.model.elements import Proposition
 from mycel.model.records import Tombstone, proposition_key, record_of_link
 from mycel.store.file.layout import OPEN_END
@@ -46,7 +45,8 @@ class Triple(NamedTuple):
 
 def place_of(link: Proposition) -> Triple:
     """The ends and predicate of a link."""
-    return Triple(ids.parse_id(link.subject), link.type, ids.parse_id(link.object))
+    subject, object_ = link.ends
+    return Triple(subject, link.type, object_)
 
 
 def relink(ledger: Ledger, link: Proposition, place: Triple, attributes_text: str) -> None:

@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from typing import Final
 
 from mycel.errors import ConstraintViolation, ImmutableTarget
-from mycel.model import ids
 from mycel.model.elements import Concept, Proposition
 from mycel.model.limits import REASON_BYTES_MAX
 from mycel.model.names import CONCEPT_TYPE, META_TYPES, check_text, shorten
 from mycel.model.records import Tombstone, concept_key, proposition_key, record_of, record_of_link
 from mycel.store.file.rows import every, only
 from mycel.store.log.journal import Kind
+from mycel.store.log.topological import all_about
 from mycel.store.query.reader import Reader
 from mycel.store.write.guards import Writing
 from mycel.store.write.ledger import Ledger
@@ -26,13 +26,7 @@ USERS_SHOWN: Final = 3
 
 def links_about(ledger: Ledger, number: int) -> list[Proposition]:
     """Every live link that refers to an element, or to such a link, and so on."""
-    found: dict[int, None] = {}
-    waiting = [number]
-    while waiting:
-        links = ledger.reader.touching(waiting.pop())
-        fresh = [link for link in links if link not in found and link != number]
-        found.update(dict.fromkeys(fresh))
-        waiting += fresh
+    found = all_about([number], ledger.reader.touching)
     return [link for each in found if (link := ledger.reader.proposition(each))]
 
 
@@ -41,22 +35,13 @@ def retire_links(tx: Writing, links: Sequence[Proposition], reason: str) -> None
     check_text(reason, "reason", REASON_BYTES_MAX)
     ledger = tx.ledger
     # The keys first: a link may speak about another one that goes with it.
-    ends = [
-        (ledger.live_key(ids.parse_id(link.subject)), ledger.live_key(ids.parse_id(link.object)))
-        for link in links
-    ]
-    for link, (subject_key, object_key) in zip(links, ends, strict=True):
-        tx.guards.check_removal(tx, link)
-        _retire_link(ledger, link, subject_key, object_key, reason)
-
-
-def _retire_link(
-    ledger: Ledger, link: Proposition, subject_key: bytes, object_key: bytes, reason: str
-) -> None:
+    keys = [list(map(ledger.live_key, link.ends)) for link in links]
     tombstone = Tombstone(ledger.time_us, ledger.actor, reason)
-    record = record_of_link(link, link.type, subject_key, object_key, tombstone)
-    key = proposition_key(subject_key, link.predicate, object_key)
-    ledger.entomb(Kind.REMOVE_EDGE, link, record, key, reason)
+    for link, (subject_key, object_key) in zip(links, keys, strict=True):
+        tx.guards.check_removal(tx, link)
+        record = record_of_link(link, link.type, subject_key, object_key, tombstone)
+        key = proposition_key(subject_key, link.predicate, object_key)
+        ledger.entomb(Kind.REMOVE_EDGE, link, record, key, reason)
 
 
 def retire_concept(tx: Writing, concept: Concept, reason: str) -> None:
@@ -104,7 +89,7 @@ def _shown(reader: Reader, number: int) -> str:
     """An element for a message: its id, and its name or the names of its ends."""
     element = reader.element(number)
     if isinstance(element, Proposition):
-        ends = (reader.element(ids.parse_id(end)) for end in (element.subject, element.object))
+        ends = map(reader.element, element.ends)
         names = [shorten(end.name) if isinstance(end, Concept) else "a link" for end in ends]
         return f"{element.id} (from {names[0]} to {names[1]})"
     return "" if element is None else f"{element.id} ({shorten(element.name)})"

@@ -24,6 +24,7 @@ from mycel.store.index import passages, property_vectors, text
 from mycel.store.log import merges
 from mycel.store.log.journal import Kind
 from mycel.store.log.purge_entries import NO_ELEMENT, PurgeFields
+from mycel.store.log.topological import all_about
 from mycel.store.query import history
 from mycel.store.query.history import Moment
 from mycel.store.query.reader import Reader
@@ -116,20 +117,18 @@ def scrub(tx: Transaction, seq: int, reason: str) -> Scrubbed:
 
 def _removed(connection: apsw.Connection, seq: int) -> list[int]:
     """Elements whose tombstones were in force by then and still are, and tombstones about them."""
-    found: dict[int, None] = {}
+    found: list[int] = []
     for table, condition in _IS_SCRUBBED.items():
         query = (
             f"SELECT id FROM {table}_past WHERE to_seq = {OPEN_END} AND from_seq <= ?{condition}"
             " ORDER BY id"
         )
-        found.update((number, None) for (number,) in every(connection, query, (seq,)))
-    waiting = list(found)
-    while waiting:
-        rows = every(connection, _TOMBSTONES_ABOUT, (waiting.pop(),))
-        fresh = [number for (number,) in rows if number not in found]
-        found.update(dict.fromkeys(fresh))
-        waiting += fresh
-    return list(found)
+        found += (number for (number,) in every(connection, query, (seq,)))
+
+    def about(number: int) -> Iterable[int]:
+        return (link for (link,) in every(connection, _TOMBSTONES_ABOUT, (number,)))
+
+    return [*found, *all_about(found, about)]
 
 
 def _superseded(

@@ -334,7 +334,7 @@ class Transaction(TransactionView):
         new = (subject or link.subject, object_ or link.object)
         refuse_self_link(*new)
         ends = (self.ledger.end(new[0])[0], self.ledger.end(new[1])[0])
-        if ends == (ids.parse_id(link.subject), ids.parse_id(link.object)):
+        if ends == link.ends:
             return link.id
         outer = (self.ledger.reader.outer_id(ends[0]), self.ledger.reader.outer_id(ends[1]))
         becomes, texts = (link.predicate, outer), (link.attributes_json, link.metadata_json)

@@ -119,17 +119,14 @@ class TransactionView:
         self, type_name: str | None, name: str, *, tombstoned: bool = False
     ) -> Concept | None:
         """The concept with this type (None: any) and name; on request also one that was removed."""
-        ledger = self.ledger
-        number = None
-        if type_name is not None:
-            number = ledger.registry.type_number(ledger.connection, type_name)
-        return ledger.reader.concept_named(number, name, tombstoned=tombstoned)
+        reader = self.ledger.reader
+        number = None if type_name is None else reader.type_number(type_name)
+        return reader.concept_named(number, name, tombstoned=tombstoned)
 
     def get_edge(self, src: Ref, predicate: str, dst: Ref) -> Proposition | None:
         """The live edge, or None."""
-        ledger = self.ledger
-        number = ledger.registry.predicate_number(ledger.connection, predicate)
-        reader = ledger.reader
+        reader = self.ledger.reader
+        number = reader.predicate_number(predicate)
         return reader.link(reader.number(src), number, reader.number(dst))
 
     # Definitions.

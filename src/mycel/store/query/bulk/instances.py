@@ -85,11 +85,13 @@ def are_there(reader: Reader, table: Table, kind: int, reason: str | None = None
     return bool(reader.every(f"{query} LIMIT 1", bindings))
 
 
-def chunks(
-    reader: Reader,
-    table: Table,
-    chosen: Sequence[int],
-) -> Iterator[list[Instance]]:
+def rows(reader: Reader, table: Table, kind: int) -> Iterator[Instance]:
+    """All instances of a type, or links of a predicate, oldest first."""
+    for chunk in chunks(reader, table, numbers(reader, table, kind)):
+        yield from chunk
+
+
+def chunks(reader: Reader, table: Table, chosen: Sequence[int]) -> Iterator[list[Instance]]:
     """Rows by number, in that order; those that are gone are left out."""
     query = (
         f"SELECT {_CONTENT[table]} FROM json_each(?) j CROSS JOIN {{table}} c ON c.id = j.value"

@@ -7,7 +7,7 @@ all elements, not one for each.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from mycel.store.file.layout import OPEN_END
 from mycel.store.file.rows import listed
@@ -15,7 +15,6 @@ from mycel.store.query.reader import Reader
 
 _HELD: Final = "c.id, c.type, c.name, c.attributes, c.metadata, c.version"
 _LINK: Final = "p.id, p.subject, p.predicate, p.object, p.weight, p.metadata, p.version"
-_NAMED: Final = "FROM json_each(?) j CROSS JOIN concept c ON c.name = j.value"
 _BELOW: Final = (
     "FROM json_each(?) j CROSS JOIN concept c"
     " ON c.name > j.value || '/' AND c.name < j.value || '0'"
@@ -77,14 +76,10 @@ def attribute_of(reader: Reader, name: str, key: str) -> object:
 
 def named(reader: Reader, names: Collection[str]) -> list[Held]:
     """The concepts that have one of these names, of any type, by number."""
-    query = f"SELECT {_HELD} {_NAMED} ORDER BY c.id"
+    query = (
+        f"SELECT {_HELD} FROM json_each(?) j CROSS JOIN concept c ON c.name = j.value ORDER BY c.id"
+    )
     return list(map(Held._make, reader.every(query, (listed(names),))))
-
-
-def numbers_named(reader: Reader, names: Collection[str]) -> list[tuple[str, int]]:
-    """The concepts that have one of these names: name and number, by number."""
-    rows = reader.every(f"SELECT c.name, c.id {_NAMED} ORDER BY c.id", (listed(names),))
-    return [(name, number) for name, number in rows]
 
 
 def below(reader: Reader, paths: Collection[str]) -> list[Held]:
@@ -108,23 +103,13 @@ def links_on(reader: Reader, numbers: Collection[int]) -> list[HeldLink]:
     return list(map(HeldLink._make, reader.every(query, (listed(numbers),))))
 
 
-def links_leaving(
-    reader: Reader, numbers: Collection[int], predicates: Collection[int]
+def links_at(
+    reader: Reader,
+    end: Literal["subject", "object"],
+    numbers: Collection[int],
+    predicates: Collection[int],
 ) -> list[HeldLink]:
-    """The links of some predicates that leave these elements."""
-    return _links(reader, "subject", numbers, predicates)
-
-
-def links_reaching(
-    reader: Reader, numbers: Collection[int], predicates: Collection[int]
-) -> list[HeldLink]:
-    """The links of some predicates that reach these elements."""
-    return _links(reader, "object", numbers, predicates)
-
-
-def _links(
-    reader: Reader, end: str, numbers: Collection[int], predicates: Collection[int]
-) -> list[HeldLink]:
+    """The links of some predicates that leave these elements, or reach them."""
     query = (
         f"SELECT {_LINK} FROM json_each(?1) j CROSS JOIN json_each(?2) k CROSS JOIN proposition p"
         f" ON p.{end} = j.value AND p.predicate = k.value"
