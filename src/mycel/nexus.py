@@ -46,7 +46,7 @@ from mycel.store.write.writer import GroupMember
 if TYPE_CHECKING:
     from mycel.engine.dry_run import DryRun
     from mycel.engine.engine import Engine
-    from mycel.engine.hits import Hit as SearchHit
+    from mycel.engine.hits import ElementHit
     from mycel.engine.outcome import Outcome
     from mycel.engine.result import Result
     from mycel.migration.schema_door import Schema
@@ -590,7 +590,7 @@ class Nexus(StateView):
         mode: SearchMode = HYBRID,
         warnings: list[str] | None = None,
         **filters: Unpack[Filters],
-    ) -> list[SearchHit]:
+    ) -> list[ElementHit]:
         """`search` at the moment that a reader shows, with reasons.
 
         Warnings go to the list `warnings`, or else to Python's own (`RuntimeWarning`).

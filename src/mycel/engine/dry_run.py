@@ -12,7 +12,7 @@ from typing import Any, Final
 from mycel.engine.find import Finder
 from mycel.engine.outcome import Outcome
 from mycel.engine.plan_cache import Prepared
-from mycel.engine.planner import Planner
+from mycel.engine.planner import FindPlanner
 from mycel.engine.statements import introspect, manipulate
 from mycel.engine.values import Values
 from mycel.errors import MycelError
@@ -57,7 +57,7 @@ class DryRun:
         if isinstance(command, ast.Manipulation):
             return self.rehearse(command, values)
         if isinstance(command, ast.Find):
-            plan = Finder(self._store, Planner()).check(reader, prepared, command, values)
+            plan = Finder(self._store, FindPlanner()).check(reader, prepared, command, values)
             return Outcome(VALID, warnings=plan.warnings)
         introspect(reader, command, values)
         return Outcome(VALID)

@@ -15,7 +15,7 @@ from mycel.engine.dry_run import VALID, DryRun
 from mycel.engine.find import Finder
 from mycel.engine.outcome import Author, Outcome
 from mycel.engine.plan_cache import Commands, Prepared, at_parameter
-from mycel.engine.planner import Planner
+from mycel.engine.planner import FindPlanner
 from mycel.engine.result import Result
 from mycel.engine.statements import introspect, manipulate
 from mycel.engine.values import Values
@@ -52,7 +52,7 @@ class Engine:
         self._timeout_s: Final = timeout_s
         self._adjacency: Final = adjacency
         self._recall: Final = recall
-        self._planner: Final = Planner()
+        self._planner: Final = FindPlanner()
         self._finder: Final = Finder(store, self._planner)
         self._commands: Final = Commands()
 

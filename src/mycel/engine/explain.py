@@ -18,7 +18,7 @@ from mycel.ir import query as ir
 from mycel.kip import ast
 from mycel.kip.formatter import format_command
 from mycel.kip.fragments import path_text
-from mycel.plan.bind import Bound, bind_find, bind_targets
+from mycel.plan.bind import BoundQuery, bind_find, bind_targets
 from mycel.plan.rewrites import PASSES
 from mycel.sql.compiler import Statement, compile_numbers, compile_query
 from mycel.store.query import statements
@@ -62,7 +62,7 @@ def analyzed(run: Callable[[], Outcome]) -> tuple[dict[str, Any], tuple[str, ...
     return told, outcome.warnings
 
 
-def _bound(reader: Reader, command: ast.Command, values: Values) -> Bound | None:
+def _bound(reader: Reader, command: ast.Command, values: Values) -> BoundQuery | None:
     vocabulary = Vocabulary(reader)
     match command:
         case ast.Find(as_of=None):

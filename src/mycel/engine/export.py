@@ -74,7 +74,7 @@ def export(reader: Reader, node: ast.Export, values: Values) -> Outcome:
     page = list(islice(seeds, limit + 1))
     more = len(page) > limit
     del page[limit:]
-    selection = Selection(reader, page, [*matched[:start], *given], matched)
+    selection = CapsuleContent(reader, page, [*matched[:start], *given], matched)
     definitions = _add_definitions(reader, selection, given) if node.definitions else {}
     capsule = CapsuleWriter(reader, selection).capsule()
     outside = [
@@ -93,7 +93,7 @@ def export(reader: Reader, node: ast.Export, values: Values) -> Outcome:
     )
 
 
-def _add_definitions(reader: Reader, selection: Selection, given: list[int]) -> dict[int, str]:
+def _add_definitions(reader: Reader, selection: CapsuleContent, given: list[int]) -> dict[int, str]:
     """Add the definitions that a capsule needs and lacks; returns their names by number.
 
     Links between definitions come along, and their predicates need definitions as well.
@@ -160,7 +160,7 @@ def _purpose(node: ast.Export, values: Values) -> str:
     return format_command(bare) + orjson.dumps(given, option=orjson.OPT_SORT_KEYS).decode()
 
 
-def _warnings(selection: Selection, capsule: str) -> Iterator[str]:
+def _warnings(selection: CapsuleContent, capsule: str) -> Iterator[str]:
     weighted = sum(link.weight != DEFAULT_WEIGHT for link in selection.links.values())
     if weighted:
         yield f"A capsule cannot carry weights: {weighted} links lose theirs."
@@ -215,7 +215,7 @@ class LinkClosure:
         return known[number]
 
 
-class Selection:
+class CapsuleContent:
     """The elements of a capsule, each after all that it refers to."""
 
     def __init__(
@@ -286,7 +286,7 @@ class Selection:
 class CapsuleWriter:
     """Writes a selection as UPSERT."""
 
-    def __init__(self, reader: Reader, selection: Selection) -> None:
+    def __init__(self, reader: Reader, selection: CapsuleContent) -> None:
         self._reader = reader
         self._selection = selection
         self._handles = self._named()

@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 
 from mycel.engine.page_cursor import cursor_after, place_of
 from mycel.engine.plan_cache import FindPlan, Prepared
-from mycel.engine.planner import Planner
+from mycel.engine.planner import FindPlanner
 from mycel.engine.result import Result
 from mycel.engine.values import Values, whole
 from mycel.errors import (
@@ -44,7 +44,7 @@ _NOTHING: Final[dict[str, int]] = {}
 class Finder:
     """Runs FIND commands on one store."""
 
-    def __init__(self, store: Store, planner: Planner) -> None:
+    def __init__(self, store: Store, planner: FindPlanner) -> None:
         self._store: Final = store
         self._planner: Final = planner
         self._database: str | None = None

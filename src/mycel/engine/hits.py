@@ -23,7 +23,7 @@ from mycel.search.embedding import Mode
 from mycel.search.ranking import Fit, Question
 from mycel.store.file.layout import PROPOSITION_TYPE_NUMBER
 from mycel.store.query import lookup
-from mycel.store.query.candidates import Candidates, Match, best_of, counted, sentences
+from mycel.store.query.candidates import Candidates, TextMatch, best_of, counted, sentences
 from mycel.store.query.changed_texts import ChangedTexts
 from mycel.store.query.filters import Condition, Filters, condition
 from mycel.store.query.reader import Reader
@@ -77,7 +77,7 @@ _REASONS: Final = {
 }
 
 
-class Hit(NamedTuple):
+class ElementHit(NamedTuple):
     """An element that was found, and how well it fits."""
 
     element: Element
@@ -125,7 +125,7 @@ class Neighbourhood:
             passing.links.among(("id", "subject", "object"), self._costs),
         )
 
-    def preferred(self, hit: Hit) -> Hit:
+    def preferred(self, hit: ElementHit) -> ElementHit:
         """A hit with a higher score if it is near: half of what is missing to 1 at the centre."""
         places = [hit.element.number]
         if not isinstance(hit.element, Concept):
@@ -172,7 +172,7 @@ class HitSearch:
 
     # Concepts.
 
-    def concepts(self, kind: int | None, limit: int) -> list[Hit]:
+    def concepts(self, kind: int | None, limit: int) -> list[ElementHit]:
         """Concepts that fit, the best first; only the first `limit` are sure to be the best."""
         asked = self._asked
         wanted = limit + RERANKED_MORE
@@ -241,7 +241,7 @@ class HitSearch:
         found = candidates.by_words(self._terms, wanted) if self._terms else []
         return ranking.by_words(_shares(found, len(self._terms)), "words")
 
-    def _ranked(self, scores: Mapping[int, float]) -> list[Hit]:
+    def _ranked(self, scores: Mapping[int, float]) -> list[ElementHit]:
         fits: list[tuple[Concept, Fit]] = []
         elements = self._reader.elements(scores)
         for number, score in scores.items():
@@ -253,7 +253,7 @@ class HitSearch:
         named = [concept.number for concept, found in fits if found.is_named]
         linked = lookup.links_towards(self._reader, named, LINKS_COUNTED)
         hits = [
-            Hit(
+            ElementHit(
                 concept,
                 found.score,
                 found.same_case,
@@ -265,7 +265,7 @@ class HitSearch:
         ]
         return sorted(hits, key=order)
 
-    def reasons(self, hit: Hit) -> tuple[str, ...]:
+    def reasons(self, hit: ElementHit) -> tuple[str, ...]:
         """The strongest reasons for a hit, with those of a hybrid search; links by their origin."""
         found = self._recalled_by.get(hit.element.number)
         reasons = dict.fromkeys(hit.why)
@@ -285,7 +285,7 @@ class HitSearch:
 
     # Links.
 
-    def links(self, kind: int | None, limit: int) -> list[Hit]:
+    def links(self, kind: int | None, limit: int) -> list[ElementHit]:
         """Links that fit, the best first."""
         terms, most = self._terms, max(2 * limit, LINKS_RANKED_MAX)
         candidates = islice(dict.fromkeys(self._link_candidates(kind, most)), most)
@@ -302,7 +302,7 @@ class HitSearch:
                 scores[each.link] = ranking.WEIGHTS["name"].most
         best = sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))[:limit]
         links = ((self._reader.proposition(number), score) for number, score in best)
-        return [Hit(link, score) for link, score in links if link is not None]
+        return [ElementHit(link, score) for link, score in links if link is not None]
 
     def _link_candidates(self, kind: int | None, most: int) -> Iterator[int]:
         """Links that may fit, the likeliest first."""
@@ -353,11 +353,11 @@ class HitSearch:
         return [number for number in numbers if number is not None]
 
 
-def _shares(found: Iterable[Match], terms: int) -> dict[int, tuple[float, float]]:
+def _shares(found: Iterable[TextMatch], terms: int) -> dict[int, tuple[float, float]]:
     return {each.number: (each.terms / terms, each.bm25) for each in found}
 
 
-def order(hit: Hit) -> tuple[float, bool, int, int]:
+def order(hit: ElementHit) -> tuple[float, bool, int, int]:
     return -hit.score, not hit.same_case, -hit.linked, hit.element.number
 
 

@@ -10,7 +10,7 @@ from mycel.ir import query as ir
 from mycel.kip import ast
 from mycel.kip.fragments import path_text
 from mycel.model.state import LIVE, State
-from mycel.plan.bind import Bound, bind_find
+from mycel.plan.bind import BoundQuery, bind_find
 from mycel.plan.rewrites import rewrite
 from mycel.sql.compiler import compile_query
 from mycel.store.query.reader import Reader
@@ -22,7 +22,7 @@ SMALL: Final = 1000
 """Growth of the journal after which plans and statistics are renewed."""
 
 
-class Planner:
+class FindPlanner:
     """Plans commands; remembers the vocabulary and the statistics between them."""
 
     def __init__(self) -> None:
@@ -39,7 +39,7 @@ class Planner:
         *,
         exact: bool = False,
         state: State = LIVE,
-    ) -> tuple[Bound, FindPlan]:
+    ) -> tuple[BoundQuery, FindPlan]:
         """Plan a FIND on a state."""
         definitions = reader.reread()
         if state.is_live:

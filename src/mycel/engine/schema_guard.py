@@ -38,7 +38,7 @@ from mycel.schema.property_values import shown
 from mycel.schema.row_rules import RowRules
 from mycel.schema.stored_declaration import declaration
 from mycel.store.file.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
-from mycel.store.index.properties import Conflict
+from mycel.store.index.properties import UniqueConflict
 from mycel.store.query import lookup
 from mycel.store.write.guards import Change
 from mycel.store.write.transaction import Transaction
@@ -404,7 +404,7 @@ def _lacks(
 
 
 def unique_violation(
-    tx: Transaction, type_name: str, conflict: Conflict, holders: list[int]
+    tx: Transaction, type_name: str, conflict: UniqueConflict, holders: list[int]
 ) -> ConstraintViolation:
     """The error for values that several elements of a type hold."""
     columns = conflict.slot.columns

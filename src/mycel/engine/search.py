@@ -16,7 +16,7 @@ from mycel.engine.find import moment_value
 from mycel.engine.hits import (
     BEGINNING_CHARACTERS_MIN,
     PREDICATES_READ,
-    Hit,
+    ElementHit,
     HitSearch,
     Neighbourhood,
     Passing,
@@ -118,7 +118,7 @@ def _about_miss(
     question: str,
     element_kind: ast.ElementKind,
     kind: int | None,
-    found: Sequence[Hit],
+    found: Sequence[ElementHit],
     threshold: float,
 ) -> Iterator[str]:
     """Yield reasons for an empty result: the threshold, or a misspelled name."""
@@ -163,7 +163,7 @@ def find(
     recall: LazyRecall | None = None,
     warnings: list[str] | None = None,
     filters: Filters | None = None,
-) -> list[Hit]:
+) -> list[ElementHit]:
     """Elements that fit a question, best first: concepts, links, or both.
 
     `kind` is the number of a type or predicate; it needs an `element_kind`. Modes other than
@@ -185,7 +185,7 @@ def find(
     )
     centre = filters.get("near")
     near = None if centre is None else Neighbourhood(reader, centre)
-    found: dict[int, Hit] = {}
+    found: dict[int, ElementHit] = {}
     for each in (passing,) if near is None else (passing, near.within(passing)):
         try:
             hits = found_by(passing=each, mode=mode, recall=recall, warnings=said)
@@ -212,11 +212,11 @@ def _found(
     mode: Mode,
     recall: LazyRecall | None,
     warnings: list[str],
-) -> list[Hit]:
+) -> list[ElementHit]:
     furniture = lookup.furniture(reader) if kind is None else frozenset[int]()
     for without in (furniture, frozenset[int]()) if furniture else (furniture,):
         search = HitSearch(reader, asked, without, passing, mode, recall)
-        hits: list[Hit] = []
+        hits: list[ElementHit] = []
         if element_kind != "PROPOSITION":
             hits += search.concepts(kind, limit)
             reader.check_deadline()

@@ -8,7 +8,7 @@ The module of a statement is imported when it first runs, so that a process star
 from __future__ import annotations
 
 from mycel.engine.outcome import Outcome
-from mycel.engine.planner import Planner
+from mycel.engine.planner import FindPlanner
 from mycel.engine.values import Values
 from mycel.graph.adjacency import Adjacency
 from mycel.kip import ast
@@ -22,7 +22,7 @@ def introspect(
     command: ast.Introspection,
     values: Values,
     adjacency: Adjacency | None = None,
-    planner: Planner | None = None,
+    planner: FindPlanner | None = None,
     recall: LazyRecall | None = None,
 ) -> Outcome:
     """Run a statement of META.

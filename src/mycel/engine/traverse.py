@@ -12,7 +12,7 @@ from typing import Any, get_args
 
 from mycel.engine.find import moment_value
 from mycel.engine.outcome import Outcome
-from mycel.engine.planner import Planner
+from mycel.engine.planner import FindPlanner
 from mycel.engine.references import link_with_id, matched
 from mycel.engine.values import Values
 from mycel.errors import ConstraintViolation, MycelError
@@ -32,7 +32,7 @@ def traverse(
     node: ast.Traverse,
     values: Values,
     adjacency: Adjacency | None = None,
-    planner: Planner | None = None,
+    planner: FindPlanner | None = None,
 ) -> Outcome:
     """Run a TRAVERSE; `planner` may know the vocabulary of the present already."""
     reader, bounds, start = prepared(reader, node, values, planner)
@@ -43,7 +43,7 @@ def traverse(
 
 
 def prepared(
-    reader: Reader, node: ast.Traverse, values: Values, planner: Planner | None = None
+    reader: Reader, node: ast.Traverse, values: Values, planner: FindPlanner | None = None
 ) -> tuple[Reader, traversal.Bounds, int]:
     """A reader of the state that is traversed, the bounds, and the element to start from."""
     if node.as_of is not None:

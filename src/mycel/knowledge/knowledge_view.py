@@ -46,7 +46,7 @@ from mycel.store.query.filters import Filters, state_reader
 from mycel.store.query.reader import Reader
 
 if TYPE_CHECKING:
-    from mycel.engine.hits import Hit as ElementHit
+    from mycel.engine.hits import ElementHit
 
 PAGE_DEFAULT: Final = 100
 SEARCH_DEFAULT: Final = 10

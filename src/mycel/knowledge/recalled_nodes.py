@@ -19,7 +19,7 @@ from mycel.search.snippets import snippet
 from mycel.store.query.reader import Reader
 
 if TYPE_CHECKING:
-    from mycel.engine.hits import Hit as ElementHit
+    from mycel.engine.hits import ElementHit
 
 RECALL_HITS: Final = 5
 RECALL_TOKENS: Final = 4_000

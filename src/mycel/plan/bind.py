@@ -29,7 +29,7 @@ from mycel.kip import ast
 from mycel.kip.fragments import path_text
 from mycel.model import allowance, ids
 from mycel.model.limits import VARIABLES_MAX
-from mycel.plan.catalog import Catalog, PredicateFacts, Values
+from mycel.plan.catalog import CommandValues, DefinedNames, PredicateFacts
 from mycel.plan.time_literals import spell_moments
 from mycel.syntax.diagnostics import located
 from mycel.syntax.regex import matcher
@@ -46,7 +46,7 @@ _AFTER_UNION: Final = (
 )
 
 
-class Bound(NamedTuple):
+class BoundQuery(NamedTuple):
     """A command's WHERE and what is made of it, ready to be planned."""
 
     query: ir.Query
@@ -54,7 +54,7 @@ class Bound(NamedTuple):
     warnings: tuple[str, ...]
 
 
-def bind_find(find: ast.Find, catalog: Catalog, values: Values) -> Bound:
+def bind_find(find: ast.Find, catalog: DefinedNames, values: CommandValues) -> BoundQuery:
     """Bind a FIND.
 
     Raises:
@@ -80,8 +80,8 @@ def bind_find(find: ast.Find, catalog: Catalog, values: Values) -> Bound:
 
 
 def bind_targets(
-    where: ast.Block, targets: Sequence[ast.Variable], catalog: Catalog, values: Values
-) -> Bound:
+    where: ast.Block, targets: Sequence[ast.Variable], catalog: DefinedNames, values: CommandValues
+) -> BoundQuery:
     """Bind a WHERE whose solutions are wanted as the numbers of these variables only."""
     binder = _Binder(catalog, values)
     branches, variables = binder.where(where)
@@ -137,7 +137,7 @@ class _Patterns:
 
 
 class _Binder:
-    def __init__(self, catalog: Catalog, values: Values) -> None:
+    def __init__(self, catalog: DefinedNames, values: CommandValues) -> None:
         self.catalog: Final = catalog
         self.values: Final = values
         self.roles: set[tuple[str, Role]] = set()
@@ -154,7 +154,7 @@ class _Binder:
         outputs: tuple[ir.Output, ...],
         sort: tuple[ir.SortKey, ...],
         variables: Iterable[str],
-    ) -> Bound:
+    ) -> BoundQuery:
         for name in self.predicate_variables.keys() & self.element_variables.keys():
             raise ConstraintViolation(
                 f"?{name} is a predicate in one place and an element in another.",
@@ -169,7 +169,7 @@ class _Binder:
             variables=tuple(variables),
             indexes=tuple(self.indexes),
         )
-        return Bound(
+        return BoundQuery(
             spell_moments(query, self.catalog), frozenset(self.roles), tuple(self.warnings)
         )
 

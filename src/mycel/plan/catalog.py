@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 from mycel.kip import ast
 
 
-class Values(Protocol):
+class CommandValues(Protocol):
     """The values of one command, parameters in the place of placeholders."""
 
     def value(self, node: ast.Value) -> Any:
@@ -35,7 +35,7 @@ class PropertySlot(NamedTuple):
     is_unique: bool
 
 
-class Catalog(Protocol):
+class DefinedNames(Protocol):
     """Names that are defined now."""
 
     def type_number(self, name: str) -> int:

@@ -18,7 +18,7 @@ import orjson
 
 from mycel.ir import query as ir
 from mycel.ir.facts import atom_variables
-from mycel.plan.catalog import Catalog
+from mycel.plan.catalog import DefinedNames
 
 Times = frozenset[tuple[str, bool]]
 """The names of properties that are times, each with whether it is a list."""
@@ -27,14 +27,14 @@ Known = Mapping[ir.Variable, Times]
 _NONE: Final[Times] = frozenset()
 
 
-def spell_moments(query: ir.Query, catalog: Catalog) -> ir.Query:
+def spell_moments(query: ir.Query, catalog: DefinedNames) -> ir.Query:
     """The query with times spelled as the properties that they are compared with."""
     spelling = _Spelling(catalog)
     return replace(query, branches=tuple(spelling.block(each, {}) for each in query.branches))
 
 
 class _Spelling:
-    def __init__(self, catalog: Catalog) -> None:
+    def __init__(self, catalog: DefinedNames) -> None:
         self._catalog: Final = catalog
 
     def block(self, block: ir.Block, around: Known) -> ir.Block:

@@ -49,7 +49,7 @@ from mycel.store.database import Store
 from mycel.store.index import passages as tables
 from mycel.store.index.passages import DICTIONARY, PassageRow, block_of
 from mycel.store.query import candidates, lookup, passages
-from mycel.store.query.passages import Source
+from mycel.store.query.passages import SourceRow
 from mycel.store.query.reader import Reader
 
 VERSION: Final = 1
@@ -546,7 +546,7 @@ class Recall:
             found |= {rows[at].element: each for at, each in zip(some, vectors, strict=True)}
         return [found[row.element] for row in rows]
 
-    def _passage(self, source: Source, type_name: str) -> tuple[PassageRow, dict[int, str], str]:
+    def _passage(self, source: SourceRow, type_name: str) -> tuple[PassageRow, dict[int, str], str]:
         found = passage_of(type_name, source.name, parse_object(source.attributes))
         hash_of = self.vocabulary.hash
         names = {hash_: each for each in found.names if (hash_ := hash_of(each))}

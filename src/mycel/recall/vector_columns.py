@@ -28,7 +28,7 @@ from mycel.store.database import Store
 from mycel.store.file.layout import CONCEPT_TYPE_NUMBER
 from mycel.store.index.property_vectors import Column, PropertyVector, keep
 from mycel.store.query import passages, property_vectors, summary, vocabulary
-from mycel.store.query.passages import Source
+from mycel.store.query.passages import SourceRow
 from mycel.store.query.reader import Reader
 
 F32_MAX: Final = float(np.finfo(np.float32).max)
@@ -195,7 +195,7 @@ class VectorColumns:
     ) -> list[PropertyVector]:
         """The vectors of concepts, from their records or their texts."""
         made: list[PropertyVector] = []
-        texts: list[tuple[Source, str]] = []
+        texts: list[tuple[SourceRow, str]] = []
         for each in passages.sources(reader, numbers):
             attributes = parse_object(each.attributes)
             written, text = attributes.get(of.name), attributes.get(of.source or "")
@@ -283,5 +283,5 @@ def _late(of: VectorProperty, done: int, count: int) -> ExecutionTimeout:
     )
 
 
-def _kept(source: Source, vector: Floats) -> PropertyVector:
+def _kept(source: SourceRow, vector: Floats) -> PropertyVector:
     return PropertyVector(source.element, source.seq, vector.astype("<f4").tobytes())

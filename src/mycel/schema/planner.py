@@ -20,7 +20,7 @@ from typing import Any, Final
 from mycel.schema import model, steps
 from mycel.schema.catalog import Catalog, Dropped
 from mycel.schema.ir import constraint_order
-from mycel.schema.schema_match import Match, Matching, compare, may_hold
+from mycel.schema.schema_match import Matching, TypeMatch, compare, may_hold
 from mycel.schema.steps import RemoveType, Step, UnsupportedChange, entity
 
 _DROP_ORDER: Final[tuple[model.TypeKind, ...]] = ("edge", "node", "interface")
@@ -103,7 +103,7 @@ class _Planner:
         for kind in _DROP_ORDER:
             yield from map(self._remove_type, self._matching.gone[kind])
 
-    def _type(self, found: Match) -> Iterator[Step]:
+    def _type(self, found: TypeMatch) -> Iterator[Step]:
         declared = found.declared
         if found.refused is not None:
             yield UnsupportedChange(entity(found.kind, declared.name), found.refused)
@@ -127,7 +127,7 @@ class _Planner:
         else:
             yield from self._differences(found, found.before)
 
-    def _holder(self, found: Match) -> model.SchemaType | None:
+    def _holder(self, found: TypeMatch) -> model.SchemaType | None:
         """The other type that has the KIP name which this one is to get."""
         before, declared = found.before, found.declared
         if before is not None and before.name == declared.name and not found.is_restored:
@@ -135,7 +135,7 @@ class _Planner:
         holder = self._kip_names.get(_kip_place(declared))
         return None if holder is before else holder
 
-    def _differences(self, found: Match, before: model.SchemaType) -> Iterator[Step]:
+    def _differences(self, found: TypeMatch, before: model.SchemaType) -> Iterator[Step]:
         declared = found.declared
         if declared.name != before.name:
             yield steps.RenameType(declared, before)
@@ -169,7 +169,7 @@ class _Planner:
             if each not in replaced:
                 yield self._remove_property(declared, each)
 
-    def _properties(self, found: Match) -> Iterator[Step]:
+    def _properties(self, found: TypeMatch) -> Iterator[Step]:
         owner = found.declared
         ordered = sorted(owner.properties, key=_name)
         pairs = [(each, found.properties.get(each.name)) for each in ordered]
@@ -224,7 +224,7 @@ def _kip_place(declared: model.SchemaType) -> tuple[bool, str]:
     return isinstance(declared, model.EdgeType), declared.kip_name
 
 
-def _name_taken(found: Match, holder: model.SchemaType) -> Step:
+def _name_taken(found: TypeMatch, holder: model.SchemaType) -> Step:
     """Two types cannot have one KIP name, not even until the other one is dropped."""
     kind = holder.kind
     if kind == found.kind and found.before is None:
@@ -241,7 +241,7 @@ def _name_taken(found: Match, holder: model.SchemaType) -> Step:
 # Properties.
 
 
-def _refused_properties(found: Match) -> Iterator[Step]:
+def _refused_properties(found: TypeMatch) -> Iterator[Step]:
     for name, reason in sorted(found.refused_properties.items()):
         yield UnsupportedChange(entity(found.kind, found.declared.name, name), reason)
 
@@ -280,7 +280,7 @@ def _is_tighter(old: model.PropertyType, new: model.PropertyType) -> bool:
 # Constraints.
 
 
-def _constraints(found: Match, before: model.SchemaType) -> Iterator[Step]:
+def _constraints(found: TypeMatch, before: model.SchemaType) -> Iterator[Step]:
     renamed = found.renamed
     old = _by_demand(_following(each, renamed) for each in before.constraints)
     new = _by_demand(found.declared.constraints)
@@ -351,7 +351,7 @@ def _contains(outer: model.Constraint, inner: model.Constraint) -> bool:
 # Annotations.
 
 
-def _metadata(found: Match, before: model.SchemaType) -> Iterator[Step]:
+def _metadata(found: TypeMatch, before: model.SchemaType) -> Iterator[Step]:
     declared = found.declared
     if declared.name == before.name and declared.kip_name != before.kip_name:
         yield UnsupportedChange(

@@ -38,7 +38,7 @@ _WIDER: Final[Mapping[str, frozenset[str]]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class TypeMatch:
     """A type that is desired, and the type that it was."""
 
     declared: model.SchemaType
@@ -73,7 +73,7 @@ class Match:
 class Matching:
     """Two schemas side by side."""
 
-    matches: Mapping[model.TypeKind, tuple[Match, ...]]
+    matches: Mapping[model.TypeKind, tuple[TypeMatch, ...]]
     """By name."""
     gone: Mapping[model.TypeKind, tuple[model.SchemaType, ...]]
     """The accepted types that nothing desired was, by name."""
@@ -123,7 +123,7 @@ class _HiddenNames:
 def compare(accepted: Catalog, desired: Catalog, *, allow_data_loss: bool = False) -> Matching:
     """Match everything desired with what it was, and give it the number that it had."""
     matcher = _Matcher(accepted, allow_data_loss)
-    found: dict[model.TypeKind, list[Match]] = {
+    found: dict[model.TypeKind, list[TypeMatch]] = {
         # Interfaces come first: nodes ask what they renamed.
         kind: matcher.types(kind, desired.types_of(kind))
         for kind in _KINDS
@@ -149,7 +149,9 @@ class _Matcher:
         self.renamed: dict[model.TypeKind, Mapping[str, str]] = {}
         self.warnings: list[str] = []
 
-    def types(self, kind: model.TypeKind, wanted: Mapping[str, model.SchemaType]) -> list[Match]:
+    def types(
+        self, kind: model.TypeKind, wanted: Mapping[str, model.SchemaType]
+    ) -> list[TypeMatch]:
         held = self._accepted.types_of(kind)
         remembered = {name for name in wanted if self._memory.type(kind, name)}
         sources = {name: each.renamed_from for name, each in wanted.items()}
@@ -175,13 +177,13 @@ class _Matcher:
         for name in sorted(wanted):
             declared, reason = wanted[name], pairing.refused.get(name)
             if reason is not None:
-                matches.append(Match(declared, refused=reason))
+                matches.append(TypeMatch(declared, refused=reason))
             elif name not in pairing.sources:
                 matches.append(self._new(declared))
             elif declared == (before := held[pairing.sources[name]]):
                 # From here on, the same object marks a type that did not change.
                 own = {each.name: each for each in before.properties}
-                matches.append(Match(before, before, properties=own))
+                matches.append(TypeMatch(before, before, properties=own))
             else:
                 matches.append(self._properties(declared, before))
         return matches
@@ -202,14 +204,14 @@ class _Matcher:
             ):
                 self.warnings.append(_ignored(what, f"{prefix}{name}", source))
 
-    def _new(self, declared: model.SchemaType) -> Match:
+    def _new(self, declared: model.SchemaType) -> TypeMatch:
         kind = declared.kind
         remembered = self._memory.type(kind, declared.name)
         if remembered is not None:
             return self._properties(declared, remembered, is_restored=True)
         hidden = kind == "edge" and _same_but_for_case(declared.name, self._memory.names(kind))
         if hidden:
-            return Match(declared, refused=_hidden_edge(hidden))
+            return TypeMatch(declared, refused=_hidden_edge(hidden))
         return self._properties(declared, None)
 
     def _properties(
@@ -218,7 +220,7 @@ class _Matcher:
         before: model.SchemaType | None,
         *,
         is_restored: bool = False,
-    ) -> Match:
+    ) -> TypeMatch:
         wanted = {each.name: each for each in declared.properties}
         held = {} if before is None else {each.name: each for each in before.properties}
         memory = {} if before is None else self._memory.properties(declared.kind, before.name)
@@ -271,7 +273,7 @@ class _Matcher:
             self._interface_renames[declared.name] = {
                 name: source for name, source in pairing.sources.items() if name != source
             }
-        return Match(
+        return TypeMatch(
             declared,
             before,
             is_restored=is_restored,
@@ -478,7 +480,7 @@ class _Numbers:
             if each.declared is not None:
                 self._take(each.declared)
 
-    def carry(self, found: Match) -> Match:
+    def carry(self, found: TypeMatch) -> TypeMatch:
         declared, before = found.declared, found.before
         if declared is before:
             return found

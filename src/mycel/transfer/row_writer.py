@@ -30,7 +30,7 @@ from mycel.model.elements import Concept, Element
 from mycel.model.values import JsonObject
 from mycel.store.query import lookup
 from mycel.store.query.bulk import instances
-from mycel.store.write.bitset import Marks
+from mycel.store.write.bitset import NumberSet
 from mycel.store.write.bulk import ConceptRow, PropositionRow
 from mycel.store.write.transaction import DEFAULT_WEIGHT, Transaction
 from mycel.transfer.load_targets import EdgeTarget, NodeTarget, Target, without_nulls
@@ -51,7 +51,7 @@ class RowWriter:
     def __init__(self, tx: Transaction, mode: Mode) -> None:
         self._tx: Final = tx
         self._mode: Final = mode
-        self._seen: Final = (Marks(), Marks())
+        self._seen: Final = (NumberSet(), NumberSet())
         """The numbers of elements that have a row, for "overwrite": concepts even, links odd."""
         self.counts: Final[dict[Target, Counter[str]]] = {}
         """The numbers of rows created, updated, unchanged and removed, by target."""

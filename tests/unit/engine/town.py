@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import mycel
-from mycel.engine.planner import Planner
+from mycel.engine.planner import FindPlanner
 
 
 def towns(count: int = 5, *, path: str = ":memory:", timeout_s: float = 30.0) -> mycel.Nexus:
@@ -29,12 +29,12 @@ def towns(count: int = 5, *, path: str = ":memory:", timeout_s: float = 30.0) ->
 def counted_plannings() -> Iterator[list[Any]]:
     """What was planned in the block."""
     made: list[Any] = []
-    find = Planner.find
+    find = FindPlanner.find
 
-    def counted(self: Planner, *arguments: Any, **named: Any) -> Any:
+    def counted(self: FindPlanner, *arguments: Any, **named: Any) -> Any:
         made.append(arguments)
         return find(self, *arguments, **named)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Planner, "find", counted)
+        patch.setattr(FindPlanner, "find", counted)
         yield made

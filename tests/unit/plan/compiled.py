@@ -10,7 +10,7 @@ from mycel.engine.plan_cache import Binder
 from mycel.engine.values import Values
 from mycel.ir import query as ir
 from mycel.kip import ast, parse
-from mycel.plan.bind import Bound, bind_find
+from mycel.plan.bind import BoundQuery, bind_find
 from mycel.plan.catalog import Entries, PredicateFacts, PropertySlot, Spread
 from mycel.plan.rewrites import rewrite
 from mycel.sql.compiler import compile_query
@@ -76,7 +76,7 @@ class Counts:
         }[slot]
 
 
-def bound(text: str, **parameters: Any) -> Bound:
+def bound(text: str, **parameters: Any) -> BoundQuery:
     """A FIND over `Words`."""
     find = parse(text)
     assert isinstance(find, ast.Find)

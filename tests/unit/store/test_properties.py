@@ -30,7 +30,7 @@ from mycel.schema.model import EdgeType, Index, Key, NodeType, Property, Propert
 from mycel.schema.stored_declaration import attributes_of
 from mycel.store.database import Store
 from mycel.store.index import properties
-from mycel.store.index.properties import Conflict, Properties
+from mycel.store.index.properties import Properties, UniqueConflict
 from mycel.store.index.slots import Slot, encode
 from mycel.store.write.purge import purge
 from tests.cases import cases
@@ -425,7 +425,7 @@ import sys
 from mycel.store.database import Store
 store = Store(sys.argv[1])
 def work(tx):
-    number = tx.ledger.registry.type_number(tx.ledger.connection, "Fact")
+    number = tx.reader.type_number("Fact")
     tx.ledger.properties.define(number, link=False, wanted=[(("text",), False)])
     tx.put_concept("Fact", "four", {"text": "d"})
 store.run(work, actor="other", message="")
@@ -497,7 +497,10 @@ def test_conflicts_see_what_the_transaction_has_written(db: mycel.Nexus) -> None
         assert index_.conflicts(9) == [], "that a text is there twice is no conflict"
         tx.update(two, attributes={"n": 1.0})
         both = number_of(one), number_of(two)
-        assert index_.conflicts(9) == [Conflict(n, (1,), both), Conflict(pair, ("a", 1), both)]
+        assert index_.conflicts(9) == [
+            UniqueConflict(n, (1,), both),
+            UniqueConflict(pair, ("a", 1), both),
+        ]
         assert len(index_.conflicts(1)) == 1
         tx.retire(one)
         assert index_.conflicts(9) == []

@@ -544,9 +544,9 @@ def _matches(tx: Transaction, draft: Draft, reached: Reached) -> Mapping[int, in
     return {there: here for there, here in found.items() if here in alive}
 
 
-def _row(each: Conflict | Choice) -> merges.Row:
+def _row(each: Conflict | Choice) -> merges.MergeRow:
     number = None if each.element is None else ids.parse_id(each.element)
-    return merges.Row(each.id, number, each.to_dict())
+    return merges.MergeRow(each.id, number, each.to_dict())
 
 
 def _moved(request: Request, ours: str, plan: MergePlan) -> Iterator[str]:

@@ -56,7 +56,7 @@ _NUMBERS: Final = frozenset((int, float))
 _TEXTS: Final = frozenset((str,))
 
 
-class Conflict(NamedTuple):
+class UniqueConflict(NamedTuple):
     """Elements that hold the same values although a slot is unique."""
 
     slot: Slot
@@ -221,7 +221,7 @@ class Properties:
 
     # Asking.
 
-    def conflicts(self, limit: int) -> list[Conflict]:
+    def conflicts(self, limit: int) -> list[UniqueConflict]:
         """Values that several live elements hold, of unique slots that this transaction touched.
 
         So many at most; of each, the first holders.
@@ -229,7 +229,7 @@ class Properties:
         if not self._touched:
             return []
         self.flush()
-        found: list[Conflict] = []
+        found: list[UniqueConflict] = []
         for slot in sorted(self._touched):
             if len(found) < limit:
                 values = self._repeated(slot, limit - len(found))
@@ -256,7 +256,7 @@ class Properties:
                 break
         return repeated
 
-    def _conflict(self, slot: Slot, value: Value) -> Conflict:
+    def _conflict(self, slot: Slot, value: Value) -> UniqueConflict:
         rows = every(
             self._connection,
             "SELECT element FROM property WHERE slot = ? AND value = ? ORDER BY element LIMIT ?",
@@ -267,7 +267,7 @@ class Properties:
             self._connection, slot.owner, link=slot.is_link, number=elements[0]
         )
         values = tuple(column_of(attributes, ends, column) for column in slot.columns)
-        return Conflict(slot, values, elements)
+        return UniqueConflict(slot, values, elements)
 
 
 def live_rows(

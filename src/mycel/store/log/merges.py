@@ -51,7 +51,7 @@ CREATE INDEX IF NOT EXISTS merge_match_number ON merge_match (number, seq);
 """
 
 
-class Row(NamedTuple):
+class MergeRow(NamedTuple):
     """A conflict or a choice: its id, the element that it is about, and all of it as JSON."""
 
     id: str
@@ -82,7 +82,7 @@ def is_at(connection: apsw.Connection, body: Mapping[str, Any]) -> bool:
 
 
 def keep(
-    connection: apsw.Connection, id_: str, body: dict[str, Any], conflicts: Iterable[Row]
+    connection: apsw.Connection, id_: str, body: dict[str, Any], conflicts: Iterable[MergeRow]
 ) -> bool:
     """Store an open merge with its conflicts, instead of what was stored of it.
 
@@ -104,7 +104,7 @@ def keep(
     return True
 
 
-def _elements(conflict: Row) -> set[int]:
+def _elements(conflict: MergeRow) -> set[int]:
     """The elements that a conflict is about; a broken constraint has a row for each."""
     listed = [each.get("element") for each in conflict.body.get("rows", ())]
     found = {parse_id(each) for each in listed if isinstance(each, str)}

@@ -55,7 +55,7 @@ _WEIGHTS: Final = "bm25(0.0, 1.0, 1.0)"
 _KNOW_HITS: Final[WeakSet[apsw.Connection]] = WeakSet()
 
 
-class Match(NamedTuple):
+class TextMatch(NamedTuple):
     """An element that has some of the terms."""
 
     number: int
@@ -191,10 +191,10 @@ class Candidates:
                 break
         return list(found)
 
-    def by_words(self, terms: Sequence[Term], limit: int) -> list[Match]:
+    def by_words(self, terms: Sequence[Term], limit: int) -> list[TextMatch]:
         """Elements that have some of these terms: best first those with all, then the others."""
         known = [each for each in terms if each.elements]
-        found: dict[int, Match] = {}
+        found: dict[int, TextMatch] = {}
         if known:
             together = _affordable(known, SCANNED_MAX)
             whole = self._with_all(known, limit) if len(together) < len(known) else []
@@ -202,7 +202,7 @@ class Candidates:
                 expression = self._definitions(all_of(each.text for each in together))
                 found = self._ranked(expression, limit, together[0].elements, len(together))
             best = max((each.bm25 for each in found.values()), default=0.0)
-            found |= {number: Match(number, best, len(known)) for number in whole}
+            found |= {number: TextMatch(number, best, len(known)) for number in whole}
         if len(found) < limit and known and not (self._tests and len(terms) == 1):
             some = _affordable(known, RANKED_MAX)
             size = sum(each.elements for each in some)
@@ -225,17 +225,17 @@ class Candidates:
         expression = self._definitions(f"title : ({all_of(each.text for each in terms)})")
         return self._numbers("LIMIT :limit", expression, limit)
 
-    def by_titles(self, terms: Sequence[Term], limit: int) -> list[Match]:
+    def by_titles(self, terms: Sequence[Term], limit: int) -> list[TextMatch]:
         """Elements that have some of these terms in their titles, best first."""
         some = _affordable([each for each in terms if each.elements], SCANNED_MAX // 2)
-        found: dict[int, Match] = {}
+        found: dict[int, TextMatch] = {}
         if some:
             size = sum(each.elements for each in some)
             expression = f"title : ({any_of(each.text for each in some)})"
             found = self._ranked(expression, limit, size, RANKED_MAX // TITLES_RANKED_MAX)
         return self._with_fresh(found, f"title : ({any_of(each.text for each in terms)})", limit)
 
-    def by_beginning(self, term: str, limit: int) -> list[Match]:
+    def by_beginning(self, term: str, limit: int) -> list[TextMatch]:
         """Elements with words that begin like a term, best first."""
         expression = f'"{term}" *'
         return self._with_fresh(self._ranked(expression, limit, SCANNED_MAX), expression, limit)
@@ -246,12 +246,16 @@ class Candidates:
             return expression
         return f'({expression}) NOT keys : "{ASIDE_KEY}"'
 
-    def _with_fresh(self, found: dict[int, Match], expression: str, limit: int) -> list[Match]:
+    def _with_fresh(
+        self, found: dict[int, TextMatch], expression: str, limit: int
+    ) -> list[TextMatch]:
         if self._fresh is not None:
             found |= {each.number: each for each in _best(self._fresh, expression, limit)}
         return sorted(found.values(), key=lambda each: (-each.bm25, each.number))
 
-    def _ranked(self, expression: str, limit: int, size: int, terms: int = 1) -> dict[int, Match]:
+    def _ranked(
+        self, expression: str, limit: int, size: int, terms: int = 1
+    ) -> dict[int, TextMatch]:
         """The best matches by number, at most `size`, each with its number of matching terms.
 
         If they are too many, only the newest are ranked.
@@ -264,7 +268,9 @@ class Candidates:
         _know_hits(self._connection)
         best = f"AND text.rowid > {floor} AND rank MATCH '{_WEIGHTS}' ORDER BY rank LIMIT :limit"
         rows = self._rows("text.rowid, -rank, hits(text)", best, expression, limit)
-        return {number: Match(number, bm25, hits - self._is_link) for number, bm25, hits in rows}
+        return {
+            number: TextMatch(number, bm25, hits - self._is_link) for number, bm25, hits in rows
+        }
 
     def _marked(self, expression: str) -> str:
         """A query for the links, or the concepts, among the elements that another finds."""
@@ -298,7 +304,7 @@ class Candidates:
             yield number, text.document(number, name, attributes)
 
 
-def best_of(texts: Iterable[tuple[int, str]], terms: Sequence[Term], limit: int) -> list[Match]:
+def best_of(texts: Iterable[tuple[int, str]], terms: Sequence[Term], limit: int) -> list[TextMatch]:
     """The best among texts that are in no index."""
     documents = ((number, Document("", "", body)) for number, body in texts)
     return _best(in_memory(documents), any_of(each.text for each in terms), limit)
@@ -348,13 +354,13 @@ def in_memory(documents: Iterable[tuple[int, Document | None]]) -> apsw.Connecti
     return connection
 
 
-def _best(connection: apsw.Connection, expression: str, limit: int) -> list[Match]:
+def _best(connection: apsw.Connection, expression: str, limit: int) -> list[TextMatch]:
     _know_hits(connection)
     query = (
         "SELECT rowid, -rank, hits(text) FROM text WHERE text MATCH ?"
         f" AND rank MATCH '{_WEIGHTS}' ORDER BY rank LIMIT ?"
     )
-    return [Match(*row) for row in every(connection, query, (expression, limit))]
+    return [TextMatch(*row) for row in every(connection, query, (expression, limit))]
 
 
 def _know_hits(connection: apsw.Connection) -> None:

@@ -15,7 +15,7 @@ from mycel.store.file.rows import Row
 from mycel.store.log import marks
 from mycel.store.log.journal import JournalNodes, Kind
 from mycel.store.log.registry import named_actor, unknown
-from mycel.store.query.paths import Path
+from mycel.store.query.paths import GraphPath
 from mycel.store.query.paths import condition as covers
 from mycel.store.query.reader import Reader
 
@@ -61,7 +61,7 @@ class LogEntry(NamedTuple):
 class LogFilter(NamedTuple):
     """The conditions that a transaction has to meet; None sets no condition."""
 
-    path: Path | None = None
+    path: GraphPath | None = None
     """It changed an element under this path, or a link that begins there."""
     type: str | None = None
     """It changed a concept of this type, or a link with this predicate."""
@@ -152,7 +152,7 @@ def _versions_of_type(reader: Reader, name: str) -> str:
     return _versions("proposition", f"v.predicate = {predicate}")
 
 
-def _versions_under(path: Path, fits: str) -> str:
+def _versions_under(path: GraphPath, fits: str) -> str:
     if path.number is not None and path.number & 1:
         return _versions("proposition", fits)
     tables = "concept", "concept_past"

@@ -25,7 +25,7 @@ from mycel.model.state import LIVE, State
 from mycel.store.log.journal import newest
 from mycel.store.query.alignment import NEW, Alignment, Touched, touched
 from mycel.store.query.lineage import lineage
-from mycel.store.query.paths import Selection
+from mycel.store.query.paths import PathSelection
 from mycel.store.query.reader import Reader
 
 LINES_MAX: Final = 5_000
@@ -202,7 +202,7 @@ def _selected(
 
     `known` has the elements that may be named in each of the two states.
     """
-    selection = Selection(paths)
+    selection = PathSelection(paths)
     old_names, new_names = known
     changes = []
     for before, after in pairs:

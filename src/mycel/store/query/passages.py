@@ -14,7 +14,7 @@ from mycel.store.query.reader import Reader
 _SOUGHT: Final = f"type NOT IN (1, 2) AND id NOT IN ({FURNITURE})"
 
 
-class Source(NamedTuple):
+class SourceRow(NamedTuple):
     """A live concept of the graph."""
 
     element: int
@@ -50,13 +50,13 @@ def sought(reader: Reader) -> set[int]:
     return set(reader.column(f"SELECT id FROM concept WHERE {_SOUGHT}"))
 
 
-def sources(reader: Reader, numbers: Collection[int] | None = None) -> list[Source]:
+def sources(reader: Reader, numbers: Collection[int] | None = None) -> list[SourceRow]:
     """Live concepts that are no definitions, or those among them with these numbers."""
     query = "SELECT id, seq, type, name, attributes FROM concept WHERE type NOT IN (1, 2)"
     if numbers is None:
-        return [Source(*row) for row in reader.every(query)]
+        return [SourceRow(*row) for row in reader.every(query)]
     query += " AND id IN (SELECT value FROM json_each(?))"
-    return [Source(*row) for row in reader.every(query, (listed(numbers),))]
+    return [SourceRow(*row) for row in reader.every(query, (listed(numbers),))]
 
 
 def stored(reader: Reader, model: str) -> Iterator[tuple[PassageRow, bytes]]:

@@ -23,7 +23,7 @@ AnyPath = str | Concept | Proposition | tuple[str, str]
 """A path as callers write it."""
 
 
-class Path(NamedTuple):
+class GraphPath(NamedTuple):
     """One path, as it is compared."""
 
     type: str | None
@@ -41,7 +41,7 @@ class Path(NamedTuple):
         return not name or concept.name == name or concept.name.startswith(below)
 
 
-def path_of(text: object) -> Path:
+def path_of(text: object) -> GraphPath:
     """Read a path.
 
     Raises:
@@ -51,7 +51,7 @@ def path_of(text: object) -> Path:
         case Concept() | Proposition():
             text = text.id
         case (str() as type_name, str() as name):
-            return Path(type_name, name)
+            return GraphPath(type_name, name)
     if not isinstance(text, str) or not text.strip("/*"):
         said = "an empty text" if isinstance(text, str) else kind_of(text)
         raise InvalidValueType(
@@ -59,15 +59,15 @@ def path_of(text: object) -> Path:
             hint='Such as concept://shop/auth, kip:Person/Ada, ("Person", "Ada") or C:42.',
         )
     if text.startswith(("C:", "P:")):
-        return Path(None, "", ids.parse_id(text))
+        return GraphPath(None, "", ids.parse_id(text))
     text = text.removesuffix("*").rstrip("/")
     if text.startswith(_KIP):
         type_name, _, name = text.removeprefix(_KIP).partition("/")
-        return Path(type_name, name)
-    return Path(None, text)
+        return GraphPath(type_name, name)
+    return GraphPath(None, text)
 
 
-class Selection:
+class PathSelection:
     """The elements that some paths cover; without paths, all."""
 
     def __init__(self, paths: Sequence[object]) -> None:
@@ -86,7 +86,7 @@ class Selection:
         )
 
 
-def condition(path: Path, row: str) -> tuple[str, dict[str, Any]]:
+def condition(path: GraphPath, row: str) -> tuple[str, dict[str, Any]]:
     """The condition that a path covers the row of a concept, and its bindings, `:path_…`."""
     if path.number is not None:
         return f"{row}.id = :path_number", {"path_number": path.number}

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from mycel.store.file.rows import listed
 from mycel.store.index import property_vectors
 from mycel.store.index.property_vectors import Column
-from mycel.store.query.passages import Source
+from mycel.store.query.passages import SourceRow
 from mycel.store.query.reader import Reader
 
 
@@ -29,7 +29,7 @@ def stored(
 
 def missing(
     reader: Reader, column: Column, numbers: Collection[int] | None = None
-) -> Iterator[Source]:
+) -> Iterator[SourceRow]:
     """Live concepts of a type that have no vector as they are now; or those among these numbers."""
     kept = property_vectors.number_of(reader.connection, column)
     query = (
@@ -42,7 +42,7 @@ def missing(
             " AND v.element = c.id AND v.seq = c.seq)"
         )
     rows = reader.execute(query, _bindings(kept, column, numbers))
-    return (Source(*row) for row in rows)
+    return (SourceRow(*row) for row in rows)
 
 
 def _among(numbers: Collection[int] | None) -> str:

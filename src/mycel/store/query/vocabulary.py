@@ -46,7 +46,7 @@ _NO_SLOTS: Final[Mapping[str, PropertySlot]] = MappingProxyType({})
 
 
 class Vocabulary:
-    """All names that are defined, as one connection sees them. It implements `plan.Catalog`.
+    """All names that are defined, as one connection sees them. It implements `plan.DefinedNames`.
 
     A reader of the past knows those that were defined then, as they were. Indexes are of the live
     state alone.

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 
-class Marks:
+class NumberSet:
     """A set of numbers of elements of one kind, which takes little room however many they are."""
 
     def __init__(self) -> None:
         self._bits = bytearray()
 
     def add(self, number: int) -> None:
-        # Concepts are even and links odd, and each kind has marks of its own.
+        # Concepts are even and links odd, and each kind has a set of its own.
         at, bit = divmod(number >> 1, 8)
         if at >= len(self._bits):
             self._bits.extend(bytes(at + 1 - len(self._bits) + len(self._bits) // 4))
@@ -25,8 +25,8 @@ class Marks:
         return at < len(self._bits) and bool(self._bits[at] >> bit & 1)
 
 
-class LinkMarks(Marks):
-    """Marks of links, which can be gone through, the oldest first."""
+class LinkSet(NumberSet):
+    """A set of numbers of links, which can be gone through, the oldest first."""
 
     def __iter__(self) -> Iterator[int]:
         for at, bits in enumerate(self._bits):

@@ -20,7 +20,7 @@ def end_merge(tx: Transaction, id_: str, body: Mapping[str, Any]) -> bool:
     return True
 
 
-def keep_choices(tx: Transaction, seq: int, choices: Sequence[merges.Row]) -> None:
+def keep_choices(tx: Transaction, seq: int, choices: Sequence[merges.MergeRow]) -> None:
     """Keep the automatic choices of the merge that this transaction commits; `seq` is its end."""
     if choices:
         tx.ledger.write(merges.TABLES)

@@ -26,7 +26,7 @@ from mycel.model.records import Tombstone, concept_key, record_of
 from mycel.store.file.layout import OPEN_END
 from mycel.store.index.slots import NO_ENDS
 from mycel.store.log.journal import Kind
-from mycel.store.write.bitset import LinkMarks
+from mycel.store.write.bitset import LinkSet
 from mycel.store.write.guards import Identity
 from mycel.store.write.ledger import Ledger
 from mycel.store.write.rekey import hanging_on, settle, uproot
@@ -47,7 +47,7 @@ _IS_TAKEN: Final = (
 )
 
 
-class Target(NamedTuple):
+class NewIdentity(NamedTuple):
     """The new identity of an element."""
 
     identity: Identity
@@ -61,7 +61,7 @@ def target_of(
     type_name: str | None,
     name: str | None,
     predicate: str | None,
-) -> Target:
+) -> NewIdentity:
     """The requested identity of an element.
 
     Raises:
@@ -79,7 +79,7 @@ def target_of(
             )
         wanted = element.predicate if predicate is None else predicate
         number = ledger.defined_number(registry.predicates, wanted)
-        return Target((wanted, (element.subject, element.object)), number)
+        return NewIdentity((wanted, (element.subject, element.object)), number)
     if predicate is not None:
         raise InvalidId(
             f"{element.id} is a concept; only links have a predicate.",
@@ -94,7 +94,7 @@ def target_of(
                 " retire the old definition.",
             )
     number = ledger.defined_number(registry.types, wanted)
-    return Target((wanted, check_name(element.name if name is None else name)), number)
+    return NewIdentity((wanted, check_name(element.name if name is None else name)), number)
 
 
 class Moves:
@@ -107,9 +107,9 @@ class Moves:
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
-        self._waiting = LinkMarks()
+        self._waiting = LinkSet()
 
-    def move(self, element: Element, target: Target, attributes_text: str) -> None:
+    def move(self, element: Element, target: NewIdentity, attributes_text: str) -> None:
         """Give a live element another identity; perhaps with other attributes.
 
         Raises:
@@ -126,9 +126,9 @@ class Moves:
     def settle(self) -> None:
         """Let the links follow."""
         settle(self._ledger, self._waiting)
-        self._waiting = LinkMarks()
+        self._waiting = LinkSet()
 
-    def _move_concept(self, before: Concept, target: Target, attributes_text: str) -> None:
+    def _move_concept(self, before: Concept, target: NewIdentity, attributes_text: str) -> None:
         ledger, (type_name, to) = self._ledger, target.identity
         name = str(to)
         there = ledger.reader.concept_named(target.number, name, tombstoned=True)

@@ -25,7 +25,7 @@ from mycel.store.file.layout import OPEN_END
 from mycel.store.file.rows import every, listed, only
 from mycel.store.log.journal import Kind
 from mycel.store.log.topological import all_about, inside_out
-from mycel.store.write.bitset import LinkMarks
+from mycel.store.write.bitset import LinkSet
 from mycel.store.write.ledger import Ledger
 
 CHUNK_LINKS: Final = 2000
@@ -106,7 +106,7 @@ def settle(ledger: Ledger, waiting: Waiting) -> None:
 
     Only their numbers are known from before: there may be millions of them.
     """
-    done = LinkMarks()
+    done = LinkSet()
     numbers = iter(waiting)
     while chunk := list(islice(numbers, CHUNK_LINKS)):
         known = _links(ledger, chunk)

@@ -9,7 +9,7 @@ from mycel.errors import ConstraintViolation
 from mycel.model import ids
 from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.records import concept_key
-from mycel.store.index.properties import Conflict
+from mycel.store.index.properties import UniqueConflict
 from mycel.store.query.reader import Reader
 from mycel.store.query.refs import Ref, missing
 from mycel.store.write import removal
@@ -151,6 +151,6 @@ class TransactionView:
         row = ledger.row(_DEFINITION, (name, meta_type))
         return None if row is None else row[0]
 
-    def conflicts(self, limit: int) -> Sequence[Conflict]:
+    def conflicts(self, limit: int) -> Sequence[UniqueConflict]:
         """Values that this transaction has given to several elements of a unique index."""
         return self.ledger.properties.conflicts(limit)
