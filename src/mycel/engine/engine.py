@@ -28,13 +28,9 @@ from mycel.model.names import kind_of
 from mycel.recall.lazy import LazyRecall
 from mycel.store.database import Store
 from mycel.store.query.reader import Reader
-from mycel.store.write.transaction import Transaction
+from mycel.store.write.transaction import Transaction, rehearsal
 from mycel.syntax.diagnostics import shown
 from mycel.syntax.gc_pause import collector_paused
-
-
-class _RolledBackError(Exception):
-    """Ends the transaction of a dry run."""
 
 
 class Engine:
@@ -185,13 +181,9 @@ class Engine:
     @contextmanager
     def rehearsal(self, *, actor: str, message: str = "rehearsal") -> Iterator[DryRun]:
         """Check the commands of this block, each on the state that those before it would leave."""
-        try:
-            with self._store.transaction(actor=actor, message=message) as tx:
-                tx.reader.deadline = monotonic() + self._timeout_s
-                yield DryRun(self._store, tx)
-                raise _RolledBackError
-        except _RolledBackError:
-            pass
+        with rehearsal(self._store.transaction(actor=actor, message=message)) as tx:
+            tx.reader.deadline = monotonic() + self._timeout_s
+            yield DryRun(self._store, tx)
 
     def _write(
         self, command: ast.Manipulation, values: Values, by: Author, *, dry_run: bool

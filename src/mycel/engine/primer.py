@@ -154,8 +154,7 @@ def _told(facts: Facts, identity: JsonObject, detail: Detail) -> JsonObject:
 
 def _identity(reader: Reader) -> JsonObject:
     type_name, name = _SELF
-    number = reader.find_type(type_name)
-    found = None if number is None else reader.concept_named(number, name)
+    found = reader.find_concept(type_name, name)
     if found is None:
         return {
             "name": None,

@@ -11,7 +11,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 
 from mycel.engine.missing_concepts import keeps_place
 from mycel.explorer.folders import last_segment
-from mycel.knowledge.node_conflicts import undecided
 from mycel.knowledge.uris import uri_of
 from mycel.knowledge.vocabulary import RESOURCE
 from mycel.model import ids
@@ -19,6 +18,7 @@ from mycel.model.elements import Concept, Proposition
 from mycel.model.names import shorten
 from mycel.model.values import JsonObject
 from mycel.store.query import surroundings
+from mycel.store.query.merges import open_conflicts
 from mycel.store.query.reader import Reader
 from mycel.store.query.surroundings import WeightedLink
 
@@ -50,7 +50,7 @@ class Cards:
             card = card_of(row.number, type_name, row.name, row.version, row.label)
             self._keep(number, card | {"degree": degrees.get(number, 0)})
         if self._reader.state.is_live:
-            for number, conflicts in undecided(self._reader, list(found)).items():
+            for number, conflicts in open_conflicts(self._reader, found).items():
                 self._cards[number]["conflicts"] = len(conflicts)
         if wanted == concepts:
             return

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from mycel.errors import ConstraintViolation, DatabaseCorrupt, DuplicateExists, NotADatabase
+from mycel.history.branches import opened
 from mycel.store.check.verify import verify
 from mycel.store.database import Store
 from mycel.store.file import branch_files
@@ -65,7 +66,7 @@ def back_up(store: Store, target: Path, *, force: bool = False) -> list[Backup]:
         if branch == name:
             made.append(_back_up(store, copy, force=force))
             continue
-        with closing(_opened(path)) as other:
+        with closing(opened(path)) as other:
             made.append(_back_up(other, copy, force=force))
     return made
 
@@ -92,7 +93,7 @@ def restore(
                 hint="Restore to another path, or say --force: it is kept under another name.",
             )
         check_unused(target)
-    with closing(_opened(source)) as store:
+    with closing(opened(source)) as store:
         return _copy(store, target, is_restored=True)
 
 
@@ -109,7 +110,7 @@ def _set_aside(target: Path) -> None:
 def _back_up(store: Store, target: Path, *, force: bool) -> Backup:
     _check_other(Path(store.location.path), target)
     if target.exists():
-        with closing(_opened(target)) as older, older.reading() as was, store.reading() as is_now:
+        with closing(opened(target)) as older, older.reading() as was, store.reading() as is_now:
             apart = parting(was, is_now)
         if apart.ahead and not force:
             raise ConstraintViolation(
@@ -118,7 +119,7 @@ def _back_up(store: Store, target: Path, *, force: bool) -> Backup:
                 hint="Choose another file, or say --force to replace it.",
             )
         if not apart.ahead and not apart.behind:
-            with closing(_opened(target)) as same:
+            with closing(opened(target)) as same:
                 _verify(same, same.path)
                 return _told(same, target, is_new=False)
     return _copy(store, target)
@@ -129,9 +130,9 @@ def _copy(store: Store, target: Path, *, is_restored: bool = False) -> Backup:
     told: list[Backup] = []
 
     def check(copy: Path) -> None:
-        with closing(_opened(copy)) as opened:
-            _verify(opened, store.path)
-            told.append(_told(opened, target, is_new=True))
+        with closing(opened(copy)) as made:
+            _verify(made, store.path)
+            told.append(_told(made, target, is_new=True))
         if is_restored:
             _set_aside(target)
 
@@ -162,8 +163,3 @@ def _check_other(source: Path, target: Path) -> None:
         raise ConstraintViolation(
             f"{str(target)!r} is the graph itself.", hint="Name another file, or a folder."
         )
-
-
-def _opened(path: Path) -> Store:
-    # For writing where that is allowed: then closing it leaves no files beside it.
-    return Store(path, create=False, readonly=not os.access(path, os.W_OK))

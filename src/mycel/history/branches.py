@@ -182,7 +182,7 @@ class Branches:
             with self._store.reading() as reader:
                 yield reader
             return
-        with closing(_opened(path)) as store, store.reading() as reader:
+        with closing(opened(path)) as store, store.reading() as reader:
             yield reader
 
     def _check_in_file(self) -> None:
@@ -207,6 +207,7 @@ def branch_path(path: str | os.PathLike[str], name: str) -> Path:
     return branch_files.existing(graph, name)
 
 
-def _opened(path: Path) -> Store:
+def opened(path: Path) -> Store:
+    """The graph in a file."""
     # For writing where that is allowed: then closing it leaves no files beside it.
     return Store(path, create=False, readonly=not os.access(path, os.W_OK))

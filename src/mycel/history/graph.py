@@ -29,7 +29,7 @@ from mycel.store.query.history import Moment, entry_at, state_at
 from mycel.store.query.reader import Reader
 from mycel.store.query.refs import Ref
 from mycel.store.write.marks import remove_tag, set_tag
-from mycel.store.write.transaction import Guard, Transaction
+from mycel.store.write.transaction import Guard, Transaction, rehearsal
 
 if TYPE_CHECKING:
     from mycel.engine.outcome import Outcome
@@ -42,14 +42,6 @@ WIRE_TYPES: Final = ("ConceptNode", "PropositionLink")
 """The `_type` of whole elements in results of KIP."""
 CONFLICTS_TOLD_MAX: Final = 20
 """The most conflicts that warnings of one response name."""
-
-
-class _DryRunError(Exception):
-    """Ends the transaction of a dry run."""
-
-    def __init__(self, changes: Diff) -> None:
-        super().__init__()
-        self.changes = changes
 
 
 class Graph(Nexus):
@@ -178,18 +170,17 @@ class Graph(Nexus):
         self, work: Callable[[Transaction], Diff], by: str | None, message: str, *, dry_run: bool
     ) -> Rollback:
         """Run a way back; a dry run is checked whole, and rolled back."""
+        if dry_run:
+            with rehearsal(self.transaction(actor=by, message=message)) as tx:
+                changes = work(tx)
+                tx.check()
+            return Rollback(None, changes)
 
         def run(tx: Transaction) -> tuple[Diff, int | None]:
             changes = work(tx)
-            if dry_run:
-                tx.check()
-                raise _DryRunError(changes)
             return changes, None if tx.is_empty else tx.position + 1  # With the row that closes it.
 
-        try:
-            changes, position = self.write(run, actor=by, message=message)
-        except _DryRunError as rehearsed:
-            return Rollback(None, rehearsed.changes)
+        changes, position = self.write(run, actor=by, message=message)
         if position is None:
             return Rollback(None, changes)
         with self._store.reading() as reader:
@@ -244,24 +235,12 @@ class Graph(Nexus):
                     by=self._who(by),
                     message=self._why(message),
                 )
-        from mycel.history.merge.requests import request_of  # noqa: PLC0415 - as above
-
         name, _, moment = str(source).partition(":")
         with self.branches.reading(name) as reader:
             seq = entry_at(reader, moment) if moment else reader.head().seq
             commit = commits.commit_at(reader, seq)
-        request = request_of(
-            name,
-            commit,
-            policy=policy,
-            trust=trust,
-            granularity=granularity,
-            restore_purged=restore_purged,
-            message=self._why(message),
-            opened=self._store.now_us(),
-            by=self._who(by),
-        )
-        return self._merging.merge(request, dry_run=dry_run, by=self._who(by))
+        how = policy, trust, granularity, restore_purged
+        return self._merge(name, commit, how, None, by, message, dry_run=dry_run)
 
     def merge_changes(
         self,
@@ -287,24 +266,35 @@ class Graph(Nexus):
             ConstraintViolation, NotFound: there is no such state, or an end of a link.
             InvalidValueType: an edit has another form.
         """
-        from mycel.history.merge.requests import request_of  # noqa: PLC0415 - as above
-
         with self._store.reading() as reader:
-            seq = entry_at(reader, base)
-            commit = commits.commit_at(reader, seq)
-        request = request_of(
+            commit = commits.commit_at(reader, entry_at(reader, base))
+        how = policy, trust, granularity, restore_purged
+        return self._merge(source, commit, how, list(edits), by, message, dry_run=dry_run)
+
+    def _merge(
+        self,
+        source: str,
+        commit: str,
+        how: tuple[object, Sequence[str] | None, str, bool],
+        edits: Sequence[Mapping[str, Any]] | None,
+        by: str | None,
+        message: str,
+        *,
+        dry_run: bool,
+    ) -> Merge:
+        """Merge; `how` has the policy, the trust, the granularity and `restore_purged`."""
+        from mycel.history.merge.requests import Request, options  # noqa: PLC0415 - as above
+
+        request = Request(
             source,
             commit,
-            policy=policy,
-            trust=trust,
-            granularity=granularity,
-            restore_purged=restore_purged,
+            *options(*how),
             message=self._why(message),
             opened=self._store.now_us(),
             by=self._who(by),
-            edits=list(edits),
+            edits=edits,
         )
-        return self._merging.merge(request, dry_run=dry_run, by=self._who(by))
+        return self._merging.merge(request, dry_run=dry_run, by=request.by)
 
     def run(
         self,
@@ -332,7 +322,7 @@ class Graph(Nexus):
             found = merges.open_conflicts(reader, set(_whole_elements(result)))
         from mycel.history.conflict_text import place  # noqa: PLC0415 - few graphs have conflicts
 
-        undecided = (each for some in found.values() for each in some if not each.get("resolution"))
+        undecided = (each for some in found.values() for each in some)
         return [
             f"{place(each)}: an open conflict, {each['id']} of the merge {each['merge']}."
             for each in islice(undecided, CONFLICTS_TOLD_MAX)

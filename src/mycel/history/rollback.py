@@ -80,15 +80,11 @@ def revert(tx: Transaction, before: State, after: State) -> Diff:
         ConstraintViolation: a value has changed since, or it would break something else.
     """
     back = diff(tx.reader, after, before)
-    live = tx.reader.elements(
-        each.number for change in back.elements for each in change[1:3] if each is not None
-    )
+    live = tx.reader.elements(each.number for change in back.elements for each in change.versions)
     goals: list[Goal] = []
     obstacles: list[Obstacle] = []
     for change in back.elements:
-        now = next(
-            (live[each.number] for each in change[1:3] if each and each.number in live), None
-        )
+        now = next((live[each.number] for each in change.versions if each.number in live), None)
         try:
             then = _taken_back(change, now)
         except _ChangedSinceError as error:

@@ -13,16 +13,10 @@ from typing import TypeVar
 from mycel.history.conflict_text import place
 from mycel.knowledge.node_values import Node, Relation
 from mycel.model import ids
-from mycel.model.values import JsonObject
 from mycel.store.query.merges import may_have_conflicts, open_conflicts
 from mycel.store.query.reader import Reader
 
 Found = TypeVar("Found", Node, Relation, Node | Relation)
-
-
-def undecided(reader: Reader, numbers: Sequence[int]) -> dict[int, tuple[JsonObject, ...]]:
-    """The conflicts that nobody has decided about, by the number of their element."""
-    return _undecided(reader, numbers) if may_have_conflicts(reader) else {}
 
 
 def with_conflicts(reader: Reader, found: Sequence[Found]) -> list[Found]:
@@ -30,30 +24,19 @@ def with_conflicts(reader: Reader, found: Sequence[Found]) -> list[Found]:
     if not may_have_conflicts(reader):
         return list(found)
     numbers = [ids.parse_id(each.id) for each in found]
-    known = _undecided(reader, numbers)
-    if not known:
-        return list(found)
+    known = open_conflicts(reader, numbers)
     return [
-        replace(each, conflicts=known[number]) if number in known else each
+        replace(each, conflicts=tuple(known[number])) if number in known else each
         for number, each in zip(numbers, found, strict=True)
     ]
 
 
 def conflict_warnings(reader: Reader, names: Mapping[str, str]) -> list[str]:
     """A sentence for each open conflict at elements that were written; `names` has URIs by id."""
-    known = _undecided(reader, [ids.parse_id(each) for each in names])
     uris = {ids.parse_id(id_): uri for id_, uri in names.items()}
     return [
         f"{uris[number]} has an open conflict, {told['id']} of the merge {told['merge']}:"
         f" {place(told)}. It has to be decided all the same."
-        for number, conflicts in known.items()
+        for number, conflicts in open_conflicts(reader, uris).items()
         for told in conflicts
     ]
-
-
-def _undecided(reader: Reader, numbers: Sequence[int]) -> dict[int, tuple[JsonObject, ...]]:
-    found = {
-        number: tuple(each for each in conflicts if not each.get("resolution"))
-        for number, conflicts in open_conflicts(reader, numbers).items()
-    }
-    return {number: conflicts for number, conflicts in found.items() if conflicts}

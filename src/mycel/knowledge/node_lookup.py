@@ -84,7 +84,7 @@ def not_found(reader: Reader, uri: Uri, *, linked: bool = False) -> NotFound:
     hint += "Search for it, or add it." if not linked else "Add it; the relations to it stay."
     said = "Relations name it, but it does not exist yet." if linked else ""
     data: dict[str, Any] = {"uri": uri.text, "closest": close}
-    contested = [each for each in conflicts_named(reader, uri.text) if not each.get("resolution")]
+    contested = conflicts_named(reader, uri.text)
     if contested:
         first = contested[0]
         said = f"The merge {first['merge']} has a conflict about it, {first['id']}: "
@@ -155,8 +155,7 @@ def _element_of(reader: Reader, uri: Uri) -> Element | None:
     if isinstance(identity, str):
         element = reader.element(ids.parse_id(identity))
         return element if element is None or element.id == identity else None
-    number = reader.find_type(identity[0])
-    return None if number is None else reader.concept_named(number, identity[1])
+    return reader.find_concept(*identity)
 
 
 def rank(found: Found) -> tuple[int, int]:

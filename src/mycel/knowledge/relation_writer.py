@@ -147,10 +147,9 @@ def _stored(tx: Transaction, ends: Ends, relation: str) -> Proposition | None:
     if not isinstance(relation, str):
         raise InvalidValueType(f"A relation type must be a name, not {kind_of(relation)}.")
     source, target = (find(tx.reader, end) for end in ends)
-    predicate = tx.reader.find_predicate(relation)
-    if source is None or target is None or predicate is None:
+    if source is None or target is None:
         return None
-    return tx.reader.link(source.number, predicate, target.number)
+    return tx.reader.find_link(source.number, relation, target.number)
 
 
 def require_ends(tx: Transaction, uris: Sequence[Uri]) -> tuple[dict[str, Found], list[str]]:

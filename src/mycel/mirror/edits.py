@@ -315,13 +315,11 @@ class _Changes:
 def _stored(reader: Reader, identity: Identity) -> Concept | Proposition | None:
     """The element of an identity in a state."""
     if "name" in identity:
-        number = reader.find_type(identity["type"])
-        return None if number is None else reader.concept_named(number, identity["name"])
-    ends = [_stored(reader, identity[end]) for end in ("subject", "object")]
-    predicate = reader.find_predicate(identity["predicate"])
-    if predicate is None or ends[0] is None or ends[1] is None:
+        return reader.find_concept(identity["type"], identity["name"])
+    subject, object_ = (_stored(reader, identity[end]) for end in ("subject", "object"))
+    if subject is None or object_ is None:
         return None
-    return reader.link(ends[0].number, predicate, ends[1].number)
+    return reader.find_link(subject.number, identity["predicate"], object_.number)
 
 
 def _depth(identity: Identity) -> int:

@@ -17,9 +17,9 @@ def graph(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_states_are_compared_and_led_back_to(run: Run) -> None:
-    run("tag", "start", "--message", "Before everything")
+    run("tag", "start", "-m", "Before everything")
     text = '{"text": "one\\ntwo", "dose_mg": 7}'
-    run("concept", "put", "Drug", "Aspirin", "--attributes", text, "--message", "Half a dose")
+    run("concept", "put", "Drug", "Aspirin", "--attributes", text, "-m", "Half a dose")
     run("concept", "put", "Drug", "Ibu")
     assert run("tag").lines[1].startswith("start")
     shown = run("diff", "start")

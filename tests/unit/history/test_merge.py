@@ -77,7 +77,7 @@ def test_an_open_merge_survives_a_restart_and_says_so_wherever_it_is_asked(
         with again._store.reading() as reader:
             number = again.get(at("a")).number
             told = open_conflicts(reader, [number, again.get(at("b")).number])
-        assert told == {number: [each.to_dict() for each in again.conflicts()]}
+        assert told == {number: [found.unresolved[0].to_dict()]}, "those that are left"
         with pytest.raises(ConstraintViolation, match="One conflict of the merge of draft") as left:
             again.commit_merge()
         assert left.value.data["conflicts"] == [found.unresolved[0].to_dict()]

@@ -6,7 +6,7 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -93,24 +93,14 @@ def _naming(path: str) -> Iterator[None]:
         raise
 
 
-class _DryRunError(Exception):
-    """Ends the transaction of a dry run."""
-
-
 def _apply_shipped(db: Nexus, names: list[str], *, dry_run: bool) -> Applied:
-    from mycel.engine.bootstrap import Applied
     from mycel.engine.bootstrap import apply as apply_shipped
     from mycel.model.names import CORE_MESSAGE, SYSTEM_ACTOR
+    from mycel.store.write.transaction import rehearsal
 
-    applied = Applied()
-    with (
-        suppress(_DryRunError),
-        db.transaction(actor=SYSTEM_ACTOR, message=db.message or CORE_MESSAGE) as tx,
-    ):
-        applied = apply_shipped(tx, names)
-        if dry_run:
-            raise _DryRunError
-    return applied
+    transaction = db.transaction(actor=SYSTEM_ACTOR, message=db.message or CORE_MESSAGE)
+    with rehearsal(transaction) if dry_run else transaction as tx:
+        return apply_shipped(tx, names)
 
 
 def _text(path: str) -> str:

@@ -23,5 +23,4 @@ def warn_conflicts(session: Session, db: Nexus, elements: Iterable[str]) -> None
         f"In conflict: {place(told)}. `mycel conflicts {told['id']}` shows the versions."
         for conflicts in found.values()
         for told in conflicts
-        if not told.get("resolution")
     )

@@ -271,9 +271,9 @@ def _remember_json(ctx: click.Context, _param: click.Parameter, value: bool) -> 
 def shared_options(*, root: bool = False) -> list[click.Parameter]:
     """Fresh options for one command. Only the root command's read the environment."""
 
-    def text_option(name: str, metavar: str, says: str) -> click.Option:
+    def text_option(name: str, metavar: str, says: str, *short: str) -> click.Option:
         return click.RichOption(
-            [f"--{name}"],
+            [*short, f"--{name}"],
             metavar=metavar,
             envvar=f"MYCEL_{name.upper()}" if root else None,
             help=f"{says} (or MYCEL_{name.upper()})",
@@ -297,7 +297,9 @@ def shared_options(*, root: bool = False) -> list[click.Parameter]:
         text_option("workspace", "NAME", "A database by name; by default the current directory's"),
         text_option("branch", "NAME", "A branch of it; by default the one that was switched to"),
         text_option("actor", "NAME", "Who writes, for the journal"),
-        text_option("message", "TEXT", "Why, for the journal; by default a count of what changed"),
+        text_option(
+            "message", "TEXT", "Why, for the journal; by default a count of what changed", "-m"
+        ),
         as_json,
     ]
 

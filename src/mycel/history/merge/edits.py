@@ -19,7 +19,7 @@ from typing import Any, Final
 from mycel.engine.missing_concepts import MISSING, MISSING_DEFINITION, SCHEME
 from mycel.errors import InvalidValueType, NotFound
 from mycel.history.merge.rules import Origin
-from mycel.history.merge.sides import Target, purged_among
+from mycel.history.merge.sides import Target, origin_of, purged_among
 from mycel.history.merge.versions import Base, Place
 from mycel.migration.schema_in_force import read as schema_at
 from mycel.model import ids
@@ -115,7 +115,7 @@ class EditSides(Target):
 
     def definition(self, meta_type: str, name: str) -> Concept | None:
         edited = self._edited.get(self._numbers.get((meta_type, name), 0))
-        return edited if isinstance(edited, Concept) else self._concept_before(meta_type, name)
+        return edited if isinstance(edited, Concept) else self._before.find_concept(meta_type, name)
 
     def on_theirs(self, number: int) -> Iterable[int]:
         stored = self._before.touching(number) if number < NEW else []
@@ -127,8 +127,8 @@ class EditSides(Target):
         gone = {each for each, element in self._edited.items() if element is None}
         return sorted({*stored, *made} - gone)
 
-    def origin(self, side: str, number: int, place: Place, value: Any) -> Origin:
-        return self.own_origin(number, place) if side == "ours" else self._origin
+    def origin(self, side: str, number: int, place: Place) -> Origin:
+        return origin_of(self.reader, number, place) if side == "ours" else self._origin
 
     def purged_here(self, numbers: Iterable[int]) -> frozenset[int]:
         return purged_among(self._purges, self.theirs(numbers))
@@ -141,7 +141,7 @@ class EditSides(Target):
 
     def _edit_concept(self, edit: Edit) -> None:
         type_, name = _concept_key(edit["concept"])
-        before = self._concept_before(type_, name)
+        before = self._before.find_concept(type_, name)
         if edit.get("removed"):
             if before is not None:
                 self._remove(before.number)
@@ -151,10 +151,6 @@ class EditSides(Target):
         number = made.number if before is not None else self._number_of(made)
         self._numbers[to] = self._numbers[type_, name] = number
         self._edited[number] = _with(made._replace(number=number, type=to[0], name=to[1]), edit)
-
-    def _concept_before(self, type_: str, name: str) -> Concept | None:
-        number = self._before.find_type(type_)
-        return None if number is None else self._before.concept_named(number, name)
 
     def _number_of(self, made: Concept | Proposition) -> int:
         """The number of a new element: that of one that the target has made meanwhile, or a new."""
@@ -198,10 +194,9 @@ class EditSides(Target):
         )
 
     def _link_before(self, subject: int, predicate: str, object_: int) -> Proposition | None:
-        number = self._before.find_predicate(predicate)
-        if number is None or max(subject, object_) >= NEW:
+        if max(subject, object_) >= NEW:
             return None
-        return self._before.link(subject, number, object_)
+        return self._before.find_link(subject, predicate, object_)
 
     def _ends(self, key: Any, *, make: bool) -> tuple[int, str, int] | None:
         """The ends and the predicate of a link; None for one that is to go and has no such end."""
@@ -228,7 +223,7 @@ class EditSides(Target):
         known = self._numbers.get((type_, name))
         if known is not None:
             return known
-        before = self._concept_before(type_, name)
+        before = self._before.find_concept(type_, name)
         if before is not None:
             return before.number
         now = self.holder(_new_concept(type_, name))
@@ -243,7 +238,7 @@ class EditSides(Target):
 
     def _placeholder(self, name: str) -> int:
         """The number of the placeholder for a concept that nobody has written yet."""
-        found = self._concept_before(MISSING, name)
+        found = self._before.find_concept(MISSING, name)
         keeper = _new_concept(MISSING, name)
         number = self._number_of(keeper) if found is None else found.number
         if found is None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 from mycel.history.merge.outcome import Choice, Conflict, ConflictKind, Resolution, conflict_id
 from mycel.history.merge.rules import Evidence, Origin, Rules, Side, Verdict, by_policy, newest
 from mycel.history.merge.sequences import Region
-from mycel.history.merge.values import UNKNOWN, Contest, combine, merge_sets, same
+from mycel.history.merge.values import UNKNOWN, Contest, combine, merge_sets, same, settle
 from mycel.history.merge.versions import (
     WEIGHT,
     Base,
@@ -46,7 +47,7 @@ class Context(NamedTuple):
     """Elements by number, for the names of ends."""
     declared: Callable[[str], Mapping[str, str]]
     """The policies that the definition of a type or predicate has, by attribute."""
-    origin: Callable[[str, int, Place, Any], Origin]
+    origin: Callable[[str, int, Place], Origin]
     """The origin of a value: of a side, an element, a place."""
     commits: tuple[str, str]
     """The commits that are merged: ours and theirs."""
@@ -146,7 +147,8 @@ class ElementMerge:
             place = (field, "")
             if place in ours:
                 sides = base.get(place, ABSENT), ours[place], theirs[place]
-                merged[place] = self._moved(field, *sides)
+                ask = partial(self._ask, "move_move", field, Contest("value", (), *sides))
+                merged[place] = settle(*sides, ask)
         for key in sorted(keys_of(base | ours | theirs, "attributes")):
             place = ("attributes", key)
             sides = tuple(each.get(place, ABSENT) for each in (base, ours, theirs))
@@ -154,20 +156,13 @@ class ElementMerge:
             merged[place] = self._attribute(key, *sides, word or declared.get(key), word is None)
         if WEIGHT in ours:
             sides = base.get(WEIGHT, ABSENT), ours[WEIGHT], theirs[WEIGHT]
-            merged[WEIGHT] = self._weight(*sides)
+            merged[WEIGHT] = settle(*sides, partial(self._weight, Contest("value", (), *sides)))
         for key in sorted(keys_of(base | ours | theirs, "metadata")):
             place = ("metadata", key)
-            merged[place] = self._metadata(
-                key, *(each.get(place, ABSENT) for each in (base, ours, theirs))
-            )
+            sides = tuple(each.get(place, ABSENT) for each in (base, ours, theirs))
+            contest = Contest("value", (key,), *sides)
+            merged[place] = settle(*sides, partial(self._metadata, key, contest))
         return merged
-
-    def _moved(self, field: str, base: Any, ours: Any, theirs: Any) -> Any:
-        if same(ours, theirs) or same(base, theirs):
-            return ours
-        if same(base, ours):
-            return theirs
-        return self._ask("move_move", field, Contest("value", (), base, ours, theirs))
 
     def _attribute(
         self, key: str, base: Any, ours: Any, theirs: Any, word: str | None, is_declared: bool
@@ -197,22 +192,12 @@ class ElementMerge:
             return self._choose("attributes", contest, verdict)
         return self._ask(contest.kind, "attributes", contest)
 
-    def _weight(self, base: Any, ours: Any, theirs: Any) -> Any:
-        if same(ours, theirs) or same(base, theirs):
-            return ours
-        if same(base, ours):
-            return theirs
-        contest = Contest("value", (), base, ours, theirs)
-        return self._choose(
-            "weight", contest, newest(contest, "newest", self._evidence("", "weight"))
-        )
+    def _weight(self, contest: Contest) -> Any:
+        verdict = newest(contest, "newest", self._evidence("", "weight"))
+        return self._choose("weight", contest, verdict)
 
-    def _metadata(self, key: str, base: Any, ours: Any, theirs: Any) -> Any:
-        if same(ours, theirs) or same(base, theirs):
-            return ours
-        if same(base, ours):
-            return theirs
-        contest = Contest("value", (key,), base, ours, theirs)
+    def _metadata(self, key: str, contest: Contest) -> Any:
+        base, ours, theirs = contest[2:5]
         if key in SOURCES and ABSENT not in (ours, theirs):
             lists = [_listed(each) for each in (base, ours, theirs)]
             return merge_sets(*lists)
@@ -240,10 +225,8 @@ class ElementMerge:
                 for each, value in metadata.items()
                 if not same(before.get(("metadata", each), ABSENT), value)
             )
-            values = {} if element is None else values_of(element)
-            value = values.get(place, ABSENT)
-            origin = self._context.origin
-            return Evidence(metadata, news, commit, lambda: origin(side, number, place, value))
+            origin = partial(self._context.origin, side, number, place)
+            return Evidence(metadata, news, commit, origin)
 
         commits = self._context.commits
         return evidence("ours", ours, commits[0]), evidence("theirs", theirs, commits[1])

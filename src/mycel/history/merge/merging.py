@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from mycel.engine.violation_list import UNLIMITED, apart
@@ -53,7 +54,7 @@ from mycel.store.query.reader import Reader
 from mycel.store.write.marks import add_mark
 from mycel.store.write.merges import end_merge, keep_choices, keep_matches
 from mycel.store.write.purge import purge
-from mycel.store.write.transaction import Transaction
+from mycel.store.write.transaction import Transaction, rehearsal
 
 ATTEMPTS_MAX: Final = 5
 """The number of times that a merge is computed while others keep writing."""
@@ -93,12 +94,6 @@ class Draft(NamedTuple):
 
 class _EndedError(Exception):
     """Ends the transaction of a merge without writing anything."""
-
-
-class _DryRunError(_EndedError):
-    def __init__(self, changes: Diff) -> None:
-        super().__init__()
-        self.changes = changes
 
 
 class _MovedError(_EndedError):
@@ -245,18 +240,20 @@ class Merging:
             _BrokenError: constraints do not allow it.
         """
         request = draft.request
-
-        def work(tx: Transaction) -> int | None:
-            if tx.first_seq - 1 != draft.seq:
-                raise _MovedError
-            # First, because a purge ends every open merge.
-            if not dry_run and not end_merge(tx, request.id, self._told(request)):
-                raise _RewrittenError
-            matches = self._apply(tx, draft)
-            if dry_run:
+        at = f" ({short(draft.commits[1])})" if draft.commits[1] else ""
+        message = request.message or f"merge {request.source}{at}"
+        if dry_run:
+            with rehearsal(self._store.transaction(actor=by, message=message)) as tx:
+                self._apply(tx, draft)
                 tx.flush()
                 changes = diff(tx.reader, State(draft.seq), State(tx.position))
-                raise _DryRunError(changes)
+            return self._merge(draft, "clean", changes=changes)
+
+        def work(tx: Transaction) -> int | None:
+            # First, because a purge ends every open merge.
+            if not end_merge(tx, request.id, self._told(request)):
+                raise _RewrittenError
+            matches = self._apply(tx, draft)
             if tx.is_empty:
                 return None
             seq = tx.position + 1  # With the row that closes it.
@@ -264,12 +261,7 @@ class Merging:
             keep_matches(tx, seq, matches)
             return seq
 
-        at = f" ({short(draft.commits[1])})" if draft.commits[1] else ""
-        source = f"merge {request.source}{at}"
-        try:
-            seq = self._store.run(work, actor=by, message=request.message or source)
-        except _DryRunError as rehearsed:
-            return self._merge(draft, "clean", changes=rehearsed.changes)
+        seq = self._store.run(work, actor=by, message=message)
         if seq is None:
             return self._merge(draft, "up_to_date")
         if draft.plan.purges:
@@ -283,6 +275,8 @@ class Merging:
 
     def _apply(self, tx: Transaction, draft: Draft) -> Mapping[int, int]:
         """Write a draft. Returns the numbers of elements in the source, and those they have now."""
+        if tx.first_seq - 1 != draft.seq:
+            raise _MovedError
         tx.memo[UNLIMITED] = True
         schema = draft.plan.schema
         if schema is not None:
@@ -570,6 +564,6 @@ def _expected(plan: MergePlan, seq: int) -> Diff:
         if change is not None:
             after = change.after
             if after is not None and after.number >= NEW:
-                change = change._replace(after=after._replace(number=after.number - NEW))
+                change = replace(change, after=after._replace(number=after.number - NEW))
             changes.append(change)
     return Diff(State(seq), State(seq), tuple(sorted(changes, key=place_of)))

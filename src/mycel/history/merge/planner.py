@@ -14,13 +14,14 @@ Everything is told in numbers of the target; what it does not have yet has a num
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
 
 from mycel.engine.missing_concepts import MISSING, MISSING_DEFINITION, SCHEME
 from mycel.history.goals import Goal
+from mycel.history.merge.edits import EditSides
 from mycel.history.merge.element_merge import Context, ElementMerge, chosen_element, edited
 from mycel.history.merge.outcome import Choice, Conflict, Resolution, conflict_id
-from mycel.history.merge.rules import Origin, Rules
+from mycel.history.merge.rules import Rules
 from mycel.history.merge.schemas import (
     Renames,
     SchemaContest,
@@ -28,7 +29,8 @@ from mycel.history.merge.schemas import (
     merge_schemas,
     undeclared,
 )
-from mycel.history.merge.versions import Base, Place, Versions, content_of
+from mycel.history.merge.sides import BranchSides
+from mycel.history.merge.versions import Base, Versions, content_of
 from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.names import CONCEPT_TYPE, META_TYPES, PROPOSITION_TYPE
 from mycel.model.values import object_text
@@ -42,64 +44,6 @@ ROWS_MAX: Final = 20
 """The number of rows that a conflict about a definition shows."""
 PLACEHOLDERS_FROM: Final = NEW + (1 << 59)
 """The first number of placeholders that a merge makes."""
-
-
-class Sides(Protocol):
-    """The states of a merge, and what has changed between them."""
-
-    @property
-    def touched(self) -> Iterable[int]:
-        """The elements that the source may have changed since the base."""
-
-    @property
-    def commits(self) -> tuple[str, str]:
-        """The commits that are merged: ours and theirs."""
-
-    def base(self, numbers: Iterable[int]) -> Mapping[int, Base]:
-        """Elements in the base."""
-
-    def ours(self, numbers: Iterable[int]) -> Mapping[int, Element]:
-        """Elements in the target."""
-
-    def theirs(self, numbers: Iterable[int]) -> Mapping[int, Element]:
-        """Elements in the source."""
-
-    def schemas(self) -> tuple[Catalog, Catalog, Catalog]:
-        """The schemas in force: of the base, the target and the source."""
-
-    def on(self, number: int) -> Iterable[int]:
-        """The links of the target that stand on an element."""
-
-    def definition(self, meta_type: str, name: str) -> Concept | None:
-        """The definition of a type or predicate in the source."""
-
-    def users(self, number: int) -> Iterable[int]:
-        """The elements of the target that use what a concept defines."""
-
-    def on_theirs(self, number: int) -> Iterable[int]:
-        """The links of the source that stand on an element."""
-
-    def holder(self, concept: Concept) -> int | None:
-        """The concept of the target with a type and name."""
-
-    def namesakes(self, concept: Concept) -> Iterable[int]:
-        """The concepts of the target with a name, of any type, oldest first."""
-
-    def link_at(self, link: Proposition) -> int | None:
-        """The link of the target with a predicate and ends."""
-
-    def declared(self, type_or_predicate: str) -> Mapping[str, str]:
-        """The policies of a definition, by attribute."""
-
-    def origin(self, side: str, number: int, place: Place, value: Any) -> Origin:
-        """The origin of a value."""
-
-    def purged_here(self, numbers: Iterable[int]) -> frozenset[int]:
-        """Those elements of the source that the target has purged."""
-
-    @property
-    def purged_there(self) -> Iterable[int]:
-        """The elements of the target that the source has purged."""
 
 
 class MergePlan(NamedTuple):
@@ -124,7 +68,7 @@ class Planner:
 
     def __init__(
         self,
-        sides: Sides,
+        sides: BranchSides | EditSides,
         rules: Rules,
         resolutions: Mapping[str, Resolution],
         *,

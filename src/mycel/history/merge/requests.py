@@ -69,20 +69,10 @@ class Request(NamedTuple):
         )
 
 
-def request_of(
-    source: str,
-    theirs: str,
-    *,
-    policy: object,
-    trust: Sequence[str] | None,
-    granularity: str,
-    restore_purged: bool,
-    message: str,
-    opened: int,
-    by: str,
-    edits: Sequence[Mapping[str, Any]] | None = None,
-) -> Request:
-    """A request, with its options checked.
+def options(
+    policy: object, trust: Sequence[str] | None, granularity: str, restore_purged: bool
+) -> tuple[Mapping[str, str], Sequence[str], bool, bool]:
+    """The options of a request that say how to merge, checked.
 
     Raises:
         ConstraintViolation: an option has a wrong value.
@@ -91,11 +81,7 @@ def request_of(
         raise ConstraintViolation(
             f"{granularity!r} is no granularity of a merge.", hint="Use key or element."
         )
-    by_element = granularity == "element"
-    words = check_policy(policy)
-    ranks = tuple(trust or ())
-    options = words, ranks, by_element, restore_purged, message, opened
-    return Request(source, theirs, *options, by=by, edits=edits)
+    return check_policy(policy), tuple(trust or ()), granularity == "element", restore_purged
 
 
 # Decisions.

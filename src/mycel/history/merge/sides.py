@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache, partial
 from typing import Any, Final
 
 from mycel.history.merge.rules import Origin
@@ -34,33 +35,36 @@ class Target:
 
     def __init__(self, reader: Reader) -> None:
         self.reader: Final = reader
-        self._policies: Final[dict[str, Mapping[str, str]]] = {}
+        self.declared: Final = cache(partial(_policies, reader))
+        """The policies of the definition of a type or predicate, by attribute."""
 
     def ours(self, numbers: Iterable[int]) -> Mapping[int, Element]:
+        """Elements in the target."""
         return self.reader.elements(number for number in numbers if number < NEW)
 
     def on(self, number: int) -> Iterable[int]:
+        """The links of the target that stand on an element."""
         return self.reader.touching(number) if number < NEW else ()
 
     def holder(self, concept: Concept) -> int | None:
-        type_number = self.reader.find_type(concept.type)
-        if type_number is None:
-            return None
-        found = self.reader.concept_named(type_number, concept.name)
+        """The concept of the target with a type and name."""
+        found = self.reader.find_concept(concept.type, concept.name)
         return None if found is None else found.number
 
     def namesakes(self, concept: Concept) -> Iterable[int]:
+        """The concepts of the target with a name, of any type, oldest first."""
         return sorted(number for number, _, _ in named(self.reader, (concept.name,)))
 
     def link_at(self, link: Proposition) -> int | None:
-        predicate = self.reader.find_predicate(link.predicate)
+        """The link of the target with a predicate and ends."""
         subject, object_ = link.ends
-        if predicate is None or max(subject, object_) >= NEW:
+        if max(subject, object_) >= NEW:
             return None
-        found = self.reader.link(subject, predicate, object_)
+        found = self.reader.find_link(subject, link.predicate, object_)
         return None if found is None else found.number
 
     def users(self, number: int) -> Iterable[int]:
+        """The elements of the target that use what a concept defines."""
         definition = self.reader.concept(number)
         if definition is None:
             return ()
@@ -70,16 +74,6 @@ class Target:
         if known is None:
             return ()
         return instances.numbers(self.reader, "concept" if is_type else "proposition", known)
-
-    def declared(self, type_or_predicate: str) -> Mapping[str, str]:
-        known = self._policies.get(type_or_predicate)
-        if known is None:
-            known = self._policies[type_or_predicate] = _policies(self.reader, type_or_predicate)
-        return known
-
-    def own_origin(self, number: int, place: Place) -> Origin:
-        """The origin of a value of the target."""
-        return origin_of(self.reader, number, place)
 
 
 class BranchSides(Target):
@@ -117,10 +111,12 @@ class BranchSides(Target):
             self._bases.append(reading)
             known |= own
         self.touched: Final = frozenset(known)
+        """The elements that the source may have changed since the base."""
         self.commits: Final = (
             commit_at(ours, ours.position),
             commit_at(theirs, theirs.position),
         )
+        """The commits that are merged: ours and theirs."""
         self._here: Final = purges_since(ours, shared)
         # A purge that was merged before is done; what was added since is something new.
         self._there: Final = purges_since(theirs, self.lineage.seen)
@@ -182,19 +178,23 @@ class BranchSides(Target):
         return tuple(commit_at(copy, seq) for copy, seq in self.lineage.bases if seq)
 
     def theirs(self, numbers: Iterable[int]) -> Mapping[int, Element]:
+        """Elements in the source."""
         return self._alignment.elements(self._theirs, numbers)
 
     def definition(self, meta_type: str, name: str) -> Concept | None:
-        found = self._theirs.concept_named(self._theirs.type_number(meta_type), name)
+        """The definition of a type or predicate in the source."""
+        found = self._theirs.find_concept(meta_type, name)
         told = None if found is None else self._alignment.told(found)
         return told if isinstance(told, Concept) else None
 
     def on_theirs(self, number: int) -> Iterable[int]:
+        """The links of the source that stand on an element."""
         found = self._alignment.there((number,)).get(number, ())
         links = {link for each in found for link in self._theirs.touching(each)}
         return map(self._alignment.number, sorted(links))
 
     def base(self, numbers: Iterable[int]) -> Mapping[int, Base]:
+        """Elements in the base."""
         wanted = list(numbers)
         states = [reading(wanted) for reading in self._bases]
         shared: Mapping[int, Element] = {}
@@ -229,14 +229,16 @@ class BranchSides(Target):
             found[number] = Base(None, values)
 
     def schemas(self) -> tuple[Catalog, Catalog, Catalog]:
+        """The schemas in force: of the base, the target and the source."""
         copy, seq = self.lineage.bases[0]
         if len(self.lineage.bases) > 1:
             copy, seq = self.reader, self.lineage.shared
         return schema_at(copy.at(State(seq))), schema_at(self.reader), schema_at(self._theirs)
 
-    def origin(self, side: str, number: int, place: Place, value: Any) -> Origin:
+    def origin(self, side: str, number: int, place: Place) -> Origin:
+        """The origin of a value of a side."""
         if side == "ours":
-            return self.own_origin(number, place)
+            return origin_of(self.reader, number, place)
         there = self._alignment.there((number,)).get(number, [])
         return next(
             (
@@ -248,10 +250,12 @@ class BranchSides(Target):
         )
 
     def purged_here(self, numbers: Iterable[int]) -> frozenset[int]:
+        """Those elements of the source that the target has purged."""
         return purged_among(self._here, self.theirs(numbers))
 
     @property
     def purged_there(self) -> Iterable[int]:
+        """The elements of the target that the source has purged."""
         if not self._there.numbers:
             return ()
         old = [each for each in self._there.numbers if each < self._made_from[each & 1]]
@@ -299,7 +303,7 @@ def purged_among(purges: Purges, elements: Mapping[int, Element]) -> frozenset[i
 def _policies(reader: Reader, name: str) -> Mapping[str, str]:
     """The policies in the definition of a type or predicate, by attribute."""
     for meta_type in (CONCEPT_TYPE, PROPOSITION_TYPE):
-        definition = reader.concept_named(reader.type_number(meta_type), name)
+        definition = reader.find_concept(meta_type, name)
         if definition is not None:
             return dict(merge_policies(definition.attributes))
     return {}

@@ -52,13 +52,16 @@ def same(one: Any, other: Any) -> bool:
     return one is not UNKNOWN and other is not UNKNOWN and same_value(one, other)
 
 
-def merge_value(path: Path, base: Any, ours: Any, theirs: Any, judge: Judge) -> Any:
-    """The merged value; ABSENT if there is none."""
+def settle(base: Any, ours: Any, theirs: Any, contested: Callable[[], Any]) -> Any:
+    """The value that one side alone has changed, or both alike; otherwise that of `contested`."""
     if same(ours, theirs) or same(base, theirs):
         return ours
-    if same(base, ours):
-        return theirs
-    return combine(path, base, ours, theirs, judge)
+    return theirs if same(base, ours) else contested()
+
+
+def merge_value(path: Path, base: Any, ours: Any, theirs: Any, judge: Judge) -> Any:
+    """The merged value; ABSENT if there is none."""
+    return settle(base, ours, theirs, lambda: combine(path, base, ours, theirs, judge))
 
 
 def combine(path: Path, base: Any, ours: Any, theirs: Any, judge: Judge) -> Any:

@@ -20,6 +20,7 @@ from mycel.knowledge import vocabulary as words
 from mycel.knowledge.bootstrap.limits import EXTERNAL_MAX
 from mycel.knowledge.code.edge_values import FileEdges
 from mycel.knowledge.code.languages import detect
+from mycel.knowledge.code.module_paths import outward
 from mycel.knowledge.code.source_facts import Symbol
 from mycel.knowledge.source_files.file_facts import FileRead, is_readme
 from mycel.knowledge.uris import build
@@ -103,23 +104,12 @@ def _checked(uri: str) -> str:
     return uri
 
 
-def folders_above(path: str) -> Iterator[str]:
-    """The folders around a path, innermost first; "" is the root.
-
-    >>> list(folders_above("src/shop/cart.py"))
-    ['src/shop', 'src', '']
-    """
-    while path:
-        path = posixpath.dirname(path)
-        yield path
-
-
 def totals(sizes: Mapping[str, int]) -> dict[str, Totals]:
     """The totals below each folder, of files with these sizes."""
     files: Counter[str] = Counter({"": 0})
     total: Counter[str] = Counter()
     for path, size in sizes.items():
-        for folder in folders_above(path):
+        for folder in outward(posixpath.dirname(path), "/"):
             files[folder] += 1
             total[folder] += size
     return {folder: Totals(count, total[folder]) for folder, count in files.items()}
@@ -222,8 +212,8 @@ def defined_in(namer: Namer, path: str, symbols: tuple[Symbol, ...]) -> Iterator
 def code_edges(namer: Namer, edges: FileEdges, folders: Mapping[str, object]) -> Iterator[Edge]:
     """The relations written in a file, except to its symbols."""
     here = namer.file(edges.path)
-    for each in edges.imports:
-        yield Edge(here, words.IMPORTS, namer.file(each.target), words.IMPORT_COST)
+    for imported in edges.imports:
+        yield Edge(here, words.IMPORTS, namer.file(imported), words.IMPORT_COST)
     for relation, cost, pairs in (
         (words.CALLS, words.CALL_COST, edges.calls),
         (words.MAY_CALL, words.MAY_CALL_COST, edges.may_calls),
@@ -238,8 +228,8 @@ def code_edges(namer: Namer, edges: FileEdges, folders: Mapping[str, object]) ->
     for tested in edges.tests:
         yield Edge(namer.file(tested), words.TESTED_BY, here, words.TEST_COST)
     for link in edges.links:
-        is_folder = link.target in folders
-        target = namer.folder(link.target) if is_folder else namer.file(link.target)
+        is_folder = link in folders
+        target = namer.folder(link) if is_folder else namer.file(link)
         yield Edge(here, words.REFERENCES, target, words.REFERENCE_COST)
-        if is_folder or detect(link.target).language not in _DOCUMENTS:
+        if is_folder or detect(link).language not in _DOCUMENTS:
             yield Edge(target, words.DOCUMENTED_BY, here, words.DOCUMENT_COST)

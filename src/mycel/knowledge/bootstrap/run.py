@@ -21,6 +21,7 @@ from mycel.knowledge.bootstrap.run_summary import Progress, Report, SkippedPath,
 from mycel.knowledge.code.edge_values import FileEdges, affected
 from mycel.knowledge.code.file_analysis import LANGUAGES, missing_extra
 from mycel.knowledge.code.languages import detect
+from mycel.knowledge.code.module_paths import outward
 from mycel.knowledge.code.project_edges import Project
 from mycel.knowledge.code.source_facts import FORMAT, FileFacts
 from mycel.knowledge.knowledge import Knowledge
@@ -235,7 +236,7 @@ class Bootstrap:
         moved = {*step.added, *step.changed, *step.gone}
         if step.is_complete and not (moved or edges or step.touched):
             return None
-        above = {folder for path in moved for folder in project_graph.folders_above(path)}
+        above = {each for path in moved for each in outward(posixpath.dirname(path), "/")}
         folders = below.keys() if not step.is_complete else above
         plan.folders = [self._folder(f, below, step) for f in sorted(folders & below.keys()) if f]
         plan.gone = sorted(step.gone)

@@ -89,14 +89,14 @@ class Calls:
     def read(self) -> tuple[Call, ...]:
         """The calls in the order of the text, each once for a caller."""
         syntax, source = self._syntax, self._source
-        found: dict[tuple[str | None, tuple[str, ...]], int] = {}
+        found: dict[Call, None] = {}
         for node, scope in with_scopes(in_order(self._captures, "call", "new"), self._scopes):
             parts = syntax.callee(node, source)
             callee = self._callee(parts, scope) if parts else ()
             if callee:
                 # Code directly in a class runs with the file.
-                found.setdefault((_caller(scope), callee), node.start_point[0] + 1)
-        return tuple(Call(caller, parts, line) for (caller, parts), line in found.items())
+                found[Call(_caller(scope), callee)] = None
+        return tuple(found)
 
     def fields(self) -> tuple[tuple[str, str], ...]:
         """The fields of classes by their qualified names, with their types."""

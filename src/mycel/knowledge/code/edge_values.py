@@ -14,14 +14,6 @@ from typing import Final, NamedTuple
 from mycel.knowledge.code.source_facts import FileFacts
 
 
-class FileEdge(NamedTuple):
-    """From a file to another, with the line of the import or link."""
-
-    source: str
-    target: str
-    line: int
-
-
 class CodeLocation(NamedTuple):
     """A symbol of the project: its file and its qualified name there."""
 
@@ -34,22 +26,21 @@ class SymbolEdge(NamedTuple):
 
     source: CodeLocation
     target: CodeLocation
-    line: int
 
 
 @dataclass(frozen=True, slots=True)
 class FileEdges:
-    """The edges written in one file. `tests` are the files that it tests."""
+    """The edges written in one file: the files that it imports, tests and links to, and calls."""
 
     path: str
-    imports: tuple[FileEdge, ...] = ()
+    imports: tuple[str, ...] = ()
     external: tuple[str, ...] = ()
     calls: tuple[SymbolEdge, ...] = ()
     may_calls: tuple[SymbolEdge, ...] = ()
     """Calls of a method on an unknown object, to all methods of that name."""
     extends: tuple[SymbolEdge, ...] = ()
     tests: tuple[str, ...] = ()
-    links: tuple[FileEdge, ...] = ()
+    links: tuple[str, ...] = ()
     external_links: tuple[str, ...] = ()
     note: str = ""
     """Tells what was left out, and why."""

@@ -161,11 +161,8 @@ def _imports(
 ) -> tuple[Import, ...]:
     found: list[Import] = []
     for node, scope in with_scopes(in_order(captures, "import"), scopes):
-        line, inside = node.start_point[0] + 1, _import_scope(scope)
-        found += [
-            Import(i.module, i.names, line, i.level, i.alias, inside, i.form)
-            for i in syntax.imports(node, source)
-        ]
+        inside = _import_scope(scope)
+        found += [each._replace(scope=inside) for each in syntax.imports(node, source)]
     return tuple(found)
 
 

@@ -13,7 +13,7 @@ import codecs
 import importlib
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
@@ -26,8 +26,6 @@ from mycel.model.extras import install_command
 from mycel.search.names import is_test_path
 
 if TYPE_CHECKING:
-    from tree_sitter import Node, Parser, Query
-
     from mycel.knowledge.code.language_rules import Syntax
 
 SOURCE_BYTES_MAX: Final = 2 << 20
@@ -69,8 +67,8 @@ def analyse(path: str, source: bytes, language: str) -> FileFacts:
 
 def missing_extra(language: str) -> str:
     """A note on what to install for this language; "" when nothing is missing."""
-    tools = _tools(language) if language in _SYNTAXES else None
-    return tools if isinstance(tools, str) else ""
+    read = _reader(language) if language in _SYNTAXES else None
+    return read if isinstance(read, str) else ""
 
 
 def _analyse(source: bytes, language: str) -> FileFacts:
@@ -92,42 +90,13 @@ def _analyse(source: bytes, language: str) -> FileFacts:
     source = text.encode()
     if len(source) > LINE_BYTES_MAX * (source.count(b"\n") + _LINES_MIN):
         return FileFacts(language, note="minified: not analysed")
-    tools = _tools(language)
-    if isinstance(tools, str):
-        return FileFacts(language, note=tools)
-    return tools.read(source)
-
-
-@dataclass(frozen=True, slots=True)
-class _Tools:
-    """The parser and query of one language, made once in a process."""
-
-    syntax: Syntax
-    facts: Query
-    parser: Callable[[], Parser]
-
-    def read(self, source: bytes) -> FileFacts:
-        tree = self.parser().parse(source)
-        captures = _captures(self.facts, tree.root_node)
-        if captures is None:
-            return FileFacts(
-                self.syntax.language, note="hardly recognisable as source: not analysed"
-            )
-        return extract(self.syntax, source, captures)
-
-
-def _captures(query: Query, node: Node) -> dict[str, list[Node]] | None:
-    """The captures of a query; None when it has too many patterns in progress."""
-    from tree_sitter import QueryCursor  # noqa: PLC0415 - an extra
-
-    cursor = QueryCursor(query, match_limit=_MATCHES_MAX)
-    found = cursor.captures(node)
-    return None if cursor.did_exceed_match_limit else found
+    read = _reader(language)
+    return FileFacts(language, note=read) if isinstance(read, str) else read(source)
 
 
 @cache
-def _tools(language: str) -> _Tools | str:
-    """The tools for a language, or a note on what to install."""
+def _reader(language: str) -> Callable[[bytes], FileFacts] | str:
+    """A function that reads source of a language, or a note on what to install."""
     module, name = _SYNTAXES[language]
     syntax: Syntax = getattr(importlib.import_module(f"mycel.knowledge.code.{module}"), name)()
     try:
@@ -137,13 +106,18 @@ def _tools(language: str) -> _Tools | str:
         grammar = tree_sitter.Language(getattr(wheel, syntax.entry)())
     except (ImportError, AttributeError, ValueError) as reason:
         return f"symbols left out ({reason}); install the parsers with {install_command('code')}"
+    query = tree_sitter.Query(grammar, syntax.facts + syntax.bindings)
     local = threading.local()
 
-    def parser() -> Parser:
+    def read(source: bytes) -> FileFacts:
         # A parser has state, and threads may analyse at the same time.
         if not hasattr(local, "parser"):
             local.parser = tree_sitter.Parser(grammar)
-        found: Parser = local.parser
-        return found
+        tree = local.parser.parse(source)
+        cursor = tree_sitter.QueryCursor(query, match_limit=_MATCHES_MAX)
+        captures = cursor.captures(tree.root_node)
+        if cursor.did_exceed_match_limit:
+            return FileFacts(language, note="hardly recognisable as source: not analysed")
+        return extract(syntax, source, captures)
 
-    return _Tools(syntax, tree_sitter.Query(grammar, syntax.facts + syntax.bindings), parser)
+    return read

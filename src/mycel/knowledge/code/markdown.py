@@ -13,10 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
-from mycel.knowledge.code.source_facts import Link
-
 LINKS_MAX: Final = 10_000
-TEXT_CHARS_MAX: Final = 200
 _LABEL_CHARS_MAX: Final = 200
 """Longer labels are ignored."""
 
@@ -44,23 +41,17 @@ class _Found(NamedTuple):
     start: int
     end: int
     target: str
-    words: str
-    form: str
 
 
-def links(text: str) -> tuple[Link, ...]:
-    """The links of a document in the order of the text.
+def links(text: str) -> tuple[str, ...]:
+    """The targets of the links of a document in the order of the text.
 
-    >>> [link.target for link in links("See [this](a.md) and `[not](b.md)`.")]
-    ['a.md']
+    >>> links("See [this](a.md) and `[not](b.md)`.")
+    ('a.md',)
     """
     text = _without_code(text.replace("\r\n", "\n").replace("\r", "\n"))
-    starts = [0, *(found.end() for found in re.finditer("\n", text))]
     found = sorted(each for each in _found(text) if each.target)
-    return tuple(
-        Link(each.target, _plain(each.words), bisect_right(starts, each.start), each.form)
-        for each in found[:LINKS_MAX]
-    )
+    return tuple(each.target for each in found[:LINKS_MAX])
 
 
 def _found(text: str) -> Iterator[_Found]:
@@ -79,9 +70,9 @@ def _found(text: str) -> Iterator[_Found]:
         start = end
     text = _blanked(text, taken)
     for auto in _AUTOLINK.finditer(text):
-        yield _Found(*auto.span(), auto[1], "", "autolink")
+        yield _Found(*auto.span(), auto[1])
     for bare in _BARE.finditer(_AUTOLINK.sub(_blank, text)):
-        yield _Found(*bare.span(), _trimmed(bare[0]), "", "autolink")
+        yield _Found(*bare.span(), _trimmed(bare[0]))
 
 
 def _in_brackets(
@@ -101,19 +92,18 @@ def _in_brackets(
         opening, begin, is_image = openings.pop()
         is_active = is_image or len(openings) >= outermost
         outermost = min(outermost, len(openings))
-        words = text[begin : min(bracket.start(), begin + 4 * TEXT_CHARS_MAX)]
         found = _DESTINATION.match(text, at, end)
         target = _target(found[1]) if found is not None else None
         if found is None:
             found = _LABEL.match(text, at, end)
             label = found[1] if found is not None else ""
             if not label and bracket.start() - begin <= _LABEL_CHARS_MAX:
-                label = words
+                label = text[begin : bracket.start()]
             target = definitions.get(_key(label)) if label else None
         if target is None or not is_active:
             continue
         at = found.end() if found is not None else at
-        yield _Found(opening, at, target, words, "image" if is_image else "link")
+        yield _Found(opening, at, target)
         if not is_image:
             outermost = len(openings)
 
@@ -183,23 +173,6 @@ def _target(raw: str) -> str:
 
 def _key(label: str) -> str:
     return " ".join(label.split()).casefold()
-
-
-def _plain(words: str) -> str:
-    """The visible words of a link: those of an image are its description."""
-    if "](" in words:
-        words = "".join(_without_images(words))
-    return " ".join(_ESCAPE.sub(r"\1", words).split())[:TEXT_CHARS_MAX]
-
-
-def _without_images(words: str) -> Iterator[str]:
-    at = 0
-    for image in sorted(_in_brackets(words, 0, len(words), {})):
-        if image.start >= at:
-            yield words[at : image.start]
-            yield image.words
-            at = image.end
-    yield words[at:]
 
 
 def _trimmed(url: str) -> str:

@@ -163,7 +163,7 @@ class PythonLocator(Locator):
             beside = self._at(posixpath.join(folder, name), need_file=True)
             if beside is not None:
                 return beside
-        for root in folders_around(folder):
+        for root in outward(folder, "/"):
             is_root = root in self._roots
             found = self._at(posixpath.join(root, name), need_file=True) if is_root else None
             if found is not None:
@@ -212,13 +212,11 @@ class JavaScriptLocator(Locator):
         module, folder = imported.module, posixpath.dirname(path)
         if module.startswith("."):
             return self._file(posixpath.join(folder, module))
-        while True:
-            configuration = self._configurations.get(folder)
+        for around in outward(folder, "/"):
+            configuration = self._configurations.get(around)
             if configuration is not None:
-                return self._mapped(folder, configuration, module)
-            if not folder:
-                return None
-            folder = posixpath.dirname(folder)
+                return self._mapped(around, configuration, module)
+        return None
 
     def _mapped(self, folder: str, configuration: FileFacts, module: str) -> Unit | None:
         settings = dict(configuration.settings)
@@ -272,7 +270,7 @@ class GoLocator(Locator):
     def locate(self, path: str, imported: Import) -> Unit | None:
         places = sorted(
             (folder, posixpath.join(folder, imported.module[len(name) + 1 :]).rstrip("/"))
-            for name in folders_around(imported.module)
+            for name in outward(imported.module, "/")
             for folder in self._modules.get(name, ())
             if name
         )
@@ -486,15 +484,15 @@ LOCATORS: Final[Mapping[str, type[Locator]]] = {
 }
 
 
-def folders_around(folder: str) -> Iterator[str]:
-    """A folder and those around it, innermost first; "" is the root.
+def outward(place: str, separator: str) -> Iterator[str]:
+    """A folder or scope and those around it, innermost first; "" is the root, or the file.
 
-    >>> list(folders_around("a/b"))
-    ['a/b', 'a', '']
+    >>> list(outward("a/b", "/")), list(outward("A.b", "."))
+    (['a/b', 'a', ''], ['A.b', 'A', ''])
     """
-    while folder:
-        yield folder
-        folder = folder.rpartition("/")[0]
+    while place:
+        yield place
+        place = place.rpartition(separator)[0]
     yield ""
 
 

@@ -15,7 +15,7 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 from mycel.knowledge.code.edge_values import CodeLocation, family
-from mycel.knowledge.code.module_paths import LOCATORS, Files, Home, Locator, Unit
+from mycel.knowledge.code.module_paths import LOCATORS, Files, Home, Locator, Unit, outward
 from mycel.knowledge.code.scopes import CLASS_KINDS
 from mycel.knowledge.code.source_facts import FileFacts, Import, Symbol
 
@@ -160,7 +160,7 @@ class SymbolNames:
         """The module of the longest imported prefix (`import a.b`), and the rest of the name."""
         bindings = self.bound(path)
         for length in range(len(parts) - 1, 1, -1):
-            for prefix in chain(scope):
+            for prefix in outward(scope, "."):
                 bound = bindings.get((prefix, ".".join(parts[:length])))
                 unit = self.unit(path, bound[0]) if bound is not None else None
                 if unit is not None:
@@ -172,7 +172,7 @@ class SymbolNames:
         if self._is_spent(steps):
             return None
         symbols, bindings, locator = self.symbols[path], self.bound(path), self.locator(path)
-        for prefix in chain(scope):
+        for prefix in outward(scope, "."):
             symbol = symbols.get(prefix)
             if symbol is not None and symbol.kind in CLASS_KINDS:
                 if locator.class_members_visible:
@@ -353,7 +353,7 @@ class SymbolNames:
     def own_class(self, path: str, caller: str) -> CodeLocation | None:
         """The class of the method that the caller is, or is inside of."""
         symbols = self.symbols[path]
-        for prefix in chain(caller.rpartition(".")[0]):
+        for prefix in outward(caller.rpartition(".")[0], "."):
             symbol = symbols.get(prefix)
             if symbol is not None and symbol.kind in CLASS_KINDS:
                 return CodeLocation(path, prefix)
@@ -427,7 +427,7 @@ class SymbolNames:
 
     def _c_name(self, path: str, scope: str, parts: tuple[str, ...]) -> CodeLocation | None:
         """The meaning of a name of C or C++: innermost scope first, in all included files."""
-        for prefix in chain(scope):
+        for prefix in outward(scope, "."):
             qualified = ".".join((prefix, *parts)) if prefix else ".".join(parts)
             found = self._nearest(path, qualified)
             if found is not None:
@@ -544,18 +544,6 @@ class SymbolNames:
                 package = imported._replace(module=first, alias=first)
                 found.setdefault((imported.scope, first), (package, ""))
         return found
-
-
-def chain(scope: str) -> Iterator[str]:
-    """A scope and those around it, innermost first; "" is the file.
-
-    >>> list(chain("A.b"))
-    ['A.b', 'A', '']
-    """
-    while scope:
-        yield scope
-        scope = scope.rpartition(".")[0]
-    yield ""
 
 
 def _is_header(path: str) -> bool:

@@ -13,7 +13,7 @@ from functools import cache
 from typing import Final
 from urllib.parse import unquote
 
-from mycel.knowledge.code.edge_values import CodeLocation, FileEdge, FileEdges, SymbolEdge, family
+from mycel.knowledge.code.edge_values import CodeLocation, FileEdges, SymbolEdge, family
 from mycel.knowledge.code.module_paths import LOCATORS, RustLocator, Unit
 from mycel.knowledge.code.name_resolution import SymbolNames
 from mycel.knowledge.code.receivers import Receivers
@@ -71,10 +71,9 @@ class Project:
 
     # Files.
 
-    def _import_edges(
-        self, path: str, facts: FileFacts
-    ) -> tuple[tuple[FileEdge, ...], tuple[str, ...]]:
-        targets: dict[str, int] = {}
+    def _import_edges(self, path: str, facts: FileFacts) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The files that a file imports, and the modules outside the project."""
+        targets: dict[str, None] = {}
         external: dict[str, None] = {}
         for imported in facts.imports:
             files = self._imported_files(path, imported)
@@ -83,11 +82,9 @@ class Project:
                 if name:
                     external[name] = None
                 continue
-            for target in files:
-                if target != path:
-                    targets.setdefault(target, imported.line)
-        edges = tuple(FileEdge(path, target, line) for target, line in targets.items())
-        return edges, tuple(sorted(external))
+            targets.update(dict.fromkeys(files))
+        targets.pop(path, None)
+        return tuple(targets), tuple(sorted(external))
 
     def _imported_files(self, path: str, imported: Import) -> tuple[str, ...] | None:
         """The files of an import; None for a module outside the project."""
@@ -147,9 +144,9 @@ class Project:
         found = locator.root(path, imported.names[0][0]) if imported.names else None
         return found.paths if found is not None and not imported.module else None
 
-    def _tested(self, path: str, facts: FileFacts, imports: Iterable[FileEdge]) -> tuple[str, ...]:
+    def _tested(self, path: str, facts: FileFacts, imports: Iterable[str]) -> tuple[str, ...]:
         """The files that a test imports or is named after."""
-        found = {edge.target for edge in imports}
+        found = {*imports}
         for imported in facts.imports:
             for name, _ in imported.names:
                 self._names.begin()
@@ -173,17 +170,16 @@ class Project:
         return found[0] if len(found) == 1 else None
 
     def _link_edges(self, path: str, facts: FileFacts) -> FileEdges:
-        targets: dict[str, int] = {}
+        targets: dict[str, None] = {}
         external: dict[str, None] = {}
         for link in facts.links:
-            if re.match(r"[A-Za-z][A-Za-z0-9+.-]*:|//", link.target):
-                external[link.target] = None
+            if re.match(r"[A-Za-z][A-Za-z0-9+.-]*:|//", link):
+                external[link] = None
                 continue
-            target = self._linked(path, link.target)
+            target = self._linked(path, link)
             if target is not None and target != path:
-                targets.setdefault(target, link.line)
-        edges = tuple(FileEdge(path, target, line) for target, line in targets.items())
-        return FileEdges(path, links=edges, external_links=tuple(external))
+                targets[target] = None
+        return FileEdges(path, links=tuple(targets), external_links=tuple(external))
 
     def _linked(self, path: str, target: str) -> str | None:
         """The file or folder of the project that a relative link names."""
@@ -201,19 +197,16 @@ class Project:
         self, path: str, facts: FileFacts
     ) -> tuple[tuple[SymbolEdge, ...], tuple[SymbolEdge, ...]]:
         """The calls with a known target, and those resolved by the name of the method alone."""
-        sure: dict[tuple[CodeLocation, CodeLocation], int] = {}
-        named: dict[tuple[CodeLocation, CodeLocation], int] = {}
+        sure: dict[SymbolEdge, None] = {}
+        named: dict[SymbolEdge, None] = {}
         for call in facts.calls:
             source = CodeLocation(path, call.caller or "")
             found = self._receivers.called(path, source.qualified, call.callee)
             edges = sure if found.is_sure else named
             for target in found.targets:
                 if target != source:
-                    edges.setdefault((source, target), call.line)
-        return (
-            tuple(SymbolEdge(*ends, line) for ends, line in sure.items()),
-            tuple(SymbolEdge(*ends, line) for ends, line in named.items() if ends not in sure),
-        )
+                    edges[SymbolEdge(source, target)] = None
+        return tuple(sure), tuple(edge for edge in named if edge not in sure)
 
     def _extends_edges(self, path: str, facts: FileFacts) -> Iterator[SymbolEdge]:
         for symbol in facts.symbols:
@@ -224,7 +217,7 @@ class Project:
                 target = self._names.base(source, base)
                 if target is not None and target != source and target not in seen:
                     seen.add(target)
-                    yield SymbolEdge(source, target, symbol.line)
+                    yield SymbolEdge(source, target)
 
 
 _TEST_STEM: Final = re.compile(

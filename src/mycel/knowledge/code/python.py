@@ -84,10 +84,10 @@ class Python(Syntax):
         return text.rstrip().removesuffix(":")
 
     def doc(self, node: Node, body: Node | None, source: bytes) -> str:
-        return doc_at(source, body.start_byte) if body is not None else ""
+        return _docstring(source, body.start_byte) if body is not None else ""
 
     def exported(self, node: Node, name: str, source: bytes) -> bool:
-        return is_exported(name)
+        return not name.startswith("_") or (name.startswith("__") and name.endswith("__"))
 
     def base_nodes(self, node: Node) -> Iterator[Node]:
         arguments = node.child_by_field_name("superclasses")
@@ -131,11 +131,7 @@ class Python(Syntax):
         return super().parts(text) if "(" not in text else ()
 
 
-def is_exported(name: str) -> bool:
-    return not name.startswith("_") or (name.startswith("__") and name.endswith("__"))
-
-
-def doc_at(source: bytes, start: int) -> str:
+def _docstring(source: bytes, start: int) -> str:
     """The first paragraph of the docstring of a body that begins there; "" for none."""
     opening = _STRING.match(source, start, start + 8)
     if opening is None:

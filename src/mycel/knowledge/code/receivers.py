@@ -11,8 +11,8 @@ from collections import defaultdict
 from typing import Final, NamedTuple
 
 from mycel.knowledge.code.edge_values import CodeLocation, family
-from mycel.knowledge.code.module_paths import Unit
-from mycel.knowledge.code.name_resolution import Meaning, SymbolNames, chain
+from mycel.knowledge.code.module_paths import Unit, outward
+from mycel.knowledge.code.name_resolution import Meaning, SymbolNames
 from mycel.knowledge.code.scopes import CLASS_KINDS
 from mycel.knowledge.code.source_facts import LITERAL, RESULT, UNKNOWN
 
@@ -109,7 +109,7 @@ class Receivers:
     def _is_outside(self, path: str, scope: str, name: str) -> bool:
         """True if a name without a meaning here comes from outside the project."""
         bindings = self._names.bound(path)
-        for prefix in chain(scope):
+        for prefix in outward(scope, "."):
             bound = bindings.get((prefix, name))
             if bound is not None:
                 return self._names.unit(path, bound[0]) is None

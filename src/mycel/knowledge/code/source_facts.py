@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
-FORMAT: Final = 5
+FORMAT: Final = 6
 """The version of the facts; stored facts of another version are extracted again."""
 
 RESULT: Final = "()"
@@ -56,7 +56,6 @@ class Import(NamedTuple):
 
     module: str
     names: tuple[tuple[str, str], ...] = ()
-    line: int = 1
     level: int = 0
     alias: str = ""
     scope: str = ""
@@ -72,16 +71,6 @@ class Call(NamedTuple):
 
     caller: str | None
     callee: tuple[str, ...]
-    line: int
-
-
-class Link(NamedTuple):
-    """A link of a Markdown document; `form` is "link", "image" or "autolink"."""
-
-    target: str
-    text: str
-    line: int
-    form: str = "link"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,16 +78,17 @@ class FileFacts:
     """All facts of one file.
 
     `package` is the declared package of Java and Go, the module of go.mod, or the crate of
-    Cargo.toml. `exports` are pairs (name outside, name inside) of JavaScript. `fields` are pairs of
-    the qualified name of a field and its type. `settings` are further pairs of a manifest. `note`
-    tells what was left out and why.
+    Cargo.toml. `links` are the targets of the links of a Markdown document. `exports` are pairs
+    (name outside, name inside) of JavaScript. `fields` are pairs of the qualified name of a field
+    and its type. `settings` are further pairs of a manifest. `note` tells what was left out and
+    why.
     """
 
     language: str
     symbols: tuple[Symbol, ...] = ()
     imports: tuple[Import, ...] = ()
     calls: tuple[Call, ...] = ()
-    links: tuple[Link, ...] = ()
+    links: tuple[str, ...] = ()
     is_test: bool = False
     package: str = ""
     exports: tuple[tuple[str, str], ...] = ()
@@ -121,8 +111,8 @@ def decode(encoded: bytes) -> FileFacts | None:
         row: dict[str, Any] = dict(zip(_FIELDS, values, strict=True))
         row["symbols"] = tuple(Symbol._make((*s[:-2], tuple(s[-2]), s[-1])) for s in row["symbols"])
         row["imports"] = tuple(Import(i[0], _pairs(i[1]), *i[2:]) for i in row["imports"])
-        row["calls"] = tuple(Call(c[0], tuple(c[1]), c[2]) for c in row["calls"])
-        row["links"] = tuple(Link(*link) for link in row["links"])
+        row["calls"] = tuple(Call(caller, tuple(callee)) for caller, callee in row["calls"])
+        row["links"] = tuple(row["links"])
         for name in ("exports", "fields", "settings"):
             row[name] = _pairs(row[name])
         return FileFacts(**row)

@@ -114,9 +114,8 @@ def _known(reader: Reader, ref: Ref) -> int:
 def _concept_ever(reader: Reader, type_name: str, name: str) -> Concept | None:
     """The concept of this identity, live or removed."""
     check_identifier(type_name, "type")
-    number = reader.registry.types.number(reader.connection, type_name)
     check_name(name)
-    return None if number is None else reader.concept_named(number, name, tombstoned=True)
+    return reader.find_concept(type_name, name, tombstoned=True)
 
 
 def _end(reader: Reader, auditor: Auditor, named: Ref) -> tuple[int | None, bytes]:

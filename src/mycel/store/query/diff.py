@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field, replace
 from difflib import unified_diff
 from enum import Enum
 from types import MappingProxyType
@@ -77,20 +78,38 @@ class ValueChange(NamedTuple):
         return told | ({"lines": lines} if lines else {})
 
 
-class ElementChange(NamedTuple):
-    """One element that differs."""
+@dataclass(frozen=True, slots=True)
+class ElementChange:
+    """One element that differs. What differs in it is computed when somebody asks."""
 
     kind: ChangeKind
     before: Element | None
     after: Element | None
-    values: tuple[ValueChange, ...]
-    identity: Mapping[str, Any]
-    """Type and name, or predicate and ends, as they are afterwards; of a removed one, before."""
+    _names: tuple[Mapping[int, Element], Mapping[int, Element]] = field(repr=False, compare=False)
+    """The elements that may be ends of links, in each of the two states."""
+    _aligned: Element | None = field(default=None, repr=False, compare=False)
+    """The element afterwards in the numbers of the first state, if it has others in a copy."""
 
     @property
     def element(self) -> Element:
         """The element as it is afterwards; a removed one as it was."""
         return either(self.after, self.before)
+
+    @property
+    def versions(self) -> tuple[Element, ...]:
+        """The element before and after, as far as it is there."""
+        return tuple(each for each in (self.before, self.after) if each is not None)
+
+    @property
+    def values(self) -> tuple[ValueChange, ...]:
+        """The values that differ."""
+        return tuple(_values(self.before, self._aligned or self.after, *self._names))
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """Type and name, or predicate and ends, of the `element`."""
+        after = self._aligned or self.after
+        return identity_of(either(after, self.before), self._names[after is not None])
 
     @property
     def label(self) -> str:
@@ -180,7 +199,9 @@ def diff_copies(ours: Reader, theirs: Reader, paths: Sequence[object] = ()) -> D
         a,
         b,
         tuple(
-            each if each.after is None else each._replace(after=stored[each.after.number])
+            each
+            if each.after is None
+            else replace(each, after=stored[each.after.number], _aligned=each.after)
             for each in changes
         ),
         len(mine.purged) + len(others.purged),
@@ -292,20 +313,38 @@ def change_of(
     new_names: Mapping[int, Element],
 ) -> ElementChange | None:
     """The difference between two versions of an element; None if they have the same content."""
-    if before is None and after is None:
-        return None
-    old = {} if before is None else values_of(before, old_names)
-    new = {} if after is None else values_of(after, new_names)
-    values = tuple(_values(old, new, before, after))
-    if not values:
-        return None
-    kind: ChangeKind = "changed"
+    names = old_names, new_names
     if before is None or after is None:
-        kind = "added" if before is None else "removed"
-    elif any(each.field not in ("attributes", "metadata", "weight") for each in values):
-        kind = "moved"
-    identity = identity_of(either(after, before), old_names if after is None else new_names)
-    return ElementChange(kind, before, after, values, identity)
+        kind: ChangeKind = "added" if before is None else "removed"
+        return ElementChange(kind, before, after, names) if before is not after else None
+    if _has_moved(before, after, *names):
+        return ElementChange("moved", before, after, names)
+    if _content(before) == _content(after):
+        return None
+    return ElementChange("changed", before, after, names)
+
+
+def _has_moved(
+    before: Element,
+    after: Element,
+    old_names: Mapping[int, Element],
+    new_names: Mapping[int, Element],
+) -> bool:
+    """True if an element has another type, name, predicate or end."""
+    if (
+        isinstance(before, Proposition)
+        and isinstance(after, Proposition)
+        and before.ends == after.ends
+    ):
+        # The end may have another name: that is a change of the end alone.
+        return before.predicate != after.predicate
+    return identity_of(before, old_names) != identity_of(after, new_names)
+
+
+def _content(element: Element) -> tuple[object, ...]:
+    """The content of an element without its identity; equal values are equal as canonical JSON."""
+    weight = element.weight if isinstance(element, Proposition) else None
+    return element.attributes_json, element.metadata_json, weight
 
 
 def values_of(
@@ -321,11 +360,13 @@ def values_of(
 
 
 def _values(
-    old: Mapping[tuple[Field, str], Any],
-    new: Mapping[tuple[Field, str], Any],
     before: Element | None,
     after: Element | None,
+    old_names: Mapping[int, Element],
+    new_names: Mapping[int, Element],
 ) -> Iterator[ValueChange]:
+    old = {} if before is None else values_of(before, old_names)
+    new = {} if after is None else values_of(after, new_names)
     same_ends = before is not None and after is not None and before.ends == after.ends
     for place in sorted(old.keys() | new.keys()):
         if same_ends and place[0] in ("subject", "object"):

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any
+from typing import Any, Final
 
 import orjson
 
 from mycel.store.file.rows import Row, listed
 from mycel.store.log import merges
 from mycel.store.query.reader import Reader
+
+_UNDECIDED: Final = "json_extract(body, '$.resolution') IS NULL"
 
 
 def opened(reader: Reader) -> list[dict[str, Any]]:
@@ -28,8 +30,9 @@ def stored_conflicts(reader: Reader, id_: str) -> list[dict[str, Any]]:
 
 
 def conflicts_named(reader: Reader, name: str) -> list[dict[str, Any]]:
-    """The conflicts of open merges about concepts of a name, also of those that are not there."""
-    return _conflicts(reader, "json_extract(body, '$.identity.name') = ?", (name,))
+    """The undecided conflicts about concepts of a name, also of those that are not there."""
+    where = f"json_extract(body, '$.identity.name') = ? AND {_UNDECIDED}"
+    return _conflicts(reader, where, (name,))
 
 
 def _conflicts(reader: Reader, where: str, bindings: Row) -> list[dict[str, Any]]:
@@ -40,7 +43,7 @@ def _conflicts(reader: Reader, where: str, bindings: Row) -> list[dict[str, Any]
 
 
 def open_conflicts(reader: Reader, numbers: Collection[int]) -> dict[int, list[dict[str, Any]]]:
-    """The conflicts of open merges that are about elements, by number; those decided, too."""
+    """The undecided conflicts of open merges that are about elements, by number."""
     found: dict[int, list[dict[str, Any]]] = {}
     if not numbers or not may_have_conflicts(reader):
         return found
@@ -48,7 +51,7 @@ def open_conflicts(reader: Reader, numbers: Collection[int]) -> dict[int, list[d
         "SELECT place.element, told.body FROM json_each(?) AS wanted"
         " CROSS JOIN merge_contested AS place ON place.element = wanted.value"
         " CROSS JOIN merge_conflict AS told ON told.merge = place.merge AND told.id = place.id"
-        " ORDER BY told.rowid"
+        f" WHERE {_UNDECIDED} ORDER BY told.rowid"
     )
     for element, body in reader.every(query, (listed(numbers),)):
         found.setdefault(element, []).append(orjson.loads(body))
@@ -59,9 +62,7 @@ def count_undecided(reader: Reader) -> int:
     """The number of conflicts of open merges, as computed last, that nobody has decided about."""
     if not may_have_conflicts(reader):
         return 0
-    return reader.count(
-        "SELECT count(*) FROM merge_conflict WHERE json_extract(body, '$.resolution') IS NULL"
-    )
+    return reader.count(f"SELECT count(*) FROM merge_conflict WHERE {_UNDECIDED}")
 
 
 def match(

@@ -359,6 +359,13 @@ class Reader:
             return self._concept("name = ?1", (name,), tombstoned)
         return self._concept("name = ?1 AND type = ?2", (name, type_number), tombstoned)
 
+    def find_concept(
+        self, type_name: str, name: str, *, tombstoned: bool = False
+    ) -> Concept | None:
+        """The concept of a type and name; None if there is none, or no such type."""
+        number = self.find_type(type_name)
+        return None if number is None else self.concept_named(number, name, tombstoned=tombstoned)
+
     def record_at(self, seq: int) -> bytes | None:
         """The record that the entry `seq` left behind."""
         row = self.first("SELECT after FROM journal WHERE seq = ?", (seq,))
@@ -380,6 +387,11 @@ class Reader:
             (subject, predicate, object_),
             tombstoned,
         )
+
+    def find_link(self, subject: int, predicate: str, object_: int) -> Proposition | None:
+        """The link of a predicate between two elements; None also if there is no such predicate."""
+        number = self.find_predicate(predicate)
+        return None if number is None else self.link(subject, number, object_)
 
     def was_ever(self, number: int) -> bool:
         """True if an element is live, or ever was."""

@@ -9,7 +9,8 @@ Nothing here commits; the writer does.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from functools import wraps
 from typing import Any, Concatenate, Final, NamedTuple, ParamSpec, Protocol, TypeVar
 
@@ -545,3 +546,18 @@ class Transaction(TransactionView):
             return
         self.guards.check_commit(self)
         self.ledger.close()
+
+
+class _RolledBackError(Exception):
+    """Ends the transaction of a rehearsal."""
+
+
+@contextmanager
+def rehearsal(transaction: AbstractContextManager[Transaction]) -> Iterator[Transaction]:
+    """A transaction whose changes can be seen in the block, and are rolled back at its end."""
+    try:
+        with transaction as tx:
+            yield tx
+            raise _RolledBackError
+    except _RolledBackError:
+        pass

@@ -69,7 +69,7 @@ def _ends(edge: SymbolEdge) -> str:
 
 
 def import_edges(found: Resolved) -> list[str]:
-    return [f"{edge.source} -> {edge.target}" for edge in found.imports]
+    return [f"{file.path} -> {target}" for file in found.files.values() for target in file.imports]
 
 
 def extends_edges(found: Resolved) -> list[str]:
