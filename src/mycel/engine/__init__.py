@@ -28,8 +28,7 @@ Modules, in the order in which a command passes through them:
 - `missing_concepts`     placeholders, and the guard that replaces them
 - `describe`             DESCRIBE
 - `graph_facts`          facts about types, predicates and domains
-- `primer`               DESCRIBE PRIMER and DOMAINS
-- `example_commands`     example commands for a graph
+- `primer`               DESCRIBE PRIMER and DOMAINS, with example commands
 - `hits`                 hits of a search, ranked
 - `search`               SEARCH
 - `nearest`              NEAREST

@@ -8,7 +8,7 @@ from mycel.engine.plan_cache import Binder, FindPlan
 from mycel.engine.values import Values
 from mycel.ir import query as ir
 from mycel.kip import ast
-from mycel.kip.fragments import path_text
+from mycel.kip.fragments import expression
 from mycel.model.state import LIVE, State
 from mycel.plan.bind import BoundQuery, bind_find
 from mycel.plan.rewrites import rewrite
@@ -49,7 +49,7 @@ class FindPlanner:
         bound = bind_find(find, vocabulary, values)
         query = rewrite(bound.query, self._statistics(reader))
         statement = compile_query(query, limited=find.limit is not None, exact=exact)
-        columns = tuple(expression_name(each) for each in find.expressions)
+        columns = tuple(map(expression, find.expressions))
         plan = FindPlan(
             query,
             columns,
@@ -83,11 +83,3 @@ def _attribute_columns(query: ir.Query) -> tuple[int, ...]:
         for at, output in enumerate(query.outputs)
         if isinstance(output, ir.Field) and output.path[:1] == ("attributes",) and output.path[1:]
     )
-
-
-def expression_name(expression: ast.Expression) -> str:
-    """An expression as a column is called: `?drug.name`, `COUNT(DISTINCT ?drug)`."""
-    if isinstance(expression, ast.Path):
-        return path_text(expression.variable.name, expression.fields)
-    distinct = "DISTINCT " if expression.distinct else ""
-    return f"{expression.function}({distinct}{expression_name(expression.argument)})"

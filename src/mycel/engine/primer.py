@@ -7,14 +7,15 @@ of a large graph it shows the largest and most linked, and the number of what is
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 import orjson
 
-from mycel.engine.example_commands import examples
 from mycel.engine.graph_facts import DomainContents, Facts, by_size
 from mycel.engine.outcome import Outcome
 from mycel.engine.protection_guard import MEMBERSHIP
+from mycel.kip.fragments import quoted
 from mycel.model import ids
 from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, shorten
 from mycel.model.values import JsonObject, parse_object
@@ -148,7 +149,7 @@ def _told(facts: Facts, identity: JsonObject, detail: Detail) -> JsonObject:
             _predicate(facts, name, detail) for name in predicates[: detail.types]
         ],
         **_more("more_proposition_types", len(predicates) - detail.types),
-        "how_to": {"use": list(_USE), "examples": examples(facts, types)},
+        "how_to": {"use": list(_USE), "examples": _example_commands(facts, types)},
     }
 
 
@@ -280,7 +281,7 @@ def _more(key: str, count: int) -> JsonObject:
     return {key: count} if count > 0 else {}
 
 
-# How to ask.
+# How to ask. A model that has never seen KIP learns it from examples faster than from a grammar.
 
 _MEMORY: Final = (
     "What I know and remember is a graph of concepts joined by propositions. It is kept between"
@@ -303,3 +304,45 @@ _USE: Final = (
     ),
     "Values that come from outside belong into parameters (:name), never into the command's text.",
 )
+
+
+def _example_commands(facts: Facts, types: Sequence[str]) -> list[str]:
+    """Commands that work on this graph; types that every graph has are taken last."""
+    own = [name for name in types if name in facts.concepts and name not in facts.core_types]
+    return list(_examples(facts, own or types))
+
+
+def _examples(facts: Facts, types: Sequence[str]) -> Iterator[str]:
+    name = quoted(types[0]) if types else None
+    yield f"DESCRIBE CONCEPT TYPE {name}" if name else "DESCRIBE CONCEPT TYPES"
+    if name:
+        yield f"FIND(?x.name, ?x.attributes) WHERE {{ ?x {{type: {name}}} }} LIMIT 10"
+    yield from _join(facts)
+    predicate = next((each for each in facts.links if each != MEMBERSHIP), None)
+    if predicate is not None:
+        yield (
+            f"FIND(?a.type, COUNT(?link)) WHERE {{ ?link (?a, {quoted(predicate)}, ?b) }}"
+            " ORDER BY COUNT(?link) DESC LIMIT 5"
+        )
+    yield "SEARCH CONCEPT :words LIMIT 5"
+    if name:
+        yield (
+            f"UPSERT {{ CONCEPT ?new {{ {{type: {name}, name: :name}}"
+            " SET ATTRIBUTES { description: :description } } }"
+            " WITH METADATA { source: :source, confidence: 0.9 }"
+        )
+
+
+def _join(facts: Facts) -> Iterator[str]:
+    """A join along the most frequent links between concepts that are no definitions."""
+    meta = {CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER, None}
+    for shape in facts.shapes:
+        ends = (shape.subject_type, shape.object_type)
+        if meta.isdisjoint(ends):
+            subject, object_ = (quoted(facts.reader.type_name(end or 0)) for end in ends)
+            predicate = quoted(facts.reader.predicate_name(shape.predicate))
+            yield (
+                f"FIND(?a.name, ?b.name) WHERE {{ ?a {{type: {subject}}} ?b {{type: {object_}}}"
+                f" (?a, {predicate}, ?b) }} LIMIT 10"
+            )
+            return

@@ -19,7 +19,7 @@ from mycel.model import ids, times
 from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.values import JsonObject
 from mycel.store.check import proofs
-from mycel.store.query import history, lookup, missing, surroundings
+from mycel.store.query import history, lookup, surroundings
 from mycel.store.query.commits import transaction_of
 from mycel.store.query.reader import Direction as Way
 from mycel.store.query.refs import Ref
@@ -283,8 +283,8 @@ def missing_concepts(scene: Scene, limit: int, cursor: str | None) -> JsonObject
         for name, beginning in ((MISSING, SCHEME), (MISSING_ENTITY, ""))
         if (number := reader.find_type(name)) is not None
     }
-    total, rows = missing.placeholders(reader, kinds, start, limit)
-    sources = missing.sources(reader, [number for number, _ in rows], limits.MISSING_SOURCES)
+    total, rows = surroundings.placeholders(reader, kinds, start, limit)
+    sources = surroundings.sources(reader, [number for number, _ in rows], limits.MISSING_SOURCES)
     scene.cards.read([*(number for number, _ in rows), *(end for _, end, _ in sources)])
     shown = []
     for number, links in rows:

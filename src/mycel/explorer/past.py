@@ -17,8 +17,7 @@ from mycel.model.elements import Concept, Proposition
 from mycel.model.names import shorten
 from mycel.model.state import LIVE, State
 from mycel.model.values import JsonObject
-from mycel.store.query import surroundings
-from mycel.store.query import timeline as spans
+from mycel.store.query import history, surroundings
 from mycel.store.query.commits import LogEntry
 from mycel.store.query.diff import ElementChange
 
@@ -60,15 +59,16 @@ def timeline(scene: Scene, buckets: int, begin: str | None, end: str | None) -> 
     `to_seq` of a span is the position of the state at its end.
     """
     reader = scene.reader
-    first = spans.end_at(reader, None if begin is None else moment_of(begin), last=False)
-    last = spans.end_at(reader, None if end is None else moment_of(end), last=True)
+    first = history.end_at(reader, None if begin is None else moment_of(begin), last=False)
+    last = history.end_at(reader, None if end is None else moment_of(end), last=True)
     if first.time_us > last.time_us:
         raise ConstraintViolation("`from` is after `to`.", hint="Exchange them.")
     step = max(1, -(-(last.time_us - first.time_us) // buckets))
     edges = [min(last.time_us, first.time_us + step * (at + 1)) for at in range(buckets)]
     shown = []
     since = first.seq
-    for edge, seq in zip(edges, spans.positions_at(reader, edges), strict=True):
+    for edge in edges:
+        seq = history.position_at_time(reader, edge)
         upto = min(max(seq, since), last.seq) if edge < last.time_us else last.seq
         shown.append(
             {
@@ -86,12 +86,12 @@ def timeline(scene: Scene, buckets: int, begin: str | None, end: str | None) -> 
     )
 
 
-def _moment(at: spans.End) -> JsonObject:
+def _moment(at: history.End) -> JsonObject:
     return {"seq": at.seq, "time": times.to_text(at.time_us)}
 
 
 def _tags(scene: Scene) -> list[JsonObject]:
-    return [{"name": name, "seq": seq} for name, seq in spans.tagged(scene.reader)]
+    return [{"name": name, "seq": seq} for name, seq in history.tagged(scene.reader)]
 
 
 # Differences.
@@ -134,7 +134,7 @@ def _side(db: Graph, state: State, named: str | None) -> JsonObject:
     told: JsonObject = {"seq": state.seq} | ({"branch": name} if is_branch else {})
     opened = db.branches.reading(name) if is_branch else db.reading()
     with opened as reader:
-        at = spans.end_at(reader, LIVE if state.seq is None else state.seq, last=True)
+        at = history.end_at(reader, LIVE if state.seq is None else state.seq, last=True)
     return told | {"time": times.to_text(at.time_us)}
 
 

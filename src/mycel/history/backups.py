@@ -16,7 +16,7 @@ from mycel.store.file import branch_files
 from mycel.store.file.branch_files import COMPANIONS
 from mycel.store.file.copy import check_unused, copy_whole, making_alone
 from mycel.store.query.commits import commit_at
-from mycel.store.query.parting import parting
+from mycel.store.query.lineage import parting
 
 _MAKING: Final = ".making"
 

@@ -19,8 +19,7 @@ from mycel.store.file.branch_files import MAIN
 from mycel.store.file.copy import check_unused, create_branch, remove
 from mycel.store.log.merges import forget_open_merges
 from mycel.store.query.commits import transaction_of
-from mycel.store.query.lineage import is_contained
-from mycel.store.query.parting import Parting, parting
+from mycel.store.query.lineage import Parting, is_contained, parting
 from mycel.store.query.reader import Reader
 
 

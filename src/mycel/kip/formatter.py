@@ -11,7 +11,16 @@ from collections.abc import Iterator, Sequence
 from typing import Any, assert_never
 
 from mycel.kip import ast
-from mycel.kip.fragments import WIDTH, condition, inline, lines_of, path, pattern, quoted_key
+from mycel.kip.fragments import (
+    WIDTH,
+    condition,
+    expression,
+    inline,
+    lines_of,
+    path,
+    pattern,
+    quoted_key,
+)
 
 _INDENT = "  "
 
@@ -74,22 +83,15 @@ def _command(command: ast.Command) -> Iterator[str]:
 
 
 def _find(find: ast.Find) -> Iterator[str]:
-    yield from _bracketed("FIND(", [_expression(each) for each in find.expressions], ")")
+    yield from _bracketed("FIND(", list(map(expression, find.expressions)), ")")
     yield from _options(**{"AS OF": find.as_of})
     yield from _where(find.where)
     if find.order_by:
         yield "ORDER BY " + ", ".join(
-            _expression(key.expression) + (" DESC" if key.descending else "")
+            expression(key.expression) + (" DESC" if key.descending else "")
             for key in find.order_by
         )
     yield from _options(LIMIT=find.limit, CURSOR=find.cursor)
-
-
-def _expression(expression: ast.Expression) -> str:
-    if isinstance(expression, ast.Path):
-        return path(expression)
-    distinct = "DISTINCT " if expression.distinct else ""
-    return f"{expression.function}({distinct}{path(expression.argument)})"
 
 
 def _bracketed(opening: str, items: Sequence[str], closing: str) -> Iterator[str]:

@@ -96,6 +96,14 @@ def path(found: ast.Path) -> str:
     return path_text(found.variable.name, found.fields)
 
 
+def expression(found: ast.Expression) -> str:
+    """An expression of FIND: `?drug.name`, `COUNT(DISTINCT ?drug)`."""
+    if isinstance(found, ast.Path):
+        return path(found)
+    distinct = "DISTINCT " if found.distinct else ""
+    return f"{found.function}({distinct}{path(found.argument)})"
+
+
 def path_text(variable: str, fields: Iterable[str]) -> str:
     """A path as it is written, with brackets around keys that are no identifiers.
 

@@ -29,7 +29,13 @@ from mycel.errors import ConstraintViolation
 from mycel.migration import data_violations, restore, row_rewrite, schema_in_force
 from mycel.migration.consent import Consent, has_rows, refuse_removals
 from mycel.migration.data_violations import Findings
-from mycel.migration.definition_writer import DefinitionWriter, existing, number_of, place_of
+from mycel.migration.definition_writer import (
+    DefinitionWriter,
+    existing,
+    number_of,
+    place_of,
+    table_of,
+)
 from mycel.migration.lock import schema_apply_lock
 from mycel.migration.restore import RestoredType
 from mycel.migration.row_rewrite import DROPPED, RewriteCounts
@@ -62,7 +68,7 @@ from mycel.schema.stored_declaration import (
 )
 from mycel.store.database import Store
 from mycel.store.query.bulk import instances
-from mycel.store.query.bulk.instances import Instance, Table
+from mycel.store.query.bulk.instances import Instance
 from mycel.store.write.transaction import Transaction
 
 MESSAGE: Final = "schema apply"
@@ -321,7 +327,7 @@ class _Apply:
                 self._definitions.retire(declared, reason=DROPPED, remember=self._remembers)
 
     def _retire_instances(self, declared: InstanceType) -> None:
-        table = _table(declared)
+        table = table_of(declared)
         for each in instances.rows(self._tx.reader, table, number_of(self._tx, declared)):
             is_there = self._tx.is_live(each.number)  # Or it went with another one.
             if is_there and (declared.kip_name, each.name) not in ACTORS:
@@ -418,7 +424,7 @@ class _Apply:
     def _move(self, before: InstanceType, declared: InstanceType) -> bool:
         """Move instances to the new name. False if some of them cannot be."""
         tx = self._tx
-        table, old = _table(declared), number_of(self._tx, before)
+        table, old = table_of(declared), number_of(self._tx, before)
         is_done, new, outer = True, declared.kip_name, tx.reader.outer_id
         concepts: list[tuple[str, str, None]] = []
         for each in instances.rows(tx.reader, table, old):
@@ -494,7 +500,3 @@ class _Apply:
                 return replace(step, rows=counts.restored[name], left=counts.left[name])
             case _:
                 return step
-
-
-def _table(declared: InstanceType) -> Table:
-    return "proposition" if isinstance(declared, EdgeType) else "concept"

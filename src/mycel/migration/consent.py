@@ -12,13 +12,14 @@ from typing import Final, NamedTuple
 
 from mycel.engine.protection_guard import ACTORS
 from mycel.errors import SchemaError
+from mycel.migration.definition_writer import table_of
 from mycel.migration.row_rewrite import DROPPED
 from mycel.schema.catalog import Catalog
 from mycel.schema.model import EdgeType, Interface, SchemaType
 from mycel.schema.planner import Plan
 from mycel.schema.steps import RemoveType
+from mycel.store.file.layout import Table
 from mycel.store.query.bulk import instances
-from mycel.store.query.bulk.instances import Table
 from mycel.store.query.reader import Reader
 
 _SHOWN_MAX: Final = 10
@@ -71,6 +72,6 @@ def has_rows(reader: Reader, accepted: Catalog, declared: SchemaType) -> bool:
 
 def place_in_store(reader: Reader, declared: SchemaType) -> tuple[Table, int]:
     """The table of a type's instances, and its number there; -1 if it was never defined."""
-    is_link = isinstance(declared, EdgeType)
-    number = (reader.find_predicate if is_link else reader.find_type)(declared.kip_name)
-    return "proposition" if is_link else "concept", -1 if number is None else number
+    find = reader.find_predicate if isinstance(declared, EdgeType) else reader.find_type
+    number = find(declared.kip_name)
+    return table_of(declared), -1 if number is None else number

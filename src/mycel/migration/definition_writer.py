@@ -25,6 +25,7 @@ from mycel.schema.stored_declaration import (
     owned_attributes,
     type_memory,
 )
+from mycel.store.file.layout import Table
 from mycel.store.query.bulk import instances
 from mycel.store.write.transaction import Transaction
 
@@ -40,6 +41,11 @@ def place_of(declared: SchemaType) -> tuple[str, str]:
 def existing(tx: Transaction, declared: SchemaType) -> Concept | None:
     """The live definition of a type, from a schema or from KIP."""
     return tx.get_concept(*place_of(declared))
+
+
+def table_of(declared: SchemaType) -> Table:
+    """The table of the instances of a type."""
+    return "proposition" if isinstance(declared, EdgeType) else "concept"
 
 
 def number_of(tx: Transaction, declared: SchemaType) -> int:

@@ -24,8 +24,8 @@ from mycel.schema.definitions import AttributeRule, ConceptDefinition, concept_d
 from mycel.schema.model import ENDS, PropertyType, Scalar, merge_fits
 from mycel.schema.property_values import BadValue, canonical, moment_in_name
 from mycel.schema.stored_declaration import PG
+from mycel.store.file.layout import Table
 from mycel.store.query.bulk import instances
-from mycel.store.query.bulk.instances import Table
 from mycel.store.query.reader import Reader
 
 _TYPE_NAME: Final = re.compile(r"[A-Z][A-Za-z0-9_]*")

@@ -16,14 +16,16 @@ from mycel.engine.protection_guard import ACTORS
 from mycel.engine.schema_guard import shown_element
 from mycel.errors import ConstraintViolation, MycelError
 from mycel.migration.data_violations import Findings
+from mycel.migration.definition_writer import table_of
 from mycel.model.names import check_name
 from mycel.model.values import JsonObject, parse_object
 from mycel.schema.model import InstanceType, NodeType
 from mycel.schema.property_values import parse_default
 from mycel.schema.row_rules import RowRules
 from mycel.schema.stored_declaration import HiddenProperty
+from mycel.store.file.layout import Table
 from mycel.store.query.bulk import instances
-from mycel.store.query.bulk.instances import Instance, Table
+from mycel.store.query.bulk.instances import Instance
 from mycel.store.write.transaction import Transaction
 
 DROPPED: Final = "dropped by a schema"
@@ -121,7 +123,7 @@ class RewriteCounts:
 
 def run(tx: Transaction, rewrite: Rewrite, number: int, findings: Findings) -> RewriteCounts:
     """Rewrite every row of a type; those that do not fit are noted and left as they are."""
-    table: Table = "concept" if isinstance(rewrite.declared, NodeType) else "proposition"
+    table = table_of(rewrite.declared)
     run_ = _Run(tx, rewrite, table, findings)
     for chunk in instances.chunks(tx.reader, table, instances.numbers(tx.reader, table, number)):
         run_.take(chunk)

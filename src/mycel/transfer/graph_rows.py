@@ -18,6 +18,7 @@ from mycel.model.elements import Proposition
 from mycel.model.limits import JSON_DEPTH_MAX
 from mycel.model.names import CORE_MESSAGE, SYSTEM_ACTOR
 from mycel.model.values import JsonObject, own_metadata
+from mycel.store.file.layout import Table
 from mycel.store.query.bulk import instances
 from mycel.store.query.reader import Reader
 from mycel.store.write.transaction import DEFAULT_WEIGHT
@@ -104,7 +105,7 @@ class GraphRows:
         may_be = instances.has_metadata(self._reader, table, kind)
         return may_be and any(row.metadata for rows in self.rows(target) for row in rows)
 
-    def _place(self, target: Target) -> tuple[instances.Table, int]:
+    def _place(self, target: Target) -> tuple[Table, int]:
         """The table of the rows, and the number of their type or predicate."""
         if isinstance(target, NodeTarget):
             return "concept", self._reader.type_number(target.type)
@@ -149,7 +150,7 @@ class GraphRows:
     def _beginning(self) -> frozenset[int]:
         """The elements of a new graph that were never changed."""
         reader = self._reader
-        tables: tuple[instances.Table, ...] = ("concept", "proposition")
+        tables: tuple[Table, ...] = ("concept", "proposition")
         return frozenset(
             number
             for table in tables

@@ -28,6 +28,7 @@ from mycel.errors import (
 from mycel.model import ids
 from mycel.model.elements import Concept, Element
 from mycel.model.values import JsonObject
+from mycel.store.file.layout import Table
 from mycel.store.query import lookup
 from mycel.store.query.bulk import instances
 from mycel.store.write.bitset import NumberSet
@@ -239,7 +240,7 @@ class RowWriter:
             kind = self._tx.reader.find_predicate(target.predicate)
             self._remove_others(target, "proposition", kind)
 
-    def _remove_others(self, target: Target, table: instances.Table, kind: int | None) -> None:
+    def _remove_others(self, target: Target, table: Table, kind: int | None) -> None:
         if kind is None:
             return
         reader = self._tx.reader

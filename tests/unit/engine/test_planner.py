@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import mycel
-from mycel.engine.planner import GROWTH_MAX, SMALL, expression_name
+from mycel.engine.planner import GROWTH_MAX, SMALL
 from mycel.kip import ast, parse
+from mycel.kip.fragments import expression
 from tests.cases import cases
 from tests.unit.engine.town import counted_plannings, towns
 
@@ -25,7 +26,7 @@ from tests.unit.engine.town import counted_plannings, towns
 def test_a_column_is_called_as_it_is_written(written: str) -> None:
     find = parse(f"FIND({written}) WHERE {{ ?t {{id: :id}} }}")
     assert isinstance(find, ast.Find)
-    assert [expression_name(each) for each in find.expressions] == [written]
+    assert [expression(each) for each in find.expressions] == [written]
 
 
 def test_a_graph_that_has_outgrown_its_plans_is_planned_for_anew() -> None:

@@ -32,8 +32,7 @@ from mycel.schema.stored_declaration import declaration
 from mycel.store.log.marks import IMPORT, Mark
 from mycel.store.query.alignment import NEW
 from mycel.store.query.commits import commit_at
-from mycel.store.query.history import check_kept
-from mycel.store.query.purges import purges_since
+from mycel.store.query.history import check_kept, purges_since
 from mycel.store.query.reader import Reader
 
 Edit = Mapping[str, Any]

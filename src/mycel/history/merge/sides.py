@@ -21,10 +21,9 @@ from mycel.store.query.alignment import NEW, Alignment, Touched, touched
 from mycel.store.query.bulk import instances
 from mycel.store.query.commits import commit_at
 from mycel.store.query.diff import ABSENT
-from mycel.store.query.history import check_kept, value_since
+from mycel.store.query.history import Purges, check_kept, purges_since, value_since
 from mycel.store.query.lineage import has_content, lineage, parents
 from mycel.store.query.lookup import named
-from mycel.store.query.purges import Purges, purges_since
 from mycel.store.query.reader import Reader
 
 Reading = Callable[[Iterable[int]], Mapping[int, Element]]

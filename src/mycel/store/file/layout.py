@@ -29,7 +29,7 @@ of the last ten years can read the views, and results are spliced without conver
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
+from typing import Final, Literal
 
 from mycel.model.names import ACTORS, CORE_DOMAINS
 
@@ -41,6 +41,12 @@ DEVELOPMENT_APPLICATION_ID: Final = 0x4D59434C
 
 FORMAT: Final = 1
 """The version of this layout (`format.check_format`)."""
+
+Table = Literal["concept", "proposition"]
+"""The live rows of one kind of element; past ones are in the table with `_past` behind its name."""
+
+KIND_COLUMN: Final[dict[Table, str]] = {"concept": "type", "proposition": "predicate"}
+"""The column that says what an element of a table is."""
 
 OPEN_END: Final = 9223372036854775807
 """`to_seq` of a tombstone that is still in force."""

@@ -10,8 +10,7 @@
 - `property_vectors`  vectors of properties, as they are stored
 - `weighted_links`  links with weights in whole units, for traversals
 - `outline`     all concepts and links in short, and what changed since a moment
-- `surroundings`  neighbours of elements, and the links among them
-- `missing`     placeholders of missing concepts
+- `surroundings`  neighbours of elements, the links among them, and placeholders of missing concepts
 - `statements`  running what `sql` has compiled
 - `contents`    rows of large parts of a state
 - `bulk`        many elements at once: by prefix, by type, by predicate
@@ -20,12 +19,9 @@
 - `summary`     exact counts, for descriptions of the graph
 - `paths`       parts of the graph by URI
 - `commits`     transactions, their ids and tags, and the filters of the log
-- `parting`     the end of the history that two copies of a graph share
-- `lineage`     common ancestors of two copies that were merged before, or not
+- `lineage`     the history that two copies of a graph share, and their common ancestors
 - `alignment`   elements of two copies, matched with each other
-- `purges`      elements that were purged
 - `merges`      merges that are open, and choices of those that are done
-- `history`     versions of an element, and moments of the past
-- `timeline`    positions of the journal by time
+- `history`     versions of an element, moments of the past, and elements that were purged
 - `diff`        differences between two states, of one copy or of two
 """

@@ -32,11 +32,11 @@ from mycel.search.names import (
     with_parts,
 )
 from mycel.sql.state_tables import tables
-from mycel.store.file.layout import FTS
+from mycel.store.file.layout import FTS, KIND_COLUMN, Table
 from mycel.store.file.rows import Row, every, listed
 from mycel.store.index import text
-from mycel.store.query.changed_texts import KIND, ChangedTexts
-from mycel.store.query.filters import ALL, Condition, Table
+from mycel.store.query.changed_texts import ChangedTexts
+from mycel.store.query.filters import ALL, Condition
 from mycel.store.query.reader import Reader
 
 RANKED_MAX: Final = 600
@@ -161,7 +161,7 @@ class Candidates:
             self._from += f" CROSS JOIN main.{table} e ON e.id = text.rowid"
             self._where += condition.sql
         if kind is not None:
-            self._where += f" AND e.{KIND[table]} = :kind"
+            self._where += f" AND e.{KIND_COLUMN[table]} = :kind"
             if table == "concept":  # FTS5 skips what is outside of a range without reading it.
                 query = "SELECT min(id), max(id) FROM concept WHERE type = ?"
                 low, high = reader.only(query, (kind,))
@@ -293,7 +293,7 @@ class Candidates:
         self, reader: Reader, table: Table, kind: int | None, numbers: Iterable[int]
     ) -> Iterator[tuple[int, Document | None]]:
         """The texts of elements that pass, in the state of the reader."""
-        typed = "" if kind is None else f" AND e.{KIND[table]} = :kind"
+        typed = "" if kind is None else f" AND e.{KIND_COLUMN[table]} = :kind"
         name = "''" if self._is_link else "e.name"
         query = (
             f"{self._with}SELECT e.id, {name}, e.attributes FROM json_each(:numbers) j"

@@ -17,16 +17,14 @@ import apsw
 
 from mycel.search.analysis import Document
 from mycel.sql.state_tables import tables
+from mycel.store.file.layout import KIND_COLUMN, Table
 from mycel.store.file.rows import listed
 from mycel.store.index import text
-from mycel.store.query.filters import Condition, Table
+from mycel.store.query.filters import Condition
 from mycel.store.query.reader import Reader
 
 READ_MAX: Final = 1_000
 """Elements that are read: those with most words of the question, the newest among them."""
-
-KIND: Final[dict[Table, str]] = {"concept": "type", "proposition": "predicate"}
-"""The column that says what an element of a table is."""
 
 _TOKENIZER: Final = ("porter", ["unicode61", "remove_diacritics", "2"])
 
@@ -56,7 +54,7 @@ class ChangedTexts:
             for word in ("term", "like")
         )
         unseen = " OR ".join(f"octet_length({each}) > length({each})" for each in places[:2])
-        typed = "" if kind is None else f" AND e.{KIND[table]} = :kind"
+        typed = "" if kind is None else f" AND e.{KIND_COLUMN[table]} = :kind"
         query = (
             f"{tables(self._reader.state)}SELECT e.id, {'e.name' if is_concept else repr('')},"
             f" e.attributes, {fits} AS fits FROM json_each(:numbers) j"

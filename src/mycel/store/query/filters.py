@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Final, Literal, NamedTuple, TypedDict
+from typing import Any, Final, NamedTuple, TypedDict
 
 import orjson
 
@@ -17,6 +17,7 @@ from mycel.model import times
 from mycel.model.limits import INTEGER_MAX
 from mycel.model.names import check_actor, check_text, kind_of
 from mycel.sql.state_tables import tables
+from mycel.store.file.layout import Table
 from mycel.store.file.rows import listed
 from mycel.store.log.registry import named_actor
 from mycel.store.query.history import Moment, state_at
@@ -24,8 +25,6 @@ from mycel.store.query.paths import below, path_of
 from mycel.store.query.paths import condition as covers
 from mycel.store.query.reader import Reader
 from mycel.store.query.refs import Ref
-
-Table = Literal["concept", "proposition"]
 
 TEXT_BYTES_MAX: Final = 4_096
 """The bytes of a path, or of a key or value of metadata, at most."""

@@ -1,4 +1,4 @@
-"""Versions of an element, and moments of the past."""
+"""Versions of an element, moments of the past, and the elements that were purged."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from mycel.errors import (
 from mycel.merkle import log
 from mycel.merkle.pages import EMPTY
 from mycel.merkle.proofs import Snapshot
-from mycel.model import times
+from mycel.model import commits, times
 from mycel.model.allowance import charge
 from mycel.model.elements import Element
 from mycel.model.names import kind_of
 from mycel.model.state import State
 from mycel.store.file.rows import table_of
 from mycel.store.log.journal import JournalNodes, Kind, newest
-from mycel.store.log.purge_entries import NO_ELEMENT, PurgeFields, past_begins_at
+from mycel.store.log.purge_entries import NO_ELEMENT, PurgeFields, past_begins_at, purges
 from mycel.store.query.commits import LogEntry, entry_named, tags, transaction_of
 from mycel.store.query.reader import Reader
 from mycel.store.query.refs import Ref, shown_ref
@@ -281,3 +281,45 @@ def snapshot_of(reader: Reader) -> Snapshot:
         return Snapshot(0, 0, journal_root, EMPTY, EMPTY)
     time_us, concepts_root, edges_root = row
     return Snapshot(seq, time_us, journal_root, concepts_root, edges_root)
+
+
+class End(NamedTuple):
+    """The end of a transaction: its position and time."""
+
+    seq: int
+    time_us: int
+
+
+def end_at(reader: Reader, moment: Moment | None, *, last: bool) -> End:
+    """The end of the last transaction at or before a moment; without one, of the last or first."""
+    if moment is None:
+        way = "DESC" if last else "ASC"
+        row = reader.only(f"SELECT seq, time FROM tx ORDER BY seq {way} LIMIT 1")
+    else:
+        query = "SELECT seq, time FROM tx WHERE seq >= ? ORDER BY seq LIMIT 1"
+        row = reader.only(query, (entry_at(reader, moment),))
+    return End(*row)
+
+
+def tagged(reader: Reader) -> list[tuple[str, int]]:
+    """The tags, each with the position of its commit."""
+    found = ((name, commits.entry_in(commit)) for name, commit in tags(reader).items())
+    return [(name, seq) for name, seq in found if seq is not None]
+
+
+class Purges(NamedTuple):
+    """Elements that were purged: their numbers, and hashes of the keys that they had."""
+
+    numbers: frozenset[int]
+    keys: frozenset[bytes]
+
+
+def purges_since(reader: Reader, seq: int) -> Purges:
+    """The elements that were purged whole after an entry."""
+    numbers: set[int] = set()
+    keys: set[bytes] = set()
+    for _, number, fields in purges(reader.connection, seq):
+        if fields.until is None:
+            numbers.add(number)
+            keys.update((fields.key, *(key for _, key in fields.keys)))
+    return Purges(frozenset(numbers), frozenset(keys))

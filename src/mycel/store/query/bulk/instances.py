@@ -8,19 +8,16 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from heapq import merge
-from typing import Final, Literal, NamedTuple
+from typing import Final, NamedTuple
 
 from mycel.model.state import State
 from mycel.model.values import JsonObject, parse_object
-from mycel.store.file.layout import OPEN_END
+from mycel.store.file.layout import KIND_COLUMN, OPEN_END, Table
 from mycel.store.file.rows import listed
 from mycel.store.query.reader import Reader
 
-Table = Literal["concept", "proposition"]
-
 CHUNK_ROWS: Final = 2000
 
-_KIND: Final[dict[Table, str]] = {"concept": "type", "proposition": "predicate"}
 _CONTENT: Final[dict[Table, str]] = {
     "concept": "c.id, c.type, c.name, 0, 0, c.attributes, c.metadata, 1.0",
     "proposition": "c.id, c.predicate, '', c.subject, c.object, c.attributes, c.metadata, c.weight",
@@ -51,9 +48,8 @@ class Instance(NamedTuple):
 
 def numbers(reader: Reader, table: Table, kind: int) -> array[int]:
     """The instances of a type, or links of a predicate, oldest first."""
-    query = (
-        f"SELECT c.id FROM {{table}} c WHERE c.{_KIND[table]} = ? AND {{in_force}} ORDER BY c.id"
-    )
+    is_of_kind = f"c.{KIND_COLUMN[table]} = ?"
+    query = f"SELECT c.id FROM {{table}} c WHERE {is_of_kind} AND {{in_force}} ORDER BY c.id"
     found = (
         reader.connection.execute(each, (kind,)) for each in _queries(query, table, reader.state)
     )
@@ -62,7 +58,7 @@ def numbers(reader: Reader, table: Table, kind: int) -> array[int]:
 
 def count(reader: Reader, table: Table, kind: int) -> int:
     """The number of live instances of a type, or links of a predicate."""
-    return reader.count(f"SELECT count(*) FROM {table} WHERE {_KIND[table]} = ?", (kind,))
+    return reader.count(f"SELECT count(*) FROM {table} WHERE {KIND_COLUMN[table]} = ?", (kind,))
 
 
 def count_named(reader: Reader, kind: int, names: Sequence[str]) -> int:
@@ -75,10 +71,10 @@ def count_named(reader: Reader, kind: int, names: Sequence[str]) -> int:
 
 def are_there(reader: Reader, table: Table, kind: int, reason: str | None = None) -> bool:
     """True if a type or predicate has live instances, or some removed for a reason."""
-    query = f"SELECT 1 FROM {table} WHERE {_KIND[table]} = ?1"
+    query = f"SELECT 1 FROM {table} WHERE {KIND_COLUMN[table]} = ?1"
     if reason is not None:
         query += (
-            f" UNION ALL SELECT 1 FROM {table}_past WHERE {_KIND[table]} = ?1"
+            f" UNION ALL SELECT 1 FROM {table}_past WHERE {KIND_COLUMN[table]} = ?1"
             f" AND to_seq = {OPEN_END} AND tombstoned_reason = ?2"
         )
     bindings = (kind,) if reason is None else (kind, reason)
@@ -147,7 +143,7 @@ def first_versions(
 def has_metadata(reader: Reader, table: Table, kind: int) -> bool:
     """True if an instance has metadata of a user; keys of the engine begin with `_`."""
     query = (
-        f"SELECT 1 FROM {{table}} c WHERE c.{_KIND[table]} = ? AND {{in_force}}"
+        f"SELECT 1 FROM {{table}} c WHERE c.{KIND_COLUMN[table]} = ? AND {{in_force}}"
         " AND c.metadata <> '{{}}' AND EXISTS"
         " (SELECT 1 FROM json_each(c.metadata) k WHERE substr(k.key, 1, 1) <> '_') LIMIT 1"
     )
@@ -221,7 +217,7 @@ def retired_at(reader: Reader, table: Table, time_us: int, reason: str) -> array
 def count_retired(reader: Reader, table: Table, kind: int, time_us: int, reason: str) -> int:
     """The number of instances of a type that were removed at a time for a reason, and are gone."""
     query = (
-        f"SELECT count(*) FROM {table}_past WHERE {_KIND[table]} = ? AND to_seq = {OPEN_END}"
+        f"SELECT count(*) FROM {table}_past WHERE {KIND_COLUMN[table]} = ? AND to_seq = {OPEN_END}"
         " AND tombstoned_at = ? AND tombstoned_reason = ?"
     )
     return reader.count(query, (kind, time_us, reason))
@@ -243,7 +239,7 @@ def count_hidden(
     """
     query = (
         f"SELECT count(*) FROM {table} n CROSS JOIN {table}_past c ON c.id = n.id"
-        f" WHERE n.{_KIND[table]} = ?1 AND c.from_seq <= ?2 AND c.to_seq > ?2"
+        f" WHERE n.{KIND_COLUMN[table]} = ?1 AND c.from_seq <= ?2 AND c.to_seq > ?2"
         " AND c.tombstoned_at IS NULL"
         " AND c.attributes ->> ?3 IS NOT NULL AND n.attributes ->> ?4 IS NULL"
         f" AND NOT EXISTS (SELECT 1 FROM {table}_past t WHERE t.id = c.id AND t.from_seq > ?2"
