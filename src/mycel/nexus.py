@@ -176,9 +176,9 @@ class Nexus(StateView):
         It never raises for what the request says: an error is part of the answer. With `readonly`,
         commands that write are refused before anything runs.
         """
-        from mycel.service.envelope import respond  # noqa: PLC0415 - as above
+        from mycel.service.envelope import plain, respond  # noqa: PLC0415 - as above
 
-        return respond(self, request, readonly=readonly)
+        return plain(respond(self, request, readonly=readonly))
 
     def run(
         self,
@@ -200,7 +200,7 @@ class Nexus(StateView):
             dry_run=dry_run,
             readonly=readonly,
         )
-        return Outcome(result.value, result.next_cursor, result.warnings)
+        return Outcome(result, result.next_cursor, result.warnings)
 
     def together(self, work: Callable[[Sequence[GroupMember]], Written]) -> Written:
         """Commands that share one commit; `request` uses this for those of a batch that write."""

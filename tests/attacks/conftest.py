@@ -30,6 +30,8 @@ HEAVY = (
 """A read that takes hours: 400 leaves, four times over."""
 LARGE = 'FIND(?t.attributes.text) WHERE { ?t {type: "Page"} }'
 """An answer of four megabytes."""
+HUGE = 'FIND(?t.attributes.text) WHERE { ?t {type: "Page"} ?l {type: "Leaf"} } LIMIT 96'
+"""An answer of fifty megabytes."""
 
 
 @pytest.fixture(scope="session")
@@ -59,6 +61,15 @@ def limited(server: Server) -> Server:
         limit = (MEMORY_BYTES_MAX, MEMORY_BYTES_MAX)
         resource.prlimit(server.ready["pid"], resource.RLIMIT_DATA, limit)
     return server
+
+
+def free(server: Server, size: int) -> None:
+    """Let a server have so many bytes of data more than it has now."""
+    told = Path(f"/proc/{server.ready['pid']}/status").read_text(encoding="ascii")
+    found = re.search(r"VmData:\s+(\d+)", told)
+    assert found is not None
+    limit = (int(found[1]) * 1024 + size, MEMORY_BYTES_MAX)
+    resource.prlimit(server.ready["pid"], resource.RLIMIT_DATA, limit)
 
 
 def resident_kib(server: Server) -> int:

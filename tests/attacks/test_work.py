@@ -5,8 +5,11 @@ import random
 import select
 import signal
 import socket
+import sys
 from contextlib import ExitStack
 from pathlib import Path
+
+import pytest
 
 import mycel
 from tests.adapters.http.conftest import (
@@ -18,7 +21,16 @@ from tests.adapters.http.conftest import (
     plant,
     read_all,
 )
-from tests.attacks.conftest import HEAVY, LARGE, answer_in, ask, asking, resident_kib
+from tests.attacks.conftest import (
+    HEAVY,
+    HUGE,
+    LARGE,
+    answer_in,
+    ask,
+    asking,
+    free,
+    resident_kib,
+)
 
 RESIDENT_KIB_MAX = 400_000
 
@@ -108,6 +120,48 @@ def test_answers_that_nobody_reads_are_bounded_and_given_up(attacked: Start) -> 
     assert resident_kib(server) < RESIDENT_KIB_MAX
 
 
+def test_many_huge_answers_that_nobody_reads_do_not_exhaust_the_memory(attacked: Start) -> None:
+    server = attacked("--timeout", "10")
+    with ExitStack() as stack:
+        slow = [stack.enter_context(server.connection()) for _ in range(60)]
+        for made in slow:
+            made.sendall(asking(HUGE))
+        # A few are made, one after the other; those without room are told when to come back.
+        begun = [made.recv(12) for made in slow]
+        assert set(begun) == {b"HTTP/1.1 200", b"HTTP/1.1 503"}
+        assert server.is_well()
+        assert ask(server, NAMES) == (200, {"result": ["Fern", "Oak"]})
+    assert resident_kib(server) < RESIDENT_KIB_MAX
+    eventually(lambda: ask(server, HUGE)[0] == 200)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits the memory of a process that runs")
+def test_a_server_without_memory_refuses_stays_and_stops(attacked: Start) -> None:
+    server = attacked("--grace", "5")
+    assert ask(server, LARGE)[0] == 200
+    free(server, 48 << 20)
+    with server.connection() as made:
+        made.sendall(asking(HUGE, "Connection: close"))
+        reply = read_all(made)
+    assert reply.startswith(b"HTTP/1.1 503"), reply[:300]
+    assert b"\r\nretry-after: 1\r\n" in reply
+    assert b"too little memory" in reply
+    assert ask(server, NAMES)[0] == 200
+    # Now there is not even enough for another thread.
+    free(server, 0)
+    with ExitStack() as stack:
+        several = [stack.enter_context(server.connection()) for _ in range(12)]
+        for made in several:
+            made.sendall(asking(HEAVY))
+        # Those that find a thread which is there run for long; the others are refused.
+        first, *_ = select.select(several, [], [], SILENCE_S)[0]
+        assert answer_in(first)[0] == 503
+    free(server, 512 << 20)
+    assert ask(server, LARGE)[0] == 200
+    server.process.send_signal(signal.SIGTERM)
+    assert server.process.wait(20) == 0
+
+
 def test_streams_are_limited_in_number_for_a_client(attacked: Start) -> None:
     server = attacked("--streams", "8")
     lines = ["GET /mcp HTTP/1.1", "Host: localhost", "Accept: text/event-stream", "", ""]
@@ -180,3 +234,21 @@ def test_a_pattern_that_takes_long_for_each_text_ends_at_the_deadline(
     status, told = ask(server, slow, p="a[ab]{200}c")
     assert (status, told["error"]["name"]) == (504, "ExecutionTimeout")
     assert "may succeed" not in told["error"]["message"]
+
+
+def test_a_write_whose_targets_take_long_to_find_keeps_nobody_from_writing(
+    attacked: Start,
+) -> None:
+    server = attacked("--timeout", "60", "--write-timeout", "60")
+    # No four names are in such an order, so all fours are compared.
+    circle = " FILTER(?a.name < ?b.name && ?b.name < ?c.name && ?c.name < ?d.name"
+    leaves = " ".join(f'?{each} {{type: "Leaf"}}' for each in "abcd")
+    where = f"WHERE {{ {leaves} {circle} && ?d.name < ?a.name) }}"
+    with ExitStack() as stack:
+        long = [stack.enter_context(server.connection()) for _ in range(3)]
+        long[0].sendall(asking(f"UPDATE ?a SET ATTRIBUTES {{x: 1}} {where}"))
+        long[1].sendall(asking(f"DELETE CONCEPT ?a DETACH {where}"))
+        long[2].sendall(asking(f"MERGE CONCEPT ?a INTO ?b {where}"))
+        for at in range(20):
+            assert ask(server, plant(f"Ivy {at}"))[0] == 200
+        assert select.select(long, [], [], 0)[0] == []

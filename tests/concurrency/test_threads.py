@@ -252,6 +252,36 @@ def test_blocks_and_functions_take_turns(db: mycel.Nexus) -> None:
     assert_sound(db)
 
 
+def test_a_short_write_waits_for_one_long_write_at_most(db: mycel.Nexus) -> None:
+    begun, go_on, order = threading.Event(), threading.Event(), list[str]()
+
+    def first(tx: Any) -> None:
+        begun.set()
+        go_on.wait(PATIENCE_S)
+        order.append(tx.put_concept(FACT, "long 0") and "long")
+
+    def writing(name: str) -> Callable[[Any], None]:
+        return lambda tx: order.append(tx.put_concept(FACT, name) and name.split(maxsplit=1)[0])
+
+    def run(work: Callable[[Any], None], *, is_long: bool) -> None:
+        db._store.run(work, actor="$self", message="", is_long=is_long)
+
+    with ThreadPoolExecutor(8) as pool:
+        futures = [pool.submit(run, first, is_long=True)]
+        assert begun.wait(PATIENCE_S)
+        futures += [pool.submit(run, writing(f"long {n}"), is_long=True) for n in (1, 2, 3)]
+        # The long ones wait for the first one before they wait for the turn.
+        futures += [pool.submit(run, writing(f"short {n}"), is_long=False) for n in (1, 2, 3)]
+        while db._store._writer._short_waiting < 3:
+            threading.Event().wait(0.001)
+        go_on.set()
+        for future in futures:
+            future.result(PATIENCE_S)
+    assert order[0] == "long"
+    assert order.index("short") == 1
+    assert_sound(db)
+
+
 def test_a_block_that_takes_its_time_keeps_nobodys_acknowledged_write_waiting(
     tmp_path: Path,
 ) -> None:

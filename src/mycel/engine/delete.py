@@ -12,7 +12,7 @@ from mycel.engine import declaration_guard
 from mycel.engine.outcome import Outcome, all_or_nothing
 from mycel.engine.protection_guard import check_removal
 from mycel.engine.values import Values
-from mycel.engine.where_targets import named_targets, to_change
+from mycel.engine.where_targets import named_targets, paced, to_change
 from mycel.errors import ConstraintViolation
 from mycel.kip import ast
 from mycel.model.elements import Concept
@@ -60,7 +60,7 @@ def _delete_keys(tx: Transaction, node: ast.DeleteKeys, values: Values) -> Outco
 def _delete_propositions(tx: Transaction, node: ast.DeletePropositions, values: Values) -> Outcome:
     """Delete links, and count them with the links about them, which go as well."""
     deleted = 0
-    for number in _targets_of_kind(tx, node, values, concepts=False):
+    for number in paced(_targets_of_kind(tx, node, values, concepts=False)):
         link = tx.reader.proposition(number)
         if link is not None:  # Otherwise it was deleted with another one.
             deleted += tx.retire_found(link).propositions
@@ -73,7 +73,7 @@ def _delete_concept(tx: Transaction, node: ast.DeleteConcept, values: Values) ->
     numbers = _targets_of_kind(tx, node, values, concepts=True)
     concepts = propositions = 0
     # The instances of a definition are deleted before it, so that one command can delete both.
-    for number in sorted(numbers, key=lambda number: number in definitions):
+    for number in paced(sorted(numbers, key=lambda number: number in definitions)):
         concept = tx.reader.concept(number)
         if concept is not None:
             check_removal(concept)

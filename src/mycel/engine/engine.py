@@ -6,8 +6,9 @@ what it means; this one chooses it and the rules under which it runs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from time import monotonic
 from typing import Any, Final
 
@@ -19,10 +20,11 @@ from mycel.engine.planner import FindPlanner
 from mycel.engine.result import Result
 from mycel.engine.statements import introspect, manipulate
 from mycel.engine.values import Values
-from mycel.errors import ImmutableTarget, InvalidSyntax, MycelError
+from mycel.errors import ExecutionTimeout, ImmutableTarget, InvalidSyntax, MycelError
 from mycel.graph.adjacency import Adjacency
 from mycel.kip import ast
 from mycel.kip.parser import is_write, parse
+from mycel.model import allowance
 from mycel.model.limits import CAPSULE_BYTES_MAX, COMMAND_BYTES_MAX
 from mycel.model.names import kind_of
 from mycel.recall.lazy import LazyRecall
@@ -199,8 +201,46 @@ class Engine:
             tx.reader.deadline = monotonic() + self._timeout_s
             return manipulate(tx, command, values)
 
-        outcome = self._store.run(work, actor=by.actor, message=by.message)
+        run = partial(self._store.run, work, actor=by.actor, message=by.message)
+        given = allowance.current()
+        outcome = run() if given is None else self._written_in_turn(given, command, values, run)
         return outcome._replace(warnings=(*outcome.warnings, *warnings))
+
+    def _written_in_turn(
+        self,
+        given: allowance.Allowance,
+        command: ast.Manipulation,
+        values: Values,
+        run: Callable[..., Outcome],
+    ) -> Outcome:
+        """Write for a request of a server: as a short transaction, or else as a long one.
+
+        One that is not done in a moment is rolled back. Before it is begun again, it finds its
+        targets once without the turn, so a search that takes too long keeps nobody from writing.
+        """
+        given.is_brief = True
+        try:
+            return run()
+        except ExecutionTimeout:
+            if not given.outgrew:
+                raise
+        finally:
+            given.is_brief = False
+        given.outgrew = False
+        if not isinstance(command, ast.Capsule):
+            from mycel.engine.where_targets import targets  # noqa: PLC0415 - see `statements`
+
+            begun = monotonic()
+            try:
+                with self._reading() as reader:
+                    targets(reader, command.where, command.target.name, values)
+            except ExecutionTimeout:
+                raise
+            except MycelError:  # It may need what the commands before it have yet to commit.
+                pass
+            if monotonic() - begun > given.turn_s():
+                raise allowance.too_long_a_write()
+        return run(is_long=True)
 
 
 def read_only(message: str) -> ImmutableTarget:

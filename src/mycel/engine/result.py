@@ -110,16 +110,7 @@ class Result:
 
     def to_json(self) -> bytes:
         """`to_dict` as JSON text; cells that are JSON already are passed on as they are."""
-        if self._value is not _UNREAD or self._is_scalar:
-            return orjson.dumps(self.to_dict())
-        columns = [
-            _array(column) if is_json else orjson.dumps(column).decode()
-            for column, is_json in self._stored()
-        ]
-        result = columns[0] if len(columns) == 1 else f"[{','.join(columns)}]"
-        beside = self.to_dict_beside()
-        tail = orjson.dumps(beside).decode()[1:] if beside else "}"
-        return f'{{"result":{result}{"," if beside else ""}{tail}'.encode()
+        return orjson.dumps({"result": for_json(self)} | self.to_dict_beside())
 
     def to_dict_beside(self) -> dict[str, Any]:
         """The cursor and the warnings of the response."""
@@ -199,6 +190,18 @@ _UNREAD: Final = object()
 _ONE_PLAIN: Final = (False,)
 _SINGLE: Final = ("result",)
 """The columns of a command that is no FIND."""
+
+
+def for_json(result: Result) -> Any:
+    """The value of a result for orjson alone: cells that are JSON already are passed on as text."""
+    if result._value is not _UNREAD:
+        return result._value
+    columns = [
+        [None if cell is None else orjson.Fragment(cell) for cell in column] if is_json else column
+        for column, is_json in result._stored()
+    ]
+    whole = [column[0] for column in columns] if result._is_scalar else columns
+    return whole[0] if len(whole) == 1 else whole
 
 
 def _parsed(cells: Sequence[str | None]) -> Any:

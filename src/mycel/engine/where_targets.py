@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from time import monotonic
 from typing import Final
 
 from mycel.engine.plan_cache import Binder
 from mycel.engine.references import missing_target
 from mycel.engine.values import Values
 from mycel.kip import ast
+from mycel.model import allowance
 from mycel.model.elements import Element
 from mycel.model.limits import INTEGER_MAX
 from mycel.plan.bind import bind_targets
@@ -30,7 +32,10 @@ def to_change(tx: Transaction, numbers: Sequence[int]) -> Iterator[Element]:
     They are read in chunks; the rest of a chunk is read again when a guard has changed more than
     the element that was given out.
     """
+    begun = monotonic()
     for start in range(0, len(numbers), CHUNK):
+        if start:
+            allowance.check_pace(monotonic() - begun, start / len(numbers))
         chunk = numbers[start : start + CHUNK]
         found = tx.reader.elements(chunk)
         tx.foresee(found.values())
@@ -40,6 +45,15 @@ def to_change(tx: Transaction, numbers: Sequence[int]) -> Iterator[Element]:
                 yield element
             if tx.position > before + 1:
                 found = tx.reader.elements(chunk[at + 1 :])
+
+
+def paced(numbers: Sequence[int]) -> Iterator[int]:
+    """Numbers of elements to delete, as long as all of them can be deleted in time."""
+    begun = monotonic()
+    for at, number in enumerate(numbers):
+        if at and at % CHUNK == 0:
+            allowance.check_pace(monotonic() - begun, at / len(numbers))
+        yield number
 
 
 def named_targets(

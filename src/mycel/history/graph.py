@@ -33,6 +33,7 @@ from mycel.store.write.transaction import Guard, Transaction, rehearsal
 
 if TYPE_CHECKING:
     from mycel.engine.outcome import Outcome
+    from mycel.engine.result import Result
     from mycel.history.backups import Backup
     from mycel.history.merge.merging import Merging
     from mycel.history.merge.outcome import Choice, Conflict, Merge
@@ -312,14 +313,15 @@ class Graph(Nexus):
         contested = self._conflict_warnings(outcome.result)
         return outcome._replace(warnings=(*outcome.warnings, *contested)) if contested else outcome
 
-    def _conflict_warnings(self, result: object) -> list[str]:
+    def _conflict_warnings(self, result: Result) -> list[str]:
         """A sentence for each undecided conflict at whole elements in the rows of a result."""
-        if not isinstance(result, list):
-            return []
         with self._store.lending(LIVE) as reader:
             if not merges.may_have_conflicts(reader) or not merges.count_undecided(reader):
                 return []
-            found = merges.open_conflicts(reader, set(_whole_elements(result)))
+            value = result.value
+            if not isinstance(value, list):
+                return []
+            found = merges.open_conflicts(reader, set(_whole_elements(value)))
         from mycel.history.conflict_text import place  # noqa: PLC0415 - few graphs have conflicts
 
         undecided = (each for some in found.values() for each in some)

@@ -22,7 +22,6 @@ from starlette.routing import Route
 from mycel import __version__
 from mycel.errors import (
     DatabaseError,
-    InternalError,
     InvalidIdentifier,
     InvalidSyntax,
     MycelError,
@@ -37,9 +36,10 @@ from mycel.http.jobs import job_of
 from mycel.http.kip_endpoint import GONE_STATUS, METHODS, respond
 from mycel.http.policy import Policy
 from mycel.http.request_guard import HEALTH, Guard
-from mycel.http.responses import JSON, answer, refusal, stopping
+from mycel.http.responses import JSON, answer, failure, refusal, stopping
 from mycel.http.worker_pool import Workers
 from mycel.merkle.proofs import Snapshot
+from mycel.model.allowance import shortage
 from mycel.model.limits import BATCH_COMMANDS_MAX
 
 KIP_VERSION = "1.0-RC6"
@@ -177,17 +177,15 @@ class _Pages:
             return refusal(error, 415)
         body = await request.body()
         try:
-            status, told = await self._workers.run(
+            response = await self._workers.run(
                 request.scope, partial(self._respond, request.query_params.get("branch"), body)
             )
-            job = job_of(request.scope)
-            if job.is_aborted and status != 200:
-                return stopping()
         except MycelError as error:
             return refusal(error)
-        return Response(told, status, media_type=JSON)
+        is_cut = job_of(request.scope).is_aborted and response.status_code != 200
+        return stopping() if is_cut else response
 
-    def _respond(self, branch: str | None, body: bytes) -> tuple[int, bytes]:
+    def _respond(self, branch: str | None, body: bytes) -> Response:
         with self._branches.using(branch) as db:
             return respond(db, body, readonly=self._policy.readonly)
 
@@ -225,9 +223,9 @@ class _Pages:
             )
         return refusal(told, error.status_code, error.headers)
 
-    async def fail(self, _request: Request, _error: Exception) -> Response:
+    async def fail(self, _request: Request, error: Exception) -> Response:
         """The response to an unexpected error, which the guard logs."""
-        return refusal(InternalError("The request failed for a reason inside the server."))
+        return failure(error)
 
     async def _look(self, branch: str | None = None) -> Snapshot:
         """The roots of a branch, read outside of the worker pool, which may be busy.
@@ -247,7 +245,9 @@ class _Pages:
         try:
             async with asyncio.timeout(_HEALTH_TIMEOUT_S):
                 return await asyncio.shield(looking)
-        except TimeoutError:
+        except Exception as error:
+            if not isinstance(error, TimeoutError) and shortage(error) is None:
+                raise
             raise DatabaseError(
                 "The graph cannot be read at the moment.", hint="Retry later."
             ) from None

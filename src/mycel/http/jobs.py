@@ -18,11 +18,23 @@ from typing import Any, Final
 
 from mycel.errors import ResourceExhausted
 from mycel.http.policy import ANSWER_BYTES_MAX, ANSWERS_BYTES_MAX, WRITE_S
+from mycel.model.allowance import RETRY_AFTER, over
 
 SLICE_S: Final = 0.05
 """The time for which a heavy job keeps its place while others wait."""
+BRIEF_S: Final = 0.1
+"""The time for which a write is taken for a short one."""
 PATIENCE_S: Final = 1.0
 """The longest wait for a place. Then the job runs for a slice without one."""
+_COPIES: Final = 3
+"""The memory of an answer that is being made, in sizes of its cells.
+
+There are the cells, their UTF-8 if that differs, and the answer itself.
+"""
+_LARGE_BYTES: Final = 1 << 20
+"""The size of cells from which on an answer is large. A few large ones are made at a time."""
+_LARGE_WAITING_MAX: Final = 8
+_RECHECK_S: Final = 0.1
 _KEY: Final = "mycel.job"
 
 
@@ -31,8 +43,12 @@ class Answers:
 
     def __init__(self, bytes_max: int = ANSWERS_BYTES_MAX) -> None:
         self.bytes_max: Final = bytes_max
-        self.each_max: Final = min(ANSWER_BYTES_MAX, bytes_max)
+        self.each_max: Final = min(ANSWER_BYTES_MAX, bytes_max // _COPIES)
         """The bytes of one of them."""
+        self.large: Final = threading.Semaphore(bytes_max // (self.each_max * _COPIES) or 1)
+        """The places of large answers that are being made."""
+        self.queue: Final = threading.Semaphore(_LARGE_WAITING_MAX)
+        """The places of those that wait for one; they hold little."""
         self.size = 0
         self._lock = threading.Lock()
 
@@ -43,6 +59,14 @@ class Answers:
                 return False
             self.size += size
             return True
+
+    def crowded(self) -> ResourceExhausted:
+        """The error for an answer that has no room beside the others."""
+        return ResourceExhausted(
+            f"All answers of the server together are larger than {self.bytes_max} bytes.",
+            hint="Retry in a moment, or ask for less: LIMIT and CURSOR page through a result.",
+            data={RETRY_AFTER: 1},
+        )
 
 
 class Turns:
@@ -92,7 +116,9 @@ class Job:
 
     __slots__ = (
         "_answers",
-        "_bytes",
+        "_cells",
+        "_held",
+        "_is_large",
         "_slice_ends",
         "_stopped",
         "_timeout_s",
@@ -101,6 +127,8 @@ class Job:
         "_write_s",
         "deadline",
         "has_place",
+        "is_brief",
+        "outgrew",
         "used_s",
         "wake",
     )
@@ -112,8 +140,14 @@ class Job:
         """The time that it has run as a heavy one."""
         self.has_place = False
         self.wake = threading.Event()
+        self.is_brief = False
+        self.outgrew = False
         self._answers = answers
-        self._bytes = 0
+        self._cells = 0
+        """The size of what was read for the answer."""
+        self._held = 0
+        """The bytes that all answers are counted with for it."""
+        self._is_large = False
         self._slice_ends = 0.0
         self._stopped = 0
         self._timeout_s: float | None = None
@@ -136,13 +170,23 @@ class Job:
         if now > self.deadline or self._stopped == _ABORTED:
             return True
         if self._turn_began is not None:
-            return now - self._turn_began > self._write_s
+            return self._has_had_turn(now - self._turn_began)
         if self._stopped:
             return True
         if self._turns is not None and now > self._slice_ends:
             self._wait_for_turn(self._turns)
             return self._stopped > 0 or monotonic() > self.deadline
         return False
+
+    def _has_had_turn(self, held_s: float) -> bool:
+        if self.is_brief and held_s > BRIEF_S:
+            self.outgrew = True
+        return self.outgrew or held_s > self._write_s
+
+    def turn_s(self) -> float:
+        began = self._turn_began
+        held_s = 0.0 if began is None else monotonic() - began
+        return max(min(self._write_s - held_s, self.wait_s()), 0.0)
 
     def _wait_for_turn(self, turns: Turns) -> None:
         if not self.has_place:
@@ -158,18 +202,41 @@ class Job:
         return max(self.deadline - monotonic(), 0.0)
 
     def charge(self, size: int) -> None:
-        if self._bytes + size > self._answers.each_max:
+        if self._cells + size > _LARGE_BYTES and not self._is_large:
+            self._wait_to_be_large()
+        self._count(size * _COPIES, size)
+        self._cells += size
+        if self._is_large:
+            # A MemoryError ends this request; in orjson, which comes next, it ends the process.
+            bytes(self._cells * _COPIES)
+
+    def _wait_to_be_large(self) -> None:
+        if self._turns is not None:
+            self._turns.give(self)
+        if not self._answers.queue.acquire(blocking=False):
+            raise self._answers.crowded()
+        try:
+            while not self._answers.large.acquire(timeout=_RECHECK_S):
+                if self._stopped or monotonic() > self.deadline:
+                    raise over()
+            self._is_large = True
+        finally:
+            self._answers.queue.release()
+
+    def _be_small(self) -> None:
+        if self._is_large:
+            self._is_large = False
+            self._answers.large.release()
+
+    def _count(self, held: int, size: int) -> None:
+        if self._cells + size > self._answers.each_max:
             raise ResourceExhausted(
                 f"The answer is larger than {self._answers.each_max} bytes.",
                 hint="Page through it with LIMIT and CURSOR, or send fewer commands in a request.",
             )
-        if not self._answers.add(size):
-            raise ResourceExhausted(
-                f"All answers of the server together are larger than {self._answers.bytes_max}"
-                " bytes.",
-                hint="Retry in a moment, or ask for less: LIMIT and CURSOR page through a result.",
-            )
-        self._bytes += size
+        if not self._answers.add(held):
+            raise self._answers.crowded()
+        self._held += held
 
     # Told by the server.
 
@@ -213,16 +280,15 @@ class Job:
         Raises:
             ResourceExhausted: the answer, or all answers together, are too large.
         """
-        if size <= self._bytes:
-            self._answers.add(size - self._bytes)
-            self._bytes = size
-        else:
-            self.charge(size - self._bytes)
+        self._be_small()
+        self._cells = 0
+        self._count(size - self._held, size)
 
     def close(self) -> None:
         """Give the bytes back: the answer has been sent, or never will be."""
-        self._answers.add(-self._bytes)
-        self._bytes = 0
+        self._be_small()
+        self._answers.add(-self._held)
+        self._held = 0
 
 
 _DROPPED: Final = 1

@@ -17,19 +17,21 @@ from functools import partial
 from http import HTTPStatus
 from typing import Any, Final
 
+from starlette.responses import Response
+
 from mycel.errors import (
-    InternalError,
     InvalidSyntax,
     InvalidValueType,
     MycelError,
     did_you_mean,
 )
 from mycel.http.policy import LOG_PAGE, LOG_PAGE_MAX
-from mycel.http.responses import encode, status_of
+from mycel.http.responses import JSON, encode, failure, retry_header, status_of
 from mycel.model.json_text import read_json
 from mycel.model.limits import INTEGER_MAX
 from mycel.model.names import json_kind, shorten
 from mycel.nexus import Nexus
+from mycel.service import envelope
 
 LOG_FILTERS: Final = ("path", "type", "actor", "since", "until", "text")
 """The conditions of `Nexus.log` that `list_logs` takes."""
@@ -47,8 +49,8 @@ _CURSOR: Final = re.compile(r"log-([1-9][0-9]{0,18})", re.ASCII)
 _log = logging.getLogger(__name__)
 
 
-def respond(db: Nexus, body: bytes, *, readonly: bool = False) -> tuple[int, bytes]:
-    """Status and body of the response to any request.
+def respond(db: Nexus, body: bytes, *, readonly: bool = False) -> Response:
+    """The response to any request.
 
     With `readonly`, every method refuses commands that write.
     """
@@ -59,16 +61,18 @@ def respond(db: Nexus, body: bytes, *, readonly: bool = False) -> tuple[int, byt
             told["id"] = message["id"]
         told |= _dispatch(db, message, readonly=readonly)
     except _GoneError as gone:
-        return GONE_STATUS, encode(told | {"error": gone.error.to_dict()})
+        return Response(
+            encode(told | {"error": gone.error.to_dict()}), GONE_STATUS, media_type=JSON
+        )
     except MycelError as known:
         told["error"] = known.to_dict()
-    except Exception:  # noqa: BLE001 - The edge: whatever it is, the caller gets an answer.
+    except Exception as error:  # noqa: BLE001 - The edge: the caller gets an answer to anything.
         _log.exception("A request failed with an unexpected error.")
-        told["error"] = InternalError(
-            "The request failed for a reason inside the server."
-        ).to_dict()
-    status = status_of(told["error"]) if "error" in told else 200
-    return status, encode(told)
+        return failure(error)
+    said = told.get("error")
+    if said is None:
+        return Response(encode(told), media_type=JSON)
+    return Response(encode(told), status_of(said), retry_header(said), media_type=JSON)
 
 
 def _parse(body: bytes) -> dict[str, Any]:
@@ -110,7 +114,7 @@ def _asked(
         InvalidSyntax: the message names no method.
     """
     if "method" not in message:
-        return partial(db.request, readonly=readonly), message
+        return partial(envelope.respond, db, readonly=readonly), message
     method = message["method"]
     if not isinstance(method, str) or method not in METHODS:
         known = f"There are {', '.join(METHODS)}."
@@ -131,9 +135,9 @@ def _asked(
         )
     match method:
         case "execute_kip":
-            return partial(db.request, readonly=readonly), params
+            return partial(envelope.respond, db, readonly=readonly), params
         case "execute_kip_readonly":
-            return partial(db.request, readonly=True), params
+            return partial(envelope.respond, db, readonly=True), params
         case _:
             return partial(list_logs, db), params
 

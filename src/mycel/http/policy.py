@@ -48,7 +48,7 @@ PUBLIC_BODY_BYTES_MAX: Final = 4096
 """The body of such a request: a ticket."""
 TIMEOUT_S: Final = 30.0
 """The default time for a request: for its body to arrive, and for its commands to run."""
-WRITE_S: Final = 10.0
+WRITE_S: Final = 5.0
 """The time for which one transaction keeps others from writing; then it is rolled back."""
 ANSWER_MARGIN_S: Final = 1.0
 """The time by which the server waits longer: the engine's own error says more."""

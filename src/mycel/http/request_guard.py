@@ -25,7 +25,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from mycel.errors import (
     AccessDenied,
     ExecutionTimeout,
-    InternalError,
     InvalidSyntax,
     MycelError,
     ResourceExhausted,
@@ -38,7 +37,7 @@ from mycel.http.policy import (
     PUBLIC_REQUESTS_MAX,
     Policy,
 )
-from mycel.http.responses import refusal, stopping
+from mycel.http.responses import failure, refusal, stopping
 from mycel.http.token_throttle import DELAY_S, WINDOW_S, Throttle
 from mycel.http.worker_pool import Workers
 
@@ -133,11 +132,10 @@ class Guard:
             # The server has waited long enough. The task ends with this answer.
             if not send.started:
                 await stopping()(scope, receive, send)
-        except Exception:  # noqa: BLE001 - The edge: whatever it is, the caller gets an answer.
+        except Exception as error:  # noqa: BLE001 - The edge: whoever asks gets an answer.
             _failures.exception("A request failed with an unexpected error.")
             if not send.started:
-                error = InternalError("The request failed for a reason inside the server.")
-                await refusal(error)(scope, receive, send)
+                await failure(error)(scope, receive, send)
         finally:
             body.release()
             await send.finish()

@@ -13,21 +13,26 @@ from typing import Any
 import orjson
 from starlette.responses import Response
 
+from mycel.engine.result import for_json
 from mycel.errors import REGISTRY, ExecutionTimeout, InternalError, MycelError, ResourceExhausted
+from mycel.model.allowance import RETRY_AFTER, shortage
 
 JSON = "application/json"
 
 
 def encode(value: Any) -> bytes:
-    """A value as JSON.
+    """A value as JSON; a `Result` in it is passed on without being read.
 
     Errors quote the request, which may hold values that only the slower encoder can write: large
     integers and lone surrogates.
     """
     try:
-        return orjson.dumps(value)
+        return orjson.dumps(value, default=for_json)
     except orjson.JSONEncodeError:
-        return json.dumps(value, allow_nan=False, separators=(",", ":")).encode()
+        written = json.dumps(
+            value, allow_nan=False, separators=(",", ":"), default=lambda each: each.value
+        )
+        return written.encode()
 
 
 def answer(value: Any, status: int = 200) -> Response:
@@ -38,8 +43,17 @@ def refusal(
     error: MycelError, status: int | None = None, headers: Mapping[str, str] | None = None
 ) -> Response:
     """An error as a response."""
-    status = status_of(error.to_dict()) if status is None else status
-    return Response(encode({"error": error.to_dict()}), status, headers, media_type=JSON)
+    told = error.to_dict()
+    status = status_of(told) if status is None else status
+    return Response(
+        encode({"error": told}), status, retry_header(told) | dict(headers or {}), media_type=JSON
+    )
+
+
+def failure(error: Exception) -> Response:
+    """The response to an unexpected error."""
+    known = shortage(error) or InternalError("The request failed for a reason inside the server.")
+    return refusal(known)
 
 
 def stopping() -> Response:
@@ -53,9 +67,17 @@ def stopping() -> Response:
 
 def status_of(error: Mapping[str, Any]) -> int:
     """The HTTP status of an error in its wire form."""
+    if RETRY_AFTER in error.get("data", ()):
+        return HTTPStatus.SERVICE_UNAVAILABLE
     if error["name"] == ExecutionTimeout.name:
         return HTTPStatus.GATEWAY_TIMEOUT
     return REGISTRY.get(error["name"], InternalError).category.http_status
+
+
+def retry_header(error: Mapping[str, Any]) -> dict[str, str]:
+    """The header that says when to ask again, if the error knows."""
+    after = error.get("data", {}).get(RETRY_AFTER)
+    return {} if after is None else {"retry-after": str(after)}
 
 
 def raw_refusal(error: MycelError, status: int, retry_after_s: int | None = None) -> bytes:

@@ -22,8 +22,10 @@ import os
 import signal
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from queue import SimpleQueue
 from types import FrameType
 from typing import Any, Final, NamedTuple
 
@@ -39,6 +41,7 @@ from mycel.errors import (
 from mycel.http.connection_protocol import protocol_for
 from mycel.http.policy import GRACE_S, Policy, host_name
 from mycel.http.request_guard import Guard
+from mycel.service.malloc_trim import share_pools
 
 _BACKLOG: Final = 512
 _SEND_BUFFER_BYTES: Final = 256 << 10
@@ -46,6 +49,8 @@ _ABORTING: Final = 0.8
 """The part of the grace period after which commands are stopped."""
 _CANCELLING: Final = 0.9
 """The part of it after which requests are."""
+_STACK_BYTES: Final = 2 << 20
+"""The stack of a thread. Linux gives 8 MiB, which count as memory where that is limited."""
 _ADDRESS_HINT: Final = "Give an address of this machine, or 0.0.0.0 for all of them."
 _SIGNALS: Final = tuple(
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGBREAK") if hasattr(signal, name)
@@ -182,6 +187,8 @@ def run(
     `on_ready` is called when requests are answered, `on_stop` with the number of those in progress
     when it begins to stop, `on_cut` if the process ends here because something cannot be stopped.
     """
+    threading.stack_size(_STACK_BYTES)
+    share_pools()
     config = uvicorn.Config(
         app,
         http=protocol_for(policy),
@@ -216,6 +223,7 @@ class _Server(uvicorn.Server):
         self._guard = app
         self._calls = calls
         self._grace_s = grace_s
+        self._told_to_stop: Final[SimpleQueue[None]] = SimpleQueue()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -240,6 +248,9 @@ class _Server(uvicorn.Server):
         if threading.current_thread() is not threading.main_thread():
             yield
             return
+        # A thread, because the event loop itself may be what does not stop; and begun here, because
+        # there may be no memory for one later.
+        threading.Thread(target=self._cut, name="mycel-stop", daemon=True).start()
         before = {name: signal.signal(name, self.handle_exit) for name in _SIGNALS}
         try:
             yield
@@ -250,15 +261,13 @@ class _Server(uvicorn.Server):
     def handle_exit(self, sig: int, _frame: FrameType | None) -> None:
         if self.should_exit and sig == signal.SIGINT:
             self.force_exit = True  # A second Ctrl-C: do not wait for answers, but for writes.
-        if not self.should_exit:
-            # A thread, because the event loop itself may be what does not stop.
-            end = threading.Timer(self._grace_s, self._cut)
-            end.daemon = True
-            end.start()
         self.should_exit = True
+        self._told_to_stop.put(None)  # Safe in the handler of a signal.
 
     def _cut(self) -> None:
-        """End the process."""
+        """End the process when the grace period is over."""
+        self._told_to_stop.get()
+        time.sleep(self._grace_s)
         _log.warning("Something could not be stopped within the grace period, and was cut off.")
         self._calls.on_cut()
         os._exit(0)

@@ -35,6 +35,8 @@ QUICK_S: Final = 0.05
 HEAVY_PLACES: Final = max(2, (os.cpu_count() or 1) - 1)
 """Heavy jobs that run at the same time."""
 
+_CLOSING_STEP_S: Final = 0.01
+
 CLIENT_HEADER: Final = b"mycel-client"
 """The header in which a program names itself: `NAME/VERSION`."""
 
@@ -78,12 +80,11 @@ class Workers:
     async def _run(self, job: Job, work: Callable[[], Result], client: str = "") -> Result:
         job.begin()
         await self._take_place(job)
+        if not self._idle:
+            self._start_thread()
+        self._idle -= 1
         run = _Run(self, job, work, client)
         self._running.add(run)
-        if self._idle:
-            self._idle -= 1
-        else:
-            self._start_thread()
         self._queue.put(run)
         return await run.result
 
@@ -119,8 +120,13 @@ class Workers:
         thread = threading.Thread(
             target=self._work, name=f"mycel-http-{len(self._threads)}", daemon=True
         )
+        try:
+            thread.start()
+        except BaseException:  # There is no memory for it.
+            self.give_place()
+            raise
         self._threads.append(thread)
-        thread.start()
+        self._idle += 1
 
     def _work(self) -> None:
         while (run := self._queue.get()) is not None:
@@ -157,8 +163,8 @@ class Workers:
         """Wait for all work to end."""
         for _ in self._threads:
             self._queue.put(None)
-        for thread in self._threads:
-            await asyncio.to_thread(thread.join)
+        while any(thread.is_alive() for thread in self._threads):
+            await asyncio.sleep(_CLOSING_STEP_S)  # Another thread to wait in may be refused.
 
 
 class _Run(Generic[Result]):

@@ -10,9 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Protocol
+from typing import Final, Protocol
 
-from mycel.errors import ExecutionTimeout
+from mycel.errors import ExecutionTimeout, ResourceExhausted
+
+_PACE_KNOWN_S: Final = 1.0
+"""The time of work that tells how long the rest takes."""
+_PACE_MARGIN: Final = 2.0
+RETRY_AFTER: Final = "retry_after_s"
+"""The key in the data of an error after whose seconds the same may succeed."""
 
 
 class Allowance(Protocol):
@@ -38,6 +44,15 @@ class Allowance(Protocol):
 
     def wait_s(self) -> float:
         """The seconds that are left for waiting; none if they are over."""
+        ...
+
+    is_brief: bool
+    """True while a transaction may have the turn for a moment only (`outgrew`)."""
+    outgrew: bool
+    """True if a transaction was stopped because that moment was over."""
+
+    def turn_s(self) -> float:
+        """The seconds that are left for a transaction that has the turn, or takes it now."""
         ...
 
 
@@ -67,6 +82,20 @@ def check() -> None:
         raise over()
 
 
+def check_pace(spent_s: float, part: float) -> None:
+    """Stop a transaction that has done a part of its work, if the rest would not be done in time.
+
+    Raises:
+        ExecutionTimeout: at this pace it would keep others from writing for too long.
+    """
+    allowance = _current.get()
+    if allowance is None or spent_s < _PACE_KNOWN_S:
+        return
+    left_s = spent_s * (1 - part) / part
+    if left_s > _PACE_MARGIN * allowance.turn_s():
+        raise too_long_a_write(spent_s + left_s)
+
+
 def charge(size: int) -> None:
     """Count bytes of an answer that is being made.
 
@@ -78,6 +107,33 @@ def charge(size: int) -> None:
         allowance.charge(size)
 
 
+def too_little_memory() -> ResourceExhausted:
+    """The error for work that the operating system gave no more memory."""
+    return ResourceExhausted(
+        "There is too little memory for this at the moment; nothing was written.",
+        hint="Retry in a moment, or ask for less: LIMIT and CURSOR page through a result.",
+        data={RETRY_AFTER: 1},
+    )
+
+
+def shortage(error: BaseException) -> ResourceExhausted | None:
+    """Our error for one that says that there is no memory, for objects or for a thread."""
+    lacks_thread = type(error) is RuntimeError and "start new thread" in str(error)
+    return too_little_memory() if lacks_thread or isinstance(error, MemoryError) else None
+
+
 def over() -> ExecutionTimeout:
     """The error for work that was stopped."""
+    allowance = _current.get()
+    if allowance is not None and allowance.holds_turn:
+        return too_long_a_write()
     return ExecutionTimeout("The command was stopped at its deadline; nothing was written.")
+
+
+def too_long_a_write(s: float | None = None) -> ExecutionTimeout:
+    """The error for a transaction that would keep others from writing for too long."""
+    about = "" if s is None else f" (about {s:.0f} s)"
+    return ExecutionTimeout(
+        f"The write would keep others from writing for too long{about}; nothing was written.",
+        hint="Change fewer elements in a command, for example with UPDATE … LIMIT.",
+    )

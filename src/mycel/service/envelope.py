@@ -27,6 +27,7 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from mycel.engine.engine import read_only
 from mycel.engine.outcome import Outcome
+from mycel.engine.result import Result
 from mycel.errors import (
     InternalError,
     InvalidIdentifier,
@@ -137,7 +138,7 @@ class _Request(NamedTuple):
 
 
 def respond(executor: Stage, request: Mapping[str, Any], *, readonly: bool) -> Response:
-    """Answer a request, whatever it is."""
+    """Answer a request, whatever it is. A result may be a `Result`, which is not yet read."""
     try:
         arguments, reads_only = _arguments(request)
         asked, readonly = _read(arguments), readonly or reads_only
@@ -150,8 +151,20 @@ def respond(executor: Stage, request: Mapping[str, Any], *, readonly: bool) -> R
         return _with_warnings(told, asked.warnings)
     except MycelError as error:
         return _failed(error)
-    except Exception:  # noqa: BLE001 - The edge: whatever it is, the caller gets an answer.
-        return _unforeseen()
+    except Exception as error:  # noqa: BLE001 - The edge: the caller gets an answer to anything.
+        return _unforeseen(error)
+
+
+def plain(response: Response) -> Response:
+    """A response with plain values instead of each `Result` in it."""
+    result = response.get("result")
+    if isinstance(result, Result):
+        response["result"] = result.value
+    elif isinstance(result, list):
+        for each in result:  # The responses of a batch.
+            if isinstance(each, dict) and isinstance(each.get("result"), Result):
+                each["result"] = each["result"].value
+    return response
 
 
 def writes(text: str) -> bool:
@@ -278,8 +291,8 @@ def _run(
         )
     except MycelError as error:
         return _with_warnings(_failed(error), command.warnings)
-    except Exception:  # noqa: BLE001 - The edge: the other commands of a batch still count.
-        return _unforeseen()
+    except Exception as error:  # noqa: BLE001 - The edge: other commands of a batch still count.
+        return _unforeseen(error)
     response: Response = {"result": outcome.result}
     if outcome.next_cursor is not None:
         response["next_cursor"] = outcome.next_cursor
@@ -296,7 +309,10 @@ def _failed(error: MycelError) -> Response:
     return {"error": _sendable(error.to_dict())}
 
 
-def _unforeseen() -> Response:
+def _unforeseen(error: Exception) -> Response:
+    known = allowance.shortage(error)
+    if known is not None:
+        return _failed(known)
     _log.exception("A command failed with an unforeseen exception.")
     return _failed(InternalError("The command failed for a reason inside the engine."))
 

@@ -45,8 +45,6 @@ class Statement:
     """The columns that may hold texts: all that do not count or add up."""
     ties: tuple[ir.Variable, ...] = ()
     """The variables that break ties, in this order."""
-    is_small: bool = False
-    """True if every cell is at most as large as a name."""
 
 
 def compile_query(
@@ -112,9 +110,8 @@ class _Compiler:
             text = self._ordered(select, _columns(outputs))
         kinds = tuple(output.is_json for output in outputs)
         asked = self.query.outputs
-        is_small = all(_is_number(each) or _is_name(each) for each in asked)
         texts = tuple(at for at, each in enumerate(asked) if not _is_number(each))
-        return Statement(*self.bindings.used_in(text), kinds, texts, self.ties, is_small)
+        return Statement(*self.bindings.used_in(text), kinds, texts, self.ties)
 
     def _shows_elements(self) -> bool:
         """True if a row holds whole elements, which are assembled after the limit."""
@@ -301,10 +298,6 @@ def _kept(cell: Cell, number: str) -> Cell:
 
 def _is_number(output: ir.Output) -> bool:
     return isinstance(output, ir.Total) and output.function not in aggregates.EXTREMES
-
-
-def _is_name(output: ir.Output) -> bool:
-    return not isinstance(output, ir.Total) and output.path in (("name",), ("type",), ("id",))
 
 
 def _columns(outputs: list[Output]) -> str:

@@ -280,9 +280,16 @@ class Store:
         self._check_writable()
         return self._writer.open(actor=actor, message=message)
 
-    def run(self, work: Callable[[Transaction], Result], *, actor: str, message: str) -> Result:
+    def run(
+        self,
+        work: Callable[[Transaction], Result],
+        *,
+        actor: str,
+        message: str,
+        is_long: bool = False,
+    ) -> Result:
         self._check_writable()
-        return self._writer.run(work, actor=actor, message=message)
+        return self._writer.run(work, actor=actor, message=message, is_long=is_long)
 
     def together(self, work: Callable[[Sequence[GroupMember]], Result]) -> Result:
         """Let the transactions that `work` runs share one commit (`Writer.together`)."""

@@ -133,6 +133,16 @@ def test_work_that_holds_the_turn_of_the_writer_goes_on_without_its_client_for_a
         assert writing.is_over() is is_over
 
 
+def test_a_write_that_cannot_be_done_in_time_is_stopped_as_soon_as_that_is_known() -> None:
+    writing = job(asked(write_s=60))
+    writing.holds_turn = True
+    with allowance.using(writing):
+        allowance.check_pace(10, 0.2)  # Forty seconds more: in time.
+        allowance.check_pace(0.1, 0.0001)  # Too early to tell.
+        with pytest.raises(ExecutionTimeout, match="about 1000 s"):
+            allowance.check_pace(10, 0.01)
+
+
 def test_heavy_work_leaves_its_quick_place_to_cheap_work() -> None:
     async def story() -> None:
         workers = Workers(quick=2, heavy=1)
@@ -170,7 +180,7 @@ def test_a_place_goes_to_the_job_that_has_used_least() -> None:
 
 
 def test_the_bytes_of_an_answer_and_of_all_answers_are_limited_and_given_back() -> None:
-    answers = Answers(bytes_max=100)
+    answers = Answers(bytes_max=300)  # One that is being made counts three times.
     first, second = (Job(time.monotonic() + 60, answers) for _ in range(2))
     first.charge(60)
     with pytest.raises(ResourceExhausted, match="All answers"):

@@ -377,18 +377,12 @@ LARGER = 'FIND(?t, ?t.name) WHERE { ?t {type: "Town"} }'
 """Of cells that may be larger than a name."""
 
 
-def fetch_at_once(monkeypatch: pytest.MonkeyPatch, cells: int) -> None:
-    for lot in ("CELLS", "SMALL_CELLS"):
-        monkeypatch.setattr(statements, lot, cells)
-
-
 @pytest.mark.parametrize("command", [ALL, LARGER])
 def test_a_result_with_too_many_rows_is_refused(
     db: mycel.Nexus, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
     monkeypatch.setattr(statements, "RESULT_ROWS_MAX", 39)
     monkeypatch.setattr(find_module, "RESULT_ROWS_MAX", 39)
-    fetch_at_once(monkeypatch, 10)
     with pytest.raises(ResourceExhausted) as caught:
         db.execute(command)
     assert caught.value.code == "KIP_4002"
@@ -403,7 +397,6 @@ def test_a_result_with_too_many_rows_is_refused(
 def test_a_result_with_too_much_text_is_refused(
     db: mycel.Nexus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fetch_at_once(monkeypatch, 10)
     monkeypatch.setattr(statements, "RESULT_BYTES_MAX", 60)
     for command in (ALL, LARGER):
         with pytest.raises(ResourceExhausted):
@@ -414,7 +407,6 @@ def test_a_result_with_too_much_text_is_refused(
 def test_a_result_that_was_refused_leaves_nothing_open(
     db: mycel.Nexus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fetch_at_once(monkeypatch, 2)
     monkeypatch.setattr(statements, "RESULT_ROWS_MAX", 3)
     monkeypatch.setattr(find_module, "RESULT_ROWS_MAX", 3)
     then = db.snapshot().entries
@@ -507,7 +499,6 @@ def test_a_plan_that_fails_because_definitions_have_changed_is_made_anew(
     """As a time, `:when` is before all of them, and all would be too many; as a text it is not."""
     monkeypatch.setattr(statements, "RESULT_ROWS_MAX", 5)
     monkeypatch.setattr(find_module, "RESULT_ROWS_MAX", 5)
-    fetch_at_once(monkeypatch, 2)
     schema = "node Event { title: String @key %s }"
     earlier = 'FIND(?e.name) WHERE { ?e {type: "Event"} FILTER(?e.attributes.at < :when) }'
     when = {"when": "2024-01-31T00:30:00-01:00"}

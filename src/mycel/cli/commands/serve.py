@@ -92,7 +92,7 @@ def _seconds(option: str, name: str, usual: float, least: float, says: str) -> C
 @_seconds(
     "--write-timeout",
     "write_s",
-    10.0,
+    5.0,
     0.05,
     "How long one transaction may keep others from writing",
 )

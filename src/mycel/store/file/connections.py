@@ -28,7 +28,7 @@ from mycel.errors import (
     NotADatabase,
     ResourceExhausted,
 )
-from mycel.model.allowance import current
+from mycel.model.allowance import current, too_little_memory
 from mycel.store.file import functions
 
 Durability = Literal["full", "normal", "off"]
@@ -181,7 +181,9 @@ def translate(error: apsw.Error | UnicodeDecodeError) -> MycelError:
             return DatabaseReadOnly(f"The database cannot be written ({said}).")
         case apsw.InterruptError():
             return ExecutionTimeout("The work was interrupted at its deadline.")
-        case apsw.TooBigError() | apsw.NoMemError():
+        case apsw.NoMemError():
+            return too_little_memory()
+        case apsw.TooBigError():
             return ResourceExhausted(f"The work needs more than it may have ({said}).")
         case apsw.CantOpenError() | apsw.IOError() | apsw.AuthError():
             return DatabaseError(f"The storage failed ({said}).")

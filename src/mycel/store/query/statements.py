@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from operator import itemgetter
+from sys import getsizeof
 from typing import Any, Final
 
 import apsw
@@ -18,12 +19,13 @@ from mycel.store.file.rows import Row, every
 from mycel.store.query.reader import Reader
 
 _CELL: Final = itemgetter(0)
-CELLS: Final = 100
+CELLS_AT_FIRST: Final = 2
 """The number of cells that are fetched at once, of some megabytes each at most."""
-SMALL_CELLS: Final = 10_000
-"""The same for cells that are at most as large as a name."""
-
-
+CELLS_MAX: Final = 10_000
+"""The same once their size is known."""
+_GROWTH: Final = 4
+_BATCH_BYTES: Final = 1 << 20
+"""The size of a batch, as far as the rows before it can tell."""
 _CELL_BYTES: Final = 8
 """Memory of a cell beside its text, at least."""
 
@@ -35,7 +37,8 @@ class SumOverflowError(InternalError):
 def cells(reader: Reader, statement: Statement, bindings: Row, limit: int | None) -> list[Any]:
     """All rows of a statement, or the cells of its only column.
 
-    The batch size depends on their width, so one batch never takes too much memory.
+    They are counted (`allowance.charge`) a batch at a time. The first batch is small, and the size
+    of a later one follows from the rows before it, so little is fetched that is not counted.
 
     Raises:
         ExecutionTimeout: it took longer than the reader's deadline.
@@ -43,9 +46,7 @@ def cells(reader: Reader, statement: Statement, bindings: Row, limit: int | None
         SumOverflowError: a sum went beyond 64 bits.
     """
     width = len(statement.json_columns)
-    size = (SMALL_CELLS if statement.is_small else CELLS) // width or 1
-    if limit is not None and limit < size:
-        size = limit + 2  # One more than can come.
+    size = CELLS_AT_FIRST
     cursor = reader.connection.cursor()
     try:
         cursor.execute(statement.text, bindings)
@@ -53,7 +54,7 @@ def cells(reader: Reader, statement: Statement, bindings: Row, limit: int | None
         batch = list(islice(coming, size))
         if len(batch) < size:
             if current() is not None:
-                charge(_length_of(batch, statement))
+                charge(_memory_of(batch, statement))
             return batch
         return _with_more(batch, coming, statement, limit)
     except BaseException as error:  # Whatever it was, the statement must not stay open.
@@ -70,21 +71,30 @@ def _with_more(
 ) -> list[Any]:
     """The first batch, and all that come after it."""
     found: list[Any] = []
-    most, width = len(batch), len(statement.json_columns)
+    width = len(statement.json_columns)
     rows_max = RESULT_ROWS_MAX + (limit is not None)  # One more tells that there is a next page.
-    length = 0
+    length, is_counted = 0, current() is not None
     while batch:
         found += batch
-        size = _length_of(batch, statement)
-        length += size
-        charge(size + len(batch) * width * _CELL_BYTES)
+        length += _length_of(batch, statement)
+        if is_counted:
+            charge(_memory_of(batch, statement) + len(batch) * width * _CELL_BYTES)
         if length > RESULT_BYTES_MAX or len(found) > rows_max:
             raise ResourceExhausted(
                 f"The result has more than {RESULT_ROWS_MAX} rows or {RESULT_BYTES_MAX} bytes.",
                 hint="Page through it with LIMIT and CURSOR, or ask for less of each element.",
             )
-        batch = list(islice(coming, most))
+        fitting = _BATCH_BYTES * len(found) // (length + 1)
+        most = min(fitting, len(batch) * _GROWTH, CELLS_MAX // width)
+        batch = list(islice(coming, max(1, most)))
     return found
+
+
+def _memory_of(rows: Sequence[Any], statement: Statement) -> int:
+    """The memory of the texts of some rows together."""
+    if len(statement.json_columns) == 1:
+        return sum(map(getsizeof, rows)) if statement.texts else 0
+    return sum([sum([getsizeof(row[at]) for row in rows]) for at in statement.texts])
 
 
 def _length_of(rows: Sequence[Any], statement: Statement) -> int:

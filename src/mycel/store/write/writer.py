@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Generator, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from time import monotonic
 from typing import Final, NamedTuple, TypeVar
 
@@ -38,7 +38,7 @@ from mycel.errors import (
     DatabaseError,
     MycelError,
 )
-from mycel.model.allowance import Allowance, current
+from mycel.model.allowance import RETRY_AFTER, Allowance, current
 from mycel.store.file.checkpoints import Checkpointer
 from mycel.store.file.connections import FAILURES, Location, abandon, translate, translated
 from mycel.store.file.format import check_format
@@ -87,8 +87,8 @@ class GroupMember:
         """The failure of the common commit, once it is settled."""
 
 
-class _TimedTurn:
-    """The turn of the writer, with a limit on the wait for it.
+class _TimedLock:
+    """A lock with a limit on the wait for it.
 
     Only for threads of a server: an interrupt between its two steps would leave the lock taken.
     """
@@ -102,6 +102,7 @@ class _TimedTurn:
             raise DatabaseBusy(
                 "Other writers took all the time of this request; nothing was written.",
                 hint="Retry later.",
+                data={RETRY_AFTER: 1},
             )
 
     def __exit__(self, *_: object) -> None:
@@ -131,6 +132,8 @@ class Writer:
         self._clock_us = clock_us
         self._guards = guards
         self._turn = threading.Lock()
+        self._lane = threading.Lock()
+        """Held by the long transaction that has the turn or waits for it."""
         self._counting = threading.Lock()
         self._short_waiting = 0
         self._owner: int | None = None
@@ -163,16 +166,31 @@ class Writer:
 
     # The two kinds of turns.
 
-    def run(self, work: Callable[[Transaction], Result], *, actor: str, message: str) -> Result:
-        """Run `work` as one short transaction and return what it returns, once it is durable."""
+    def run(
+        self,
+        work: Callable[[Transaction], Result],
+        *,
+        actor: str,
+        message: str,
+        is_long: bool = False,
+    ) -> Result:
+        """Run `work` as one short transaction and return what it returns, once it is durable.
+
+        Of those of a server that are `is_long`, one at a time waits for the turn. So a short one
+        waits for one long one at most.
+        """
         self._refuse_nesting()
+        with self._in_time(self._lane) if is_long else nullcontext():
+            return self._run(work, actor, message)
+
+    def _run(self, work: Callable[[Transaction], Result], actor: str, message: str) -> Result:
         member = GroupMember()
         waiting = False
         try:
             with self._counting:
                 self._short_waiting += 1
                 waiting = True
-            with self._turn_in_time():
+            with self._in_time(self._turn):
                 with self._counting:
                     self._short_waiting -= 1
                     waiting = False
@@ -232,7 +250,7 @@ class Writer:
         """
         self._refuse_nesting()
         forks = self._forks
-        with self._turn_in_time():
+        with self._in_time(self._turn):
             try:
                 self._begin_turn()
                 if self._group:
@@ -325,7 +343,7 @@ class Writer:
     def after_fork(self) -> None:
         """In a forked child: leave the parent's connection alone and start afresh."""
         self._forks += 1
-        self._turn = threading.Lock()
+        self._turn, self._lane = threading.Lock(), threading.Lock()
         self._counting = threading.Lock()
         self._short_waiting, self._owner, self._group, self._held = 0, None, [], {}
         self._is_half_done = False
@@ -387,10 +405,10 @@ class Writer:
         if self._group:
             self._settle_the_forgotten()
 
-    def _turn_in_time(self) -> AbstractContextManager[object]:
-        """The turn, waited for no longer than the allowance of this thread lasts."""
+    def _in_time(self, lock: threading.Lock) -> AbstractContextManager[object]:
+        """A lock, waited for no longer than the allowance of this thread lasts."""
         allowance = current()
-        return self._turn if allowance is None else _TimedTurn(self._turn, allowance)
+        return lock if allowance is None else _TimedLock(lock, allowance)
 
     def _forked(self) -> ConstraintViolation:
         return ConstraintViolation(
