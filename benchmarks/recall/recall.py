@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import json
 import shutil
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -19,6 +20,7 @@ import mycel
 from benchmarks.databases import Databases, say
 from benchmarks.recall import corpora
 from benchmarks.recall.corpora import Asked
+from benchmarks.recall.memory import added_bytes
 from benchmarks.report import Bar, Line, Measure, Skipped
 from benchmarks.timing import Summary
 
@@ -26,6 +28,7 @@ VALUES: Final = Path(__file__).with_name("values.json")
 PASSAGES: Final = 10_000
 QUERIES: Final = 60
 SYMBOLS: Final = 100
+MEMORY_BYTES: Final = 60 << 20
 
 Mode = Literal["keyword", "semantic", "hybrid"]
 
@@ -132,6 +135,16 @@ def _costs(folder: Path) -> Iterator[Measure]:
     with mycel.open(path) as db:
         seconds = _timed(lambda: db.search(questions[1]), perf_counter)
         yield Measure("recall: first query of a process", size, "s", Summary.of([seconds]))
+    if sys.platform == "linux":
+        added = added_bytes(path, questions, str(folder / "cache"))
+        yield Measure(
+            "recall: memory",
+            size,
+            "B",
+            Summary.of([added]),
+            bar=Bar(MEMORY_BYTES, "ours"),
+            note="of a process that reads the stored data, numpy and the model included",
+        )
 
 
 def _query_s(db: mycel.Nexus, question: str, mode: Mode) -> float:

@@ -114,7 +114,7 @@ class StaticModel:
         """A vector of length one for each text, in order; zeros for a text that says nothing."""
         return self.embed_tokens([self.token_ids(text) for text in texts])
 
-    def embed_tokens(self, texts: Sequence[Sequence[int]]) -> Vectors:
+    def embed_tokens(self, texts: Sequence[Sequence[int] | NDArray[np.integer]]) -> Vectors:
         """The vectors of texts whose pieces are known."""
         vectors = np.zeros((len(texts), self.dimensions), np.float32)
         for at, numbers in enumerate(texts):

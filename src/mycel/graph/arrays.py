@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from mycel.graph.background import SLICE
 from mycel.store.database import Store
 from mycel.store.query.reader import Reader
-from mycel.store.query.weighted_links import every_link, read_once, sizes_max
+from mycel.store.query.weighted_links import every_link, sizes_max
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -171,18 +171,13 @@ class Arrays:
 
 
 def read_arrays(store: Store, check: Callable[[], None] = lambda: None) -> Arrays | None:
-    """All links of this moment, or None if there are none; `check` may raise to end it.
-
-    Through a connection of its own that maps nothing into memory: reading all of a large file would
-    otherwise make the process as large as the file, for as long as it lives.
-    """
+    """All links of this moment, or None if there are none; `check` may raise to end it."""
     with SLICE:
         import numpy as np  # noqa: PLC0415 - only those who need it wait for it
     with ExitStack() as opened:
         with SLICE:
             check()
-            reader = opened.enter_context(store.reading_afresh())
-            read_once(reader)
+            reader = opened.enter_context(store.reading_once())
             reader.reread()
             seq, links = reader.newest, sizes_max(reader)[1]
         try:

@@ -4,8 +4,10 @@ Modules, in the order in which data passes through them:
 
 - `passages`  from a concept to its text, its names, its actor, its episode and its time
 - `phrases`   phrases as hashes over word pieces, and which of them a text mentions
-- `blocks`    those arrays as they are stored, for the next process
+- `passage_columns` passages on their way into memory, one buffer for each field
+- `blocks`    arrays of passages as they are stored, for the next process
 - `corpus`    all passages in memory, as arrays
+- `derivation` from a concept to the row that is stored of it
 - `index`     the corpus of a store, kept in step with what is committed
 - `weights`   evidence that a passage answers a question, its weight, and what a score means
 - `stages`    the evidence of each stage, on every passage

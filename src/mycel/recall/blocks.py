@@ -102,27 +102,24 @@ def joined(blocks: Iterable[bytes], numbers: tuple[Any, Any]) -> Arrays:
     Raises:
         ValueError: one is damaged.
     """
-    found = []
+    found = {key: bytearray() for key in _PARTS}
     for block in blocks:
         arrays, texts = unpacked(block)
         for key, known, number in zip(_TEXTS, texts, numbers, strict=True):
             # The last is for passages that have none, whose number is -1.
             table = np.array([*map(number, known), -1], np.int32)
             arrays[key] = table[arrays[key]]
-        found.append(arrays)
-    together = {
-        key: np.concatenate([np.zeros(0, kind), *(each[key] for each in found)])
-        for key, kind in _PARTS.items()
-    }
-    return together | {key: together[key].astype(np.int64) for key in _COUNTS.values()}
+        for key, value in arrays.items():
+            found[key] += value.data
+    return {key: np.frombuffer(found[key], kind) for key, kind in _PARTS.items()}
 
 
 def _checked(body: bytes) -> bytes:
     return _SUM.pack(crc32(body)) + body
 
 
-def _content(block: bytes) -> bytes:
-    body = block[_SUM.size :]
+def _content(block: bytes) -> memoryview:
+    body = memoryview(block)[_SUM.size :]
     if len(block) < _SUM.size or _SUM.unpack_from(block)[0] != crc32(body):
         raise ValueError("The block is damaged.")
     return body

@@ -3,24 +3,26 @@
 A `Segment` is a block of passages that never changes; a `Corpus` is a large one, a small one with
 what changed since it was built, and a mark for each passage that is still in force. A change makes
 a new corpus, so whoever is asking keeps the one it began with. For 100,000 passages it takes some
-45 MB: word pieces stay in the tables.
+30 MB: word pieces stay in the tables.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from functools import cached_property
-from typing import Any, Final, Literal, NamedTuple, Self
+from typing import Any, Final, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mycel.recall.blocks import Arrays, kept, packed
-from mycel.recall.phrases import Hashes, PhraseSet, Vocabulary
-from mycel.store.index.passages import PassageRow, block_of
+from mycel.recall.passage_columns import ITEMS, NOWHERE, PassageColumns, Row, Shared
+from mycel.recall.phrases import Hashes, PhraseSet
+from mycel.store.index.passages import block_of
 
 Floats = NDArray[np.float32]
 Positions = NDArray[np.int64]
+Counts = NDArray[np.uint32]
 
 TITLED: Final = 1
 TIMED: Final = 2
@@ -32,68 +34,29 @@ TAIL_MAX: Final = 512
 TAIL_SHARE: Final = 16
 """The small segment has at most `TAIL_MAX` passages, or one in so many."""
 
-_NOWHERE: Final = -1
 _SIDES: Final[tuple[Literal["left"], Literal["right"]]] = ("left", "right")
-
-
-Rows = Sequence[tuple[PassageRow, bytes]]
-"""Passages on their way into memory, with their vectors: one signed byte a dimension."""
-
-
-class Mentions(NamedTuple):
-    """The phrases that passages mention, each once for a passage, and their number for each."""
-
-    hashes: Hashes
-    counts: Positions
-
-
-_NO_MENTIONS: Final = Mentions(np.zeros(0, np.uint32), np.zeros(0, np.int64))
 _MENTIONS_TOGETHER: Final = 1000
 """The number of texts that are searched for phrases at once, which bounds the memory."""
 
 
-def mentions_in(rows: Rows, dictionary: PhraseSet) -> Mentions:
-    """Phrases of passages: their own, and those of a dictionary that their texts mention."""
-    found = [_NO_MENTIONS]
-    for at in range(0, len(rows), _MENTIONS_TOGETHER):
-        block = [row for row, _ in rows[at : at + _MENTIONS_TOGETHER]]
-        pairs = [
-            dictionary.mentioned([np.frombuffer(row.pieces, "<u2") for row in block]),
-            *(
-                (np.repeat(np.arange(len(block)), counts), hashes)
-                for hashes, counts in (
-                    _unpacked([row.names for row in block]),
-                    _unpacked([row.phrases for row in block]),
-                )
-            ),
-        ]
+def mentions_in(columns: PassageColumns, dictionary: PhraseSet) -> tuple[Hashes, Counts]:
+    """Phrases of passages: their own, and those of a dictionary that their texts mention.
+
+    Each once for a passage; and their number for each.
+    """
+    found, counted = [np.zeros(0, np.uint32)], [np.zeros(0, np.uint32)]
+    for start in range(0, len(columns), _MENTIONS_TOGETHER):
+        stop = min(start + _MENTIONS_TOGETHER, len(columns))
+        pairs = [dictionary.mentioned(*columns.lists("pieces", start, stop))]
+        for key in ("names", "phrases"):
+            hashes, counts = columns.lists(key, start, stop)
+            pairs.append((np.repeat(np.arange(len(counts)), counts), hashes))
         keys = np.unique(
             np.concatenate([(owners << 32) | hashes.astype(np.int64) for owners, hashes in pairs])
         )
-        counts = np.bincount(keys >> 32, minlength=len(block))
-        found.append(Mentions(keys.astype(np.uint32), counts))
-    return Mentions(*(np.concatenate(each) for each in zip(*found, strict=True)))
-
-
-class Interner:
-    """Numbers for texts, such as the names of actors; one object for all states of a corpus."""
-
-    def __init__(self) -> None:
-        self.numbers: Final[dict[str, int]] = {}
-
-    def number(self, text: str | None) -> int:
-        """The number of a text."""
-        return _NOWHERE if text is None else self.numbers.setdefault(text, len(self.numbers))
-
-
-class Shared(NamedTuple):
-    """Data that all states of a corpus share."""
-
-    vocabulary: Vocabulary
-    dimensions: int
-    """Of the vectors."""
-    actors: Interner
-    episodes: Interner
+        found.append(keys.astype(np.uint32))
+        counted.append(np.bincount(keys >> 32, minlength=stop - start).astype(np.uint32))
+    return np.concatenate(found), np.concatenate(counted)
 
 
 class Segment:
@@ -105,58 +68,43 @@ class Segment:
         self.vectors: NDArray[np.int8] = arrays["vectors"]
         self.lengths: Final = _lengths(self.vectors)
         self._mentions: Hashes = arrays["mentions"]
-        self._counts: Positions = arrays["mention_counts"]
-        self._starts: Final = np.concatenate(([0], np.cumsum(self._counts)))
-        self.mentioned: Final = Inverse(
-            self._mentions, np.repeat(np.arange(len(self)), self._counts)
-        )
-        self.named: Final = Inverse(
-            arrays["names"], np.repeat(np.arange(len(self)), arrays["name_counts"])
-        )
+        self._ends: Final = np.cumsum(arrays["mention_counts"], dtype=np.uint32)
+        self.mentioned: Final = Inverse(self._mentions, arrays["mention_counts"])
+        self.named: Final = Inverse(arrays["names"], arrays["name_counts"])
 
     def __len__(self) -> int:
         return len(self.numbers)
 
     @classmethod
-    def of(cls, passages: Rows, mentions: Mentions, shared: Shared) -> Self:
+    def of(cls, columns: PassageColumns, dictionary: PhraseSet) -> Self:
         """A segment of these passages."""
-        rows = [row for row, _ in passages]
-        names, name_counts = _unpacked([row.names for row in rows])
-        vectors = np.frombuffer(b"".join(vector for _, vector in passages), np.int8)
-        return cls(
-            {
-                "numbers": np.array([row.element for row in rows], np.int64),
-                "vectors": vectors.reshape(len(rows), shared.dimensions),
-                "types": np.array([row.type for row in rows], np.int32),
-                "flags": np.array([row.flags for row in rows], np.uint8),
-                "dates": np.array([row.date for row in rows], np.int32),
-                "actors": np.array([shared.actors.number(row.actor) for row in rows], np.int32),
-                "episodes": np.array(
-                    [shared.episodes.number(row.episode) for row in rows], np.int32
-                ),
-                "positions": np.array(
-                    [np.inf if row.position is None else row.position for row in rows], np.float64
-                ),
-                "names": names,
-                "name_counts": name_counts,
-                "mentions": mentions.hashes,
-                "mention_counts": mentions.counts,
-            }
-        )
+        arrays: Arrays = {key: columns.items(key) for key in ITEMS}
+        arrays["names"], arrays["name_counts"] = columns.lists("names")
+        arrays["mentions"], arrays["mention_counts"] = mentions_in(columns, dictionary)
+        return cls(arrays | {"vectors": columns.vectors})
+
+    def none(self) -> Self:
+        """A segment without passages."""
+        return type(self)(kept(self.arrays, np.zeros(len(self), bool)))
 
     def mentions_of(self, at: int) -> Hashes:
         """The phrases that a passage mentions."""
-        return self._mentions[self._starts[at] : self._starts[at + 1]]
+        return self._mentions[self._ends[at - 1] if at else 0 : self._ends[at]]
 
 
 class Inverse:
     """From hashes to the passages that have them."""
 
-    def __init__(self, hashes: Hashes, items: Positions) -> None:
+    def __init__(self, hashes: Hashes, counts: Counts) -> None:
+        """Take the hashes of all passages in a row, and their number for each."""
         # Sorting keys is several times faster than finding the order of hashes.
-        keys = np.sort(hashes.astype(np.uint64) << np.uint64(32) | items.astype(np.uint64))
-        self.hashes: Final = (keys >> np.uint64(32)).astype(np.uint32)
-        self.items: Final = keys.astype(np.uint32).astype(np.int32)
+        keys = hashes.astype(np.uint64)
+        keys <<= np.uint64(32)
+        keys |= np.repeat(np.arange(len(counts), dtype=np.uint64), counts)
+        keys.sort()
+        self.items: Final = keys.astype(np.uint32)
+        keys >>= np.uint64(32)
+        self.hashes: Final = keys.astype(np.uint32)
 
     def counts(self, hashes: Hashes) -> Positions:
         """The number of passages that have each."""
@@ -203,35 +151,30 @@ class Corpus:
         self.episodes: NDArray[np.int32] = self._both("episodes")
         self._order: Final = np.argsort(self.numbers, kind="stable")
         self._sorted: Final = self.numbers[self._order]
-        self._dead_mentions: Final = np.sort(
-            np.concatenate(
-                (
-                    kept(base.arrays, ~alive[: len(base)])["mentions"],
-                    kept(tail.arrays, ~alive[len(base) :])["mentions"],
-                )
-            )
-        )
-        self.previous, self.next = self._neighbours()
+        is_dead = np.repeat(~alive, self._both("mention_counts"))
+        self._dead_mentions: Final = np.sort(self._both("mentions")[is_dead])
         self.has_episodes: Final = bool((self.episodes >= 0).any())
+        self.previous, self.next = self._neighbours()
         self.titled: Final = (self.flags & TITLED).astype(bool)
 
     @classmethod
-    def of(cls, seq: int, rows: Rows, dictionary: PhraseSet, shared: Shared) -> Self:
+    def of(cls, seq: int, columns: PassageColumns, dictionary: PhraseSet) -> Self:
         """A corpus of all passages."""
-        base = Segment.of(rows, mentions_in(rows, dictionary), shared)
-        tail = Segment.of((), _NO_MENTIONS, shared)
-        return cls(seq, base, tail, np.ones(len(base), bool), dictionary.hashes, shared)
+        return cls._of(seq, Segment.of(columns, dictionary), dictionary.hashes, columns.shared)
 
     @classmethod
     def stored(cls, seq: int, arrays: Arrays, dictionary: Hashes, shared: Shared) -> Self:
         """A corpus of arrays that were stored (`blocks`), with their vectors."""
-        base, tail = Segment(arrays), Segment.of((), _NO_MENTIONS, shared)
-        return cls(seq, base, tail, np.ones(len(base), bool), dictionary, shared)
+        return cls._of(seq, Segment(arrays), dictionary, shared)
+
+    @classmethod
+    def _of(cls, seq: int, base: Segment, dictionary: Hashes, shared: Shared) -> Self:
+        return cls(seq, base, base.none(), np.ones(len(base), bool), dictionary, shared)
 
     def blocks(self, wanted: Collection[int] | None) -> dict[int, bytes]:
         """Blocks to store (`blocks`): those with these numbers, or all."""
         texts = (list(self._shared.actors.numbers), list(self._shared.episodes.numbers))
-        block = np.where(self.alive, block_of(self.numbers), _NOWHERE)
+        block = np.where(self.alive, block_of(self.numbers), NOWHERE)
         present = set(np.unique(block[self.alive]).tolist())
         split = len(self.base)
         arrays = [
@@ -266,17 +209,19 @@ class Corpus:
         """The numbers of actors by their names."""
         return self._shared.actors.numbers
 
-    def changed(self, seq: int, rows: Rows, gone: Collection[int], dictionary: PhraseSet) -> Self:
+    def changed(
+        self, seq: int, rows: Iterable[Row], gone: Iterable[int], dictionary: PhraseSet
+    ) -> Self:
         """The corpus after some passages are new or changed, and others are gone."""
+        fresh = Segment.of(PassageColumns(self._shared, rows), dictionary)
         alive = self.alive.copy()
-        alive[self.where([*(row.element for row, _ in rows), *gone])] = False
-        fresh = Segment.of(rows, mentions_in(rows, dictionary), self._shared)
+        alive[self.where([*fresh.numbers.tolist(), *gone])] = False
         split = len(self.base)
         tail = _merged((self.tail, alive[split:]), (fresh, np.ones(len(fresh), bool)))
         base, alive = self.base, np.append(alive[:split], np.ones(len(tail), bool))
         if len(tail) > max(TAIL_MAX, split // TAIL_SHARE):
             base = _merged((base, alive[:split]), (tail, alive[split:]))
-            tail, alive = Segment.of((), _NO_MENTIONS, self._shared), np.ones(len(base), bool)
+            tail, alive = base.none(), np.ones(len(base), bool)
         return type(self)(seq, base, tail, alive, dictionary.hashes, self._shared)
 
     def where(self, numbers: Iterable[int]) -> Positions:
@@ -290,11 +235,11 @@ class Corpus:
     def places(self, numbers: Positions) -> Positions:
         """The position of the current passage of each element; -1 if it has none."""
         if not len(self._sorted):
-            return np.full(len(numbers), _NOWHERE)
+            return np.full(len(numbers), NOWHERE)
         # Of an element with several, the one in force is the last.
         last = np.maximum(np.searchsorted(self._sorted, numbers, "right") - 1, 0)
         places = self._order[last]
-        return np.where((self._sorted[last] == numbers) & self.alive[places], places, _NOWHERE)
+        return np.where((self._sorted[last] == numbers) & self.alive[places], places, NOWHERE)
 
     def similarities(self, vector: Floats) -> Floats:
         """The cosine of every passage with a vector."""
@@ -335,11 +280,16 @@ class Corpus:
         return phrase[keep], place[keep]
 
     def _both(self, key: str) -> Any:
+        if not len(self.tail):
+            return self.base.arrays[key]
         return np.concatenate((self.base.arrays[key], self.tail.arrays[key]))
 
     def _neighbours(self) -> tuple[Positions, Positions]:
-        """The passages before and after each in its episode, by position, then by age."""
-        previous = np.full(len(self), _NOWHERE)
+        """The passages before and after each in its episode, by position, then by age.
+
+        Nothing if there are no episodes.
+        """
+        previous = np.full(len(self) if self.has_episodes else 0, NOWHERE)
         following = previous.copy()
         among = np.flatnonzero(self.alive & (self.episodes >= 0))
         if len(among):
@@ -380,9 +330,3 @@ def _lengths(vectors: NDArray[np.int8]) -> Floats:
 def _merged(*parts: tuple[Segment, NDArray[np.bool_]]) -> Segment:
     arrays = [kept(segment.arrays, keep) for segment, keep in parts]
     return Segment({key: np.concatenate([each[key] for each in arrays]) for key in arrays[0]})
-
-
-def _unpacked(packed: Sequence[bytes]) -> tuple[Hashes, Positions]:
-    """The hashes of passages in a row, and their number for each."""
-    counts = np.array([len(each) // 4 for each in packed], np.int64)
-    return np.frombuffer(b"".join(packed), "<u4"), counts

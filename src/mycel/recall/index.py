@@ -14,7 +14,6 @@ before: the text index says in which, and their mentions are found again.
 
 from __future__ import annotations
 
-import re
 from array import array
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
@@ -22,7 +21,7 @@ from functools import cached_property
 from math import inf
 from threading import Lock, Thread
 from time import monotonic
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,15 +38,16 @@ from mycel.errors import (
     EmbedderFailed,
     MycelError,
 )
-from mycel.model.values import parse_object
 from mycel.recall import blocks
-from mycel.recall.corpus import ASKS, TIMED, TITLED, Corpus, Floats, Interner, Rows, Shared
-from mycel.recall.passages import passage_of
-from mycel.recall.phrases import PhraseSet, Vocabulary, capitalised
+from mycel.recall.corpus import Corpus, Floats, Positions
+from mycel.recall.derivation import Derived, derived, is_sound
+from mycel.recall.passage_columns import Interner, PassageColumns, Row, Shared
+from mycel.recall.phrases import PhraseSet, Vocabulary
 from mycel.search.embedding import Embedder, NotReadyError
 from mycel.store.database import Store
+from mycel.store.file.process_memory import return_memory
 from mycel.store.index import passages as tables
-from mycel.store.index.passages import DICTIONARY, PassageRow, block_of
+from mycel.store.index.passages import DICTIONARY, block_of
 from mycel.store.query import candidates, lookup, passages
 from mycel.store.query.passages import SourceRow
 from mycel.store.query.reader import Reader
@@ -73,26 +73,6 @@ REBUILT_SHARE: Final = 4
 HEALED_MAX: Final = 200
 """A new name is looked for in so many older texts, the newest first."""
 
-TIME_WORDS: Final = re.compile(
-    r"\b(?:yesterday|today|tonight|tomorrow|last|next|ago|week|weekend|month|year"
-    r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|may|june|july|august"
-    r"|september|october|november|december|morning|recently|since|(?:19|20)\d\d)\b",
-    re.IGNORECASE,
-)
-
-
-class Derived(NamedTuple):
-    """The data derived from one concept."""
-
-    row: PassageRow
-    vector: bytes
-    phrases: dict[int, str]
-    """Its names and capitalised phrases, by their hashes."""
-
-    @property
-    def pieces(self) -> NDArray[np.uint16]:
-        return _pieces(self.row)
-
 
 class Recall:
     """The corpus of one store. Several threads may ask at once."""
@@ -110,8 +90,10 @@ class Recall:
         self._lock: Final = Lock()
         self._starting: Final = Lock()
         self._corpus: Corpus | None = None
-        self._unsaved: dict[int, Derived] = {}
-        self._saved: dict[int, Derived] = {}
+        self._unsaved: dict[int, Row] = {}
+        self._saved: dict[int, Row] = {}
+        self._columns: PassageColumns | None = None
+        """All passages of a corpus that was built of rows, until all readers see these stored."""
         self._gone: set[int] = set()
         self._since: int | None = None
         self._touched: set[int] | None = None
@@ -207,8 +189,11 @@ class Recall:
         with self._lock:
             seq = passages.last_entry(reader)
             if self._corpus is None:
-                self._corpus = self._load(reader, seq)
-            elif self._corpus.seq < seq:
+                with self._store.reading_once() as whole:
+                    whole.deadline = reader.deadline
+                    self._corpus = self._load(whole, passages.last_entry(whole))
+                return_memory()
+            if self._corpus.seq < seq:
                 changed = passages.changed_since(reader, self._corpus.seq)
                 self._corpus = self._follow(reader, self._corpus, seq, changed)
             return self._corpus
@@ -284,15 +269,12 @@ class Recall:
         for at in range(0, len(missing), EMBEDDED_AT_ONCE_MAX):
             with self._store.reading() as reader:
                 some = passages.sources(reader, missing[at : at + EMBEDDED_AT_ONCE_MAX])
-                made = [
-                    (each, self._passage(each, reader.type_name(each.type))[2]) for each in some
-                ]
-            vectors = (
-                as_bytes(embedder.embed([text for _, text in made], patient=True)) if made else []
-            )
+                made = [self._row(reader, each) for each in some]
+            texts = [each.text for each in made]
+            vectors = as_bytes(embedder.embed(texts, patient=True)) if made else []
             rows = [
-                (source.element, source.seq, vector)
-                for (source, _), vector in zip(made, vectors, strict=True)
+                (row.element, row.seq, vector)
+                for (row, _, _), vector in zip(made, vectors, strict=True)
             ]
             if not self._store.location.readonly:
                 self._store.maintain(tables.keep_vectors, self.mark, rows)
@@ -309,40 +291,36 @@ class Recall:
         """
         with self._lock:
             self._saved = {}
-            enough = len(self._unsaved) + len(self._gone) >= SAVED_TOGETHER_MIN
             if self._corpus is None or self._store.location.readonly:
                 return
+            was_built, self._columns = self._columns is not None, None
+            enough = len(self._unsaved) + len(self._gone) >= SAVED_TOGETHER_MIN
             # Blocks that are missing are stored once, if that is possible, for the next process.
             missing = self._touched is None and self._tried != self._corpus.seq
             if enough or (missing and len(self._corpus) >= SAVED_TOGETHER_MIN):
                 self._tried = self._corpus.seq
                 self._save(self._corpus.seq, self._corpus)
+            if was_built:
+                return_memory()
 
     def pieces(self, reader: Reader, numbers: Sequence[int]) -> list[NDArray[np.uint16]]:
         """The word pieces of passages."""
-        at_hand = {  # Other threads may take out of both meanwhile.
-            number: each
-            for number in numbers
-            if (each := self._unsaved.get(number) or self._saved.get(number))
-        }
-        missing = [number for number in numbers if number not in at_hand]
+        found = {} if self._columns is None else self._columns.pieces_of(numbers)
+        for number in numbers:  # Other threads may take out of both meanwhile.
+            if at_hand := self._unsaved.get(number) or self._saved.get(number):
+                found[number] = _pieces(at_hand[0].pieces)
+        missing = [number for number in numbers if number not in found]
         stored = passages.pieces_of(reader, missing) if missing else {}
-        texts = {
-            number: text
-            for number, each in stored.items()
-            if not len(each) % 2
-            and (text := np.frombuffer(each, "<u2")).max(initial=0) < len(self.model.pieces)
-        }
-        if lost := set(missing).difference(texts):  # The table is damaged.
+        for number, each in stored.items():
+            if not len(each) % 2 and _pieces(each).max(initial=0) < len(self.model.pieces):
+                found[number] = _pieces(each)
+        if lost := set(missing).difference(found):  # The table is damaged.
             with self._lock:
-                made = {each.row.element: each for each in self._derived(reader, lost)}
-                self._unsaved |= made
-            at_hand |= made
+                made, _ = self._derived(reader, lost)
+                self._unsaved |= {row.element: (row, vector) for row, vector in made}
+            found |= {row.element: _pieces(row.pieces) for row, _ in made}
         nothing = np.zeros(0, np.uint16)
-        return [
-            at_hand[number].pieces if number in at_hand else texts.get(number, nothing)
-            for number in numbers
-        ]
+        return [found.get(number, nothing) for number in numbers]
 
     @property
     def mark(self) -> str:
@@ -357,125 +335,131 @@ class Recall:
             changed = passages.changed_since(reader, self._since)
             corpus = self._stored(reader, seq)
             if corpus is not None:
-                changed |= passages.sought(reader).difference(corpus.numbers.tolist())
+                changed |= set(_without(passages.sought(reader), corpus.numbers).tolist())
                 if not self._is_much(changed, corpus):
                     self._unsaved, self._gone, self._touched = {}, set(), set()
                     return self._follow(reader, corpus, seq, changed) if changed else corpus
-        length = self.embedder.dimensions
-        kept = [
-            (row, vector)
-            for row, vector in passages.stored(reader, self.mark)
+        columns = PassageColumns(self._shared())
+        for row, vector in passages.stored(reader, self.mark):
             # A server may have got another model under the same name.
-            if row.element not in changed and len(vector) == length and _is_whole(row)
-        ]
-        text = np.frombuffer(b"".join(row.pieces for row, _ in kept), "<u2")
-        if len(text) and text.max() >= len(self.model.pieces):
-            kept = []  # No such piece: the table is damaged.
-        changed |= passages.sought(reader).difference(row.element for row, _ in kept)
-        made, self._saved = self._portions(reader, changed)
+            is_fit = len(vector) == self.embedder.dimensions and is_sound(row, self.model)
+            if is_fit and row.element not in changed:
+                columns.add(row, vector)
+        self._unsaved, self._touched = {}, None
+        wanted = _without(passages.sought(reader), np.array(columns.numbers))
+        self._derive_into(columns, reader, wanted)
         self._embedded = {}
-        derived = {each.row.element: each for each in made}
-        self._unsaved = {at: each for at, each in derived.items() if at not in self._saved}
-        self._gone = changed - derived.keys()
-        self._touched = None
-        return self._built(seq, [*kept, *((each.row, each.vector) for each in made)])
+        self._gone = changed.difference(columns.numbers)
+        self._columns = columns
+        return self._built(seq, columns)
 
-    def _portions(
-        self, reader: Reader, numbers: Collection[int]
-    ) -> tuple[list[Derived], dict[int, Derived]]:
-        """Passages of many concepts, and those that are stored, by number.
+    def _derive_into(self, columns: PassageColumns, reader: Reader, numbers: Positions) -> None:
+        """Add the passages of many concepts.
 
         Each portion is stored as it comes, so a process that ends meanwhile leaves its work to the
-        next one. The phrases are left out: they would take as much memory as all other data.
+        next one.
         """
-        made: list[Derived] = []
-        stored: dict[int, Derived] = {}
-        wanted = sorted(numbers)
-        for at in range(0, len(wanted), DERIVED_TOGETHER):
-            found = self._derived(reader, wanted[at : at + DERIVED_TOGETHER])
-            some = [each._replace(phrases={}) for each in found]
-            made += some
-            if len(wanted) > DERIVED_TOGETHER:
-                with suppress(DatabaseError, DatabaseBusy, DiskFull):
-                    portion = [(each.row, each.vector) for each in some]
-                    self._store.derive(tables.keep_portion, self.mark, portion)
-                    stored |= {each.row.element: each for each in some}
-                if self._report is not None and self._guarded is None:
-                    self._report(min(at + DERIVED_TOGETHER, len(wanted)), len(wanted))
-        return made, stored
+        for at in range(0, len(numbers), DERIVED_TOGETHER):
+            made, _ = self._derived(reader, numbers[at : at + DERIVED_TOGETHER].tolist())
+            if len(numbers) <= DERIVED_TOGETHER or not self._keep(made):
+                self._unsaved |= {row.element: (row, vector) for row, vector in made}
+            for row, vector in made:
+                columns.add(row, vector)
+            if self._report is not None and self._guarded is None:
+                self._report(min(at + DERIVED_TOGETHER, len(numbers)), len(numbers))
+
+    def _keep(self, made: Sequence[Row]) -> bool:
+        """Store a portion; False if it is to be stored later."""
+        if self._store.location.readonly:
+            return True
+        with suppress(DatabaseError, DatabaseBusy, DiskFull):
+            return self._store.derive(tables.keep_portion, self.mark, made) is True
+        return False
+
+    def _shared(self) -> Shared:
+        return Shared(self.vocabulary, self.embedder.dimensions, Interner(), Interner())
 
     def _stored(self, reader: Reader, seq: int) -> Corpus | None:
         """The corpus of the stored blocks; None if they are damaged or not all there."""
-        shared = Shared(self.vocabulary, self.embedder.dimensions, Interner(), Interner())
+        shared = self._shared()
         found = passages.blocks(reader, self.mark)
-        owners, content = array("q"), bytearray()
-        for element, vector in passages.vectors(reader, self.mark):
-            owners.append(element)
-            content += vector
         try:
-            dictionary = blocks.unpacked_hashes(found.pop(DICTIONARY))
+            block, data = next(found)
+            dictionary = blocks.unpacked_hashes(data)
             numbers = (shared.actors.number, shared.episodes.number)
-            arrays = blocks.joined(found.values(), numbers)
-            elements = np.frombuffer(owners, np.int64)
-            table = np.frombuffer(content, np.int8).reshape(len(elements), shared.dimensions)
-        except (KeyError, ValueError):
+            arrays = blocks.joined((data for _, data in found), numbers)
+            elements, vectors = self._stored_vectors(reader)
+        except (StopIteration, ValueError):
+            return None
+        if block != DICTIONARY:
             return None
         if np.array_equal(elements, arrays["numbers"]):
-            return Corpus.stored(seq, arrays | {"vectors": table}, dictionary, shared)
+            return Corpus.stored(seq, arrays | {"vectors": vectors}, dictionary, shared)
         places = np.minimum(np.searchsorted(elements, arrays["numbers"]), len(elements) - 1)
         keep = elements[places] == arrays["numbers"] if len(elements) else places >= 0
-        arrays = blocks.kept(arrays | {"vectors": table[places]}, keep)
+        arrays = blocks.kept(arrays | {"vectors": vectors[places]}, keep)
         return Corpus.stored(seq, arrays, dictionary, shared)
+
+    def _stored_vectors(self, reader: Reader) -> tuple[Positions, NDArray[np.int8]]:
+        """The elements with stored vectors, and these.
+
+        Raises:
+            ValueError: one is damaged.
+        """
+        elements, content = array("q"), bytearray()
+        for element, vector in passages.vectors(reader, self.mark):
+            elements.append(element)
+            content += vector
+        vectors = np.frombuffer(content, np.int8)
+        return np.array(elements), vectors.reshape(len(elements), self.embedder.dimensions)
 
     def _is_much(self, changed: Collection[int], corpus: Corpus) -> bool:
         """True if a corpus is better built anew than changed."""
         return len(changed) > max(SAVED_TOGETHER_MIN, len(corpus) // REBUILT_SHARE)
 
-    def _built(self, seq: int, rows: Rows) -> Corpus:
+    def _built(self, seq: int, columns: PassageColumns) -> Corpus:
         """A corpus of all passages, with their mentions."""
-        names, phrases = (
-            np.frombuffer(b"".join(each), "<u4")
-            for each in ([row.names for row, _ in rows], [row.phrases for row, _ in rows])
-        )
+        (names, _), (phrases, _) = columns.lists("names"), columns.lists("phrases")
         seen, counts = np.unique(phrases, return_counts=True)
         dictionary = PhraseSet(self.vocabulary, np.concatenate((names, seen[counts > 1])))
-        shared = Shared(self.vocabulary, self.embedder.dimensions, Interner(), Interner())
-        return Corpus.of(seq, rows, dictionary, shared)
+        return Corpus.of(seq, columns, dictionary)
 
     def _follow(self, reader: Reader, corpus: Corpus, seq: int, changed: set[int]) -> Corpus:
         """The corpus after these concepts have changed."""
-        made = self._derived(reader, changed)
-        self._unsaved |= {each.row.element: each for each in made}
-        gone = changed - {each.row.element for each in made}
+        made, phrases = self._derived(reader, changed)
+        rows = {row.element: (row, vector) for row, vector in made}
+        self._unsaved |= rows
+        gone = changed - rows.keys()
         for number in gone:
             self._unsaved.pop(number, None)
-        self._gone = (self._gone | gone) - {each.row.element for each in made}
+        self._gone = (self._gone | gone) - rows.keys()
         if self._is_much(changed, corpus):
             self._save(seq, None)
             return self._load(reader, seq)
-        new = self._new_phrases(corpus, made)
+        new = self._new_phrases(corpus, made, phrases)
         dictionary = np.union1d(corpus.dictionary, np.fromiter(new, np.uint32))
         older = self._older(reader, corpus, new.values(), changed)
-        rows = [(each.row, each.vector) for each in made] + older
         if self._touched is not None:
             self._touched |= {block_of(number) for number in changed}
             self._touched |= {block_of(row.element) for row, _ in older}
-        return corpus.changed(seq, rows, gone, PhraseSet(self.vocabulary, dictionary))
+        return corpus.changed(seq, made + older, gone, PhraseSet(self.vocabulary, dictionary))
 
-    def _new_phrases(self, corpus: Corpus, made: Iterable[Derived]) -> dict[int, str]:
+    def _new_phrases(
+        self, corpus: Corpus, made: Iterable[Row], phrases: Sequence[dict[int, str]]
+    ) -> dict[int, str]:
         """Phrases that become known: new names, and phrases of which one passage knew before."""
         new: dict[int, str] = {}
         seen: set[int] = set()
-        for each in made:
-            names = set(np.frombuffer(each.row.names, "<u4").tolist())
-            for hash_, phrase in each.phrases.items():
+        for (row, _), some in zip(made, phrases, strict=True):
+            names = set(np.frombuffer(row.names, "<u4").tolist())
+            for hash_, phrase in some.items():
                 if hash_ in names or hash_ in seen:
                     new[hash_] = phrase
                 seen.add(hash_)
         others = np.fromiter(seen - new.keys(), np.uint32)
         again = set(others[corpus.mention_counts(others) > 0].tolist())
-        for each in made:
-            new |= {hash_: phrase for hash_, phrase in each.phrases.items() if hash_ in again}
+        for some in phrases:
+            new |= {hash_: phrase for hash_, phrase in some.items() if hash_ in again}
         known = np.fromiter(new, np.uint32)
         for hash_ in known[np.isin(known, corpus.dictionary)].tolist():
             del new[hash_]
@@ -483,7 +467,7 @@ class Recall:
 
     def _older(
         self, reader: Reader, corpus: Corpus, phrases: Iterable[str], without: Collection[int]
-    ) -> list[tuple[PassageRow, bytes]]:
+    ) -> list[Row]:
         """Passages of before in which the text index has one of these phrases."""
         numbers = {
             number
@@ -493,48 +477,41 @@ class Recall:
         numbers |= candidates.pending_concepts(reader)
         wanted = np.array(sorted(numbers.difference(without)), np.int64)
         wanted = wanted[corpus.places(wanted) >= 0]
-        made = self._derived(reader, set(wanted.tolist())) if len(wanted) else []
-        return [(each.row, each.vector) for each in made]
+        return self._derived(reader, wanted.tolist())[0] if len(wanted) else []
 
-    def _derived(self, reader: Reader, numbers: Collection[int] | None) -> list[Derived]:
-        """Passages of live concepts, or of those with these numbers."""
+    def _derived(
+        self, reader: Reader, numbers: Collection[int]
+    ) -> tuple[list[Row], list[dict[int, str]]]:
+        """Passages of live concepts with these numbers, and the phrases of each by their hashes."""
         furniture = lookup.furniture(reader)
-        found = [
-            each for each in passages.sources(reader, numbers) if each.element not in furniture
+        made = [
+            self._row(reader, each)
+            for each in passages.sources(reader, numbers)
+            if each.element not in furniture
         ]
-        if not found:
-            return []
-        made, texts = [], []
-        for each in found:
-            if self._stopped:
-                raise DatabaseClosed("The graph was closed while a search was being prepared.")
-            row, phrases, said = self._passage(each, reader.type_name(each.type))
-            made.append((row, phrases))
-            texts.append(said)
         if self._guarded is None:
-            tokens = [_pieces(row).tolist() for row, _ in made]
-            vectors = as_bytes(self.model.embed_tokens(tokens))
+            vectors = as_bytes(self.model.embed_tokens([_pieces(e.row.pieces) for e in made]))
         else:
-            vectors = self._vectors(reader, self._guarded, [row for row, _ in made], texts)
-        return [
-            Derived(row, vector, phrases)
-            for (row, phrases), vector in zip(made, vectors, strict=True)
-        ]
+            vectors = self._vectors(reader, self._guarded, made)
+        rows = [(each.row, vector) for each, vector in zip(made, vectors, strict=True)]
+        return rows, [each.phrases for each in made]
+
+    def _row(self, reader: Reader, source: SourceRow) -> Derived:
+        if self._stopped:
+            raise DatabaseClosed("The graph was closed while a search was being prepared.")
+        return derived(source, reader.type_name(source.type), self.model, self.vocabulary)
 
     def _vectors(
-        self,
-        reader: Reader,
-        embedder: GuardedEmbedder,
-        rows: Sequence[PassageRow],
-        texts: Sequence[str],
+        self, reader: Reader, embedder: GuardedEmbedder, made: Sequence[Derived]
     ) -> list[bytes]:
         """The vectors of passages: those that are at hand, and new ones of the others."""
         length = embedder.dimensions
+        rows = [each.row for each in made]
         found = passages.vectors_of(reader, self.mark, [row.element for row in rows])
         for row in rows:
             at_hand = self._unsaved.get(row.element) or self._saved.get(row.element)
-            if at_hand is not None and at_hand.row.seq == row.seq:
-                found[row.element] = at_hand.vector
+            if at_hand is not None and at_hand[0].seq == row.seq:
+                found[row.element] = at_hand[1]
             elif self._embedded.get(row.element, (None,))[0] == row.seq:
                 found[row.element] = self._embedded[row.element][1]
         missing = [at for at, row in enumerate(rows) if len(found.get(row.element, b"")) != length]
@@ -542,46 +519,22 @@ class Recall:
             some = missing[start : start + EMBEDDED_AT_ONCE_MAX]
             # Time must be left for an answer without these vectors.
             within_s = min(SEARCH_S, max((reader.deadline - monotonic()) / 2, 0.1))
-            vectors = as_bytes(embedder.embed([texts[at] for at in some], within_s))
+            vectors = as_bytes(embedder.embed([made[at].text for at in some], within_s))
             found |= {rows[at].element: each for at, each in zip(some, vectors, strict=True)}
         return [found[row.element] for row in rows]
-
-    def _passage(self, source: SourceRow, type_name: str) -> tuple[PassageRow, dict[int, str], str]:
-        found = passage_of(type_name, source.name, parse_object(source.attributes))
-        hash_of = self.vocabulary.hash
-        names = {hash_: each for each in found.names if (hash_ := hash_of(each))}
-        phrases = {hash_: each for each in capitalised(found.text) if (hash_ := hash_of(each))}
-        flags = TITLED if found.names else 0
-        flags |= TIMED if TIME_WORDS.search(found.text) else 0
-        flags |= ASKS if found.text.rstrip().endswith("?") else 0
-        pieces = np.array(self.model.token_ids(found.text), "<u2").tobytes()
-        row = PassageRow(
-            source.element,
-            source.seq,
-            source.type,
-            np.array(sorted(names), "<u4").tobytes(),
-            np.array(sorted(phrases), "<u4").tobytes(),
-            pieces,
-            flags,
-            found.date,
-            found.actor,
-            found.episode,
-            found.position,
-        )
-        return row, phrases | names, found.text
 
     def _save(self, seq: int, corpus: Corpus | None) -> None:
         """Store what was derived, if nobody minds; the next process derives it otherwise.
 
         `corpus` is of the same entry of the journal; without it no blocks are left.
         """
-        made = [(each.row, each.vector) for each in self._unsaved.values()]
         some: dict[int, bytes] = {}
         if corpus is not None:
             some = corpus.blocks(self._touched)
             some[DICTIONARY] = blocks.packed_hashes(corpus.dictionary)
         whole = corpus is None or self._touched is None
         with suppress(DatabaseError, DatabaseBusy, DiskFull):
+            made = list(self._unsaved.values())
             changes = self.mark, self._since, seq, made, self._gone
             done = self._store.derive(tables.write, *changes, blocks=some, whole=whole)
             if done:
@@ -590,10 +543,10 @@ class Recall:
                 self._touched = None if corpus is None else set()
 
 
-def _is_whole(row: PassageRow) -> bool:
-    """True if the stored arrays of a passage have no part of an item."""
-    return not (len(row.names) % 4 or len(row.phrases) % 4 or len(row.pieces) % 2)
+def _without(numbers: array[int], known: Positions) -> Positions:
+    """Those of some elements that are not known, in order."""
+    return np.setdiff1d(np.frombuffer(numbers, np.int64), known)
 
 
-def _pieces(row: PassageRow) -> NDArray[np.uint16]:
-    return np.frombuffer(row.pieces, "<u2")
+def _pieces(packed: bytes) -> NDArray[np.uint16]:
+    return np.frombuffer(packed, "<u2")

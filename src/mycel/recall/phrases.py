@@ -10,7 +10,7 @@ in what was written last year.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Final
 
 import numpy as np
@@ -92,15 +92,13 @@ class Vocabulary:
         return np.array(sorted({self.hash(each) for each in phrases} - {0}), np.uint32)
 
     def joined(
-        self, texts: Sequence[NDArray[np.uint16]]
+        self, pieces: NDArray[np.uint16], counts: NDArray[np.integer]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Pieces of texts in a row without marks, with separators, and the text of each piece."""
-        between = np.array([SEPARATOR], np.uint16)
-        row = np.concatenate([part for text in texts for part in (text, between)])
-        ends = np.cumsum([len(text) + 1 for text in texts])
-        kept = np.append(self.is_mark, np.zeros(SEPARATOR + 1 - len(self.is_mark), bool))[row]
-        owners = np.searchsorted(ends, np.arange(len(row)), "right")
-        return row[~kept].astype(np.int64), owners[~kept]
+        row = np.insert(pieces, np.cumsum(counts, dtype=np.int64), SEPARATOR)
+        owners = np.repeat(np.arange(len(counts)), counts + 1)
+        is_mark = np.append(self.is_mark, np.zeros(SEPARATOR + 1 - len(self.is_mark), bool))[row]
+        return row[~is_mark].astype(np.int64), owners[~is_mark]
 
 
 class PhraseSet:
@@ -112,11 +110,16 @@ class PhraseSet:
         self._slots: Final = np.zeros(_SLOTS, bool)
         self._slots[self.hashes & np.uint32(_SLOTS - 1)] = True
 
-    def mentioned(self, texts: Sequence[NDArray[np.uint16]]) -> tuple[NDArray[np.int64], Hashes]:
-        """The phrases that texts mention: the position of a text, and the phrase, in order."""
-        if not texts or not len(self.hashes):
+    def mentioned(
+        self, pieces: NDArray[np.uint16], counts: NDArray[np.integer]
+    ) -> tuple[NDArray[np.int64], Hashes]:
+        """The phrases that texts mention: the position of a text, and the phrase, in order.
+
+        `pieces` are those of all texts in a row, `counts` their number for each.
+        """
+        if not len(pieces) or not len(self.hashes):
             return np.zeros(0, np.int64), np.zeros(0, np.uint32)
-        row, owners = self._vocabulary.joined(texts)
+        row, owners = self._vocabulary.joined(pieces, counts)
         lengths, values = self._longest(row)
         begins = np.flatnonzero(lengths)
         kept, free = [], 0

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Sequence
+from functools import partial
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -175,26 +176,25 @@ class _Asked:
         chosen = chosen[reach[chosen] >= 0]
         every = np.unique(np.concatenate((seeds, chosen)))
         likeness, pieces = self._pieces(every, matched)
-        at = np.full(len(corpus), -1)
-        at[every] = np.arange(len(every))
+        both = partial(self._covered, seeds=seeds, places=every, likeness=likeness)
+        # Each is cut to the chosen passages before the next one takes memory for all of them.
         evidence = {
-            "words": words,
-            "meaning": meaning,
-            "named": unique,
-            "link": self._spread(links, (seeds[links.seed] != links.place).astype(np.float32)),
-            "link_pieces": self._spread(links, self._covered(links, seeds, at, likeness)),
-            "shared_pieces": self._spread(shared, self._covered(shared, seeds, at, likeness)),
-            "shared_new": self._spread(shared, self._added(shared, seeds, matched, shares)),
-            "actor": actor,
-            "episode": episode,
-            "time": self._time(),
-            "date": self._dates(),
-            "answer": self._answer(),
+            "words": words[chosen],
+            "meaning": meaning[chosen],
+            "named": unique[chosen],
+            "link": self._spread(links, seeds[links.seed] != links.place)[chosen],
+            "link_pieces": self._spread(links, both(links))[chosen],
+            "shared_pieces": self._spread(shared, both(shared))[chosen],
+            "shared_new": self._spread(shared, self._added(shared, seeds, matched, shares))[chosen],
+            "actor": actor[chosen],
+            "episode": episode[chosen],
+            "time": self._time(chosen),
+            "date": self._dates(chosen),
+            "answer": self._answer()[chosen],
+            "pieces": pieces[np.searchsorted(every, chosen)],
         }
-        on_chosen = {key: value[chosen] for key, value in evidence.items()}
-        on_chosen["pieces"] = pieces[at[chosen]]
         ways = self._ways(seeds, links, by_link) | self._ways(seeds, shared, by_shared)
-        return self._scored(chosen, on_chosen, ways, limit)
+        return self._scored(chosen, evidence, ways, limit)
 
     # Stages.
 
@@ -222,7 +222,8 @@ class _Asked:
         if corpus.has_episodes:
             before, after = corpus.beside(scores)
             scores = np.minimum(scores + 0.5 * np.maximum(before, after), peaks[:, None])
-        return scores / peaks[:, None], peaks / peaks.sum()
+        scores /= peaks[:, None]
+        return scores, peaks / peaks.sum()
 
     def _meaning(self) -> Floats:
         """The evidence of the cosine of each passage, with its neighbours in an episode."""
@@ -243,7 +244,7 @@ class _Asked:
         named, unique = (np.zeros(len(corpus), np.float32) for _ in range(2))
         if "named" not in self._without:
             pieces = np.array(self._model.token_ids(self._question), np.uint16)
-            hashes = np.unique(corpus.names.mentioned([pieces])[1])
+            hashes = np.unique(corpus.names.mentioned(pieces, np.array([len(pieces)]))[1])
             which, places = corpus.called(hashes)
             bearers = np.bincount(which, minlength=len(hashes))
             weights = self._rarity(corpus.mention_counts(hashes))
@@ -273,13 +274,13 @@ class _Asked:
         episode[within] = (shares @ best)[corpus.episodes[within]]
         return episode
 
-    def _time(self) -> Floats:
+    def _time(self, places: Positions) -> Floats:
         asks = "time" not in self._without and _WHEN.search(self._question.lower().strip())
-        return ((self._corpus.flags & TIMED) > 0).astype(np.float32) * bool(asks)
+        return ((self._corpus.flags[places] & TIMED) > 0).astype(np.float32) * bool(asks)
 
-    def _dates(self) -> Floats:
+    def _dates(self, places: Positions) -> Floats:
         """The share of the parts of a date in the question that the date of a passage has."""
-        dates = self._corpus.dates
+        dates = self._corpus.dates[places]
         years = {int(word) for word in self._lowered if _YEAR.fullmatch(word)}
         months = {MONTHS.index(word) + 1 for word in self._lowered if word in MONTHS}
         days = {
@@ -394,11 +395,14 @@ class _Asked:
         added: Floats = shares @ new
         return added
 
-    def _covered(self, links: _Links, seeds: Positions, at: Positions, likeness: Floats) -> Floats:
-        """The share of the question's pieces in both ends together; 0 for links not chosen."""
-        inside = np.flatnonzero(at[links.place] >= 0)
+    def _covered(
+        self, links: _Links, seeds: Positions, places: Positions, likeness: Floats
+    ) -> Floats:
+        """The share of the question's pieces in both ends together; 0 for links to other places."""
+        inside = np.flatnonzero(np.isin(links.place, places))
         covered = np.zeros(len(links.place), np.float32)
-        near, far = at[seeds[links.seed[inside]]], at[links.place[inside]]
+        near = np.searchsorted(places, seeds[links.seed[inside]])
+        far = np.searchsorted(places, links.place[inside])
         covered[inside] = np.maximum(likeness[:, near], likeness[:, far]).sum(axis=0)
         return covered
 

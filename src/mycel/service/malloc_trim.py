@@ -13,10 +13,11 @@ waits for a pool.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from time import monotonic
 from typing import Final, TypeVar
+
+from mycel.store.file.process_memory import of_library, return_memory
 
 TIDY_AFTER_S: Final = 0.1
 """Seconds of work, over all calls, after which unused memory is returned to the system."""
@@ -35,7 +36,6 @@ class MemoryTrim:
 
     def __init__(self) -> None:
         self._worked_s = 0.0
-        self._give_back: Callable[[], object] | None = None
 
     def after(self, work: Callable[[], Result]) -> Result:
         """Run a function; then tidy up, if it is time."""
@@ -46,27 +46,9 @@ class MemoryTrim:
             self._worked_s += monotonic() - begun
             if self._worked_s >= TIDY_AFTER_S:
                 self._worked_s = 0.0
-                if self._give_back is None:
-                    self._give_back = _way_to_give_back()
-                self._give_back()
+                return_memory()
 
 
 def share_pools() -> None:
     """Let all threads share two pools of memory. Called before there are many threads."""
-    _of_library("mallopt")(_ARENA_MAX, 2)
-
-
-def _way_to_give_back() -> Callable[[], object]:
-    trim = _of_library("malloc_trim")
-    return lambda: trim(0)
-
-
-def _of_library(name: str) -> Callable[..., object]:
-    """A function of the C library; nothing where there is none, as in musl, macOS or Windows."""
-    if sys.platform == "linux":
-        import ctypes  # noqa: PLC0415 - only those who work long need it
-
-        found: Callable[..., object] | None = getattr(ctypes.CDLL(None), name, None)
-        if found is not None:
-            return found
-    return lambda *_: None
+    of_library("mallopt")(_ARENA_MAX, 2)

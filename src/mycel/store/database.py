@@ -44,6 +44,9 @@ from mycel.store.query.reader import Reader
 from mycel.store.write.transaction import Guard, Transaction
 from mycel.store.write.writer import GroupMember, Writer
 
+READ_ONCE_CACHE_KIB: Final = 2_048
+"""The page cache of a connection that reads everything once."""
+
 IDLE_READERS_MAX: Final = 16
 
 P = ParamSpec("P")
@@ -234,6 +237,18 @@ class Store:
                 yield Reader(connection, Registry())
             finally:
                 connection.close()
+
+    @contextmanager
+    def reading_once(self) -> Iterator[Reader]:
+        """Like `reading_afresh`, for reading much of the file once.
+
+        The connection maps nothing into memory: otherwise the process would become as large as what
+        it reads, for as long as it lives.
+        """
+        with self.reading_afresh() as reader:
+            reader.execute("PRAGMA mmap_size = 0").fetchall()
+            reader.execute(f"PRAGMA cache_size = -{READ_ONCE_CACHE_KIB}").fetchall()
+            yield reader
 
     def is_expectant(self) -> bool:
         """True if the core capsules of a new graph are still to be written.

@@ -166,6 +166,37 @@ def test_a_derivation_that_is_cut_short_goes_on_where_it_stopped(
         assert answers(db) == found
 
 
+def test_portions_that_another_writer_keeps_from_being_stored_are_stored_later(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(index, "DERIVED_TOGETHER", 4)
+    with mycel.open(path) as one, mycel.open(path) as two:
+        fill(one)
+        with one.transaction() as tx:
+            tx.put_concept("Place", "Newtown", {"text": "A desert with camels."})
+            first = answers(two)
+            assert two.embeddings.status().embedded == 0
+        two.search("glacier")
+        assert two.embeddings.status().pending == 0
+    with mycel.open(path, readonly=True) as db:
+        assert names(db, "camel desert", mode="semantic")[0] == "Newtown"
+        assert [hits[0][0] for hits in answers(db)] == [hits[0][0] for hits in first]
+
+
+def test_a_graph_that_cannot_be_written_is_searched_without_stored_data(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(index, "DERIVED_TOGETHER", 4)
+    with mycel.open(path) as db:
+        fill(db)
+    with mycel.open(path, readonly=True) as db:
+        first = answers(db)
+        assert answers(db) == first
+        assert db.embeddings.status().embedded == 0
+    with mycel.open(path) as db:
+        assert answers(db) == first
+
+
 def test_changes_one_by_one_give_the_same_answers_as_a_corpus_made_anew(path: Path) -> None:
     with mycel.open(path) as db:
         place_type(db)

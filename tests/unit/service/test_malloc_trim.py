@@ -7,13 +7,14 @@ import pytest
 
 from mycel.service import malloc_trim
 from mycel.service.malloc_trim import TIDY_AFTER_S, MemoryTrim
+from mycel.store.file.process_memory import of_library
 
 
 @pytest.fixture
 def given_back(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """A list that grows each time memory is given back."""
     times: list[int] = []
-    monkeypatch.setattr(malloc_trim, "_way_to_give_back", lambda: lambda: times.append(1))
+    monkeypatch.setattr(malloc_trim, "return_memory", lambda: times.append(1))
     return times
 
 
@@ -50,9 +51,9 @@ def test_a_long_call_that_fails_leaves_nothing_behind_either(
 
 
 def test_giving_back_does_no_harm_on_this_machine() -> None:
-    malloc_trim._way_to_give_back()()
+    malloc_trim.return_memory()
 
 
 def test_where_the_library_cannot_do_it_nothing_happens(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.platform", "elsewhere")
-    assert malloc_trim._way_to_give_back()() is None
+    assert of_library.__wrapped__("malloc_trim")(0) is None

@@ -10,4 +10,5 @@
 - `copy`         a consistent copy of a database that others may be writing
 - `cache_file`   a cache beside a graph, in a file of its own
 - `checkpoints`  moving the write-ahead log into the database, in the background
+- `process_memory` freed memory, returned to the operating system
 """

@@ -161,12 +161,13 @@ def write(
 
 def keep_portion(
     connection: apsw.Connection, model: str, made: Iterable[tuple[PassageRow, bytes]]
-) -> None:
-    """Store passages and vectors before everything else of their model is there.
+) -> bool:
+    """Store passages and vectors before everything else of their model is there. True if done.
 
     Those of elements that have changed or gone since are left out.
     """
     _keep(connection, _begun(connection, model), made)
+    return True
 
 
 def _keep(
@@ -177,6 +178,8 @@ def _keep(
         f"INSERT OR REPLACE INTO recall_passage SELECT {marks} FROM concept"
         " WHERE id = ?1 AND seq = ?2"
     )
+    # The writer does not read the pages of earlier portions again, which would fill its cache.
+    connection.execute("PRAGMA shrink_memory").fetchall()
     for passage, vector in made:
         connection.execute(query, passage)
         connection.execute(_KEEP_VECTOR, (number, passage.element, passage.seq, vector))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Collection, Iterator
 from typing import Final, NamedTuple
 
@@ -45,9 +46,10 @@ def changed_since(reader: Reader, seq: int) -> set[int]:
     return set(reader.column(query, (seq,)))
 
 
-def sought(reader: Reader) -> set[int]:
+def sought(reader: Reader) -> array[int]:
     """The concepts that search may find."""
-    return set(reader.column(f"SELECT id FROM concept WHERE {_SOUGHT}"))
+    found = reader.execute(f"SELECT id FROM concept WHERE {_SOUGHT}")
+    return array("q", (number for (number,) in found))
 
 
 def sources(reader: Reader, numbers: Collection[int] | None = None) -> list[SourceRow]:
@@ -68,18 +70,17 @@ def stored(reader: Reader, model: str) -> Iterator[tuple[PassageRow, bytes]]:
         " AND v.seq = p.seq AND v.model = (SELECT id FROM recall_mark WHERE name = ?)"
         " JOIN concept c ON c.id = p.element AND c.seq = p.seq ORDER BY p.element"
     )
-    for *row, vector in reader.every(query, (model,)):
+    for *row, vector in reader.execute(query, (model,)):
         yield PassageRow(*row), vector
 
 
-def blocks(reader: Reader, model: str) -> dict[int, bytes]:
-    """The stored blocks of passages, by their numbers."""
+def blocks(reader: Reader, model: str) -> Iterator[tuple[int, bytes]]:
+    """The stored blocks of passages with their numbers, in order."""
     query = (
         "SELECT block, data FROM recall_block"
         " WHERE model = (SELECT id FROM recall_mark WHERE name = ?) ORDER BY block"
     )
-    found: dict[int, bytes] = dict(reader.every(query, (model,)))
-    return found
+    yield from reader.execute(query, (model,))
 
 
 def vectors(reader: Reader, model: str) -> Iterator[tuple[int, bytes]]:
@@ -88,7 +89,7 @@ def vectors(reader: Reader, model: str) -> Iterator[tuple[int, bytes]]:
         "SELECT element, vector FROM recall_vector"
         " WHERE model = (SELECT id FROM recall_mark WHERE name = ?) ORDER BY element"
     )
-    yield from reader.every(query, (model,))
+    yield from reader.execute(query, (model,))
 
 
 def vectors_of(reader: Reader, model: str, numbers: Collection[int]) -> dict[int, bytes]:

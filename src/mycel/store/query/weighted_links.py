@@ -16,9 +16,6 @@ UNITS_PER_COST: Final = 1_000_000_000
 """The number of cost units of a weight of 1."""
 
 _UNITS: Final = f"CAST(round(weight * {UNITS_PER_COST}.0) AS INTEGER)"
-_COLUMNS_CACHE_KIB: Final = 2_048
-"""For a connection that reads everything once."""
-
 _ENDS: Final = (
     "SELECT subject, object FROM json_each(?1) j CROSS JOIN proposition p ON p.id = j.value"
     " UNION SELECT subject, object FROM json_each(?1) j CROSS JOIN proposition_past q"
@@ -79,12 +76,6 @@ def changed_ends(reader: Reader, since: int, until: int) -> frozenset[int] | Non
         return frozenset()
     rows = reader.every(_ENDS, (listed(links), since))
     return frozenset(end for ends in rows for end in ends)
-
-
-def read_once(reader: Reader) -> None:
-    """Let a connection that reads the whole file once map and keep little of it in memory."""
-    reader.execute("PRAGMA mmap_size = 0").fetchall()
-    reader.execute(f"PRAGMA cache_size = -{_COLUMNS_CACHE_KIB}").fetchall()
 
 
 def every_link(reader: Reader) -> Iterator[Row]:
