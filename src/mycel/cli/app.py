@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from io import StringIO
 from keyword import iskeyword
+from typing import Final
 
 import rich_click as click
 
@@ -48,144 +49,86 @@ class Root(Group):
         return name, command.load() if isinstance(command, Outline) else command, more
 
 
-_PANELS: dict[str, tuple[Outline, ...]] = {
-    "Database": (
-        Outline("init", "databases", "Create the database; an existing one is kept."),
-        Outline(
-            "doctor",
-            "databases",
-            "Check the installation and the database; exit status 1 if something is broken.",
-        ),
-        Outline(
-            "backup",
-            "backups",
-            "Copy the graph to a file, or with all of its branches into a folder, and verify the"
-            " copy.",
-        ),
-        Outline("restore", "backups", "Replace the graph with a backup, which is verified first."),
-        Outline("demo", "demo", "Show the main commands on a small example graph."),
-    ),
-    "Language": (
-        Outline("kip", "kip", "Run a command of KIP, or start a session."),
-        Outline(
-            "capsule",
-            "capsules",
-            "Apply, list and export capsules: knowledge as text, in UPSERT statements.",
-        ),
-    ),
-    "Knowledge": (
-        Outline(
-            "bootstrap",
-            "bootstrap",
-            "Bring a folder into the graph: files, folders, symbols, and how they are related.",
-        ),
-    ),
-    "Schema and data": (
-        Outline(
-            "schema",
-            "schema",
-            "Show, check, plan and apply schemas: types, properties and constraints, in .pg files.",
-        ),
-        Outline(
-            "load",
-            "transfer",
-            "Load rows of JSON Lines, CSV, TSV, Parquet or Arrow: all of them, or none.",
-        ),
-        Outline(
-            "export",
-            "transfer",
-            "Export rows as JSON Lines, or each type as a table: CSV, TSV, Parquet or Arrow.",
-        ),
-        Outline(
-            "import",
-            "memory_import",
-            "Import the file of the MCP memory server: its entities, relations and observations.",
-        ),
-    ),
-    "Graph": (
-        Outline("define", "concepts", "Define a type of concepts, or a predicate of edges."),
-        Outline("concept", "concepts", "Write, show and retire concepts."),
-        Outline("edge", "edges", "Add, remove and show edges."),
-        Outline("find", "edges", "Find what can be reached from an element, nearest first."),
-        Outline(
-            "traverse",
-            "traversal",
-            "Show what is near an element, nearest first: an edge costs its weight.",
-        ),
-        Outline(
-            "search",
-            "concepts",
-            "Find elements that fit a question or some words, best first.",
-        ),
-        Outline(
-            "embed",
-            "embed",
-            "Show and choose the model that makes vectors for search, and rebuild them.",
-        ),
-    ),
-    "Servers": (
-        Outline(
-            "mcp", "mcp", "Serve the graph to an agent over MCP, on standard input and output."
-        ),
-        Outline("serve", "serve", "Serve the graph over HTTP until Ctrl-C or SIGTERM."),
-        Outline(
-            "explore",
-            "explore",
-            "See the graph in a browser: start a server, open it, and stop it with Ctrl-C.",
-        ),
-    ),
-    "History and proofs": (
-        Outline("log", "history", "List transactions, newest first; each is a commit."),
-        Outline("tag", "history", "Name a commit, or list the names."),
-        Outline("branch", "branches", "Create, list, delete and switch branches of the graph."),
-        Outline(
-            "mirror",
-            "mirror",
-            "Show the graph as files in a Git repository, and bring edits of them back.",
-        ),
-        Outline("merge", "merges", "Merge a branch into the one in use, value by value."),
-        Outline(
-            "conflicts",
-            "merges",
-            "Show the conflicts of open merges: base, ours and theirs side by side.",
-        ),
-        Outline("resolve", "merges", "Decide a conflict: take a side, or give a value."),
-        Outline(
-            "choices",
-            "merges",
-            "List the values that rules have chosen in merges, newest first, each with its reason.",
-        ),
-        Outline("diff", "differences", "Show what differs between two states of the graph."),
-        Outline(
-            "rollback", "differences", "Return the graph, or a part of it, to an earlier state."
-        ),
-        Outline(
-            "revert",
-            "differences",
-            "Take back what one commit changed, and keep what changed since.",
-        ),
-        Outline("history", "history", "List every version of an element, oldest first."),
-        Outline("snapshot", "history", "Show all roots of this moment."),
-        Outline(
-            "prove",
-            "proofs",
-            "Prove that an element is part of the state, or that there is none with this identity.",
-        ),
-        Outline(
-            "verify",
-            "proofs",
-            "Check every part of the file against the others; exit status 1 if anything disagrees.",
-        ),
-        Outline(
-            "purge", "history", "Forget an element for good, with every edge that ever touched it."
-        ),
-        Outline(
-            "scrub",
-            "history",
-            "Forget for good what was removed, superseded or hidden before a moment.",
-        ),
-    ),
+_MODULES: Final = {
+    "databases": "init doctor",
+    "backups": "backup restore",
+    "capsules": "capsule",
+    "transfer": "load export",
+    "memory_import": "import",
+    "concepts": "define concept search",
+    "edges": "edge find",
+    "traversal": "traverse",
+    "history": "log tag history snapshot purge scrub",
+    "branches": "branch",
+    "merges": "merge conflicts resolve choices",
+    "differences": "diff rollback revert",
+    "proofs": "prove verify",
 }
+"""The commands of each module that is not called after its only command."""
+
+_PANELS: Final = {
+    "Database": {
+        "init": "Create the database; an existing one is kept.",
+        "doctor": "Check the installation and the database; exit status 1 if something is broken.",
+        "backup": "Copy the graph to a file, or with all of its branches into a folder, and verify"
+        " the copy.",
+        "restore": "Replace the graph with a backup, which is verified first.",
+        "demo": "Show the main commands on a small example graph.",
+    },
+    "Language": {
+        "kip": "Run a command of KIP, or start a session.",
+        "capsule": "Apply, list and export capsules: knowledge as text, in UPSERT statements.",
+    },
+    "Knowledge": {
+        "bootstrap": "Bring a folder into the graph: files, folders, symbols, and how they are"
+        " related.",
+    },
+    "Schema and data": {
+        "schema": "Show, check, plan and apply schemas: types, properties and constraints, in .pg"
+        " files.",
+        "load": "Load rows of JSON Lines, CSV, TSV, Parquet or Arrow: all of them, or none.",
+        "export": "Export rows as JSON Lines, or each type as a table: CSV, TSV, Parquet or Arrow.",
+        "import": "Import the file of the MCP memory server: its entities, relations and"
+        " observations.",
+    },
+    "Graph": {
+        "define": "Define a type of concepts, or a predicate of edges.",
+        "concept": "Write, show and retire concepts.",
+        "edge": "Add, remove and show edges.",
+        "find": "Find what can be reached from an element, nearest first.",
+        "traverse": "Show what is near an element, nearest first: an edge costs its weight.",
+        "search": "Find elements that fit a question or some words, best first.",
+        "embed": "Show and choose the model that makes vectors for search, and rebuild them.",
+    },
+    "Servers": {
+        "mcp": "Serve the graph to an agent over MCP, on standard input and output.",
+        "serve": "Serve the graph over HTTP until Ctrl-C or SIGTERM.",
+        "explore": "See the graph in a browser: start a server, open it, and stop it with Ctrl-C.",
+    },
+    "History and proofs": {
+        "log": "List transactions, newest first; each is a commit.",
+        "tag": "Name a commit, or list the names.",
+        "branch": "Create, list, delete and switch branches of the graph.",
+        "mirror": "Show the graph as files in a Git repository, and bring edits of them back.",
+        "merge": "Merge a branch into the one in use, value by value.",
+        "conflicts": "Show the conflicts of open merges: base, ours and theirs side by side.",
+        "resolve": "Decide a conflict: take a side, or give a value.",
+        "choices": "List the values that rules have chosen in merges, newest first, each with its"
+        " reason.",
+        "diff": "Show what differs between two states of the graph.",
+        "rollback": "Return the graph, or a part of it, to an earlier state.",
+        "revert": "Take back what one commit changed, and keep what changed since.",
+        "history": "List every version of an element, oldest first.",
+        "snapshot": "Show all roots of this moment.",
+        "prove": "Prove that an element is part of the state, or that there is none with this"
+        " identity.",
+        "verify": "Check every part of the file against the others; exit status 1 if anything"
+        " disagrees.",
+        "purge": "Forget an element for good, with every edge that ever touched it.",
+        "scrub": "Forget for good what was removed, superseded or hidden before a moment.",
+    },
+}
+"""The commands by the panels of help, each with the first sentence of its own help."""
 
 
 def _show_version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
@@ -216,8 +159,10 @@ def app() -> None:
     """
 
 
-for _panel, _commands in _PANELS.items():
-    for _command in _commands:
+_module_of = {name: module for module, names in _MODULES.items() for name in names.split()}
+for _panel, _texts in _PANELS.items():
+    for _name, _says in _texts.items():
+        _command = Outline(_name, _module_of.get(_name, _name), _says)
         _command.panel = _panel
         app.add_command(_command)
 

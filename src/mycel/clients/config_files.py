@@ -35,7 +35,7 @@ _OURS = ("command", "args", "type", "url", "headers", "http_headers")
 _SETTING = re.compile(rf"\s*(?:{'|'.join(_OURS)})\s*=")
 
 
-class Outcome(NamedTuple):
+class ConfigOutcome(NamedTuple):
     """The result of writing a client's file."""
 
     path: Path
@@ -47,7 +47,7 @@ class Outcome(NamedTuple):
     """The graph or server that the entry named before, if it was another."""
 
 
-class Draft(NamedTuple):
+class ConfigDraft(NamedTuple):
     """The planned text of a client's file, and the name of our entry in it."""
 
     client: Client
@@ -58,7 +58,7 @@ class Draft(NamedTuple):
     replaced: str | None = None
 
 
-def draft(client: Client, server: Server, *, replace: bool = False) -> Draft:
+def draft(client: Client, server: Server, *, replace: bool = False) -> ConfigDraft:
     """Plan the change of a client's file.
 
     Raises:
@@ -77,10 +77,10 @@ def draft(client: Client, server: Server, *, replace: bool = False) -> Draft:
         raise _taken(client, name, elsewhere)
     command = server.command(_command(there) if elsewhere is None else ())
     after = _after(client, name, command, before)
-    return Draft(client, name, before, after, elsewhere)
+    return ConfigDraft(client, name, before, after, elsewhere)
 
 
-def write(draft: Draft) -> Outcome:
+def write(draft: ConfigDraft) -> ConfigOutcome:
     """Write a draft, unless the file already holds it.
 
     Raises:
@@ -88,7 +88,7 @@ def write(draft: Draft) -> Outcome:
     """
     path = draft.client.path
     if draft.after == draft.before:
-        return Outcome(path, draft.name, changed=False)
+        return ConfigOutcome(path, draft.name, changed=False)
     try:
         backup = _replace(path, draft.after, keep=draft.before is not None)
     except OSError as error:
@@ -96,7 +96,7 @@ def write(draft: Draft) -> Outcome:
             f"{path} cannot be written: {error.strerror}.",
             hint="Check the permissions; --print shows what it should hold.",
         ) from None
-    return Outcome(path, draft.name, True, backup, draft.replaced)
+    return ConfigOutcome(path, draft.name, True, backup, draft.replaced)
 
 
 def preview(client: Client, server: Server) -> tuple[str, list[str]]:

@@ -20,7 +20,6 @@ _DECODER = json.JSONDecoder()
 class _Object(NamedTuple):
     """The place of an object in a text."""
 
-    start: int
     members: dict[str, tuple[int, int]]
     """The start and end of each member's value."""
     close: int
@@ -96,7 +95,7 @@ def _object_at(bare: str, start: int) -> _Object:
         _, at = _DECODER.raw_decode(bare, value_at)
         members[key] = value_at, at
         at = _after_space(bare, at)
-    return _Object(start, members, at)
+    return _Object(members, at)
 
 
 def _after_space(text: str, at: int) -> int:

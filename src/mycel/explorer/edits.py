@@ -150,7 +150,7 @@ def _add_plain(tx: Transaction, uri: Uri, given: Mapping[str, Any]) -> None:
 
 def _update(knowledge: Knowledge, given: Mapping[str, Any]) -> Work:
     uri = knowledge.uri(given["id"])
-    changes = node_writer.Changes(
+    changes = node_writer.NodeChanges(
         given["name"],
         given["content"],
         None,

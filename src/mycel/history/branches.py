@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 from mycel.errors import ConstraintViolation, DatabaseBusy, NotADatabase
 from mycel.merkle.proofs import ConsistencyProof
 from mycel.model import times
+from mycel.model.names import count
 from mycel.store.check.proofs import prove_consistency
 from mycel.store.database import Store
 from mycel.store.file import branch_files
@@ -117,7 +118,7 @@ class Branches:
         if not branch.is_merged and not unmerged:
             number = branch.parting.ahead
             raise ConstraintViolation(
-                f"The branch {name!r} has {number} commit{'s'[: number != 1]} that main lacks.",
+                f"The branch {name!r} has {count(number, 'commit')} that main lacks.",
                 hint="They would be lost. To delete it, say unmerged=True (--yes, ?unmerged=true).",
                 data={"branch": name, "ahead": number},
             )

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from mycel.model.commits import short
+from mycel.model.names import count
 
 if TYPE_CHECKING:
     from mycel.history.merge.outcome import Merge
@@ -48,7 +49,7 @@ def summary(done: Merge) -> str:
             commit = f", in commit {short(done.commit)}" if done.commit else ""
             return f"Merged {names}{commit} ({made or 'nothing to change'})."
     number = len(done.unresolved)
-    left = f"{number} conflict{'s' * (number != 1)}"
+    left = count(number, "conflict")
     if not done.is_open:
         return f"Merging {names} would leave {left}."
     if not number:
@@ -84,6 +85,12 @@ def side_rows(told: Mapping[str, Any]) -> list[SideRow]:
 def element_lines(told: Mapping[str, Any]) -> list[str]:
     """The elements that a broken constraint or a definition is about, one line each."""
     return [f"{each.get('label', '')}: {each.get('message', '')}" for each in told.get("rows", ())]
+
+
+def is_text(told: Mapping[str, Any]) -> bool:
+    """True if every version of the contested value is a text."""
+    versions = [told[side] for side in SIDES if side in told]
+    return bool(versions) and all(isinstance(each, str) for each in versions)
 
 
 def text_of(value: Any) -> str:

@@ -27,7 +27,7 @@ from mycel.errors import (
     NotFound,
 )
 from mycel.model.elements import Concept, Element, Proposition
-from mycel.model.names import META_TYPES
+from mycel.model.names import META_TYPES, first_few
 from mycel.model.values import own_metadata
 from mycel.store.query.diff import either
 from mycel.store.write.transaction import Transaction
@@ -104,13 +104,12 @@ def reach(
     found = [*obstacles, *attempt(tx, goals, twins, reason="rollback").obstacles]
     if not found:
         return
-    listed = [f"{each.element}: {each.message}" for each in found]
-    more = f"\n  … and {len(listed) - LISTED_MAX} more" if len(listed) > LISTED_MAX else ""
+    listed = first_few([f"{each.element}: {each.message}" for each in found], LISTED_MAX)
     hint = "Choose other paths, or change what stands in the way first."
     if any(each.code == ImmutableTarget.code for each in found):
         hint += " A schema is changed by applying another one: db.schema.apply."
     raise ConstraintViolation(
-        "This would break, so nothing was changed:\n  " + "\n  ".join(listed[:LISTED_MAX]) + more,
+        "This would break, so nothing was changed:\n  " + "\n  ".join(listed),
         hint=hint,
         data={"obstacles": [each._asdict() for each in found]},
     )

@@ -22,7 +22,7 @@ _HANDLE_BYTES: Final = 24
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class LoadedNode:
     """A node in the context."""
 
     uri: str
@@ -46,7 +46,7 @@ class Shown:
     """A context at one moment."""
 
     size_max: int
-    loaded: tuple[Loaded, ...]
+    loaded: tuple[LoadedNode, ...]
     """Last used first."""
     evicted: tuple[Evicted, ...]
     """Last evicted first."""
@@ -83,7 +83,7 @@ class ActiveContext:
             )
         self.size_max: Final = size_max
         self._lock: Final = Lock()
-        self._loaded: OrderedDict[str, Loaded] = OrderedDict()
+        self._loaded: OrderedDict[str, LoadedNode] = OrderedDict()
         self._evicted: deque[Evicted] = deque(maxlen=CONTEXT_EVICTED)
         self._evicted_count = 0
 
@@ -116,7 +116,7 @@ class ActiveContext:
         wanted = {uri: (tokens, why) for uri, tokens, why in reversed(list(nodes))}
         with self._lock:
             for uri, (tokens, why) in wanted.items():
-                self._loaded[uri] = Loaded(uri, tokens, why, known.get(uri, ""))
+                self._loaded[uri] = LoadedNode(uri, tokens, why, known.get(uri, ""))
                 self._loaded.move_to_end(uri)
             gone = []
             while len(self._loaded) > self.size_max:
@@ -230,11 +230,6 @@ class Contexts:
                 )
             self._contexts.move_to_end(str(handle))
             return context
-
-    def drop(self, handle: str) -> bool:
-        """Drop a context. False if there was none."""
-        with self._lock:
-            return self._contexts.pop(handle, None) is not None
 
 
 class NoContexts(Contexts):

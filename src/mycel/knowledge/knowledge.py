@@ -95,7 +95,7 @@ class Knowledge(KnowledgeView):
         address = self.uri(uri)
         if expect_version is not None:
             check_whole("expect_version", expect_version)
-        changes = node_writer.Changes(
+        changes = node_writer.NodeChanges(
             name, content, append, properties, drop, metadata, expect_version
         )
         (written, told), warnings = self._write(

@@ -32,7 +32,7 @@ from mycel.knowledge.vocabulary import (
 )
 from mycel.model import ids
 from mycel.model.elements import Concept
-from mycel.model.names import check_identifier, kind_of, shorten
+from mycel.model.names import check_identifier, count, kind_of, shorten
 from mycel.model.values import JsonObject, object_text
 from mycel.store.file.layout import CONCEPT_TYPE_NUMBER
 from mycel.store.query import lookup, summary
@@ -165,7 +165,7 @@ def _text(key: str, value: object) -> str:
 # Changing.
 
 
-class Changes(NamedTuple):
+class NodeChanges(NamedTuple):
     """Changes of a node; None changes nothing."""
 
     name: str | None = None
@@ -177,7 +177,7 @@ class Changes(NamedTuple):
     expect_version: int | None = None
 
 
-def update_node(tx: Transaction, uri: Uri, changes: Changes) -> tuple[Written, list[str]]:
+def update_node(tx: Transaction, uri: Uri, changes: NodeChanges) -> tuple[Written, list[str]]:
     """Change a node that exists."""
     before = node_at(tx.reader, uri)
     told: list[str] = []
@@ -342,12 +342,12 @@ def delete_node(tx: Transaction, uri: Uri, *, reason: str) -> tuple[Removed, str
     retired = tx.retire(outer, reason=reason)
     sweep(tx, placeholders)
     told = (
-        (f"{incoming} relation{'s' * (incoming != 1)} from other nodes to it went with it.",)
+        (f"{count(incoming, 'relation')} from other nodes to it went with it.",)
         if incoming and not found.is_missing
         else ()
     )
-    count = int(ids.is_concept(found.number) and not found.is_missing)
-    return Removed(count, retired.propositions, told), called
+    concepts = int(ids.is_concept(found.number) and not found.is_missing)
+    return Removed(concepts, retired.propositions, told), called
 
 
 def _was_ever(reader: Reader, uri: Uri) -> bool:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from mycel.errors import MycelError
 from mycel.knowledge.uris import uri_of
 from mycel.mcp.results import Answer
-from mycel.mcp.tool_context import Call
+from mycel.mcp.tool_context import ToolCall
 from mycel.mcp.tool_list import HISTORY, RESOLVE, SEARCH, TRAVERSE, Tool
 from mycel.model.values import JsonObject
 
@@ -81,7 +81,7 @@ def content() -> JsonObject:
     return {"contents": [told | {"_meta": {"ui": {"prefersBorder": False}}}]}
 
 
-def with_view(tool: Tool, call: Call, answer: Answer) -> Answer:
+def with_view(tool: Tool, call: ToolCall, answer: Answer) -> Answer:
     """An answer with what the App shows of it: its nodes, and the links among them."""
     if tool.name not in _SHOWN or answer.failed or answer.data is None:
         return answer
@@ -106,7 +106,7 @@ def with_view(tool: Tool, call: Call, answer: Answer) -> Answer:
     return answer._replace(view=view) if drawn["nodes"] else answer
 
 
-def _loaded(call: Call, data: JsonObject) -> set[str]:
+def _loaded(call: ToolCall, data: JsonObject) -> set[str]:
     """The URIs of the active context that a call has used."""
     context, contexts = call.state.knowledge.context, call.state.contexts
     if contexts is not None:
@@ -132,7 +132,7 @@ def _ids_in(value: Any) -> Iterator[str]:
                 yield from _ids_in(each)
 
 
-def _explore(call: Call) -> Answer:
+def _explore(call: ToolCall) -> Answer:
     name, given = call.arguments["view"], call.arguments.get("parameters", {})
     told = call.state.explorers.of(call.state.db).view(name, given)
     return Answer(f"The view {name}, for the page beside this chat.", told)

@@ -6,13 +6,13 @@ from typing import Any
 
 from mycel.errors import ConstraintViolation, DatabaseBusy, InvalidSyntax
 from mycel.history.branches import Branch
-from mycel.mcp.node_text import counted
 from mycel.mcp.results import Answer, TextPage, data_within
-from mycel.mcp.tool_context import Call
+from mycel.mcp.tool_context import ToolCall
 from mycel.model.commits import short
+from mycel.model.names import count
 
 
-def listed(call: Call) -> Answer:
+def listed(call: ToolCall) -> Answer:
     """All branches, and how each differs from main."""
     page = TextPage()
     found = list(call.state.db.branches)
@@ -23,7 +23,7 @@ def listed(call: Call) -> Answer:
     return Answer(str(page), data_within({"branches": [_told(call, each) for each in found]}))
 
 
-def switch(call: Call) -> Answer:
+def switch(call: ToolCall) -> Answer:
     """Choose the branch of later calls that name none."""
     state, name = call.state, _name(call)
     if state.contexts is not None:
@@ -36,7 +36,7 @@ def switch(call: Call) -> Answer:
     return Answer(f"Later calls use {name}.", {"branch": name})
 
 
-def create(call: Call) -> Answer:
+def create(call: ToolCall) -> Answer:
     """Copy the branch of the call to a new one."""
     db = call.state.db
     made = db.branches.create(_name(call))
@@ -44,7 +44,7 @@ def create(call: Call) -> Answer:
     return Answer(f'{said} Pass branch: "{made.name}" to use it.', _told(call, made))
 
 
-def delete(call: Call) -> Answer:
+def delete(call: ToolCall) -> Answer:
     """Delete a branch; one with commits that main lacks only by force."""
     state, name = call.state, _name(call)
     if name == state.db.branch:
@@ -63,7 +63,7 @@ def delete(call: Call) -> Answer:
     return Answer(f"Deleted {name}, which was at {short(gone.commit)}.", _told(call, gone))
 
 
-def _name(call: Call) -> str:
+def _name(call: ToolCall) -> str:
     name = call.arguments.get("name")
     if not name:
         raise InvalidSyntax(
@@ -77,10 +77,10 @@ def _parting(branch: Branch) -> str:
     if branch.name == "main":
         return "the graph itself"
     merged = ", merged" if ahead and branch.is_merged else ""
-    return f"{counted(ahead, 'commit')} ahead of main, {behind} behind{merged}"
+    return f"{count(ahead, 'commit')} ahead of main, {behind} behind{merged}"
 
 
-def _told(call: Call, branch: Branch) -> dict[str, Any]:
+def _told(call: ToolCall, branch: Branch) -> dict[str, Any]:
     told = branch.to_dict()
     del told["path"]  # Folders of the server's machine are none of the caller's business.
     return told | {"in_use": branch.name == call.state.db.branch}

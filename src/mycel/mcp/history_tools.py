@@ -9,22 +9,20 @@ from typing import Any, Final
 
 from mycel.errors import InvalidSyntax
 from mycel.mcp import branch_actions, merge_tools
-from mycel.mcp.node_text import counted
 from mycel.mcp.results import Answer, TextPage, data_within, json_text
-from mycel.mcp.tool_context import Call
+from mycel.mcp.tool_context import ToolCall
 from mycel.model import times
 from mycel.model.commits import short
-from mycel.model.names import shorten
-from mycel.store.query.diff import ABSENT, Diff, ElementChange, ValueChange, label_of
+from mycel.model.names import count, shorten
+from mycel.store.query.diff import ABSENT, SIGNS, Diff, ElementChange, ValueChange, label_of
 
 READING: Final = ("log", "diff", "tags", "branches", "switch_branch")
 WRITING: Final = ("tag", "revert", "rollback", "create_branch", "delete_branch", "merge")
 LOG_LIMIT: Final = 20
-_SIGNS: Final = {"added": "+", "removed": "-", "changed": "~", "moved": ">"}
 _VALUE_CHARACTERS: Final = 400
 
 
-def history(call: Call) -> Answer:
+def history(call: ToolCall) -> Answer:
     """Answer the action that a call asks for."""
     match call.arguments.get("action", "log"):
         case "diff":
@@ -56,7 +54,7 @@ def history(call: Call) -> Answer:
             return _log(call)
 
 
-def _log(call: Call) -> Answer:
+def _log(call: ToolCall) -> Answer:
     arguments, db = call.arguments, call.state.db
     limit = arguments.get("limit", LOG_LIMIT)
     paths = _paths(call)
@@ -74,12 +72,12 @@ def _log(call: Call) -> Answer:
             text=arguments.get("text"),
         )
     )
-    page, shown = TextPage(), 0
-    for each in entries[:limit]:
-        line = f"{short(each.commit)} {times.to_text(each.time_us)} {each.actor}: {each.message}"
-        if not page.add(shorten(line, _VALUE_CHARACTERS)):
-            break
-        shown += 1
+    page = TextPage()
+    lines = (
+        f"{short(each.commit)} {times.to_text(each.time_us)} {each.actor}: {each.message}"
+        for each in entries[:limit]
+    )
+    shown = page.add_all(shorten(line, _VALUE_CHARACTERS) for line in lines)
     data: dict[str, Any] = {"commits": [each.commit for each in entries[:shown]]}
     if len(entries) > shown > 0:
         data["next_cursor"] = f"log:{entries[shown - 1].seq}"
@@ -89,15 +87,14 @@ def _log(call: Call) -> Answer:
     return Answer(str(page), data_within(data))
 
 
-def _tags(call: Call) -> Answer:
+def _tags(call: ToolCall) -> Answer:
     tags = call.state.db.tags()
     page = TextPage()
-    for name, commit in tags.items():
-        page.add(f"{name} {short(commit)}")
+    page.add_all(f"{name} {short(commit)}" for name, commit in tags.items())
     return Answer(str(page) if tags else "There are no tags.", data_within({"tags": tags}))
 
 
-def _lead_back(call: Call, action: str) -> Answer:
+def _lead_back(call: ToolCall, action: str) -> Answer:
     db, dry_run = call.state.db, call.arguments.get("dry_run", False)
     to = _moment(call, "to")
     if action == "revert":
@@ -114,13 +111,11 @@ def _diff(diff: Diff, said: str = "", more: dict[str, Any] | None = None) -> Ans
     page = TextPage()
     if said:
         page.add(said)
-    shown = 0
-    for each in diff.elements:
-        if not page.add("\n".join([f"{_SIGNS[each.kind]} {each.label}", *_values(each)])):
-            break
-        shown += 1
+    shown = page.add_all(
+        "\n".join([f"{SIGNS[each.kind]} {each.label}", *_values(each)]) for each in diff.elements
+    )
     if shown < len(diff.elements):
-        page.close(f"… and {counted(len(diff.elements) - shown, 'element')} more: narrow paths.")
+        page.close(f"… and {count(len(diff.elements) - shown, 'element')} more: narrow paths.")
     if not diff and not said:
         page.close("No differences.")
     return Answer(str(page), data_within((more or {}) | diff.counts))
@@ -128,9 +123,7 @@ def _diff(diff: Diff, said: str = "", more: dict[str, Any] | None = None) -> Ans
 
 def _values(change: ElementChange) -> list[str]:
     lines = []
-    for value in change.values:
-        if change.kind in ("added", "removed") and value.field not in ("attributes", "metadata"):
-            continue
+    for value in change.told_values:
         differing = value.lines()
         if differing:
             lines += [f"  {value.where}:", *(f"    {line}" for line in differing)]
@@ -147,7 +140,7 @@ def _side(value: ValueChange, side: Any) -> str:
     return shorten(json_text(side), _VALUE_CHARACTERS)
 
 
-def _paths(call: Call) -> list[str]:
+def _paths(call: ToolCall) -> list[str]:
     """The paths of a call; a bare path is a concept of the workspace."""
     knowledge = call.state.knowledge
     return [
@@ -162,7 +155,7 @@ def _optional(arguments: dict[str, Any], key: str) -> int | str | None:
     return int(text) if isinstance(text, str) and text.isascii() and text.isdigit() else text
 
 
-def _moment(call: Call, key: str) -> int | str:
+def _moment(call: ToolCall, key: str) -> int | str:
     moment = _optional(call.arguments, key)
     if moment is None:
         raise InvalidSyntax(

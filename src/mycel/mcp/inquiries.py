@@ -19,12 +19,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 from mycel.errors import InvalidSyntax, MycelError, NotFound
-from mycel.history.conflict_text import SIDES, place, plain_lines
+from mycel.history.conflict_text import is_text, place, plain_lines
 from mycel.history.merge.outcome import Conflict, Merge
 from mycel.mcp import arguments
 from mycel.mcp.merge_tools import RESOLUTIONS, VALUE_CHARACTERS, answer, settled, undecided
 from mycel.mcp.results import Answer, TextPage, Undecided
-from mycel.mcp.tool_context import Call
+from mycel.mcp.tool_context import ToolCall
 from mycel.model.json_text import read_json
 from mycel.model.names import shorten
 
@@ -91,9 +91,7 @@ def inquiry(asked: Undecided, offer: Offer, round_: int) -> Inquiry | None:
 def _sampling(merge: Merge, conflicts: Iterable[Conflict]) -> dict[str, Any]:
     page = TextPage(PROMPT_TOKENS)
     page.add(_TASK.format(into=merge.into, source=merge.source))
-    for each in conflicts:
-        if not page.add(_text(each)):
-            break
+    page.add_all(map(_text, conflicts))
     return {
         "method": "sampling/createMessage",
         "params": {
@@ -115,7 +113,7 @@ def _form(conflict: Conflict) -> dict[str, Any]:
         "value": {
             "type": "string",
             "title": "Another value",
-            "description": "If you chose value: " + ("a text" if _is_text(conflict) else "JSON"),
+            "description": "If you chose value: " + ("a text" if is_text(told) else "JSON"),
         },
     }
     return {
@@ -132,19 +130,13 @@ def _text(conflict: Conflict) -> str:
     return "\n".join(plain_lines(conflict.to_dict(), characters_max=VALUE_CHARACTERS))
 
 
-def _is_text(conflict: Conflict) -> bool:
-    """True if every version of the value is a text."""
-    told = conflict.to_dict()
-    return all(isinstance(told[side], str) for side in SIDES if side in told)
-
-
 # Answers.
 
 Responses = Mapping[str, Mapping[str, Any]]
 """The answers of a client, by the keys of its requests."""
 
 
-def settle(call: Call, responses: Responses) -> Answer:
+def settle(call: ToolCall, responses: Responses) -> Answer:
     """Decide what the answers of a client decide, and tell what is left.
 
     The result asks on if something was decided, or if the model was asked and a person is next.
@@ -245,7 +237,7 @@ def _from_person(conflict: Conflict, response: Mapping[str, Any]) -> list[dict[s
         text = content.get("value")
         if not isinstance(text, str):
             raise InvalidSyntax("The choice was a value, and no value was given.")
-        decided["value"] = text if _is_text(conflict) else _parsed(text)
+        decided["value"] = text if is_text(conflict.to_dict()) else _parsed(text)
     return [decided]
 
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from mycel.mcp import hints, kip_responses
 from mycel.mcp.results import Answer
-from mycel.mcp.tool_context import Call
+from mycel.mcp.tool_context import ToolCall
 
 CHEAT_SHEET: Final = """\
 KIP in a minute. Types are written in UpperCamelCase, predicates in snake_case.
@@ -40,13 +40,13 @@ Pass values as parameters, never in the text: ?c {name: :uri} with {"uri": "…"
 With dry_run: true, a command only reports its effects."""
 
 
-def execute(call: Call) -> Answer:
+def execute(call: ToolCall) -> Answer:
     """Run commands that may write."""
     response = call.state.db.request(call.arguments, readonly=call.state.readonly)
     return kip_responses.answer(call.arguments, response)
 
 
-def execute_readonly(call: Call) -> Answer:
+def execute_readonly(call: ToolCall) -> Answer:
     """Run commands that only read."""
     response = call.state.db.request(call.arguments, readonly=True)
     response = hints.for_refused_writes(response, readonly=call.state.readonly)

@@ -21,7 +21,7 @@ from mcp.shared.exceptions import MCPError
 
 from mycel import __version__
 from mycel.errors import InvalidSyntax, MycelError, did_you_mean
-from mycel.knowledge.memory.entities import Entity, Relation
+from mycel.knowledge.memory.entities import Entity, EntityRelation
 from mycel.knowledge.memory.memory_server import WHOLE_CHARACTERS_MAX, EntityGraph, Subgraph
 from mycel.mcp import arguments
 from mycel.mcp.arguments import Schema
@@ -172,8 +172,8 @@ def _delete_relations(memory: EntityGraph, given: JsonObject) -> Reply:
     return _done(count, len(given["relations"]), ("relation", "relations"), ())
 
 
-def _relation(given: Mapping[str, str]) -> Relation:
-    return Relation(given["from"], given["to"], given["relationType"])
+def _relation(given: Mapping[str, str]) -> EntityRelation:
+    return EntityRelation(given["from"], given["to"], given["relationType"])
 
 
 def _listed(key: str, items: list[JsonObject]) -> Reply:

@@ -7,7 +7,7 @@ from typing import Final
 from mycel.knowledge.knowledge import Knowledge
 from mycel.knowledge.node_values import Node
 from mycel.mcp.results import Answer, TextPage
-from mycel.mcp.tool_context import Call
+from mycel.mcp.tool_context import ToolCall
 from mycel.model.values import JsonObject
 
 CONCISE: Final = 5
@@ -15,7 +15,9 @@ DETAILED: Final = 20
 """The number of mentions that are shown."""
 
 
-def add(call: Call, knowledge: Knowledge, node: Node, page: TextPage, entry: JsonObject) -> None:
+def add(
+    call: ToolCall, knowledge: Knowledge, node: Node, page: TextPage, entry: JsonObject
+) -> None:
     """Add the nodes that the text mentions, on the first page of its relations."""
     if call.arguments.get("cursor") is not None:
         return
@@ -24,7 +26,7 @@ def add(call: Call, knowledge: Knowledge, node: Node, page: TextPage, entry: Jso
         entry["mentions"] = list(found)
 
 
-def unlinked(call: Call) -> Answer:
+def unlinked(call: ToolCall) -> Answer:
     """Nodes that mention others without a relation to them."""
     found = call.state.knowledge.unlinked_mentions(limit=DETAILED)
     page = TextPage()

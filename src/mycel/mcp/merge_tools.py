@@ -8,10 +8,9 @@ from typing import Any, Final
 from mycel.errors import InvalidSyntax
 from mycel.history.conflict_text import plain_lines, summary
 from mycel.history.merge.outcome import Merge
-from mycel.mcp.node_text import counted
 from mycel.mcp.results import Answer, TextPage, Undecided, data_within
-from mycel.mcp.tool_context import Call
-from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE
+from mycel.mcp.tool_context import ToolCall
+from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, count
 from mycel.schema.definitions import merge_policies
 
 CHOICES: Final = ("ours", "theirs", "base", "value")
@@ -33,7 +32,7 @@ VALUE_CHARACTERS: Final = 2_000
 _PAGE: Final = "conflicts"
 
 
-def merge(call: Call) -> Answer:
+def merge(call: ToolCall) -> Answer:
     """Merge a branch into that of the call."""
     source = call.arguments.get("name")
     if not source:
@@ -49,7 +48,7 @@ def merge(call: Call) -> Answer:
     return answer(call, done)._replace(asks=undecided(call, done))
 
 
-def resolve(call: Call) -> Answer:
+def resolve(call: ToolCall) -> Answer:
     """Decide conflicts of an open merge, or show them; commit when none is left."""
     db, merge_id = call.state.db, call.arguments.get("merge_id")
     if call.arguments.get("abort"):
@@ -63,13 +62,13 @@ def resolve(call: Call) -> Answer:
     if len(found) > 1:
         page = TextPage()
         for each in found:
-            page.add(f"{each.id}: {each.source}, {counted(len(each.unresolved), 'conflict')} left")
+            page.add(f"{each.id}: {each.source}, {count(len(each.unresolved), 'conflict')} left")
         page.close("Pass merge_id.")
         return Answer(str(page), {"merges": [each.id for each in found]})
     return answer(call, found[0])
 
 
-def settled(call: Call, resolutions: list[dict[str, Any]], merge_id: str | None) -> Merge:
+def settled(call: ToolCall, resolutions: list[dict[str, Any]], merge_id: str | None) -> Merge:
     """The merge after decisions, which is committed if none is left."""
     db = call.state.db
     done = db.resolve(resolutions, merge=merge_id)
@@ -78,7 +77,7 @@ def settled(call: Call, resolutions: list[dict[str, Any]], merge_id: str | None)
     return db.commit_merge(done.id, message=call.message)
 
 
-def undecided(call: Call, done: Merge) -> Undecided | None:
+def undecided(call: ToolCall, done: Merge) -> Undecided | None:
     """The conflicts of an open merge that are left; None if there are none.
 
     Those that `@merge("ask")` or the policy of the call has made are for a person.
@@ -103,7 +102,7 @@ def undecided(call: Call, done: Merge) -> Undecided | None:
     return Undecided(done, frozenset(personal))
 
 
-def answer(call: Call, done: Merge) -> Answer:
+def answer(call: ToolCall, done: Merge) -> Answer:
     """A merge in words: what it changed, or what has to be decided and how."""
     page = TextPage()
     data: dict[str, Any] = {"status": done.status, **done.diff.counts}
@@ -117,15 +116,14 @@ def answer(call: Call, done: Merge) -> Answer:
         _show(call, page, done, data)
     elif done.choices and done.status != "aborted":
         page.add("Chosen by rules:")
-        for choice in done.choices:
-            if not page.add(
-                f"- {choice.id} {choice.label} {'.'.join(choice.path)}: {choice.reason}"
-            ):
-                break
+        page.add_all(
+            f"- {each.id} {each.label} {'.'.join(each.path)}: {each.reason}"
+            for each in done.choices
+        )
     return Answer(str(page), data_within(data))
 
 
-def _show(call: Call, page: TextPage, done: Merge, data: dict[str, Any]) -> None:
+def _show(call: ToolCall, page: TextPage, done: Merge, data: dict[str, Any]) -> None:
     """Show conflicts that are left, and how to decide them."""
     left = done.unresolved
     start = call.number_in(_PAGE) or 0

@@ -10,7 +10,7 @@ import orjson
 from mycel.history.conflict_text import plain_lines
 from mycel.knowledge.node_traversal import ReachedNode
 from mycel.knowledge.node_values import Node, Relation
-from mycel.model.names import shorten
+from mycel.model.names import count, shorten
 from mycel.model.values import JsonObject
 
 SNIPPET_CHARACTERS: Final = 160
@@ -65,7 +65,7 @@ def conflicts(found: Node | Relation) -> list[str]:
         shown = plain_lines(told, characters_max=VERSION_CHARACTERS)
         room -= sum(map(len, shown))
         if room < 0:
-            lines.append(f"… and {counted(len(found.conflicts) - at, 'more conflict')}")
+            lines.append(f"… and {count(len(found.conflicts) - at, 'more conflict')}")
             break
         lines += [f"In conflict, merge {told['merge']}:", *shown]
     return lines
@@ -102,15 +102,6 @@ def brief(node: Node, *, detailed: bool) -> JsonObject:
     told = node.to_dict()
     told.pop("content", None)
     return told
-
-
-def counted(number: int, noun: str) -> str:
-    """A number of things.
-
-    >>> counted(1, "node"), counted(2, "node")
-    ('1 node', '2 nodes')
-    """
-    return f"{number} {noun}{'s' * (number != 1)}"
 
 
 def reached(each: ReachedNode, *, detailed: bool) -> str:

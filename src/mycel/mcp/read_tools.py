@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from mycel.errors import ConstraintViolation, MycelError, NotFound, TypeMismatch
@@ -13,8 +13,8 @@ from mycel.mcp import hints, mention_tools, node_text, source_lines
 from mycel.mcp.kip_tools import CHEAT_SHEET
 from mycel.mcp.results import Answer, TextPage, answer_about, data_within, estimate, size_of
 from mycel.mcp.search_tool import close_conflicts
-from mycel.mcp.tool_context import Call, bad_cursor
-from mycel.model.names import shorten
+from mycel.mcp.tool_context import ToolCall, bad_cursor
+from mycel.model.names import count, shorten
 from mycel.model.values import JsonObject
 
 RELATIONS_SHOWN: Final = 20
@@ -25,7 +25,7 @@ NAMES_PAGE: Final = 200
 # Getting.
 
 
-def get(call: Call) -> Answer:
+def get(call: ToolCall) -> Answer:
     """Nodes by URI, with their relations, of one moment."""
     arguments = call.arguments
     uris = call.uris()
@@ -58,7 +58,9 @@ def get(call: Call) -> Answer:
     return answer_about(len(uris), failures, page, told)
 
 
-def _callers(call: Call, knowledge: Knowledge, uri: str, page: TextPage, told: JsonObject) -> bool:
+def _callers(
+    call: ToolCall, knowledge: Knowledge, uri: str, page: TextPage, told: JsonObject
+) -> bool:
     """Add the callers of a symbol, or of the symbols of a name. False if they do not fit."""
     limit = call.arguments.get("relations", RELATIONS_SHOWN)
     for node in source_lines.symbols_named(knowledge, uri):
@@ -69,7 +71,7 @@ def _callers(call: Call, knowledge: Knowledge, uri: str, page: TextPage, told: J
     return True
 
 
-def _node(call: Call, knowledge: Knowledge, uri: str, page: TextPage, told: JsonObject) -> bool:
+def _node(call: ToolCall, knowledge: Knowledge, uri: str, page: TextPage, told: JsonObject) -> bool:
     """Add one node. False if it does not fit."""
     arguments, detailed = call.arguments, call.is_detailed
     target = _target(knowledge, uri, read_file=arguments.get("read_file", False))
@@ -127,7 +129,7 @@ def _target(knowledge: Knowledge, uri: str, *, read_file: bool) -> _Target:
         return _Target(None, file.text, no_concept)  # A file need not have a node.
 
 
-def _unknown_relation(call: Call, error: TypeMismatch) -> TypeMismatch:
+def _unknown_relation(call: ToolCall, error: TypeMismatch) -> TypeMismatch:
     names = call.arguments.get("relation_types", [])
     return hints.undefined(call.state.db, error, "relation type", names)
 
@@ -168,7 +170,7 @@ def _content(text: str, since: int, page: TextPage, entry: JsonObject) -> None:
 
 
 def _relations(
-    call: Call, knowledge: Knowledge, node: Node, page: TextPage, entry: JsonObject
+    call: ToolCall, knowledge: Knowledge, node: Node, page: TextPage, entry: JsonObject
 ) -> None:
     arguments = call.arguments
     limit = arguments.get("relations", RELATIONS_SHOWN)
@@ -204,7 +206,7 @@ def _relations(
 # Traversing.
 
 
-def traverse(call: Call) -> Answer:
+def traverse(call: ToolCall) -> Answer:
     """The nodes near a node, nearest first, loaded into the active context."""
     knowledge, told = call.with_context()
     arguments = call.arguments
@@ -214,14 +216,12 @@ def traverse(call: Call) -> Answer:
         found = knowledge.traverse(arguments["start"], **how)
     except TypeMismatch as error:
         raise _unknown_relation(call, error) from None
-    page, shown = TextPage(), 0
-    for each in found.nodes:
-        if not page.add(node_text.reached(each, detailed=call.is_detailed)):
-            break
-        shown += 1
+    page = TextPage()
+    detailed = call.is_detailed
+    shown = page.add_all(node_text.reached(each, detailed=detailed) for each in found.nodes)
     told["nodes"] = [{"uri": each.uri, "cost": each.cost} for each in found.nodes[:shown]]
     if shown < len(found.nodes):
-        more = node_text.counted(len(found.nodes) - shown, "more node")
+        more = count(len(found.nodes) - shown, "more node")
         page.close(
             f"{more} do not fit. Lower max_cost or max_nodes, or traverse from one of those above."
         )
@@ -235,7 +235,7 @@ def traverse(call: Call) -> Answer:
         ]
     close_conflicts(call, page, (each.node for each in found.nodes[:shown]))
     if found.evicted:
-        gone = node_text.counted(len(found.evicted), "node")
+        gone = count(len(found.evicted), "node")
         page.close(f"{gone} evicted from the active context to make room.")
     if "context_id" in told:
         page.close(
@@ -252,7 +252,7 @@ _BOUNDS: Final = ("max_cost", "max_nodes", "max_tokens", "direction", "relation_
 # The active context.
 
 
-def context(call: Call) -> Answer:
+def context(call: ToolCall) -> Answer:
     """Show, fill or empty the active context."""
     action = call.arguments.get("action", "show")
     uris = call.uris() if action in ("add", "remove") else []
@@ -282,17 +282,17 @@ def context(call: Call) -> Answer:
             page.add(f"{words} ({len(changed[key])}):")
             _list(page, changed[key])
     page.add(
-        f"Loaded: {len(shown.loaded)} of at most {node_text.counted(shown.size_max, 'node')}, about"
-        f" {node_text.counted(shown.tokens, 'token')}; evicted: {shown.evicted_count}."
+        f"Loaded: {len(shown.loaded)} of at most {count(shown.size_max, 'node')}, about"
+        f" {count(shown.tokens, 'token')}; evicted: {shown.evicted_count}."
     )
     if "context_id" in told:
         page.add(f"context_id: {told['context_id']} (pass it to the next call)")
     if action == "show" or call.is_detailed:
-        _list(page, (f"{each.uri} ({each.tokens} tokens): {each.why}" for each in shown.loaded))
+        _list(page, [f"{each.uri} ({each.tokens} tokens): {each.why}" for each in shown.loaded])
         if shown.evicted:
             page.add("Evicted, last first:")
             evicted = shown.evicted if call.is_detailed else shown.evicted[:10]
-            _list(page, (f"{each.uri}: {each.why}" for each in evicted))
+            _list(page, [f"{each.uri}: {each.why}" for each in evicted])
     if not shown.loaded:
         page.close("Nothing is loaded: traverse_graph loads the nodes near a node.")
     return answer_about(len(uris), failures, page, told)
@@ -326,17 +326,15 @@ def _unload(knowledge: Knowledge, uri: str, changed: _Changed) -> None:
     changed.setdefault("removed" if was_there else "not_loaded", []).append(found)
 
 
-def _list(page: TextPage, lines: Iterable[str]) -> None:
-    for line in lines:
-        if not page.add(f"- {line}"):
-            page.close("- … and others")
-            return
+def _list(page: TextPage, lines: Sequence[str]) -> None:
+    if page.add_all(f"- {line}" for line in lines) < len(lines):
+        page.close("- … and others")
 
 
 # Describing.
 
 
-def describe(call: Call) -> Answer:
+def describe(call: ToolCall) -> Answer:
     """The content of the graph, and how to query it."""
     match call.arguments.get("topic", "overview"):
         case "kip":
@@ -357,7 +355,7 @@ def describe(call: Call) -> Answer:
             return _overview(call)
 
 
-def _overview(call: Call) -> Answer:
+def _overview(call: ToolCall) -> Answer:
     state = call.state
     primer = state.db.execute("DESCRIBE PRIMER").value
     counts = primer["nexus"]
@@ -375,9 +373,10 @@ def _overview(call: Call) -> Answer:
             number = each.get("instances", each.get("links"))
             if number == 0:
                 continue
-            count = "" if number is None else f" ({number})"  # Not all are counted in large graphs.
+            # Not all are counted in large graphs.
+            known = "" if number is None else f" ({number})"
             about = shorten(each.get("description", ""), 100 if not call.is_detailed else 400)
-            if not page.add(f"- {each['name']}{count} {about}".rstrip()):
+            if not page.add(f"- {each['name']}{known} {about}".rstrip()):
                 break
     page.add("Topics types and relation_types list all of them, unused ones too.")
     if call.is_detailed:
@@ -387,15 +386,13 @@ def _overview(call: Call) -> Answer:
         number = "100 or more" if broken == 100 else str(broken)
         page.close(f"{number} relations to missing concepts: topic broken_links.")
     if contested := sum(len(each.unresolved) for each in state.db.merges):
-        page.close(
-            f"{node_text.counted(contested, 'conflict')} of merges to decide: resolve_conflicts."
-        )
+        page.close(f"{count(contested, 'conflict')} of merges to decide: resolve_conflicts.")
     if state.readonly:
         page.close("This server is read-only.")
     return Answer(str(page), {"workspace": state.knowledge.workspace, **counts})
 
 
-def _broken_links(call: Call) -> Answer:
+def _broken_links(call: ToolCall) -> Answer:
     found = call.state.knowledge.broken_links(
         limit=NAMES_PAGE // 2, cursor=call.arguments.get("cursor")
     )
@@ -413,7 +410,7 @@ def _broken_links(call: Call) -> Answer:
     return Answer(str(page), data_within(data))
 
 
-def _names(call: Call, kind: str) -> Answer:
+def _names(call: ToolCall, kind: str) -> Answer:
     cursor = call.arguments.get("cursor")
     command = f"DESCRIBE {kind} TYPES LIMIT {NAMES_PAGE}" + (" CURSOR :cursor" if cursor else "")
     found = call.state.db.execute(command, {"cursor": cursor} if cursor else {})
@@ -430,7 +427,7 @@ def _add_cursor(cursor: str | None, page: TextPage, data: JsonObject) -> None:
         page.close(f"There are more: cursor {cursor}")
 
 
-def _definition(call: Call, kind: str) -> Answer:
+def _definition(call: ToolCall, kind: str) -> Answer:
     name = call.arguments.get("name")
     if name is None:
         return _names(call, kind)

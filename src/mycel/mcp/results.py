@@ -7,7 +7,8 @@ below `TOOL_RESULT_TOKENS_MAX`. An answer that was cut says so, with a way to ge
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from itertools import takewhile
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -16,7 +17,7 @@ import orjson
 from mycel.errors import MycelError
 from mycel.graph.costs import TOKEN_CHARACTERS
 from mycel.model.limits import TOOL_RESULT_TOKENS_MAX
-from mycel.model.names import shorten
+from mycel.model.names import first_few, shorten
 from mycel.model.values import JsonObject
 
 if TYPE_CHECKING:
@@ -104,8 +105,7 @@ def _all_failed(failures: Failures) -> Answer:
         return told
     page = TextPage()
     named = _sendable(shorten(uri, _URI_CHARACTERS))
-    for line in (f"{named}: {told.text}", *_lines(dict(others))):
-        page.add(line)
+    page.add_all((f"{named}: {told.text}", *_lines(dict(others))))
     return Answer(str(page), data_within({**(told.data or {}), "failed": _failed(failures)}), True)
 
 
@@ -114,10 +114,7 @@ def _lines(failures: Failures) -> list[str]:
         f"{shorten(uri, _URI_CHARACTERS)}: {each.code} {each.name}: {each.message} {each.hint}"
         for uri, each in failures.items()
     ]
-    more = len(lines) - _FAILURES_TOLD
-    return [
-        _sendable(line) for line in lines[:_FAILURES_TOLD] + [f"… and {more} more"] * (more > 0)
-    ]
+    return [_sendable(line) for line in first_few(lines, _FAILURES_TOLD)]
 
 
 def _failed(failures: Failures) -> list[JsonObject]:
@@ -178,6 +175,10 @@ class TextPage:
         self._left -= size
         self._lines.append(text)
         return True
+
+    def add_all(self, texts: Iterable[str]) -> int:
+        """Add texts up to the first that does not fit. Returns how many were added."""
+        return sum(1 for _ in takewhile(self.add, texts))
 
     def add_beginning(self, text: str) -> int:
         """Add as much of a text as fits. Returns the number of characters."""

@@ -10,8 +10,8 @@ from mycel.knowledge.node_values import Hit, Node, Relation
 from mycel.knowledge.recalled_nodes import RECALL_HITS
 from mycel.mcp import hints, node_text
 from mycel.mcp.results import Answer, TextPage, data_within
-from mycel.mcp.tool_context import Call, bad_cursor
-from mycel.model.names import shorten
+from mycel.mcp.tool_context import ToolCall, bad_cursor
+from mycel.model.names import count, shorten
 from mycel.model.values import JsonObject
 from mycel.search.embedding import HYBRID, KEYWORD, SEMANTIC
 from mycel.store.query.filters import Filters
@@ -24,7 +24,7 @@ FOUND_CHARACTERS: Final = 1_000
 """Characters of its content that a detailed hit shows."""
 
 
-def search(call: Call) -> Answer:
+def search(call: ToolCall) -> Answer:
     """Nodes and relations that match some words."""
     arguments = call.arguments
     try:
@@ -34,7 +34,7 @@ def search(call: Call) -> Answer:
         raise hints.undefined(call.state.db, error, what, [arguments.get("type")]) from None
 
 
-def _search(call: Call) -> Answer:
+def _search(call: ToolCall) -> Answer:
     arguments = call.arguments
     limit = arguments.get("limit", SEARCH_LIMIT)
     offset = call.number_in("hits") or 0
@@ -51,11 +51,8 @@ def _search(call: Call) -> Answer:
         **_filters(call),
     )
     hits = found[offset : offset + limit]
-    page, shown = TextPage(), []
-    for hit in hits:
-        if not page.add(_hit(hit, detailed=call.is_detailed)):
-            break
-        shown.append(hit)
+    page = TextPage()
+    shown = hits[: page.add_all(_hit(each, detailed=call.is_detailed) for each in hits)]
     data: JsonObject = {
         "hits": [
             {"uri": hit.uri, "score": round(hit.score, 3)}
@@ -75,12 +72,12 @@ def _search(call: Call) -> Answer:
     return Answer(str(page), data_within(data))
 
 
-def _filters(call: Call) -> Filters:
+def _filters(call: ToolCall) -> Filters:
     given = {name: call.arguments.get(name) for name in Filters.__annotations__}
     return cast(Filters, given)
 
 
-def _recall(call: Call) -> Answer:
+def _recall(call: ToolCall) -> Answer:
     """Nodes that fit a question, and what is near them, within a budget of tokens."""
     arguments = call.arguments
     if arguments.get("kind") == "relation" or arguments.get("cursor"):
@@ -98,17 +95,15 @@ def _recall(call: Call) -> Answer:
         warnings=warnings,
         **_filters(call),
     )
-    page, shown = TextPage(), 0
-    for each in found.nodes:
-        if not page.add(
-            node_text.reached(each, detailed=True) + ("" if each.hops else f"\n    {each.reason}")
-        ):
-            break
-        shown += 1
+    page = TextPage()
+    shown = page.add_all(
+        node_text.reached(each, detailed=True) + ("" if each.hops else f"\n    {each.reason}")
+        for each in found.nodes
+    )
     nodes = [{"uri": each.uri, "cost": each.cost} for each in found.nodes[:shown]]
     left_out = found.left_out + len(found.nodes) - shown
     if left_out:
-        page.close(f"{node_text.counted(left_out, 'more node')} had no room.")
+        page.close(f"{count(left_out, 'more node')} had no room.")
     if not nodes:
         page.close(_nothing_found(call, arguments["query"]))
     for warning in dict.fromkeys(warnings):
@@ -140,7 +135,7 @@ def _hit(hit: Hit, *, detailed: bool) -> str:
     return "\n".join(part for part in parts if part) + "\n"
 
 
-def _nothing_found(call: Call, words: str) -> str:
+def _nothing_found(call: ToolCall, words: str) -> str:
     if (call.number_in("hits") or 0) > 0:
         return "There are no more hits."
     kind = call.arguments.get("type")
@@ -154,7 +149,7 @@ def _nothing_found(call: Call, words: str) -> str:
     )
 
 
-def close_conflicts(call: Call, page: TextPage, found: Iterable[Node | Relation]) -> None:
+def close_conflicts(call: ToolCall, page: TextPage, found: Iterable[Node | Relation]) -> None:
     """Say what to call if something that was found is in conflict."""
     if not call.state.readonly and any(each.conflicts for each in found):
         page.close("Decide the conflicts of merges with resolve_conflicts.")

@@ -39,7 +39,7 @@ from mycel.knowledge.knowledge import Knowledge
 from mycel.mcp import app_view, arguments, hints, inquiries, prompts, resources
 from mycel.mcp.messages import worded
 from mycel.mcp.results import COMPLETE, Answer, failure
-from mycel.mcp.tool_context import Call, Report, ServerState
+from mycel.mcp.tool_context import Report, ServerState, ToolCall
 from mycel.mcp.tool_list import HISTORY, Tool, offered
 from mycel.model.client_names import client_name, working_for
 from mycel.model.names import shorten
@@ -189,14 +189,14 @@ class _Service:
         tool: Tool,
         given: dict[str, Any],
         branch: str | None,
-        work: Callable[[Call], Answer],
+        work: Callable[[ToolCall], Answer],
         *report: Report,
         shows_app: bool = False,
     ) -> Answer:
         try:
             checked = arguments.check(tool.name, self._schemas[tool.name], given)
             with self._on_branch(checked.pop("branch", branch)) as state:
-                call = Call(state, checked, *report)
+                call = ToolCall(state, checked, *report)
                 answer = work(call)
                 return app_view.with_view(tool, call, answer) if shows_app else answer
         except MycelError as error:

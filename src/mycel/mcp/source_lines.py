@@ -34,7 +34,7 @@ KINDS: Final = {CALLS: "Called by", MAY_CALL: "Perhaps called by (only the name 
 """Relation types of callers, each with the heading of its list."""
 
 
-class Span(NamedTuple):
+class LineSpan(NamedTuple):
     """Lines of a file, both ends included."""
 
     file: str
@@ -45,13 +45,13 @@ class Span(NamedTuple):
         return f"{self.file}, lines {self.first} to {self.last}"
 
 
-def span_of(node: Node) -> Span | None:
+def span_of(node: Node) -> LineSpan | None:
     """The lines of a symbol; None for other nodes."""
     first, last = node.properties.get("line"), node.properties.get("end_line")
     if node.type != SYMBOL or not isinstance(first, int) or not isinstance(last, int):
         return None
     path, slash, _ = node.uri.removeprefix("concept://").rpartition("/")
-    return Span(f"file://{path}", first, last) if slash else None
+    return LineSpan(f"file://{path}", first, last) if slash else None
 
 
 class SourceTexts:
@@ -67,7 +67,7 @@ class SourceTexts:
             self._files[file] = (self._knowledge.read_resource(file).text or "").splitlines()
         return self._files[file]
 
-    def text(self, node: Node, span: Span) -> str:
+    def text(self, node: Node, span: LineSpan) -> str:
         """The lines of a symbol, below a line with their place."""
         try:
             found = self.lines(span.file)[span.first - 1 : span.last]

@@ -46,7 +46,7 @@ class ServerState:
     chosen: ChosenBranch = field(default_factory=ChosenBranch)
 
 
-class Call(NamedTuple):
+class ToolCall(NamedTuple):
     """One call of a tool: its server, arguments, and progress report."""
 
     state: ServerState

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from mycel.mcp import history_tools, kip_tools, merge_tools, read_tools, search_tool, write_tools
 from mycel.mcp.results import Answer
-from mycel.mcp.tool_context import Call
+from mycel.mcp.tool_context import ToolCall
 from mycel.model.limits import TRAVERSE_COST_MAX
 from mycel.model.values import JsonObject
 
@@ -27,7 +27,7 @@ class Tool:
     title: str
     description: str
     properties: Mapping[str, Schema]
-    run: Callable[[Call], Answer]
+    run: Callable[[ToolCall], Answer]
     required: tuple[str, ...] = ()
     writes: bool = False
     destroys: bool = False

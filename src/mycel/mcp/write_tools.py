@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, Final
 from mycel.errors import ConstraintViolation, InvalidSyntax, MycelError
 from mycel.knowledge.node_values import Linked, Written
 from mycel.knowledge.workspace_files import path_of
-from mycel.mcp import hints, node_text
+from mycel.mcp import hints
 from mycel.mcp.results import Answer, TextPage, answer_about, data_within
-from mycel.mcp.tool_context import Call
+from mycel.mcp.tool_context import ToolCall
 from mycel.model.extras import install_command
-from mycel.model.names import shorten
+from mycel.model.names import count, shorten
 from mycel.model.values import JsonObject
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ SHOWN: Final = 50
 """Nodes and relations of one call that are listed."""
 
 
-def remember(call: Call) -> Answer:
+def remember(call: ToolCall) -> Answer:
     """Write nodes and relations: all of them, or none."""
     concepts = call.arguments.get("concepts", [])
     relations = call.arguments.get("relations", [])
@@ -53,7 +53,7 @@ def remember(call: Call) -> Answer:
     return Answer(str(page), data_within(_with_warnings(data, made.warnings)))
 
 
-def update(call: Call) -> Answer:
+def update(call: ToolCall) -> Answer:
     """Change a node, move it, or both."""
     arguments, knowledge = call.arguments, call.state.knowledge
     changes = {key: arguments[key] for key in CHANGES if key in arguments}
@@ -91,7 +91,7 @@ def update(call: Call) -> Answer:
     return Answer(str(page), _with_warnings(data, told))
 
 
-def forget(call: Call) -> Answer:
+def forget(call: ToolCall) -> Answer:
     """Remove nodes with their relations, and single relations."""
     given = call.arguments.get("relations", ())
     relations = [(each["source"], each["relation"], each["target"]) for each in given]
@@ -111,7 +111,7 @@ def forget(call: Call) -> Answer:
         elif each.result is not None:
             removed += each.result.concepts
             data["removed"].append(each.uri)
-            along = node_text.counted(each.result.relations, "relation")
+            along = count(each.result.relations, "relation")
             if each.result.concepts:
                 page.add(f"{each.uri} removed, with {along}.")
             elif each.result.relations:  # A relation, or a placeholder.
@@ -127,7 +127,7 @@ def forget(call: Call) -> Answer:
     return answer_about(len(outcomes), failures, page, data)
 
 
-def bootstrap(call: Call) -> Answer:
+def bootstrap(call: ToolCall) -> Answer:
     """Read the files of the workspace into the graph."""
     knowledge = call.state.knowledge
     if knowledge.root is None:
@@ -171,7 +171,7 @@ def _folder(knowledge: Knowledge, path: str, root: Path) -> Path:
     return path_of(address, root)
 
 
-def _report(call: Call, seen: Progress) -> None:
+def _report(call: ToolCall, seen: Progress) -> None:
     """Report the progress of a bootstrap, in stages, so that the number only grows."""
     part = seen.done / seen.total if seen.total else 1.0
     call.report(STAGES.index(seen.stage) + part, len(STAGES), str(seen))
@@ -187,7 +187,7 @@ def _written(each: Written) -> str:
 
 def _moved(each: Written, old: str) -> str:
     if each.version is None:
-        below = node_text.counted(each.moved, "node")
+        below = count(each.moved, "node")
         return f"{below} below {old} moved to {each.uri}; relations stay."
     return f"{each.uri} is the new URI ({each.moved} moved); relations stay."
 

@@ -16,8 +16,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from posixpath import commonpath
 from typing import Final, NamedTuple
 
-from mycel.mirror.projection import Changes
+from mycel.mirror.projection import FileChanges
 from mycel.model.client_names import SEPARATOR
+from mycel.model.names import first_few
 from mycel.store.query.commits import LogEntry
 from mycel.store.write.change_summary import is_summary
 
@@ -36,7 +37,7 @@ _UNFIT: Final = re.compile(r"[<>\x00-\x1f\x7f]")
 _IDENTITY: Final = re.compile(r"\s*([^<>\n]+?)\s*<([^<>\s]+)>\s*")
 
 
-class Position(NamedTuple):
+class MirrorPosition(NamedTuple):
     """The state of the graph that a Git commit shows."""
 
     seq: int
@@ -92,7 +93,7 @@ def identity(text: str) -> Identity | None:
     return None if found is None else Identity(found[1], found[2])
 
 
-def message_of(group: Sequence[LogEntry], changes: Changes, root: str, given: str = "") -> str:
+def message_of(group: Sequence[LogEntry], changes: FileChanges, root: str, given: str = "") -> str:
     """The message of a commit, with its trailers; `given` comes before those of the journal."""
     said = [each.message for each in group if each.message and not is_summary(each.message)]
     texts = list(dict.fromkeys(_clean(each) for each in ([given] if given else said)))
@@ -106,21 +107,22 @@ def message_of(group: Sequence[LogEntry], changes: Changes, root: str, given: st
         body = "\n\n".join(each for each in (rest.strip("\n"), others) if each)
     else:
         subject = f"{_first_line(texts[0])} (and {len(texts) - 1} more)"
-        body = _listed([f"- {each.replace(chr(10), chr(10) + '  ')}" for each in texts])
+        listed = [f"- {each.replace(chr(10), chr(10) + '  ')}" for each in texts]
+        body = "\n".join(first_few(listed, LISTED_MAX))
     last = group[-1]
     trailers = [f"{_SEQ}: {last.seq}", f"{ROOT}: {root}", f"{_ACTOR}: {_clean(last.actor)}"]
     parts = [subject, body, "\n".join(trailers)]
     return "\n\n".join(each for each in parts if each) + "\n"
 
 
-def position_of(message: str) -> Position | None:
+def position_of(message: str) -> MirrorPosition | None:
     """The state that a commit shows, by its message; None if the mirror has not written it."""
     found = dict(_TRAILER.findall(message))
     seq, root = found.get(_SEQ, ""), found.get(ROOT, "")
-    return Position(int(seq), root) if seq.isdecimal() and root else None
+    return MirrorPosition(int(seq), root) if seq.isdecimal() and root else None
 
 
-def _about(changes: Changes) -> str:
+def _about(changes: FileChanges) -> str:
     """A subject from the paths that changed."""
     added, changed = ([each.path for each in part] for part in (changes.added, changes.changed))
     verbs = {"Add": added, "Change": changed, "Remove": changes.removed}
@@ -135,16 +137,11 @@ def _about(changes: Changes) -> str:
     return f"{verb} {len(every)} files" + (f" in {where}" if where else "")
 
 
-def _paths(changes: Changes) -> str:
+def _paths(changes: FileChanges) -> str:
     every = [f"A {each.path}" for each in changes.added]
     every += [f"M {each.path}" for each in changes.changed]
     every += [f"D {each}" for each in changes.removed]
-    return _listed(every) if len(every) > 1 else ""
-
-
-def _listed(lines: Sequence[str]) -> str:
-    more = [f"… and {len(lines) - LISTED_MAX} more"] if len(lines) > LISTED_MAX else []
-    return "\n".join([*lines[:LISTED_MAX], *more])
+    return "\n".join(first_few(every, LISTED_MAX)) if len(every) > 1 else ""
 
 
 def _first_line(text: str) -> str:

@@ -10,14 +10,14 @@ from pathlib import Path
 
 from mycel.errors import ConstraintViolation
 from mycel.mirror import commits, export
-from mycel.mirror.commits import Position
-from mycel.mirror.repository import Repository, root_of
-from mycel.mirror.upkeep import Sight, Upkeep, is_known, near
+from mycel.mirror.commits import MirrorPosition
+from mycel.mirror.repository import Repository, near, root_of
+from mycel.mirror.upkeep import Sight, Upkeep, is_known
 from mycel.store.query.reader import Reader
 
 
 class Creation(Upkeep):
-    """The repository of a graph's mirror, while it is made or written again."""
+    """The repository of a graph's mirror, with settings that `begin` stores."""
 
     def begin(self) -> None:
         """Write all files as one commit, into a new repository or on top of what is there.
@@ -26,15 +26,15 @@ class Creation(Upkeep):
             ConstraintViolation: files that would change have been edited, or the branch is of
                 somebody else.
         """
-        with self._turn(), self._graph.reading() as reader:
+        with self.turn_taken(), self._graph.reading() as reader:
             is_new = not self.settings.is_complete
             if is_new:
                 self._check_new()
             else:
                 self._check_old(reader)
-            self._save()
+            self.save()
             commit = self._begin_new(reader) if is_new else self._begin_again(reader)
-            self._save(is_complete=True, commit=commit, seq=reader.head().seq, pending=None)
+            self.save(is_complete=True, commit=commit, seq=reader.head().seq, pending=None)
 
     def _check_new(self) -> None:
         """Check that a repository can be made, or one begun be completed."""
@@ -47,8 +47,8 @@ class Creation(Upkeep):
             self._check_free(repository)
 
     def _check_free(self, repository: Repository) -> None:
-        refs = repository.refs(self._branch_ref, self._last_ref)
-        if self._branch_ref in refs and self._last_ref not in refs:
+        refs = repository.refs(self.branch_ref, self.last_ref)
+        if self.branch_ref in refs and self.last_ref not in refs:
             raise ConstraintViolation(
                 f"{repository.folder} has a branch {self.settings.branch!r} already.",
                 hint="Choose another name: --git-branch NAME.",
@@ -60,22 +60,25 @@ class Creation(Upkeep):
         else:
             repository = self.repository
             self.folder.mkdir(parents=True, exist_ok=True)
+            # Nobody has seen this repository yet: a lock in it is of a git that was killed.
+            for left in self.folder.glob(".git/*.lock"):
+                left.unlink()
             branch = f"--initial-branch={self.settings.branch}"
             repository.run("init", "--quiet", "--template=", branch)
             self._check_free(repository)
-            self._check_branch()
-        refs = repository.refs(self._branch_ref, self._last_ref)
-        tip, last = refs.get(self._branch_ref, ""), refs.get(self._last_ref)
-        commit = self._write_whole(repository, reader, tip, parent=tip)
+            self.check_branch()
+        refs = repository.refs(self.branch_ref, self.last_ref)
+        tip, last = refs.get(self.branch_ref, ""), refs.get(self.last_ref)
+        commit = self.write_whole(repository, reader, tip, parent=tip)
         repository.update_refs(
-            [(self._branch_ref, commit, tip or None), (self._last_ref, commit, last)]
+            [(self.branch_ref, commit, tip or None), (self.last_ref, commit, last)]
         )
         if self.settings.is_worktree and not (self.folder / ".git").exists():
             _exclude(repository, self.folder)
             repository.run("worktree", "prune")
             place = str(self.folder), self.settings.branch
             repository.run("worktree", "add", "--quiet", "--no-checkout", *place)
-        # Nobody has seen the files yet, and a lock is of a process that was killed.
+        # Nobody has seen the files either.
         lock = self.repository.line("rev-parse", "--git-path", "index.lock")
         (self.folder / lock).unlink(missing_ok=True)
         self.repository.run_unfiltered("reset", "--quiet", "--hard")
@@ -84,9 +87,9 @@ class Creation(Upkeep):
     def _check_old(self, reader: Reader) -> None:
         """Check that the repository is a mirror that may be written again."""
         repository = self.repository
-        self._check_branch()
-        refs = repository.refs(self._branch_ref, self._last_ref)
-        tip, last = refs.get(self._branch_ref), refs.get(self._last_ref)
+        self.check_branch()
+        refs = repository.refs(self.branch_ref, self.last_ref)
+        tip, last = refs.get(self.branch_ref), refs.get(self.last_ref)
         if tip and not last and export.MARK not in repository.tree(tip):
             raise ConstraintViolation(
                 f"The branch {self.settings.branch!r} of {self.folder} is no mirror: its files"
@@ -102,11 +105,11 @@ class Creation(Upkeep):
                 )
 
     def _begin_again(self, reader: Reader) -> str:
-        refs = self.repository.refs(self._branch_ref, self._last_ref)
-        tip, last = refs.get(self._branch_ref, ""), refs.get(self._last_ref, "")
-        commit = self._write_whole(self.repository, reader, tip, parent=tip)
-        self.repository.update_refs([(self._incoming_ref, commit, None)])
-        self._finish(Sight(tip, last, "", Position(0, "")), commit, None)
+        refs = self.repository.refs(self.branch_ref, self.last_ref)
+        tip, last = refs.get(self.branch_ref, ""), refs.get(self.last_ref, "")
+        commit = self.write_whole(self.repository, reader, tip, parent=tip)
+        self.repository.update_refs([(self.incoming_ref, commit, None)])
+        self.finish(Sight(tip, last, "", MirrorPosition(0, "")), commit, None)
         return commit
 
 

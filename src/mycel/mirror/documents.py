@@ -55,7 +55,7 @@ LinkName = dict[str, Any]
 """A relation as an end of another one: `source`, `relation` and `target`."""
 
 
-class Relation(NamedTuple):
+class FileRelation(NamedTuple):
     """One relation in the file of the concept that it begins at."""
 
     relation: str
@@ -74,12 +74,7 @@ class Document(NamedTuple):
     type: str
     attributes: Mapping[str, Any]
     metadata: Mapping[str, Any]
-    relations: Sequence[Relation] = ()
-
-    def text(self) -> str:
-        """The file."""
-        lines = [relation_line(each) for each in self.relations]
-        return render(self.uri, self.type, self.attributes, self.metadata, lines)
+    relations: Sequence[FileRelation] = ()
 
 
 def render(
@@ -111,15 +106,6 @@ def render(
         lines.append(content)
     lines.append("")
     return "\n".join(lines)
-
-
-def relation_line(relation: Relation) -> str:
-    """A relation as a line of the front matter."""
-    source = "" if relation.source is None else as_json(relation.source)
-    contents = (as_json(each) if each else "" for each in (relation.properties, relation.metadata))
-    return line_of(
-        scalar(relation.relation), source, as_json(relation.target), relation.weight, *contents
-    )
 
 
 def line_of(

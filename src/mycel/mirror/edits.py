@@ -21,11 +21,11 @@ from mycel.knowledge.node_lookup import Found, rank
 from mycel.knowledge.uris import CONCEPT as CONCEPT_SCHEME
 from mycel.knowledge.uris import kip_identity, parse
 from mycel.knowledge.vocabulary import DEFINITIONS, RESOURCE, UNDESCRIBED
-from mycel.mirror.documents import Document, LinkName, Relation
+from mycel.mirror.documents import Document, FileRelation, LinkName
 from mycel.mirror.front_matter import Problem, UnreadableError, read_document
 from mycel.mirror.paths import DECLARATION, path_of
 from mycel.model.elements import Concept, Proposition
-from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE
+from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, first_few
 from mycel.store.query import contents
 from mycel.store.query.reader import Reader
 
@@ -89,9 +89,7 @@ def edits_of(
 
 def refusal(problems: Sequence[Problem]) -> ConstraintViolation:
     """The error for files that cannot be imported."""
-    shown = [str(each) for each in problems[:PROBLEMS_SHOWN]]
-    if len(problems) > PROBLEMS_SHOWN:
-        shown.append(f"… and {len(problems) - PROBLEMS_SHOWN} more")
+    shown = first_few([str(each) for each in problems], PROBLEMS_SHOWN)
     return ConstraintViolation(
         "Files of the mirror cannot be imported, so nothing was:\n  " + "\n  ".join(shown),
         hint="Correct them, or undo the edits with git, and import again.",
@@ -243,7 +241,7 @@ class _Changes:
                 "metadata": reserved | dict(relation.metadata),
             }
 
-    def _link(self, owner: Identity, relation: Relation, path: str) -> Identity:
+    def _link(self, owner: Identity, relation: FileRelation, path: str) -> Identity:
         source = relation.source
         return {
             "subject": owner if source is None else self._end(source, path),
@@ -337,7 +335,7 @@ def _identity(document: Document) -> Identity:
     return {"type": named[0], "name": named[1]}
 
 
-def _by_key(relations: Iterable[Relation]) -> dict[bytes, Relation]:
+def _by_key(relations: Iterable[FileRelation]) -> dict[bytes, FileRelation]:
     return {
         orjson.dumps([each.source, each.relation, each.target], option=orjson.OPT_SORT_KEYS): each
         for each in relations

@@ -10,7 +10,7 @@ import orjson
 
 from mycel.mirror.commits import Identity
 from mycel.mirror.paths import is_document
-from mycel.mirror.projection import Changes, File, Projection
+from mycel.mirror.projection import File, FileChanges, Projection
 from mycel.mirror.repository import Repository, TreeChange
 from mycel.store.query.reader import Reader
 
@@ -76,7 +76,7 @@ def write_changes(
     write: Callable[[bytes], object],
     ref: str,
     heading: Heading,
-    changes: Changes,
+    changes: FileChanges,
     parent: str = "",
     restored: Iterable[TreeChange] = (),
 ) -> None:

@@ -10,13 +10,13 @@ from __future__ import annotations
 import errno
 import os
 import re
-import stat
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 from mycel.errors import ConstraintViolation, GitFailed
+from mycel.knowledge.source_files.plain_files import read_plain
 from mycel.mirror.paths import DOCUMENT, is_document
 from mycel.mirror.repository import Repository, TreeChange, index_lines
 
@@ -25,8 +25,6 @@ FILE_BYTES_MAX: Final = 16 << 20
 """Larger files are refused: attributes and metadata have a MiB each."""
 _WITH_URI: Final = re.compile(rb"(?:\xef\xbb\xbf)?---\s*\n(?:(?!---)[^\n]*\n)*?uri\s*:")
 _TEMPORARY: Final = ".mycel-new"
-_READ: Final = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-"""Opening a pipe does not wait for somebody who writes to it."""
 
 
 class Folder:
@@ -70,24 +68,19 @@ class Folder:
         Raises:
             ConstraintViolation: a symbolic link, a folder, a pipe or a device is in its place.
         """
-        place = self._place(path)
         try:
-            descriptor = os.open(place, _READ)
+            content = read_plain(self._place(path), FILE_BYTES_MAX + 1).data
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
             is_link = error.errno == errno.ELOOP
             why = "it is a symbolic link" if is_link else error.strerror or str(error)
             raise _unusable(path, why) from None
-        with ExitStack() as opened:
-            opened.callback(os.close, descriptor)
-            found = os.fstat(descriptor)
-            if not stat.S_ISREG(found.st_mode):
-                raise _unusable(path, "it is no plain file")
-            if found.st_size > FILE_BYTES_MAX:
-                raise _unusable(path, f"it has more than {FILE_BYTES_MAX >> 20} MiB")
-            with os.fdopen(descriptor, "rb", closefd=False) as file:
-                return file.read()
+        except ValueError:
+            raise _unusable(path, "it is no plain file") from None
+        if len(content) > FILE_BYTES_MAX:
+            raise _unusable(path, f"it has more than {FILE_BYTES_MAX >> 20} MiB")
+        return content
 
     def files(self) -> Iterator[str]:
         """The paths of all documents and declarations on the disk, in no particular order.

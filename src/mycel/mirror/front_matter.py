@@ -26,8 +26,8 @@ from mycel.mirror.documents import (
     FENCE,
     NAME,
     Document,
+    FileRelation,
     LinkName,
-    Relation,
     is_fenced,
 )
 from mycel.mirror.paths import uri_of_path
@@ -266,7 +266,7 @@ class _Reading:
         if own and what == "metadata":
             raise self._error(line, f"{own!r} is metadata of the engine, which files do not have")
 
-    def _relations(self, fields: dict[str, tuple[Any, int]]) -> Iterator[Relation]:
+    def _relations(self, fields: dict[str, tuple[Any, int]]) -> Iterator[FileRelation]:
         values, line = fields.get("relations", (None, 0))
         if values is None:
             return
@@ -275,7 +275,7 @@ class _Reading:
         for value, line in values:
             yield self._relation(value, line)
 
-    def _relation(self, value: Any, line: int) -> Relation:
+    def _relation(self, value: Any, line: int) -> FileRelation:
         if not isinstance(value, dict):
             raise self._error(line, "a relation must be a map: {relation: …, target: …}")
         if unknown := value.keys() - set(RELATION_KEYS):
@@ -291,7 +291,7 @@ class _Reading:
         self._check_content(properties, "properties", line)
         self._check_content(metadata, "metadata", line)
         source = value.get("source")
-        return Relation(
+        return FileRelation(
             name,
             self._end(value.get("target"), line),
             float(weight),

@@ -24,6 +24,7 @@ from mycel.mirror.folder import Folder
 from mycel.mirror.paths import DOCUMENT
 from mycel.mirror.settings import Pending
 from mycel.mirror.upkeep import Pushed, Sight, Upkeep
+from mycel.model.names import count
 from mycel.model.state import LIVE, State
 
 SUBJECTS_MAX: Final = 5
@@ -148,9 +149,9 @@ def _taken(graph: Graph, upkeep: Upkeep, *, allow_deletions: bool) -> Intake:
     return Intake(sight, seq, head, objects, found, _message(upkeep, sight, len(files)))
 
 
-def _message(upkeep: Upkeep, sight: Sight, count: int) -> str:
+def _message(upkeep: Upkeep, sight: Sight, files: int) -> str:
     """The subjects of commits that are imported, or a count of files."""
     subjects = upkeep.subjects(sight)[-SUBJECTS_MAX:]
     if not subjects:
-        return f"Import {count} file{'s'[: count != 1]} of the mirror"
+        return f"Import {count(files, 'file')} of the mirror"
     return "; ".join(subjects)[:MESSAGE_CHARACTERS_MAX]

@@ -239,7 +239,7 @@ class Projection:
         }
 
 
-class Changes(NamedTuple):
+class FileChanges(NamedTuple):
     """The files that differ between two states."""
 
     added: list[File]
@@ -254,7 +254,7 @@ class Changes(NamedTuple):
         return self.added + self.changed
 
 
-def changes(old: Reader, new: Reader, numbers: Collection[int]) -> Changes:
+def changes(old: Reader, new: Reader, numbers: Collection[int]) -> FileChanges:
     """The files that may differ between two states, if these elements are all that changed."""
     before, after = Projection(old), Projection(new)
     concepts = before.owners(numbers) | after.owners(numbers)
@@ -267,7 +267,7 @@ def changes(old: Reader, new: Reader, numbers: Collection[int]) -> Changes:
         written += [file for file in declared if known.get(file.path) != file]
         had |= known.keys() - {file.path for file in declared if known.get(file.path) == file}
     written.sort()
-    return Changes(
+    return FileChanges(
         [file for file in written if file.path not in had],
         [file for file in written if file.path in had],
         sorted(had - {file.path for file in written}),

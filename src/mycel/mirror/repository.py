@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import MappingProxyType
@@ -46,6 +48,10 @@ REASON_LINES_MAX: Final = 3
 
 _REASONS: Final = ("fatal:", "error:", "! [")
 """The beginning of a line in which git tells why it failed."""
+_LOCKED: Final = re.compile(
+    r"Unable to create '(.+\.lock)': File exists|lock config file (.+): File exists"
+)
+"""Told where another git has locked a file, or one that was killed has left its lock."""
 _REGULAR: Final = "100644"
 _NO_SETTINGS: Final[Mapping[str, str]] = MappingProxyType({})
 
@@ -63,7 +69,6 @@ class Repository:
 
     def __init__(self, folder: Path) -> None:
         self.folder: Final = folder
-        self._format: str | None = None
 
     # Calls.
 
@@ -161,11 +166,9 @@ class Repository:
         hashed.update(content)
         return hashed.hexdigest()
 
-    @property
+    @cached_property
     def _object_format(self) -> str:
-        if self._format is None:
-            self._format = self.line("rev-parse", "--show-object-format")
-        return self._format
+        return self.line("rev-parse", "--show-object-format")
 
     def write_tree(
         self, entries: Iterable[tuple[str, str]], old: str = "", removed: Iterable[str] = ()
@@ -263,10 +266,14 @@ def index_lines(entries: Iterable[tuple[str, str]], nothing: str) -> bytes:
     )
 
 
+def near(folder: Path) -> Path:
+    """A folder, or the one above it that exists."""
+    return next(each for each in (folder, *folder.parents) if each.is_dir())
+
+
 def root_of(folder: Path) -> Path | None:
     """The root of the working tree that a folder is in; None outside of every repository."""
-    near = next(each for each in (folder, *folder.parents) if each.is_dir())
-    found = Repository(near).line("rev-parse", "--show-toplevel", check=False)
+    found = Repository(near(folder)).line("rev-parse", "--show-toplevel", check=False)
     return Path(found) if found else None
 
 
@@ -314,7 +321,14 @@ def _failed(words: Sequence[str], said: bytes) -> GitFailed:
     told = [line for line in lines if line and not line.startswith(("hint:", "warning:"))]
     begin = next((at for at, line in enumerate(told) if line.startswith(_REASONS)), 0)
     shown = " ".join(told[begin : begin + REASON_LINES_MAX]).removeprefix("fatal: ")
-    return GitFailed(f"git {words[0]} failed: {shown or 'no reason was given'}")
+    error = GitFailed(f"git {words[0]} failed: {shown or 'no reason was given'}")
+    if locked := _LOCKED.search(shown):
+        lock = locked[1] or f"{locked[2]}.lock"
+        error.hint = (
+            "Try again once no other git works in the repository. If none does, one that was"
+            f" killed has left its lock: remove the file {lock}"
+        )
+    return error
 
 
 def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:

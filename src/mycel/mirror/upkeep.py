@@ -29,13 +29,14 @@ from typing import Any, Final, NamedTuple
 from mycel.errors import ConstraintViolation, GitFailed
 from mycel.history.graph import Graph
 from mycel.mirror import commits, export, projection, settings
-from mycel.mirror.commits import Identity, Position
+from mycel.mirror.commits import Identity, MirrorPosition
 from mycel.mirror.export import Heading
 from mycel.mirror.folder import SHOWN_MAX, Folder
 from mycel.mirror.paths import is_document
-from mycel.mirror.projection import Changes
-from mycel.mirror.repository import Repository, TreeChange
+from mycel.mirror.projection import FileChanges
+from mycel.mirror.repository import Repository, TreeChange, near
 from mycel.mirror.settings import Pending, Settings
+from mycel.model.names import name_few
 from mycel.model.state import LIVE, State
 from mycel.store.file.locks import turn
 from mycel.store.query.alignment import touched
@@ -101,7 +102,7 @@ class Sight(NamedTuple):
     tip: str
     last: str
     incoming: str
-    position: Position
+    position: MirrorPosition
 
 
 class Upkeep:
@@ -148,7 +149,7 @@ class Upkeep:
             if imported is None:
                 imported = self._imported(reader, sight)
             if sight.incoming:
-                self._finish(sight, sight.incoming, imported)
+                self.finish(sight, sight.incoming, imported)
                 sight = self.look(reader)
             if imported is None:
                 self._check_imported(sight)
@@ -160,10 +161,10 @@ class Upkeep:
                 made = self._write_anew(reader, sight)
             else:
                 made = self._write(reader, sight, start, message, imported or {})
-        incoming = self.repository.refs(self._incoming_ref).get(self._incoming_ref)
+        incoming = self.repository.refs(self.incoming_ref).get(self.incoming_ref)
         last = incoming if made and incoming else sight.last
-        self._finish(sight, last, imported)
-        self._save(commit=last, seq=head, pending=None)
+        self.finish(sight, last, imported)
+        self.save(commit=last, seq=head, pending=None)
         self._tidy()
         return Pushed(made, last, head)
 
@@ -201,7 +202,7 @@ class Upkeep:
                 who = self._author(group[-1].actor)
                 heading = Heading(who, self._committer, group[-1].time_us, said)
                 first = () if made else (sight.tip, self._edited_by(sight, imported))
-                export.write_changes(write, self._incoming_ref, heading, changes, *first)
+                export.write_changes(write, self.incoming_ref, heading, changes, *first)
                 made += 1
         return made
 
@@ -220,9 +221,9 @@ class Upkeep:
 
         Git keeps what it saw: the history before is removed once files and branch have followed.
         """
-        commit = self._write_whole(self.repository, reader, sight.tip, parent="")
-        self._save(replaced=sight.tip)
-        self.repository.update_refs([(self._incoming_ref, commit, None)])
+        commit = self.write_whole(self.repository, reader, sight.tip, parent="")
+        self.save(replaced=sight.tip)
+        self.repository.update_refs([(self.incoming_ref, commit, None)])
         return 1
 
     def _remove_replaced(self) -> tuple[str, ...]:
@@ -241,17 +242,18 @@ class Upkeep:
         words = ("for-each-ref", "--format=%(refname)", f"--contains={old}")
         if holding := os.fsdecode(repository.run(*words, check=False)).splitlines():
             notes.append(
-                f"{_shown(holding)} in {self.folder} still {'has' if len(holding) == 1 else 'have'}"
-                " the old history: delete them, then `git gc --prune=now`."
+                f"{name_few(holding, SHOWN_MAX)} in {self.folder} still"
+                f" {'has' if len(holding) == 1 else 'have'} the old history: delete them, then"
+                " `git gc --prune=now`."
             )
         notes.append(
             "Clones and remotes keep the old history: delete the branch there. Mycel never forces"
             " a push."
         )
-        self._save(replaced="")
+        self.save(replaced="")
         return tuple(notes)
 
-    def _finish(self, sight: Sight, commit: str, imported: Mapping[str, str] | None) -> None:
+    def finish(self, sight: Sight, commit: str, imported: Mapping[str, str] | None) -> None:
         """Let files, index and references follow a commit that is written. Nothing is overwritten.
 
         Files that were imported become what the commit says, if they were not edited since.
@@ -268,10 +270,10 @@ class Upkeep:
         edited = folder.edited(paths, imported or {})
         if edited:
             if commit not in (sight.tip, sight.last):
-                repository.update_refs([(self._incoming_ref, None, commit)])
+                repository.update_refs([(self.incoming_ref, None, commit)])
             raise _held(
-                f"{_shown(edited)} {'was' if len(edited) == 1 else 'were'} edited in the mirror,"
-                " and changed in the graph too.",
+                f"{name_few(edited, SHOWN_MAX)} {'was' if len(edited) == 1 else 'were'} edited in"
+                " the mirror, and changed in the graph too.",
                 edited,
             )
         folder.update(paths)
@@ -279,9 +281,9 @@ class Upkeep:
         if commit != sight.tip:
             repository.update_refs(
                 [
-                    (self._branch_ref, commit, sight.tip or None),
-                    (self._last_ref, commit, sight.last or None),
-                    (self._incoming_ref, None, None),
+                    (self.branch_ref, commit, sight.tip or None),
+                    (self.last_ref, commit, sight.last or None),
+                    (self.incoming_ref, None, None),
                 ]
             )
 
@@ -289,7 +291,7 @@ class Upkeep:
 
     def note_pending(self, pending: Pending | None) -> None:
         """Keep the files of an import that begins, or forget them."""
-        self._save(pending=pending)
+        self.save(pending=pending)
 
     def is_imported(self) -> bool:
         """True if the graph has the edits of the import that has begun."""
@@ -311,7 +313,7 @@ class Upkeep:
 
     # The whole of it.
 
-    def _write_whole(self, repository: Repository, reader: Reader, old: str, parent: str) -> str:
+    def write_whole(self, repository: Repository, reader: Reader, old: str, parent: str) -> str:
         """Store a commit with the files of the present state, and the user's files of an old one.
 
         Returns the commit.
@@ -320,7 +322,7 @@ class Upkeep:
         newest = transaction_of(reader, reader.head().seq)
         title = newest._replace(message="Mirror the whole graph")
         root = journal_root_at(reader, newest.seq)
-        said = commits.message_of([title], Changes([], [], []), root)
+        said = commits.message_of([title], FileChanges([], [], []), root)
         who = self._author(newest.actor)
         heading = Heading(who, self._committer, newest.time_us, said)
         return repository.write_commit(export.commit_object(tree, parent, heading))
@@ -379,9 +381,9 @@ class Upkeep:
             raise _broken("The mirror was not completed.")
         if not (folder / ".git").exists():
             raise _broken(f"The repository of the mirror, {folder}, is gone.")
-        self._check_branch()
+        self.check_branch()
         repository = self.repository
-        names = (self._branch_ref, self._last_ref, self._incoming_ref)
+        names = (self.branch_ref, self.last_ref, self.incoming_ref)
         refs = repository.refs(*names)
         tip, last, incoming = (refs.get(name, "") for name in names)
         position = commits.position_of(repository.commit_text(last)) if last else None
@@ -394,18 +396,18 @@ class Upkeep:
             )
         return Sight(tip, last, incoming, position)
 
-    def _check_branch(self) -> None:
+    def check_branch(self) -> None:
         """Check that the branch of the mirror is checked out in its folder."""
         branch = self.settings.branch
         on = self.repository.line("symbolic-ref", "--quiet", "HEAD", check=False)
-        if on != self._branch_ref:
+        if on != self.branch_ref:
             raise ConstraintViolation(
                 f"The folder {self.folder} is on {on.removeprefix('refs/heads/') or 'no branch'},"
                 f" and the mirror on {branch}.",
                 hint=f"`git checkout {branch}` there (with -b if it is new), and try again.",
             )
 
-    def _has(self, tip: str, last: str, position: Position) -> bool:
+    def _has(self, tip: str, last: str, position: MirrorPosition) -> bool:
         """True if a branch has the last commit of the mirror, or a copy that a rebase has made."""
         if tip == last or self.repository.is_ancestor(last, tip):
             return True
@@ -430,15 +432,15 @@ class Upkeep:
     # Names.
 
     @property
-    def _branch_ref(self) -> str:
+    def branch_ref(self) -> str:
         return f"refs/heads/{self.settings.branch}"
 
     @property
-    def _last_ref(self) -> str:
+    def last_ref(self) -> str:
         return f"refs/mycel/{self.settings.branch}"
 
     @property
-    def _incoming_ref(self) -> str:
+    def incoming_ref(self) -> str:
         return f"refs/mycel/{self.settings.branch}-incoming"
 
     @cached_property
@@ -454,16 +456,18 @@ class Upkeep:
 
     # Upkeep.
 
-    def _turn(self) -> AbstractContextManager[None]:
+    def turn_taken(self) -> AbstractContextManager[None]:
+        """The lock that lets one process write the mirror at a time."""
         return turn(settings.lock_of(self._path), LOCK_SECONDS_MAX, str(self.folder))
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        with self._turn():
+        with self.turn_taken():
             self.settings = settings.read(self._path)
             yield
 
-    def _save(self, **changes: Any) -> None:
+    def save(self, **changes: Any) -> None:
+        """Change settings, and store them."""
         self.settings = self.settings._replace(**changes)
         settings.write(self._path, self.settings)
 
@@ -473,22 +477,17 @@ class Upkeep:
             self.repository.run("-c", "gc.auto=6700", "gc", "--auto", "--quiet", check=False)
 
 
-def _changes(reader: Reader, before: int, after: int, head: int) -> Changes:
+def _changes(reader: Reader, before: int, after: int, head: int) -> FileChanges:
     numbers = touched(reader, before, after).numbers
     new = reader.at(LIVE if after == head else State(after))
     return projection.changes(reader.at(State(before)), new, numbers)
 
 
-def is_known(reader: Reader, position: Position) -> bool:
+def is_known(reader: Reader, position: MirrorPosition) -> bool:
     """True if the graph has the state that a commit shows."""
     if position.seq > reader.head().seq:
         return False
     return journal_root_at(reader, position.seq) == position.root
-
-
-def near(folder: Path) -> Path:
-    """A folder, or the one above it that exists."""
-    return next(each for each in (folder, *folder.parents) if each.is_dir())
 
 
 def _held(why: str, paths: list[str]) -> ConstraintViolation:
@@ -505,8 +504,3 @@ def _broken(why: str) -> ConstraintViolation:
         hint="`mycel mirror init` writes the whole graph again, as one more commit. Edits that were"
         " not imported stay in the history before it.",
     )
-
-
-def _shown(paths: list[str]) -> str:
-    more = f" and {len(paths) - SHOWN_MAX} more" if len(paths) > SHOWN_MAX else ""
-    return ", ".join(paths[:SHOWN_MAX]) + more

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from mycel.errors import ConstraintViolation, InvalidIdentifier, InvalidValueType
 from mycel.model.limits import ACTOR_BYTES_MAX, IDENTIFIER_BYTES_MAX, NAME_BYTES_MAX
 
@@ -132,6 +134,37 @@ def is_unicode(text: str) -> bool:
 def shorten(text: str, characters_max: int = 60) -> str:
     """Text cut for a message."""
     return text if len(text) <= characters_max else text[: characters_max - 1] + "…"
+
+
+def count(number: int, noun: str) -> str:
+    """A number of things.
+
+    >>> count(1, "edge"), count(2, "journal entry")
+    ('1 edge', '2 journal entries')
+    """
+    if number == 1:
+        return f"1 {noun}"
+    return f"{number} {noun.removesuffix('y')}ies" if noun.endswith("y") else f"{number} {noun}s"
+
+
+def first_few(lines: Sequence[str], most: int) -> list[str]:
+    """The first lines, and one that counts the others.
+
+    >>> first_few(["a", "b", "c"], 2)
+    ['a', 'b', '… and 1 more']
+    """
+    more = [f"… and {len(lines) - most} more"] if len(lines) > most else []
+    return [*lines[:most], *more]
+
+
+def name_few(names: Sequence[str], most: int) -> str:
+    """The first names, and the number of the others.
+
+    >>> name_few(["a", "b", "c"], 2)
+    'a, b and 1 more'
+    """
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def shown(value: object) -> str:

@@ -36,18 +36,15 @@ class EndIds:
             # Its natural key follows from type and name, so the store need not read it.
             self._tx.remember_end(id_, type_name, name)
         for link in links:
-            number = self._link(link)
-            if number is not None:
-                found[link] = number
+            joined = self._link(*link)
+            if joined is not None:
+                found[link] = joined
         if len(self._known) + len(found) > KNOWN_MAX:
             self._known.clear()
         self._known.update(found)
         return found
 
-    def _link(self, end: End) -> str | None:
-        if len(end) == 2:
-            return None
-        predicate, subject, object_ = end
+    def _link(self, predicate: str, subject: End, object_: End) -> str | None:
         inner = self.ids((subject, object_))
         if len(inner) < 2:
             return None

@@ -20,7 +20,7 @@ from typing import Any, Final, Literal, NamedTuple, NoReturn, TypeAlias, get_arg
 from mycel.engine.schema_guard import LOADING
 from mycel.engine.violation_list import LISTED_MAX, together
 from mycel.errors import InvalidValueType, MycelError, NotFound, did_you_mean
-from mycel.model.names import shorten, shown
+from mycel.model.names import name_few, shorten, shown
 from mycel.schema.property_values import wire
 from mycel.store.database import Store
 from mycel.store.write.transaction import Transaction
@@ -329,7 +329,5 @@ def _progress(sources: Sequence[Source], at: int, rows: int) -> Progress:
 
 
 def _message(sources: Sequence[Source]) -> str:
-    names = [each.name for each in sources if each.name is not None]
-    more = f" and {len(names) - _NAMES_SHOWN} more" if len(names) > _NAMES_SHOWN else ""
-    said = ", ".join(shorten(name, 200) for name in names[:_NAMES_SHOWN])
-    return f"load {said}{more}".strip()
+    names = [shorten(each.name, 200) for each in sources if each.name is not None]
+    return f"load {name_few(names, _NAMES_SHOWN)}".strip()

@@ -17,7 +17,7 @@ from mycel.knowledge.knowledge import Knowledge
 from mycel.mcp import tool_list
 from mycel.mcp.results import Answer
 from mycel.mcp.server import build_server
-from mycel.mcp.tool_context import Call
+from mycel.mcp.tool_context import ToolCall
 
 
 @pytest.fixture
@@ -117,7 +117,7 @@ def test_a_long_call_that_is_cancelled_stops_and_the_server_lives_on(
 ) -> None:
     begun, ended = threading.Event(), threading.Event()
 
-    def endless(call: Call) -> Answer:
+    def endless(call: ToolCall) -> Answer:
         try:
             while True:
                 call.report(0.0, None, "still at it")

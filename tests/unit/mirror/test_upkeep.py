@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import mycel
-from mycel.errors import ConstraintViolation, MycelError
+from mycel.errors import ConstraintViolation, GitFailed, MycelError
 from mycel.mirror import settings
 from mycel.mirror.follower import Follower
 from mycel.mirror.upkeep import Upkeep
@@ -516,4 +516,27 @@ def test_a_follower_writes_after_a_pause_and_what_is_left_when_it_ends(shop: Sho
     shop.knowledge.add("last")
     follower.close()
     follower.close()
+    shop.check()
+
+
+def test_a_lock_of_a_killed_git_is_named_and_one_of_a_killed_creation_is_removed(
+    shop: Shop,
+) -> None:
+    shop.create()
+    shop.knowledge.add("auth/token")
+    for lock in (".git/index.lock", ".git/refs/heads/main.lock"):
+        shop.file(lock).touch()
+        with pytest.raises(GitFailed) as told:
+            shop.mirror.push()
+        assert told.value.hint.endswith(f"remove the file {shop.file(lock)}")
+        shop.file(lock).unlink()
+    shop.mirror.push()
+    shop.check()
+    # As if the process had been killed in `git init`.
+    path = Path(shop.db.path).resolve()
+    settings.write(path, settings.read(path)._replace(is_complete=False))
+    shutil.rmtree(shop.folder)
+    shop.file(".git").mkdir(parents=True)
+    shop.file(".git/config.lock").touch()
+    shop.create()
     shop.check()

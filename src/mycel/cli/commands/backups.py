@@ -7,8 +7,8 @@ from pathlib import Path
 import rich_click as click
 
 from mycel.cli.frame.context import Command, Session, pass_session
-from mycel.cli.frame.output import count
 from mycel.model.commits import short
+from mycel.model.names import count
 
 
 @click.command("backup", cls=Command)

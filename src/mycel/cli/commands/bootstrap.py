@@ -13,8 +13,9 @@ import rich_click as click
 
 from mycel.cli.commands.mcp import knowledge_of, open_or_create
 from mycel.cli.frame.context import Command, Session, pass_session
-from mycel.cli.frame.output import Output, count
+from mycel.cli.frame.output import Output
 from mycel.cli.frame.progress_bar import progress_bar
+from mycel.model.names import count
 
 if TYPE_CHECKING:
     from mycel.knowledge.bootstrap import Bootstrap, Progress, Report, SkippedPath, Summary

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import rich_click as click
 
 from mycel.cli.frame.context import Command, Group, Session, pass_session
-from mycel.cli.frame.output import count
 from mycel.cli.frame.parameters import confirmed
 from mycel.model.commits import short
+from mycel.model.names import count
 from mycel.store.file.branch_files import MAIN
 
 if TYPE_CHECKING:

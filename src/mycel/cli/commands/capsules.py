@@ -15,9 +15,10 @@ import rich_click as click
 from mycel.cli.frame.context import Group, Session, pass_session
 from mycel.cli.frame.kip_command import apply_capsule, gathered, parameters_by, with_parameters
 from mycel.cli.frame.kip_output import sizes, written
-from mycel.cli.frame.output import count, visible
+from mycel.cli.frame.output import visible
 from mycel.cli.frame.parameters import read_text
 from mycel.errors import MycelError, NotFound
+from mycel.model.names import count, name_few
 
 if TYPE_CHECKING:
     from mycel.capsules import CapsuleInfo
@@ -293,8 +294,7 @@ def _tell_outside(session: Session, totals: _Totals) -> None:
 
 
 def _listed_names(names: list[str]) -> str:
-    more = f" and {len(names) - _NAMES_SHOWN} more" if len(names) > _NAMES_SHOWN else ""
-    return visible(", ".join(names[:_NAMES_SHOWN]) + more)
+    return visible(name_few(names, _NAMES_SHOWN))
 
 
 def _warn(session: Session, page: Mapping[str, Any]) -> None:

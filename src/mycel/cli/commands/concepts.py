@@ -12,11 +12,12 @@ import rich_click as click
 from mycel.cli.frame.conflict_warnings import warn_conflicts
 from mycel.cli.frame.context import Command, Group, Session, pass_session
 from mycel.cli.frame.labels import labels, readable
-from mycel.cli.frame.output import count, when, wire
+from mycel.cli.frame.output import when, wire
 from mycel.cli.frame.parameters import exactly, find_concept, json_object, moment, resolve
 from mycel.cli.frame.progress_bar import counting_bar
 from mycel.errors import EmbedderFailed, InvalidId
 from mycel.model.elements import Concept, Element
+from mycel.model.names import count
 from mycel.search.embedding import HYBRID, KEYWORD, MODES
 
 if TYPE_CHECKING:

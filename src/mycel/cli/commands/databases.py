@@ -22,10 +22,10 @@ import rich_click as click
 
 from mycel.cli.commands.capsules import presence
 from mycel.cli.frame.context import Command, Session, pass_session
-from mycel.cli.frame.output import count
 from mycel.clients import config_files, programs
 from mycel.errors import InvalidIdentifier, MycelError
 from mycel.model.extras import install_command
+from mycel.model.names import count
 from mycel.workspaces import Location
 
 if TYPE_CHECKING:
@@ -163,7 +163,9 @@ def _create(session: Session, place: Location, *, bare: bool) -> None:
     )
 
 
-def _report_client(session: Session, client: programs.Client, told: config_files.Outcome) -> None:
+def _report_client(
+    session: Session, client: programs.Client, told: config_files.ConfigOutcome
+) -> None:
     if told.changed:
         done = f"{client.title} is configured, as {told.name}: {told.path}. {client.afterwards}"
     else:

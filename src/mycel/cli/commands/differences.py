@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 import rich_click as click
 
 from mycel.cli.frame.context import Command, Session, pass_session
-from mycel.cli.frame.output import Output, cell, count, visible
+from mycel.cli.frame.output import Output, cell, visible
 from mycel.cli.frame.parameters import confirmed, moment
 from mycel.model.commits import short
+from mycel.model.names import count
 
 if TYPE_CHECKING:
     from mycel.history.rollback import Rollback
     from mycel.store.query.diff import Diff, ElementChange, ValueChange
 
-_SIGNS = {"added": "+", "removed": "-", "changed": "~", "moved": ">"}
 _COLOURS = {"+": "green", "-": "red", "~": "yellow", ">": "cyan", "@": "cyan"}
 _BAR_WIDTH = 40
 
@@ -104,6 +104,8 @@ def counted(diff: Diff) -> str:
 
 def _stat(out: Output, diff: Diff) -> None:
     """A line for each type and predicate, with a bar of its changes."""
+    from mycel.store.query.diff import SIGNS
+
     counts: dict[str, Counter[str]] = {}
     for each in diff.elements:
         name = str(each.identity.get("predicate") or each.identity.get("type"))
@@ -116,7 +118,7 @@ def _stat(out: Output, diff: Diff) -> None:
     for name, found in sorted(counts.items()):
         bar = "".join(
             out.style(sign * _share(found[kind], most), fg=_COLOURS[sign])
-            for kind, sign in _SIGNS.items()
+            for kind, sign in SIGNS.items()
         )
         out.line(f"{visible(name).ljust(width)}  {found.total():>6}  {bar}")
     out.line(counted(diff) or "No differences.")
@@ -129,11 +131,13 @@ def _share(number: int, most: int) -> int:
 
 def show_diff(out: Output, diff: Diff) -> None:
     """Print the elements that differ, each with its values, in colour or as JSON."""
+    from mycel.store.query.diff import SIGNS
+
     if out.as_json:
         out.object(diff.to_dict())
         return
     for each in diff.elements:
-        sign = _SIGNS[each.kind]
+        sign = SIGNS[each.kind]
         out.line(out.style(f"{sign} {visible(each.label)}", fg=_COLOURS[sign], bold=True))
         for line in _lines(each):
             colour = _COLOURS.get(line.lstrip()[:1])
@@ -145,10 +149,7 @@ def show_diff(out: Output, diff: Diff) -> None:
 
 
 def _lines(change: ElementChange) -> Iterator[str]:
-    """The values of an element that differ; of a new or removed one, those that it has."""
-    for value in change.values:
-        if change.kind in ("added", "removed") and value.field not in ("attributes", "metadata"):
-            continue
+    for value in change.told_values:
         lines = value.lines()
         if lines:
             yield f"    {value.where}:"

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import rich_click as click
 
 from mycel.cli.frame.context import Command, Group, Session, pass_session
-from mycel.cli.frame.output import Output, count
+from mycel.cli.frame.output import Output
 from mycel.cli.frame.progress_bar import counting_bar
+from mycel.model.names import count
 
 if TYPE_CHECKING:
     from mycel.recall.embeddings import EmbeddingStatus

@@ -9,9 +9,9 @@ import rich_click as click
 
 from mycel.cli.frame.context import Command, Session, pass_session
 from mycel.cli.frame.labels import readable
-from mycel.cli.frame.output import count
 from mycel.cli.frame.parameters import ELEMENT, confirmed, moment, resolve
 from mycel.model.commits import short
+from mycel.model.names import count
 from mycel.model.times import to_datetime
 
 if TYPE_CHECKING:

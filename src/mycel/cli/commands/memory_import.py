@@ -14,11 +14,12 @@ import rich_click as click
 
 from mycel.cli.commands.mcp import open_or_create
 from mycel.cli.frame.context import Command, Session, pass_session
-from mycel.cli.frame.output import Output, count
+from mycel.cli.frame.output import Output
 from mycel.errors import NotFound
+from mycel.model.names import count
 
 if TYPE_CHECKING:
-    from mycel.knowledge.memory.file_import import Imported
+    from mycel.knowledge.memory.file_import import MemoryImport
 
 _STANDARD = "-"
 
@@ -71,7 +72,7 @@ def _readable(file: str) -> Iterator[Path]:
     yield Path(file)
 
 
-def _tell(out: Output, done: Imported) -> None:
+def _tell(out: Output, done: MemoryImport) -> None:
     if out.as_json:
         out.object(done.to_dict())
         return

@@ -8,7 +8,7 @@ import rich_click as click
 
 from mycel.cli.commands.differences import show_diff
 from mycel.cli.frame.context import Command, Session, pass_session
-from mycel.cli.frame.output import Output, cell, count, visible
+from mycel.cli.frame.output import Output, cell, visible
 from mycel.cli.frame.parameters import ELEMENT, json_value, moment
 from mycel.cli.frame.parameters import resolve as resolve_element
 from mycel.history.conflict_text import (
@@ -19,6 +19,7 @@ from mycel.history.conflict_text import (
     summary,
     title,
 )
+from mycel.model.names import count
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import rich_click as click
 
 from mycel.cli.frame.context import Command, Group, Session, pass_session
-from mycel.cli.frame.output import count
+from mycel.model.names import count
 
 if TYPE_CHECKING:
     from mycel.history.graph import Graph

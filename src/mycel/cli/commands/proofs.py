@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import rich_click as click
 
 from mycel.cli.frame.context import Command, Session, pass_session
-from mycel.cli.frame.output import count, is_terminal, visible
+from mycel.cli.frame.output import is_terminal, visible
 from mycel.cli.frame.parameters import (
     ELEMENT,
     exactly,
@@ -25,6 +25,7 @@ from mycel.cli.frame.parameters import (
 )
 from mycel.errors import InvalidValueType
 from mycel.model.json_text import read_json
+from mycel.model.names import count
 
 if TYPE_CHECKING:
     from mycel.merkle.proofs import ConsistencyProof, EntryProof, StateProof

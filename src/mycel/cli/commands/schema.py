@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import rich_click as click
 
 from mycel.cli.frame.context import Group, Session, pass_session
-from mycel.cli.frame.output import count
 from mycel.cli.frame.parameters import confirmed, moment, read_text
+from mycel.model.names import count
 
 if TYPE_CHECKING:
     from mycel.migration.apply import ApplyResult

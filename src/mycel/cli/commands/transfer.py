@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import rich_click as click
 
 from mycel.cli.frame.context import Command, Session, pass_session
-from mycel.cli.frame.output import Output, count
+from mycel.cli.frame.output import Output
 from mycel.cli.frame.parameters import moment
 from mycel.cli.frame.progress_bar import progress_bar
+from mycel.model.names import count
 
 if TYPE_CHECKING:
     from mycel.transfer.load import Loaded, LoadedType, Progress

@@ -18,7 +18,7 @@ from typing import Any
 import rich_click as click
 
 from mycel.errors import InvalidSyntax
-from mycel.history.conflict_text import SIDES, element_lines, place, side_rows, text_of
+from mycel.history.conflict_text import SIDES, element_lines, is_text, place, side_rows, text_of
 from mycel.model.json_text import read_json
 
 CUT = "------------------------ >8 ------------------------"
@@ -39,14 +39,15 @@ def edited_value(told: Mapping[str, Any]) -> Any:
         InvalidSyntax: the value is no JSON, or contested lines are still marked.
         click.UsageError: there is no editor, or it failed.
     """
-    is_text = is_edited_as_text(told)
-    descriptor, name = tempfile.mkstemp(prefix=f"mycel-{told['id']}-", suffix=_suffix(is_text))
+    as_text = is_text(told)
+    suffix = ".md" if as_text else ".json"
+    descriptor, name = tempfile.mkstemp(prefix=f"mycel-{told['id']}-", suffix=suffix)
     path = Path(name)
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             file.write(file_text(told))
         _run_editor(path)
-        value = value_in(path.read_text(encoding="utf-8-sig"), is_text=is_text)
+        value = value_in(path.read_text(encoding="utf-8-sig"), as_text=as_text)
     except InvalidSyntax as error:
         # The work of the user is kept.
         error.hint = f"{error.hint} Your text is kept in {name}."
@@ -56,12 +57,6 @@ def edited_value(told: Mapping[str, Any]) -> Any:
         raise
     path.unlink(missing_ok=True)
     return value
-
-
-def is_edited_as_text(told: Mapping[str, Any]) -> bool:
-    """True if every version of the value is a text."""
-    versions = [told[side] for side in SIDES if side in told]
-    return bool(versions) and all(isinstance(each, str) for each in versions)
 
 
 def file_text(told: Mapping[str, Any]) -> str:
@@ -80,7 +75,7 @@ def file_text(told: Mapping[str, Any]) -> str:
         head.append("")
     if told["kind"] == "constraint":
         head += ['For each element: "ours", "theirs", "base", or {"attributes": {…}}.', ""]
-    kind = "text" if is_edited_as_text(told) else "JSON"
+    kind = "text" if is_text(told) else "JSON"
     head.append(f"The {kind} below the next line becomes the value. Delete all of it to leave the")
     head.append("conflict as it is.")
     return "\n".join((*head, CUT, _body(told)))
@@ -90,7 +85,7 @@ def _body(told: Mapping[str, Any]) -> str:
     if told.get("hunks"):
         return _marked(told["hunks"], ends_line=str(told.get("ours", "")).endswith("\n"))
     value = told.get(str(told.get("suggestion") or "ours"), told.get("ours", told.get("theirs")))
-    if is_edited_as_text(told):
+    if is_text(told):
         return text_of(value) + "\n"
     if told["kind"] == "constraint":
         value = {each["label"]: "ours" for each in told.get("rows", ())}
@@ -117,7 +112,7 @@ def _with_end(text: str) -> str:
     return text if not text or text.endswith("\n") else f"{text}\n"
 
 
-def value_in(text: str, *, is_text: bool) -> Any:
+def value_in(text: str, *, as_text: bool) -> Any:
     """The value in an edited file.
 
     Raises:
@@ -129,7 +124,7 @@ def value_in(text: str, *, is_text: bool) -> Any:
         body = "" if not text.strip() else text
     if not body.strip():
         raise NothingEdited
-    if is_text:
+    if as_text:
         if any(line in _OWN_LINES for line in body.splitlines()):
             raise InvalidSyntax(
                 "The text still has marked lines (<<<<<<<, =======, >>>>>>>).",
@@ -142,10 +137,6 @@ def value_in(text: str, *, is_text: bool) -> Any:
         raise InvalidSyntax(
             f"The value is not JSON: {error}.", hint='Texts are in quotes: "blue".'
         ) from None
-
-
-def _suffix(is_text: bool) -> str:
-    return ".md" if is_text else ".json"
 
 
 def _run_editor(path: Path) -> None:

@@ -12,7 +12,8 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from mycel.cli.frame.output import Output, count, json_line, visible
+from mycel.cli.frame.output import Output, json_line, visible
+from mycel.model.names import count, name_few
 
 if TYPE_CHECKING:
     from mycel.engine.result import Result
@@ -203,8 +204,7 @@ def written(value: Any, *, changed: bool = True) -> str:
         return ", ".join(f"{key.replace('_', ' ')}: {text(each)}" for key, each in value.items())
     concepts, links = value["upsert_concept_nodes"], value["upsert_proposition_links"]
     ids = [*concepts, *links]
-    more = f" and {len(ids) - _IDS_SHOWN} more" if len(ids) > _IDS_SHOWN else ""
-    said = f"{count(value['blocks'], 'block')}: {', '.join(ids[:_IDS_SHOWN])}{more}"
+    said = f"{count(value['blocks'], 'block')}: {name_few(ids, _IDS_SHOWN)}"
     return visible(said if changed else f"{said}; nothing changed")
 
 

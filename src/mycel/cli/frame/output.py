@@ -200,17 +200,6 @@ def when(time: datetime) -> str:
     return time.isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
-def count(number: int, noun: str) -> str:
-    """A number of things.
-
-    >>> count(1, "edge"), count(2, "journal entry")
-    ('1 edge', '2 journal entries')
-    """
-    if number == 1:
-        return f"1 {noun}"
-    return f"{number} {noun.removesuffix('y')}ies" if noun.endswith("y") else f"{number} {noun}s"
-
-
 def wire(element: Element) -> dict[str, Any]:
     """An element for JSON, with who created it and when."""
     created = {"created_at": when(element.created_at), "created_by": element.created_by}

@@ -40,7 +40,7 @@ class Known(NamedTuple):
     """Those that a type speaks of."""
 
 
-class Offer(NamedTuple):
+class Suggestion(NamedTuple):
     """A text that could replace the last `replaces` characters."""
 
     text: str
@@ -112,7 +112,7 @@ def indent_of_closing(before: str) -> str | None:
     return line[: len(line) - len(line.lstrip())]
 
 
-def offers(before: str, after: str, known: Known) -> list[Offer]:
+def offers(before: str, after: str, known: Known) -> list[Suggestion]:
     """Completions between the text before and after the cursor."""
     if before.startswith("."):
         return _matching(before, known.dot_commands)
@@ -135,9 +135,9 @@ def offers(before: str, after: str, known: Known) -> list[Offer]:
     if _is_open_string(current):
         close = "" if after.startswith('"') else '"'
         found = _matching(current[1:], names)
-        return [Offer(f"{offer.text}{close}", offer.replaces) for offer in found]
+        return [Suggestion(f"{offer.text}{close}", offer.replaces) for offer in found]
     if names and not current:
-        return [Offer(f'"{name}"', 0) for name in names]
+        return [Suggestion(f'"{name}"', 0) for name in names]
     words = sorted(KEYWORDS) if texts else sorted(STATEMENTS)
     return _matching(current, words) if current or not texts else []
 
@@ -201,16 +201,16 @@ def _fails_at_end(text: str, end: int) -> bool:
 # What may come next.
 
 
-def _matching(typed: str, names: Iterable[str]) -> list[Offer]:
+def _matching(typed: str, names: Iterable[str]) -> list[Suggestion]:
     folded = typed.casefold()
     return [
-        Offer(name, len(typed))
+        Suggestion(name, len(typed))
         for name in names
         if name.casefold().startswith(folded) and name != typed
     ]
 
 
-def _variables(typed: str, text: str, known: Known) -> list[Offer]:
+def _variables(typed: str, text: str, known: Known) -> list[Suggestion]:
     variable, dot, path = typed.partition(".")
     tokens = _tokens(text).texts
     if path.startswith("attributes."):

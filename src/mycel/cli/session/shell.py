@@ -26,7 +26,7 @@ from mycel.cli.frame.exit_status import report
 from mycel.cli.frame.kip_command import execute, named_value, parameters_by
 from mycel.cli.frame.kip_output import answer, first_word
 from mycel.cli.frame.labels import labels
-from mycel.cli.frame.output import Output, PipeClosed, count, has_colour, is_terminal, json_line
+from mycel.cli.frame.output import Output, PipeClosed, has_colour, is_terminal, json_line
 from mycel.cli.frame.parameters import json_object
 from mycel.cli.session.line_editor import (
     Known,
@@ -37,6 +37,7 @@ from mycel.cli.session.line_editor import (
     without_semicolon,
 )
 from mycel.errors import InvalidSyntax, MycelError, did_you_mean
+from mycel.model.names import count
 from mycel.workspaces import HOME_FOLDER
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from typing import Any, Final
 from mycel.engine.missing_concepts import MISSING, MISSING_DEFINITION, SCHEME
 from mycel.errors import InvalidValueType, NotFound
 from mycel.history.merge.rules import Origin
-from mycel.history.merge.sides import Target, origin_of, purged_among
+from mycel.history.merge.sides import MergeTarget, origin_of, purged_among
 from mycel.history.merge.versions import Base, Place
 from mycel.migration.schema_in_force import read as schema_at
 from mycel.model import ids
@@ -39,7 +39,7 @@ Edit = Mapping[str, Any]
 _PARTS: Final = frozenset(("concept", "link", "attributes", "metadata", "weight", "to", "removed"))
 
 
-class EditSides(Target):
+class EditSides(MergeTarget):
     """The states of a merge of edits into the graph whose earlier state was edited."""
 
     def __init__(self, ours: Reader, seq: int, edits: Sequence[Edit], origin: Origin) -> None:

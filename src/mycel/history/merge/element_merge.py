@@ -38,7 +38,7 @@ _REASONS: Final[dict[str, str]] = {
 }
 
 
-class Context(NamedTuple):
+class MergeContext(NamedTuple):
     """Rules, decisions and look-ups that the merges of all elements share."""
 
     rules: Rules
@@ -58,7 +58,7 @@ class Context(NamedTuple):
 class ElementMerge:
     """The merge of one element; conflicts and choices are noted on the way."""
 
-    def __init__(self, context: Context, versions: Versions) -> None:
+    def __init__(self, context: MergeContext, versions: Versions) -> None:
         self.conflicts: Final[list[Conflict]] = []
         self.choices: Final[list[Choice]] = []
         self._context: Final = context

@@ -8,7 +8,7 @@ that are still the same stay in force.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
@@ -39,6 +39,7 @@ from mycel.migration.apply import apply_within
 from mycel.model import ids
 from mycel.model.commits import short
 from mycel.model.elements import Element
+from mycel.model.names import first_few
 from mycel.model.state import LIVE, State
 from mycel.model.values import object_text
 from mycel.schema.steps import Step
@@ -65,7 +66,7 @@ Reading = Callable[[str], AbstractContextManager[Reader]]
 """Opens a branch, by name."""
 
 
-class Draft(NamedTuple):
+class MergeDraft(NamedTuple):
     """A merge as it was computed, before it is tried."""
 
     request: Request
@@ -92,19 +93,15 @@ class Draft(NamedTuple):
         return all(each.resolution is not None for each in self.conflicts)
 
 
-class _EndedError(Exception):
-    """Ends the transaction of a merge without writing anything."""
-
-
-class _MovedError(_EndedError):
+class _MovedError(Exception):
     """The target has moved on since the merge was computed."""
 
 
-class _RewrittenError(_EndedError):
+class _RewrittenError(Exception):
     """Somebody else has written or ended the open merge since it was read."""
 
 
-class _BrokenError(_EndedError):
+class _BrokenError(Exception):
     """Constraints do not allow the merge."""
 
     def __init__(self, conflicts: tuple[Conflict, ...]) -> None:
@@ -173,7 +170,7 @@ class Merging:
             hint="Try again when fewer write.",
         )
 
-    def _left_open(self, draft: Draft, *, dry_run: bool) -> Merge:
+    def _left_open(self, draft: MergeDraft, *, dry_run: bool) -> Merge:
         if dry_run:
             return self._merge(draft, "conflicts")
         self._keep(draft)
@@ -181,7 +178,7 @@ class Merging:
 
     # Computing.
 
-    def _draft(self, request: Request) -> Draft:
+    def _draft(self, request: Request) -> MergeDraft:
         with self._sides(request) as sides:
             planner = Planner(
                 sides,
@@ -193,7 +190,7 @@ class Merging:
             )
             plan = planner.plan()
             ours = sides.reader.position
-            return Draft(
+            return MergeDraft(
                 request,
                 plan,
                 ours,
@@ -232,7 +229,7 @@ class Merging:
 
     # Trying.
 
-    def _try(self, draft: Draft, *, dry_run: bool, by: str) -> Merge:
+    def _try(self, draft: MergeDraft, *, dry_run: bool, by: str) -> Merge:
         """Make a draft a commit.
 
         Raises:
@@ -273,7 +270,7 @@ class Merging:
         choices = tuple(each._replace(commit=commit) for each in draft.plan.choices)
         return merged._replace(commit=commit, choices=choices)
 
-    def _apply(self, tx: Transaction, draft: Draft) -> Mapping[int, int]:
+    def _apply(self, tx: Transaction, draft: MergeDraft) -> Mapping[int, int]:
         """Write a draft. Returns the numbers of elements in the source, and those they have now."""
         if tx.first_seq - 1 != draft.seq:
             raise _MovedError
@@ -314,7 +311,7 @@ class Merging:
             stored = opened(reader)
         return [Request.from_dict(each) for each in stored if each["into"] == self._into]
 
-    def _keep(self, draft: Draft) -> None:
+    def _keep(self, draft: MergeDraft) -> None:
         request = draft.request._replace(ours=draft.commits[0])
         rows = [_row(each._replace(merge=request.id)) for each in draft.conflicts]
         if not self._store.maintain(merges.keep, request.id, self._told(request), rows):
@@ -428,13 +425,11 @@ class Merging:
         done = self._run(request, dry_run=False, by=by)
         if done.status == "conflicts":
             left = done.unresolved
-            listed = [f"{each.label}: {each.reason}" for each in left[:LISTED_MAX]]
-            more = f"\n  … and {len(left) - LISTED_MAX} more" if len(left) > LISTED_MAX else ""
+            listed = first_few([f"{each.label}: {each.reason}" for each in left], LISTED_MAX)
             number = "One conflict" if len(left) == 1 else f"{len(left)} conflicts"
             raise ConstraintViolation(
                 f"{number} of the merge of {request.source} must be decided first:\n  "
-                + "\n  ".join(listed)
-                + more,
+                + "\n  ".join(listed),
                 hint="Decide with db.resolve (`mycel resolve`), or give up with db.abort_merge()"
                 " (`mycel merge --abort`).",
                 data={"merge": request.id, "conflicts": [each.to_dict() for each in left]},
@@ -453,7 +448,7 @@ class Merging:
         )
 
     def _merge(
-        self, draft: Draft, status: Any, *, id_: str = "", changes: Diff | None = None
+        self, draft: MergeDraft, status: Any, *, id_: str = "", changes: Diff | None = None
     ) -> Merge:
         return Merge(
             status,
@@ -474,10 +469,15 @@ class Merging:
 
 def _broken(label: str, message: str, code: str) -> Conflict:
     """The conflict of an element that cannot be what it should be."""
-    identity = {"id": label}
     row = {"element": None, "label": label, "message": message, "code": code}
+    return _constraint(label, message, [row])
+
+
+def _constraint(label: str, message: str, rows: Sequence[Mapping[str, Any]]) -> Conflict:
+    """The conflict of a constraint that does not allow the merge."""
+    identity = {"id": label}
     id_ = conflict_id("constraint", identity, "", (), message)
-    return Conflict(id_, "constraint", identity, reason=message, rows=(row,))
+    return Conflict(id_, "constraint", identity, reason=message, rows=tuple(rows))
 
 
 def _say_beside_schema(tx: Transaction, definition: Element) -> None:
@@ -501,12 +501,10 @@ def _impossible(step: Step) -> Conflict:
         {"element": each.get("id"), "label": each["instance"], "message": each["message"]}
         for each in told.get("violations", ())
     ]
-    identity = {"id": str(told.get("entity", "schema"))}
-    id_ = conflict_id("constraint", identity, "", (), message)
-    return Conflict(id_, "constraint", identity, reason=message, rows=tuple(rows))
+    return _constraint(str(told.get("entity", "schema")), message, rows)
 
 
-def _violation(tx: Transaction, draft: Draft, reached: Reached, error: MycelError) -> Conflict:
+def _violation(tx: Transaction, draft: MergeDraft, reached: Reached, error: MycelError) -> Conflict:
     """The conflict of a constraint that the merged elements break, with all of these."""
     here = {made: number for number, made in reached.numbers.items() if made != GONE}
     data = error.data
@@ -526,12 +524,10 @@ def _violation(tx: Transaction, draft: Draft, reached: Reached, error: MycelErro
                 "code": error.code,
             }
         )
-    identity = {"id": rows[0]["label"] if rows else error.message}
-    id_ = conflict_id("constraint", identity, "", (), error.message)
-    return Conflict(id_, "constraint", identity, reason=error.message, rows=tuple(rows))
+    return _constraint(str(rows[0]["label"]) if rows else error.message, error.message, rows)
 
 
-def _matches(tx: Transaction, draft: Draft, reached: Reached) -> Mapping[int, int]:
+def _matches(tx: Transaction, draft: MergeDraft, reached: Reached) -> Mapping[int, int]:
     """The numbers of elements in the source, and those that they have now."""
     found = {there: reached.numbers.get(here, here) for there, here in draft.matches.items()}
     alive = tx.reader.elements(each for each in found.values() if 0 < each < NEW)

@@ -19,7 +19,7 @@ from typing import Any, Final, NamedTuple
 from mycel.engine.missing_concepts import MISSING, MISSING_DEFINITION, SCHEME
 from mycel.history.goals import Goal
 from mycel.history.merge.edits import EditSides
-from mycel.history.merge.element_merge import Context, ElementMerge, chosen_element, edited
+from mycel.history.merge.element_merge import ElementMerge, MergeContext, chosen_element, edited
 from mycel.history.merge.outcome import Choice, Conflict, Resolution, conflict_id
 from mycel.history.merge.rules import Rules
 from mycel.history.merge.schemas import (
@@ -81,7 +81,7 @@ class Planner:
         self._overrides: Final = overrides
         """By label: the side, or the value, that somebody chose for a row of a constraint."""
         self._names: Final[dict[int, Element]] = {}
-        self._context: Final = Context(
+        self._context: Final = MergeContext(
             *(rules, resolutions, self._names, sides.declared, sides.origin, sides.commits),
             by_element=by_element,
         )

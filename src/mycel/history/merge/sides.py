@@ -29,7 +29,7 @@ from mycel.store.query.reader import Reader
 Reading = Callable[[Iterable[int]], Mapping[int, Element]]
 
 
-class Target:
+class MergeTarget:
     """The target of a merge, as far as it is the same for every source."""
 
     def __init__(self, reader: Reader) -> None:
@@ -75,7 +75,7 @@ class Target:
         return instances.numbers(self.reader, "concept" if is_type else "proposition", known)
 
 
-class BranchSides(Target):
+class BranchSides(MergeTarget):
     """The states of a merge with another copy of the graph."""
 
     def __init__(self, ours: Reader, theirs: Reader, others: Sequence[Reader] = ()) -> None:

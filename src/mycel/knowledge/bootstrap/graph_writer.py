@@ -25,9 +25,9 @@ from mycel.knowledge.bootstrap.project_graph import (
     FILE_KEYS,
     FOLDER_KEYS,
     SYMBOL_KEYS,
-    Edge,
     Namer,
     Wanted,
+    WantedEdge,
 )
 from mycel.knowledge.bootstrap.run_summary import Progress, Report, Summary
 from mycel.knowledge.vocabulary import STAMP
@@ -78,7 +78,7 @@ class Touch(NamedTuple):
 
 
 @dataclass(slots=True)
-class Plan:
+class WritePlan:
     """The wanted state, as far as it may differ from the stored one."""
 
     root: Wanted
@@ -86,8 +86,8 @@ class Plan:
     files: list[FileNodes] = field(default_factory=list)
     touched: dict[str, Touch] = field(default_factory=dict)
     """By URI."""
-    contains: list[Edge] = field(default_factory=list)
-    related: dict[str, list[Edge]] = field(default_factory=dict)
+    contains: list[WantedEdge] = field(default_factory=list)
+    related: dict[str, list[WantedEdge]] = field(default_factory=dict)
     """All relations written in a file, for each file whose relations may differ."""
     gone: list[str] = field(default_factory=list)
     gone_folders: list[str] = field(default_factory=list)
@@ -100,7 +100,9 @@ class Plan:
         return nodes + edges + len(self.touched) + len(self.gone)
 
 
-def write(db: Nexus, plan: Plan, namer: Namer, summary: Summary, report: Report | None) -> None:
+def write(
+    db: Nexus, plan: WritePlan, namer: Namer, summary: Summary, report: Report | None
+) -> None:
     """Carry out a plan."""
     total = plan.rows
 
@@ -321,13 +323,13 @@ class _Work:
 
     # Relations.
 
-    def put_edges(self, edges: Sequence[Edge]) -> None:
+    def put_edges(self, edges: Sequence[WantedEdge]) -> None:
         """Write relations; existing ones stay as they are."""
         for group in _grouped(edges, lambda _: 1):
             self._put_places(self._placed(group))
             self._count(len(group))
 
-    def relate(self, related: Mapping[str, list[Edge]]) -> None:
+    def relate(self, related: Mapping[str, list[WantedEdge]]) -> None:
         """Bring all relations written in some files to the wanted state."""
         for group in _grouped(list(related), lambda path: 1 + len(related[path])):
             edges = [edge for path in group for edge in related[path]]
@@ -356,7 +358,7 @@ class _Work:
         links += prefixes.links_at(self._tx.reader, "object", files, reaching)
         return {(link.subject, link.predicate, link.object): link for link in links}
 
-    def _placed(self, edges: Sequence[Edge]) -> dict[Place, float]:
+    def _placed(self, edges: Sequence[WantedEdge]) -> dict[Place, float]:
         """Edges by the numbers of their ends and predicate; those without both ends are dropped."""
         uris = {edge.source for edge in edges} | {edge.target for edge in edges}
         numbers = self._find(uris)

@@ -32,7 +32,7 @@ _WROTE: Final = "wrote"
 _KEPT: Final = "kept"
 
 
-class Change(NamedTuple):
+class AttributeChange(NamedTuple):
     """The attributes of a node to set and to drop."""
 
     set: dict[str, Any]
@@ -47,7 +47,7 @@ def new_attributes(wanted: Wanted) -> dict[str, Any]:
     return wanted.attributes | {STAMP: _stamp(wanted, frozenset())}
 
 
-def change_of(held: Held, wanted: Wanted, past: Iterable[str]) -> Change:
+def change_of(held: Held, wanted: Wanted, past: Iterable[str]) -> AttributeChange:
     """The changes of an existing node; `past` are its attributes in former versions.
 
     Of a node that another writer made, only missing attributes are set.
@@ -57,7 +57,7 @@ def change_of(held: Held, wanted: Wanted, past: Iterable[str]) -> Change:
     attributes = {k: v for k, v in wanted.attributes.items() if k not in kept}
     attributes[STAMP] = _stamp(wanted, kept)
     gone = wanted.keys - kept - attributes.keys()
-    return Change(
+    return AttributeChange(
         {key: value for key, value in attributes.items() if now.get(key, ...) != value},
         tuple(sorted((gone | {MISSING_SINCE}) & now.keys())),
     )

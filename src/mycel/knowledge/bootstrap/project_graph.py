@@ -52,7 +52,7 @@ class Wanted(NamedTuple):
     """The state of a file, to find out in the next run whether it changed."""
 
 
-class Edge(NamedTuple):
+class WantedEdge(NamedTuple):
     """A wanted relation, by the URIs of its ends."""
 
     source: str
@@ -185,18 +185,18 @@ def _symbol_attributes(symbol: Symbol) -> dict[str, Any]:
     return attributes
 
 
-def contains(namer: Namer, path: str, *, is_folder: bool) -> Edge | None:
+def contains(namer: Namer, path: str, *, is_folder: bool) -> WantedEdge | None:
     """The relation from the folder of a file or folder; None for the root."""
     if not path:
         return None
     above = namer.folder(posixpath.dirname(path))
     if is_folder:
-        return Edge(above, words.CONTAINS, namer.folder(path), words.FOLDER_COST)
+        return WantedEdge(above, words.CONTAINS, namer.folder(path), words.FOLDER_COST)
     cost = words.README_COST if is_readme(path) else words.FILE_COST
-    return Edge(above, words.CONTAINS, namer.file(path), cost)
+    return WantedEdge(above, words.CONTAINS, namer.file(path), cost)
 
 
-def defined_in(namer: Namer, path: str, symbols: tuple[Symbol, ...]) -> Iterator[Edge]:
+def defined_in(namer: Namer, path: str, symbols: tuple[Symbol, ...]) -> Iterator[WantedEdge]:
     """Relations from a file to its symbols, and from symbols to those inside them."""
     uris = {symbol.qualified: namer.symbol(path, symbol.qualified) for symbol in symbols}
     for qualified, uri in uris.items():
@@ -204,16 +204,18 @@ def defined_in(namer: Namer, path: str, symbols: tuple[Symbol, ...]) -> Iterator
             continue
         holder = uris.get(qualified.rpartition(".")[0])
         if holder:
-            yield Edge(holder, words.DEFINES, uri, words.MEMBER_COST)
+            yield WantedEdge(holder, words.DEFINES, uri, words.MEMBER_COST)
         else:
-            yield Edge(namer.file(path), words.DEFINES, uri, words.SYMBOL_COST)
+            yield WantedEdge(namer.file(path), words.DEFINES, uri, words.SYMBOL_COST)
 
 
-def code_edges(namer: Namer, edges: FileEdges, folders: Mapping[str, object]) -> Iterator[Edge]:
+def code_edges(
+    namer: Namer, edges: FileEdges, folders: Mapping[str, object]
+) -> Iterator[WantedEdge]:
     """The relations written in a file, except to its symbols."""
     here = namer.file(edges.path)
     for imported in edges.imports:
-        yield Edge(here, words.IMPORTS, namer.file(imported), words.IMPORT_COST)
+        yield WantedEdge(here, words.IMPORTS, namer.file(imported), words.IMPORT_COST)
     for relation, cost, pairs in (
         (words.CALLS, words.CALL_COST, edges.calls),
         (words.MAY_CALL, words.MAY_CALL_COST, edges.may_calls),
@@ -224,12 +226,12 @@ def code_edges(namer: Namer, edges: FileEdges, folders: Mapping[str, object]) ->
             source = namer.symbol(place.path, place.qualified) if place.qualified else here
             target = namer.symbol(pair.target.path, pair.target.qualified)
             if source and target and source != target:
-                yield Edge(source, relation, target, cost)
+                yield WantedEdge(source, relation, target, cost)
     for tested in edges.tests:
-        yield Edge(namer.file(tested), words.TESTED_BY, here, words.TEST_COST)
+        yield WantedEdge(namer.file(tested), words.TESTED_BY, here, words.TEST_COST)
     for link in edges.links:
         is_folder = link in folders
         target = namer.folder(link) if is_folder else namer.file(link)
-        yield Edge(here, words.REFERENCES, target, words.REFERENCE_COST)
+        yield WantedEdge(here, words.REFERENCES, target, words.REFERENCE_COST)
         if is_folder or detect(link).language not in _DOCUMENTS:
-            yield Edge(target, words.DOCUMENTED_BY, here, words.DOCUMENT_COST)
+            yield WantedEdge(target, words.DOCUMENTED_BY, here, words.DOCUMENT_COST)

@@ -224,7 +224,7 @@ class Bootstrap:
 
     def _plan(
         self, step: _RunState, summary: Summary, report: Report | None
-    ) -> graph_writer.Plan | None:
+    ) -> graph_writer.WritePlan | None:
         edges = self._edges(step, report)
         for path, found in edges.items():
             if found.note:
@@ -232,7 +232,7 @@ class Bootstrap:
         sizes = {path: entry.size for path, entry in step.entries.items()}
         sizes |= {path: read.size for path, read in step.reads.items()}
         below = project_graph.totals(sizes)
-        plan = graph_writer.Plan(self._folder("", below, step))
+        plan = graph_writer.WritePlan(self._folder("", below, step))
         moved = {*step.added, *step.changed, *step.gone}
         if step.is_complete and not (moved or edges or step.touched):
             return None
@@ -270,7 +270,7 @@ class Bootstrap:
         return graph_writer.FileNodes(read.path, node, tuple(symbols.values()))
 
     def _touch(
-        self, plan: graph_writer.Plan, step: _RunState, edges: Mapping[str, FileEdges]
+        self, plan: graph_writer.WritePlan, step: _RunState, edges: Mapping[str, FileEdges]
     ) -> None:
         """Plan updates of unchanged files: their time, and what depends on other files."""
         whole = {*step.added, *step.changed}

@@ -17,7 +17,7 @@ BINARY_SNIFF_BYTES: Final = 8 << 10
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class FileKind:
     """`language` is what `analyse` takes; `file_type` is for people: "gomod" is shown as "go"."""
 
     language: str
@@ -25,7 +25,7 @@ class Kind:
     mime_type: str
 
 
-def detect(path: str, head: bytes = b"") -> Kind:
+def detect(path: str, head: bytes = b"") -> FileKind:
     """The language and media type of a file; `head` are its first bytes, if they are known.
 
     >>> detect("src/app.tsx").language
@@ -46,7 +46,7 @@ def detect(path: str, head: bytes = b"") -> Kind:
         language = "cpp"
     if language is None:
         language = "binary" if is_binary(head) else "text" if head or suffix == "txt" else "unknown"
-    return Kind(language, _FILE_TYPES.get(language, language), _mime_type(name, language))
+    return FileKind(language, _FILE_TYPES.get(language, language), _mime_type(name, language))
 
 
 def is_binary(source: bytes) -> bool:

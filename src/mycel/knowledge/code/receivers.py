@@ -27,14 +27,14 @@ _OUTSIDE: Final = CodeLocation("", "")
 _OWN: Final = frozenset({"Self", "self", "this"})
 
 
-class Called(NamedTuple):
+class CallTargets(NamedTuple):
     """The targets of a call; if not `is_sure`, it calls one of them or none."""
 
     targets: tuple[CodeLocation, ...] = ()
     is_sure: bool = True
 
 
-_NOTHING: Final = Called()
+_NOTHING: Final = CallTargets()
 
 
 class Receivers:
@@ -44,7 +44,7 @@ class Receivers:
         self._names = names
         self._methods: defaultdict[tuple[str, str], list[CodeLocation]] = defaultdict(list)
         self._fields: dict[CodeLocation, str] = {}
-        self._candidates: dict[tuple[str, str, bool], Called] = {}
+        self._candidates: dict[tuple[str, str, bool], CallTargets] = {}
         self._instances: dict[tuple[str, str, str], CodeLocation | None] = {}
         for path in sorted(names.facts):
             facts = names.facts[path]
@@ -55,7 +55,7 @@ class Receivers:
             for qualified, of in facts.fields:
                 self._fields[CodeLocation(path, qualified)] = of
 
-    def called(self, path: str, caller: str, parts: tuple[str, ...]) -> Called:
+    def called(self, path: str, caller: str, parts: tuple[str, ...]) -> CallTargets:
         """The targets of a call in a function of a file."""
         self._names.begin()
         head, method = parts[0], parts[-1]
@@ -73,21 +73,21 @@ class Receivers:
         target = self._names.target(self._names.follow(path, caller, parts))
         return _sure(target) if target is not None else self._unresolved(path, caller, parts)
 
-    def _on_own(self, path: str, caller: str, parts: tuple[str, ...]) -> Called:
+    def _on_own(self, path: str, caller: str, parts: tuple[str, ...]) -> CallTargets:
         """The targets of a call on the object whose method runs, or on one of its fields."""
         owner = self._names.own_class(path, caller)
         found = self._on(path, self._through(owner, parts[1:-1]), parts[-1])
         # A method that the class lacks may be defined in a subclass.
         return found if found.targets or len(parts) > 2 else self._named(path, parts[-1])
 
-    def _on(self, path: str, owner: CodeLocation | None, method: str) -> Called:
+    def _on(self, path: str, owner: CodeLocation | None, method: str) -> CallTargets:
         if owner is None:
             return self._named(path, method)
         if owner == _OUTSIDE:
             return _NOTHING
         return _sure(self._names.target(self._names.class_member(owner, method, 0)))
 
-    def _unresolved(self, path: str, caller: str, parts: tuple[str, ...]) -> Called:
+    def _unresolved(self, path: str, caller: str, parts: tuple[str, ...]) -> CallTargets:
         """The targets of a call of a name that has no meaning here."""
         if len(parts) == 1:
             return self._inherited_from_outside(path, caller, parts[0])
@@ -98,7 +98,7 @@ class Receivers:
             return _NOTHING
         return self._named(path, parts[-1])
 
-    def _inherited_from_outside(self, path: str, caller: str, name: str) -> Called:
+    def _inherited_from_outside(self, path: str, caller: str, name: str) -> CallTargets:
         """The targets of a bare name that an unknown base class may define."""
         if not self._names.locator(path).class_members_visible:
             return _NOTHING
@@ -115,7 +115,7 @@ class Receivers:
                 return self._names.unit(path, bound[0]) is None
         return True
 
-    def _named(self, path: str, method: str) -> Called:
+    def _named(self, path: str, method: str) -> CallTargets:
         """The methods of a name that a call in this file may mean; none if there are too many."""
         facts = self._names.facts
         language = family(facts[path].language)
@@ -130,7 +130,7 @@ class Receivers:
                 if facts[path].is_test or not facts[place.path].is_test
             }
             few = len(found) <= CANDIDATES_MAX
-            self._candidates[key] = Called(tuple(sorted(found)) if few else (), is_sure=False)
+            self._candidates[key] = CallTargets(tuple(sorted(found)) if few else (), is_sure=False)
         return self._candidates[key]
 
     # Objects.
@@ -206,5 +206,5 @@ class Receivers:
         )
 
 
-def _sure(target: CodeLocation | None) -> Called:
-    return Called((target,)) if target is not None else _NOTHING
+def _sure(target: CodeLocation | None) -> CallTargets:
+    return CallTargets((target,)) if target is not None else _NOTHING

@@ -73,7 +73,7 @@ class Entity(NamedTuple):
         return {TYPE_KEY: self.entity_type, OBSERVATIONS_KEY: list(self.observations)}
 
 
-class Relation(NamedTuple):
+class EntityRelation(NamedTuple):
     """A relation between two entities, by their names."""
 
     source: str

@@ -20,7 +20,7 @@ from mycel.engine.missing_concepts import ENTITY, MISSING_ENTITY
 from mycel.errors import ConstraintViolation, InvalidSyntax, MycelError, ResourceExhausted
 from mycel.knowledge.memory.entities import (
     Entity,
-    Relation,
+    EntityRelation,
     observe,
     relate_to_itself,
     require_entities,
@@ -53,7 +53,7 @@ class SkippedLine(NamedTuple):
 
 
 @dataclass(slots=True)
-class Imported:
+class MemoryImport:
     """The result of an import."""
 
     entities_created: int = 0
@@ -94,7 +94,7 @@ class Imported:
         }
 
 
-def import_memory(db: Nexus, path: Path) -> Imported:
+def import_memory(db: Nexus, path: Path) -> MemoryImport:
     """Import a file of the memory server, as one transaction.
 
     Raises:
@@ -103,7 +103,7 @@ def import_memory(db: Nexus, path: Path) -> Imported:
         OSError: it cannot be read.
     """
     read = _reader_of(path)
-    done = Imported()
+    done = MemoryImport()
     message = db.message or f"import {shorten(path.name, 200)}"
     with db.transaction(message=message) as tx:
         require_entities(tx)
@@ -214,7 +214,7 @@ def _of_lines(path: Path) -> Iterator[Item]:
 class _Import:
     """One import."""
 
-    def __init__(self, tx: Transaction, done: Imported) -> None:
+    def __init__(self, tx: Transaction, done: MemoryImport) -> None:
         self._tx = tx
         self._done = done
         self._predicates: dict[str, str] = {}
@@ -229,7 +229,7 @@ class _Import:
             except MycelError as error:
                 self._done.skip(place, error.message)
 
-    def relations(self, items: Iterable[Item]) -> Iterator[Relation]:
+    def relations(self, items: Iterable[Item]) -> Iterator[EntityRelation]:
         """The relations among the items."""
         for place, item in items:
             if isinstance(item, dict) and item.get("type") == "relation":
@@ -265,7 +265,7 @@ class _Import:
         self._done.entities_updated += 1
         self._done.observations_added += len(new)
 
-    def put_relations(self, batch: list[Relation]) -> None:
+    def put_relations(self, batch: list[EntityRelation]) -> None:
         """Create the relations that do not exist."""
         ends = self._ends({name for each in batch for name in (each.source, each.target)})
         wanted: dict[tuple[int, int, int], PropositionRow] = {}
@@ -335,9 +335,9 @@ def _entity(item: dict[str, Any]) -> Entity:
     return entity
 
 
-def _relation(item: dict[str, Any]) -> Relation:
+def _relation(item: dict[str, Any]) -> EntityRelation:
     source, target = check_name(_text(item, "from")), check_name(_text(item, "to"))
-    return Relation(source, target, _text(item, "relationType"))
+    return EntityRelation(source, target, _text(item, "relationType"))
 
 
 def _text(item: dict[str, Any], key: str, default: str | None = None) -> str:

@@ -20,7 +20,7 @@ from mycel.knowledge.memory.entities import (
     RELATION_KEY,
     SELF_KEY,
     Entity,
-    Relation,
+    EntityRelation,
     entity_fields,
     entity_of,
     find_end,
@@ -71,8 +71,8 @@ class Subgraph:
         return tuple([_entity(each) for each in self.members])
 
     @property
-    def relations(self) -> tuple[Relation, ...]:
-        return tuple(map(Relation._make, self.links))
+    def relations(self) -> tuple[EntityRelation, ...]:
+        return tuple(map(EntityRelation._make, self.links))
 
     def to_dict(self) -> dict[str, Any]:
         """The graph as the memory server writes it.
@@ -115,11 +115,11 @@ class EntityGraph:
 
         return self._db.write(work) if wanted else []
 
-    def create_relations(self, relations: Iterable[Relation]) -> list[Relation]:
+    def create_relations(self, relations: Iterable[EntityRelation]) -> list[EntityRelation]:
         """Create relations; missing ends get placeholders. Returns the new ones."""
         wanted = list(dict.fromkeys(relations))
 
-        def work(tx: Transaction) -> list[Relation]:
+        def work(tx: Transaction) -> list[EntityRelation]:
             found = {name: find_end(tx, name) for each in wanted for name in _ends(each)}
             ends = {name: end.id for name, end in found.items() if end is not None}
             absent = [name for name in found if name not in ends]
@@ -185,7 +185,7 @@ class EntityGraph:
 
         return self._db.write(work) if wanted else (0, ())
 
-    def delete_relations(self, relations: Iterable[Relation]) -> int:
+    def delete_relations(self, relations: Iterable[EntityRelation]) -> int:
         """Delete relations. Returns how many existed."""
         wanted = list(dict.fromkeys(relations))
 
@@ -292,7 +292,7 @@ def _require(tx: Transaction, name: str) -> Concept:
     return found
 
 
-def _ends(relation: Relation) -> tuple[str, str]:
+def _ends(relation: EntityRelation) -> tuple[str, str]:
     return relation.source, relation.target
 
 
@@ -304,7 +304,7 @@ def _placeholders_near(tx: Transaction, concept: Concept) -> set[int]:
     return near - {concept.number}
 
 
-def _relate(tx: Transaction, relation: Relation, ends: dict[str, str]) -> bool:
+def _relate(tx: Transaction, relation: EntityRelation, ends: dict[str, str]) -> bool:
     """Write a relation between elements with these ids. False if it exists."""
     source, target = ends[relation.source], ends[relation.target]
     if source == target:
@@ -316,7 +316,7 @@ def _relate(tx: Transaction, relation: Relation, ends: dict[str, str]) -> bool:
     return True
 
 
-def _unrelate(tx: Transaction, relation: Relation) -> bool:
+def _unrelate(tx: Transaction, relation: EntityRelation) -> bool:
     source, target = find_end(tx, relation.source), find_end(tx, relation.target)
     if source is None or target is None:
         return False

@@ -38,6 +38,10 @@ Field = Literal[
 ]
 
 
+SIGNS: Final = {"added": "+", "removed": "-", "changed": "~", "moved": ">"}
+"""The sign of each kind of change before the label of an element."""
+
+
 class Absent(Enum):
     """The value of a key that is not there."""
 
@@ -104,6 +108,13 @@ class ElementChange:
     def values(self) -> tuple[ValueChange, ...]:
         """The values that differ."""
         return tuple(_values(self.before, self._aligned or self.after, *self._names))
+
+    @property
+    def told_values(self) -> tuple[ValueChange, ...]:
+        """The values that differ; of a new or removed element, those beside its identity."""
+        if self.kind not in ("added", "removed"):
+            return self.values
+        return tuple(each for each in self.values if each.field in ("attributes", "metadata"))
 
     @property
     def identity(self) -> Mapping[str, Any]:

@@ -11,7 +11,7 @@ import pytest
 import mycel
 from mycel.errors import ConstraintViolation
 from mycel.knowledge.memory import file_import
-from mycel.knowledge.memory.entities import Entity, Relation
+from mycel.knowledge.memory.entities import Entity, EntityRelation
 from mycel.knowledge.memory.file_import import import_memory
 from mycel.knowledge.memory.memory_server import EntityGraph
 
@@ -37,7 +37,7 @@ def write(path: Path, *lines: Any) -> Path:
     return path
 
 
-def graph(db: mycel.Nexus) -> tuple[tuple[Entity, ...], tuple[Relation, ...]]:
+def graph(db: mycel.Nexus) -> tuple[tuple[Entity, ...], tuple[EntityRelation, ...]]:
     read = EntityGraph(db).read_graph()
     return read.entities, read.relations
 
@@ -47,7 +47,7 @@ def test_everything_comes_over(db: mycel.Nexus, path: Path) -> None:
     assert (done.entities_created, done.relations_created, done.skipped_count) == (2, 1, 0)
     assert graph(db) == (
         (Entity("Ada", "person", ("likes tea",)), Entity("Bob", "person")),
-        (Relation("Ada", "Bob", "knows well"),),
+        (EntityRelation("Ada", "Bob", "knows well"),),
     )
 
 

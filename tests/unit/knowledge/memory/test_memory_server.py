@@ -7,7 +7,7 @@ import pytest
 import mycel
 from mycel.errors import ConstraintViolation, NotFound
 from mycel.knowledge.knowledge import Knowledge
-from mycel.knowledge.memory.entities import Entity, Relation
+from mycel.knowledge.memory.entities import Entity, EntityRelation
 from mycel.knowledge.memory.memory_server import EntityGraph
 
 ADA = Entity("Ada", "person", ("likes tea", "wrote the first program"))
@@ -34,7 +34,7 @@ def test_a_graph_without_entities_answers_every_question_with_nothing(db: mycel.
     assert empty.search_nodes("x").entities == ()
     assert empty.open_nodes(["x"]).entities == ()
     assert empty.delete_entities(["x"])[1] == ("x",)
-    assert empty.delete_relations([Relation("x", "y", "z")]) == 0
+    assert empty.delete_relations([EntityRelation("x", "y", "z")]) == 0
     assert empty.delete_observations([("x", ["y"])]) == (0, ("x",))
 
 
@@ -46,7 +46,7 @@ def test_entities_are_created_once_whatever_their_type(memory: EntityGraph) -> N
 
 
 def test_relations_are_created_once(memory: EntityGraph) -> None:
-    relation = Relation("Babbage", "Analytical_Engine", "designed")
+    relation = EntityRelation("Babbage", "Analytical_Engine", "designed")
     assert memory.create_relations([relation, relation]) == [relation]
     assert memory.create_relations([relation]) == []
     assert memory.read_graph().relations == (relation,)
@@ -55,8 +55,11 @@ def test_relations_are_created_once(memory: EntityGraph) -> None:
 def test_relations_of_entities_that_are_not_there_are_kept_and_wait_for_them(
     db: mycel.Nexus, memory: EntityGraph
 ) -> None:
-    knows, between = Relation("Ada", "Nobody", "knows"), Relation("X", "Y", "knows")
-    itself, last = Relation("Nobody", "Nobody", "is"), Relation("Nobody", "Babbage", "knows")
+    knows, between = EntityRelation("Ada", "Nobody", "knows"), EntityRelation("X", "Y", "knows")
+    itself, last = (
+        EntityRelation("Nobody", "Nobody", "is"),
+        EntityRelation("Nobody", "Babbage", "knows"),
+    )
     relations = [knows, between, last, itself]
     assert memory.create_relations(relations) == relations
     assert memory.create_relations(relations) == []
@@ -81,10 +84,16 @@ def test_placeholders_go_with_their_last_relation(db: mycel.Nexus, memory: Entit
         found = db.execute('FIND(?e.name) WHERE { ?e {type: "MissingEntity"} } ORDER BY ?e.name')
         return list(found.value)
 
-    relations = [Relation("Ada", "A", "r"), Relation("B", "C", "r"), Relation("D", "D", "r")]
-    memory.create_relations([*relations, Relation("D", "A", "r"), Relation("Babbage", "E", "r")])
+    relations = [
+        EntityRelation("Ada", "A", "r"),
+        EntityRelation("B", "C", "r"),
+        EntityRelation("D", "D", "r"),
+    ]
+    memory.create_relations(
+        [*relations, EntityRelation("D", "A", "r"), EntityRelation("Babbage", "E", "r")]
+    )
     assert placeholders() == ["A", "B", "C", "D", "E"]
-    assert memory.delete_relations([*relations[:2], Relation("D", "A", "r")]) == 3
+    assert memory.delete_relations([*relations[:2], EntityRelation("D", "A", "r")]) == 3
     assert placeholders() == ["D", "E"]  # D is still related to itself.
     assert memory.delete_relations(relations) == 1
     assert memory.delete_entities(["Babbage"])[0] == ("Babbage",)
@@ -99,7 +108,7 @@ def test_relations_that_wait_are_listed_among_the_broken_links(
     db: mycel.Nexus, memory: EntityGraph
 ) -> None:
     knowledge = Knowledge(db, workspace="w")
-    memory.create_relations([Relation("Ada", "Nobody", "knows")])
+    memory.create_relations([EntityRelation("Ada", "Nobody", "knows")])
     (link,) = knowledge.broken_links()
     assert (link.source, link.missing) == ("kip:Entity/Ada", (link.target,))
     memory.create_entities([Entity("Nobody", "person")])
@@ -120,7 +129,7 @@ def test_relations_that_wait_are_listed_among_the_broken_links(
 def test_a_type_of_relation_may_be_any_text_and_comes_back_as_it_was(
     memory: EntityGraph, texts: tuple[str, ...]
 ) -> None:
-    relations = [Relation("Ada", "Babbage", text) for text in texts]
+    relations = [EntityRelation("Ada", "Babbage", text) for text in texts]
     assert memory.create_relations(relations) == relations
     assert memory.create_relations(relations) == []
     assert memory.open_nodes(["Ada"]).relations == tuple(relations)
@@ -129,7 +138,7 @@ def test_a_type_of_relation_may_be_any_text_and_comes_back_as_it_was(
 
 
 def test_an_entity_may_be_related_to_itself(memory: EntityGraph) -> None:
-    itself = Relation("Ada", "Ada", "knows")
+    itself = EntityRelation("Ada", "Ada", "knows")
     assert memory.create_relations([itself]) == [itself]
     assert memory.create_relations([itself]) == []
     assert memory.search_nodes("tea").relations == (itself,)
@@ -153,7 +162,7 @@ def test_observations_about_nobody_are_refused_and_none_is_added(memory: EntityG
 
 
 def test_an_entity_goes_with_its_relations_and_comes_back_without_them(memory: EntityGraph) -> None:
-    memory.create_relations([Relation("Ada", "Babbage", "knows")])
+    memory.create_relations([EntityRelation("Ada", "Babbage", "knows")])
     assert memory.delete_entities(["Ada", "Nobody"]) == (("Ada",), ("Nobody",))
     assert memory.read_graph().to_dict() == {
         "entities": [BABBAGE.to_dict(), ENGINE.to_dict()],
@@ -190,8 +199,11 @@ def test_a_search_finds_a_text_anywhere_and_nothing_else(
 
 
 def test_what_is_found_or_opened_comes_with_relations_at_either_end(memory: EntityGraph) -> None:
-    out, back = Relation("Ada", "Babbage", "knows"), Relation("Analytical_Engine", "Ada", "made")
-    memory.create_relations([out, back, Relation("Babbage", "Analytical_Engine", "built")])
+    out, back = (
+        EntityRelation("Ada", "Babbage", "knows"),
+        EntityRelation("Analytical_Engine", "Ada", "made"),
+    )
+    memory.create_relations([out, back, EntityRelation("Babbage", "Analytical_Engine", "built")])
     assert memory.search_nodes("tea").relations == (out, back)
     assert memory.open_nodes(["Ada", "Nobody"]).relations == (out, back)
 
@@ -208,7 +220,7 @@ def test_other_concepts_of_the_graph_are_not_entities(db: mycel.Nexus, memory: E
 def test_entities_are_concepts_that_the_language_knows(
     db: mycel.Nexus, memory: EntityGraph
 ) -> None:
-    memory.create_relations([Relation("Ada", "Babbage", "worked with")])
+    memory.create_relations([EntityRelation("Ada", "Babbage", "worked with")])
     found = db.execute(
         'FIND(?b.attributes.entityType) WHERE { ?a {type: "Entity", name: "Ada"}'
         ' (?a, "worked_with", ?b) }'
@@ -250,7 +262,7 @@ def test_an_observation_that_others_wrote_without_a_list_is_kept() -> None:
 def test_an_answer_that_is_too_large_is_cut_and_says_so(db: mycel.Nexus) -> None:
     memory = EntityGraph(db, characters_max=2_000)
     memory.create_entities(Entity(f"e{n}", "thing", ("x" * 50,)) for n in range(100))
-    memory.create_relations(Relation(f"e{n}", f"e{n + 1}", "before") for n in range(99))
+    memory.create_relations(EntityRelation(f"e{n}", f"e{n + 1}", "before") for n in range(99))
     for graph in (memory.read_graph(), memory.search_nodes("x"), memory.search_nodes("thing")):
         assert 0 < len(graph.entities) < 20
         assert graph.relations
