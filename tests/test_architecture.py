@@ -370,6 +370,31 @@ def test_a_first_answer_loads_neither_guards_nor_schemas_nor_other_statements(
     assert set(done.stdout.split()) & (late | LATE_MODULES) == set()
 
 
+def test_a_server_is_ready_without_the_sdk_of_mcp(tmp_path: Path) -> None:
+    code = (
+        "import sys, mycel\n"
+        "from pathlib import Path\n"
+        "from mycel.cli.commands.serve import _application\n"
+        "from mycel.history.open_branches import OpenBranches\n"
+        "from mycel.http.policy import Policy\n"
+        "import mycel.http.server\n"
+        "given = 'shop', Path(), None\n"
+        "with mycel.open(sys.argv[1]) as db:\n"
+        "    branches = OpenBranches(db)\n"
+        "    _application(db, branches, Policy(), *given, sampling=False, opens_page=False)\n"
+        "    branches.close()\n"
+        "print(*sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, tmp_path / "graph.db"],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=ROOT,
+    )
+    assert set(done.stdout.split()) & {"mcp", "mycel.mcp.web", "pydantic", "numpy"} == set()
+
+
 def test_no_group_is_repeated_possessively() -> None:
     """Before 3.11.5, Python's `(...)*+` keeps what its last try took although that failed.
 

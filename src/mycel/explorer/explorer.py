@@ -254,8 +254,11 @@ class Explorer:
             return told | {"commit": conflicts.committed(seen, commit)}
 
     def warm(self) -> None:
-        """Make the counts and the index of names, unless they are there."""
+        """Make the counts that the first screen shows, unless they are there."""
         self.view("overview", {})
+
+    def warm_names(self) -> None:
+        """Make the index of names, unless it is there."""
         self._live.index()
 
     def most_linked(self, limit: int, at: str | None = None) -> list[str]:

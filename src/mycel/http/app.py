@@ -7,11 +7,11 @@ together. One `Guard` is in front of all.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
-from functools import partial
-from typing import Any
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, Final
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -42,8 +42,13 @@ from mycel.merkle.proofs import Snapshot
 from mycel.model.allowance import shortage
 from mycel.model.limits import BATCH_COMMANDS_MAX
 
+if TYPE_CHECKING:
+    from starlette.types import Receive, Scope, Send
+
 KIP_VERSION = "1.0-RC6"
 _HEALTH_TIMEOUT_S = 5.0
+LOAD_AFTER_S: Final = 10.0
+"""The time after which a door is loaded that nobody has used: who comes first is not delayed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +57,8 @@ class Door:
 
     path: str
     name: str
-    app: Starlette
+    load: Callable[[], Starlette]
+    """Makes the application. It may take long: a thread calls it, after the server is ready."""
     body_bytes_max: int
     """The largest body of a request to it."""
 
@@ -65,34 +71,87 @@ def build_app(
     branches: OpenBranches | None = None,
     workspace: str = "graph",
     workers: Workers | None = None,
+    opens_page: bool = False,
 ) -> Guard:
     """Everything that a server answers, as one ASGI application.
 
     `workspace` is the one of paths without a scheme in the explorer. `workers` run the work of all
-    routes; the doors have to use the same. The caller closes the graph and its `branches`.
+    routes; the doors have to use the same. With `opens_page`, what the explorer shows
+    first is made at the start. The caller closes the graph and its `branches`.
     """
     policy = Policy() if policy is None else policy
     branches = OpenBranches(db) if branches is None else branches
     workers = Workers() if workers is None else workers
-    pages = _Pages(db, policy, doors, branches, workers)
+    opened = [_OpenDoor(door) for door in doors]
+    pages = _Pages(db, policy, opened, branches, workers)
     explorer = ExplorerRoutes(db, policy, branches, workers, workspace)
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        async with pages.lifespan(app):
+            if opens_page:
+                explorer.warm()
+            yield
+
     app = Starlette(
         routes=[
             Route("/", pages.information, methods=["GET"]),
             Route("/kip", pages.kip, methods=["POST"]),
             Route(HEALTH, pages.health, methods=["GET"]),
             Route("/openapi.json", pages.description, methods=["GET"]),
-            *(Route(door.path, door.app) for door in doors),
+            *(Route(each.door.path, each) for each in opened),
             *branch_routes(policy, branches, workers),
             *explorer.routes(),
         ],
         exception_handlers={HTTPException: pages.refuse, Exception: pages.fail},
-        lifespan=pages.lifespan,
+        lifespan=lifespan,
     )
     # A path with one more slash is another path: a POST is not redirected.
     app.router.redirect_slashes = False
     limits = {door.path: door.body_bytes_max for door in doors}
     return Guard(app, policy, workers, limits, is_public)
+
+
+class _OpenDoor:
+    """The application of a door. It is loaded when it is first used, or a while after the start."""
+
+    def __init__(self, door: Door) -> None:
+        self.door: Final = door
+        self._wanted: Final = asyncio.Event()
+        self._closing: Final = asyncio.Event()
+
+    @cached_property
+    def _app(self) -> asyncio.Future[Starlette]:
+        return asyncio.get_running_loop().create_future()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self._wanted.set()
+        app = await asyncio.shield(self._app)
+        await app(scope, receive, send)
+
+    @asynccontextmanager
+    async def lifespan(self) -> AsyncIterator[None]:
+        """Load and run the application, in a task of its own, as long as this is entered."""
+        running = asyncio.create_task(self._run())
+        yield
+        self._closing.set()
+        self._wanted.set()
+        await running
+
+    async def _run(self) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LOAD_AFTER_S):
+                await self._wanted.wait()
+        if self._closing.is_set():
+            return
+        try:
+            app = await asyncio.to_thread(self.door.load)
+        except Exception as error:  # noqa: BLE001 - It is of those who use the door.
+            self._app.set_exception(error)
+            return
+        async with app.router.lifespan_context(app):
+            self._app.set_result(app)
+            await self._closing.wait()
 
 
 class _Pages:
@@ -102,7 +161,7 @@ class _Pages:
         self,
         db: Graph,
         policy: Policy,
-        doors: Sequence[Door],
+        doors: Sequence[_OpenDoor],
         branches: OpenBranches,
         workers: Workers,
     ) -> None:
@@ -116,7 +175,7 @@ class _Pages:
             version=__version__,
             body_bytes_max=policy.body_bytes_max,
             wants_token=policy.token is not None,
-            doors={door.path: door.name for door in doors},
+            doors={each.door.path: each.door.name for each in doors},
         )
 
     @asynccontextmanager
@@ -124,7 +183,7 @@ class _Pages:
         async with AsyncExitStack() as stack:
             stack.push_async_callback(self._workers.close)
             for door in self._doors:
-                await stack.enter_async_context(door.app.router.lifespan_context(door.app))
+                await stack.enter_async_context(door.lifespan())
             yield
 
     async def information(self, request: Request) -> Response:
@@ -141,12 +200,12 @@ class _Pages:
         base = f"{request.url.scheme}://{request.headers['host']}"
         endpoints = {"kip": "/kip", "health": HEALTH, "openapi": "/openapi.json"}
         endpoints |= {"branches": "/branches", "merges": "/merges", "explorer": PAGE}
-        endpoints |= {door.name: door.path for door in self._doors}
+        endpoints |= {each.door.name: each.door.path for each in self._doors}
         told: dict[str, Any] = {
             "name": "mycel",
             "version": __version__,
             "kip": KIP_VERSION,
-            "capabilities": [*self._methods(), *(door.name for door in self._doors)],
+            "capabilities": [*self._methods(), *(each.door.name for each in self._doors)],
             "endpoints": {name: base + path for name, path in endpoints.items()},
             "limits": {
                 "body_bytes": self._policy.body_bytes_max,

@@ -34,6 +34,8 @@ from mycel.http.worker_pool import Workers
 PAGE: Final = "/ui/"
 API: Final = "/api"
 TICKET: Final = f"{API}/ticket"
+NAMES_AFTER_S: Final = 1.0
+"""The names are indexed so long after the counts: the page is drawn meanwhile."""
 
 CONTENT_SECURITY_POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;"
@@ -130,7 +132,7 @@ class ExplorerRoutes:
         headers["cache-control"] = _FOREVER if found.is_hashed else "no-cache"
         if found.is_page:
             headers |= _PAGE_HEADERS
-            self._warm()
+            self.warm()
         if request.headers.get("if-none-match") == headers["etag"]:
             return Response(status_code=304, headers=headers)
         accepted = request.headers.get("accept-encoding", "")
@@ -139,13 +141,16 @@ class ExplorerRoutes:
             return Response(found.gzipped, headers=headers, media_type=found.kind)
         return Response(found.content, headers=headers, media_type=found.kind)
 
-    def _warm(self) -> None:
+    def warm(self) -> None:
+        """Make what the page asks for first, in the background."""
         if self._warming:
             return
 
         async def warm() -> None:
             try:
                 await self._run(None, lambda db: self._explorers.of(db).warm())
+                await asyncio.sleep(NAMES_AFTER_S)
+                await self._run(None, lambda db: self._explorers.of(db).warm_names())
             except MycelError:
                 return  # Whoever asks next is told.
 

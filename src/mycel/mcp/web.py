@@ -18,15 +18,10 @@ from mycel.knowledge.active_context import Contexts
 from mycel.knowledge.knowledge import Knowledge
 from mycel.mcp.messages import NoMessage, read, written
 from mycel.mcp.server import Runner, build_server
-from mycel.model.limits import TOOL_ARGUMENT_BYTES_MAX
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
-PATH: Final = "/mcp"
-BODY_BYTES_MAX: Final = 4 * TOOL_ARGUMENT_BYTES_MAX
-"""Larger than the limit of arguments, so that a call above that gets its own error."""
 
 INLINE_BYTES_MAX: Final = 1 << 16
 """Larger bodies are parsed in a thread, off the event loop."""
@@ -36,6 +31,8 @@ _JSON: Final = [(b"content-type", b"application/json")]
 def http_app(
     db: Graph,
     *,
+    path: str,
+    body_bytes_max: int,
     workspace: str,
     root: Path | None,
     contexts: Contexts,
@@ -44,7 +41,7 @@ def http_app(
     runner: Runner,
     sampling: bool,
 ) -> Starlette:
-    """An application that speaks MCP at `PATH`. Its lifespan has to run.
+    """An application that speaks MCP at a path. Its lifespan has to run.
 
     Files below `root` are shown as far as `PublishedFiles` allows; without it, none. `runner` runs
     what uses the graph in threads of the larger application.
@@ -65,9 +62,9 @@ def http_app(
         sampling=sampling,
     )
     app = server.streamable_http_app(
-        streamable_http_path=PATH,
+        streamable_http_path=path,
         stateless_http=True,
-        max_request_body_size=BODY_BYTES_MAX,
+        max_request_body_size=body_bytes_max,
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
     )
     app.add_middleware(_Messages)

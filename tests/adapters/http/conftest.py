@@ -31,7 +31,7 @@ UPSERT {
 }
 """
 NAMES = 'FIND(?p.name) WHERE { ?p {type: "Plant"} } ORDER BY ?p.name'
-SILENCE_S = 60
+SILENCE_S = 180
 HTTP = httpx.Client(
     verify=False, timeout=SILENCE_S, limits=httpx.Limits(max_keepalive_connections=0)
 )

@@ -28,11 +28,14 @@ from mycel.cli.frame.context import Command, Session, pass_session
 from mycel.cli.frame.output import Output, PipeClosed
 from mycel.clients.programs import Server, connection_help, own_program, server_name
 from mycel.errors import AccessDenied
+from mycel.model.limits import TOOL_ARGUMENT_BYTES_MAX
 from mycel.syntax.gc_pause import collector_paused
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from socket import socket
+
+    from starlette.applications import Starlette
 
     from mycel.history.graph import Graph
     from mycel.history.open_branches import OpenBranches
@@ -42,6 +45,9 @@ if TYPE_CHECKING:
 HOST = "127.0.0.1"
 PORT = 6923
 """The letters MYCE on a telephone. Nothing else is known to use it."""
+MCP_PATH = "/mcp"
+MCP_BODY_BYTES_MAX = 4 * TOOL_ARGUMENT_BYTES_MAX
+"""Larger than the limit of arguments, so that a call above that gets its own error."""
 TOKEN_VARIABLE = "MYCEL_TOKEN"
 _TOKEN_BYTES_MAX = 4096
 
@@ -217,7 +223,14 @@ def serve(
             branches = stack.enter_context(closing(OpenBranches(db)))
             workspace = session.workspace(folder)
             app = _application(
-                db, branches, policy, workspace, folder, context_size, sampling=sampling
+                db,
+                branches,
+                policy,
+                workspace,
+                folder,
+                context_size,
+                sampling=sampling,
+                opens_page=open_page,
             )
             run(app, bound, policy, grace_s=grace_s, **calls)
 
@@ -325,6 +338,7 @@ def _application(
     context_size: int | None,
     *,
     sampling: bool,
+    opens_page: bool,
 ) -> Guard:
     # Thousands of objects are made by loading and none is garbage: to look for it takes a fifth of
     # the time.
@@ -333,27 +347,40 @@ def _application(
         from mycel.http.app import Door, build_app
         from mycel.http.worker_pool import Workers
         from mycel.knowledge.active_context import Contexts, NoContexts
-        from mycel.mcp.web import BODY_BYTES_MAX, PATH, http_app
 
         workers = Workers()
         kind = Contexts if policy.processes == 1 else NoContexts
-        mcp = http_app(
-            db,
-            workspace=workspace,
-            root=root if policy.files else None,
-            readonly=policy.readonly,
-            contexts=kind() if context_size is None else kind(size_max=context_size),
-            branches=branches,
-            runner=workers.run,
-            sampling=sampling,
-        )
+        contexts = kind() if context_size is None else kind(size_max=context_size)
+
+        def load_mcp() -> Starlette:
+            with collector_paused(True):
+                # The SDK of the protocol takes longer to load than all else: the server is ready
+                # without it.
+                from mycel.mcp.web import http_app
+
+                made = http_app(
+                    db,
+                    path=MCP_PATH,
+                    body_bytes_max=MCP_BODY_BYTES_MAX,
+                    workspace=workspace,
+                    root=root if policy.files else None,
+                    readonly=policy.readonly,
+                    contexts=contexts,
+                    branches=branches,
+                    runner=workers.run,
+                    sampling=sampling,
+                )
+                gc.freeze()
+            return made
+
         app = build_app(
             db,
             policy,
-            doors=[Door(PATH, "mcp", mcp, BODY_BYTES_MAX)],
+            doors=[Door(MCP_PATH, "mcp", load_mcp, MCP_BODY_BYTES_MAX)],
             branches=branches,
             workspace=workspace,
             workers=workers,
+            opens_page=opens_page,
         )
         gc.freeze()
     return app
@@ -398,7 +425,7 @@ def _say_ready(
     out = session.out
     if out.as_json:
         told = {"event": "ready", "url": url, "explorer": f"{url}/ui/", "kip": f"{url}/kip"}
-        out.object(told | {"mcp": f"{url}/mcp", "path": path, "pid": os.getpid()})
+        out.object(told | {"mcp": f"{url}{MCP_PATH}", "path": path, "pid": os.getpid()})
     elif brief:
         out.line(out.style(f"Explorer: {url}/ui/", bold=True))
         out.line(f"Mycel serves {path} (Ctrl-C stops it)")
@@ -409,7 +436,7 @@ def _say_ready(
         command += ["--readonly"] if policy.readonly else []
         command += ["--branch", db.branch] if db.branch != "main" else []
         variable = None if policy.token is None else TOKEN_VARIABLE
-        out.line(f"{connection_help(f'{url}/mcp', command, server_name(place), variable)}\n")
+        out.line(f"{connection_help(f'{url}{MCP_PATH}', command, server_name(place), variable)}\n")
         if variable is not None:
             out.line(
                 "Those that ask over HTTP have to send the header Authorization: Bearer TOKEN: set"
