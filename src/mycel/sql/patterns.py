@@ -280,34 +280,27 @@ class Patterns:
         if subject is None and object_ is None:
             way = self.names.fresh("t")
             select.join(f"(SELECT 0 AS turned UNION ALL SELECT 1) {way}")
-            scope[atom.subject] = Cell(
-                f"CASE {way}.turned WHEN 0 THEN {row}.subject ELSE {row}.object END",
-                kind,
-                is_present=True,
-            )
-            if atom.object != atom.subject:
-                scope[atom.object] = Cell(
-                    f"CASE {way}.turned WHEN 0 THEN {row}.object ELSE {row}.subject END",
-                    kind,
-                    is_present=True,
-                )
+            for variable, near, far in (
+                (atom.subject, "subject", "object"),
+                (atom.object, "object", "subject"),
+            ):
+                number = f"CASE {way}.turned WHEN 0 THEN {row}.{near} ELSE {row}.{far} END"
+                scope.setdefault(variable, Cell(number, kind, is_present=True))
             straight.append(f"{way}.turned = 0")
             turned.append(f"{way}.turned = 1")
             if atom.object == atom.subject:
                 straight.append(conditions.NEVER)
                 turned.append(conditions.NEVER)
-        elif subject is not None:
+        if subject is not None:
             straight.append(f"{row}.subject = {subject.number}")
             turned.append(f"{row}.object = {subject.number}")
             if object_ is None:
                 scope[atom.object] = _other_end(row, subject, kind)
-            else:
-                straight.append(f"{row}.object = {object_.number}")
-                turned.append(f"{row}.subject = {object_.number}")
-        elif object_ is not None:
+        if object_ is not None:
             straight.append(f"{row}.object = {object_.number}")
             turned.append(f"{row}.subject = {object_.number}")
-            scope[atom.subject] = _other_end(row, object_, kind)
+            if subject is None:
+                scope[atom.subject] = _other_end(row, object_, kind)
         return f"(({' AND '.join(straight)}) OR ({' AND '.join(turned)}))"
 
     # Walks.

@@ -56,17 +56,17 @@ class StateTables:
     def is_past(self) -> bool:
         return self.moment is not None
 
-    def link_halves(self, alias: str) -> list[tuple[str, str]]:
-        """The tables that hold links, each with the condition under which a row counts.
+    def link_halves(self) -> list[tuple[str, str]]:
+        """The tables that hold links, as `q`, each with the condition under which a row counts.
 
         For where SQLite could not take the two halves of a past state apart by itself.
         """
         if self.moment is None:
-            return [(f"proposition {alias}", "")]
-        then = f"{alias}.from_seq <= {self.moment} AND {alias}.to_seq > {self.moment}"
+            return [("proposition q", "")]
+        then = f"q.from_seq <= {self.moment} AND q.to_seq > {self.moment}"
         return [
-            (f"proposition {alias}", f" AND {alias}.seq <= {self.moment}"),
-            (f"proposition_past {alias}", f" AND {then} AND {alias}.tombstoned_at IS NULL"),
+            ("proposition q", f" AND q.seq <= {self.moment}"),
+            ("proposition_past q", f" AND {then} AND q.tombstoned_at IS NULL"),
         ]
 
     def concepts(self, alias: str) -> str:

@@ -88,7 +88,7 @@ class Walk:
         """The ends between which a step may lead, each with a table and what counts in it."""
         out, back = ("subject", "object"), ("object", "subject")
         ways = [out, back] if self.atom.mirrored else [out if self.forward else back]
-        return [(*way, *half) for way in ways for half in self.sources.link_halves("q")]
+        return [(*way, *half) for way in ways for half in self.sources.link_halves()]
 
     def _levels(self, name: str, start: str, last: int, *, is_concept: bool) -> str:
         """Levels that later ones read are materialised; the first and the last need not be."""

@@ -262,7 +262,7 @@ def _steps(
     connection: apsw.Connection, level: Iterable[int], way: _Way
 ) -> Iterable[tuple[int, int]]:
     ends = (("subject", "object"), ("object", "subject"))
-    halves = StateTables(None if way.moment < 0 else "?3").link_halves("q")
+    halves = StateTables(None if way.moment < 0 else "?3").link_halves()
     moment = () if way.moment < 0 else (way.moment,)
     for near, far in ends if way.mirrored else ends[:1]:
         query = " UNION ALL ".join(

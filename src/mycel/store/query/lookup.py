@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from mycel.model.elements import Concept
 from mycel.model.values import JsonObject, parse_object
-from mycel.sql.state_tables import StateTables, tables
+from mycel.sql.state_tables import tables
 from mycel.store.file.layout import CONCEPT_TYPE_NUMBER, FURNITURE, PROPOSITION_TYPE_NUMBER
 from mycel.store.file.rows import Row, listed
 from mycel.store.query.filters import ALL, Condition
@@ -43,7 +43,7 @@ def named(reader: Reader, names: Collection[str]) -> list[tuple[int, int, str]]:
     """The concepts that have one of these names, of any type: number, type and name."""
     query = (
         "SELECT c.id, c.type, c.name FROM json_each(?) j"
-        f" CROSS JOIN {StateTables.of(reader.state).concepts('c')} ON c.name = j.value"
+        f" CROSS JOIN {reader.tables.concepts('c')} ON c.name = j.value"
     )
     found = reader.every(query, (listed(names),))
     return [(number, type_number, name) for number, type_number, name in found]
@@ -257,7 +257,7 @@ def links_after(
         kind = "AND predicate IN (SELECT value FROM json_each(?5))"
         bindings = (*bindings, listed(predicates))
     found = reader.every(
-        f"SELECT id, predicate, {far} FROM {StateTables.of(reader.state).links('p')}"
+        f"SELECT id, predicate, {far} FROM {reader.tables.links('p')}"
         f" WHERE {near} = ?1 AND (predicate, {far}) > (?2, ?3) {kind}"
         f" ORDER BY predicate, {far} LIMIT ?4",
         bindings,
@@ -285,7 +285,7 @@ def links_at_named(
 
     By number, after one that was seen before.
     """
-    tables = StateTables.of(reader.state)
+    tables = reader.tables
     at = (
         f"SELECT p.id FROM json_each(?1) j CROSS JOIN {tables.concepts('c')}"
         " ON c.type = j.value ->> 0 AND substr(c.name, 1, length(j.value ->> 1)) = j.value ->> 1"

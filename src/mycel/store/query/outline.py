@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from mycel.sql.state_tables import StateTables
 from mycel.store.file.rows import listed
 from mycel.store.log.journal import Kind, newest
 from mycel.store.query.reader import Reader
@@ -62,14 +61,15 @@ def links_end(reader: Reader) -> int:
 
 def concepts(reader: Reader) -> Iterator[ConceptLine]:
     """All concepts of a state."""
-    query = f"SELECT {_CONCEPT} FROM {StateTables.of(reader.state).concepts('c')}"
+    query = f"SELECT {_CONCEPT} FROM {reader.tables.concepts('c')}"
     return map(ConceptLine._make, reader.execute(query))
 
 
 def links(reader: Reader) -> Iterator[tuple[int, int, int]]:
     """Subject, predicate and object of all links of a state."""
-    source = StateTables.of(reader.state).links("p")
-    return reader.execute(f"SELECT p.subject, p.predicate, p.object FROM {source}")
+    return reader.execute(
+        f"SELECT p.subject, p.predicate, p.object FROM {reader.tables.links('p')}"
+    )
 
 
 def link_columns(reader: Reader) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
@@ -102,7 +102,7 @@ def changes_since(reader: Reader, since: int) -> ChangedElements | None:
 
 def concepts_among(reader: Reader, numbers: Collection[int]) -> list[ConceptLine]:
     """Those of these concepts that are part of a state."""
-    source = StateTables.of(reader.state).concepts("c")
+    source = reader.tables.concepts("c")
     query = f"SELECT {_CONCEPT} FROM json_each(?) j CROSS JOIN {source} ON c.id = j.value"
     return list(map(ConceptLine._make, reader.every(query, (listed(numbers),))))
 
@@ -119,10 +119,9 @@ def links_at(reader: Reader, numbers: Collection[int]) -> list[LinkLine]:
 
 def _links(reader: Reader, columns: Sequence[str], numbers: Collection[int]) -> list[LinkLine]:
     """The links that have one of these numbers in one of the columns."""
-    source = StateTables.of(reader.state).links("p")
     query = " UNION ".join(
         "SELECT p.id, p.subject, p.predicate, p.object"
-        f" FROM json_each(?1) j CROSS JOIN {source} ON p.{column} = j.value"
+        f" FROM json_each(?1) j CROSS JOIN {reader.tables.links('p')} ON p.{column} = j.value"
         for column in columns
     )
     return list(map(LinkLine._make, reader.every(query, (listed(numbers),))))

@@ -22,6 +22,7 @@ from mycel.model.allowance import Allowance, current, over
 from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.names import check_name, shorten
 from mycel.model.state import LIVE, State
+from mycel.sql.state_tables import StateTables
 from mycel.store.file.layout import CONCEPT_COLUMNS, OPEN_END, PROPOSITION_COLUMNS
 from mycel.store.file.rows import Bindings, Row, every, first, listed, only, table_of
 from mycel.store.log.journal import Head, newest
@@ -154,6 +155,11 @@ class Reader:
     def head(self) -> Head:
         """The newest position of the journal, and what follows from it."""
         return Head.read(self.connection)
+
+    @property
+    def tables(self) -> StateTables:
+        """The tables of its state, for the text of a query."""
+        return StateTables.of(self.state)
 
     @property
     def position(self) -> int:

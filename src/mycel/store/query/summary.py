@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import Final, Literal, NamedTuple
 
 from mycel.model.values import JsonObject, parse_object
-from mycel.sql.state_tables import StateTables
 from mycel.store.file.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
 from mycel.store.file.rows import Row
 from mycel.store.query.reader import Reader
@@ -23,6 +22,12 @@ SAMPLE_ROWS: Final = 1_000
 
 DEGREE_MAX: Final = 1_000
 """The bound of counting the links of one element."""
+
+_DEGREE: Final = " + ".join(
+    f"(SELECT count(*) FROM (SELECT 1 FROM proposition WHERE {end} = c.id LIMIT {DEGREE_MAX}))"
+    for end in ("subject", "object")
+)
+"""The number of links of a concept `c`."""
 
 _KINDS: Final = """
 WITH RECURSIVE kinds(n) AS (
@@ -113,17 +118,16 @@ def definitions(
     limit: int = -1,
 ) -> list[str]:
     """The names of the types (or predicates) that are defined, in order."""
-    source = StateTables.of(reader.state).concepts("c")
-    return reader.column(
-        f"SELECT c.name FROM {source} WHERE c.type = ? AND c.name > ? ORDER BY c.name LIMIT ?",
-        (meta, after, limit),
-    )
+    source = reader.tables.concepts("c")
+    query = f"SELECT c.name FROM {source} WHERE c.type = ? AND c.name > ? ORDER BY c.name LIMIT ?"
+    return reader.column(query, (meta, after, limit))
 
 
 def definition(reader: Reader, meta: int, name: str) -> JsonObject:
     """The attributes of the concept that defines a type or predicate; none if there is none."""
-    source = StateTables.of(reader.state).concepts("c")
-    query = f"SELECT c.attributes FROM {source} WHERE c.name = ? AND c.type = ?"
+    query = (
+        f"SELECT c.attributes FROM {reader.tables.concepts('c')} WHERE c.name = ? AND c.type = ?"
+    )
     row = reader.first(query, (name, meta))
     return {} if row is None else parse_object(row[0])
 
@@ -185,7 +189,7 @@ def key_members(
 ) -> list[tuple[int, str]]:
     """The most linked among the first members of a domain: type and name."""
     rows = reader.every(
-        f"SELECT c.type, c.name, {_degree('c.id')} FROM (SELECT subject FROM proposition"
+        f"SELECT c.type, c.name, {_DEGREE} FROM (SELECT subject FROM proposition"
         " WHERE predicate = ?1 AND object = ?2 LIMIT ?3) m JOIN concept c ON c.id = m.subject"
         " WHERE c.type NOT IN (?5, ?6) ORDER BY 3 DESC, c.id LIMIT ?4",
         (membership, domain, sample, limit, CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER),
@@ -211,7 +215,7 @@ def instances(reader: Reader, type_number: int, sample: int) -> list[SampledConc
     few = count_up_to(reader, "concept", "type", type_number, sample + 1) <= sample
     chosen = (_EVERYTHING if few else _SAMPLE).format(table=f"concept WHERE type = {type_number}")
     rows = reader.every(
-        f"{chosen} SELECT c.id, c.name, c.attributes, {_degree('c.id')} FROM sample"
+        f"{chosen} SELECT c.id, c.name, c.attributes, {_DEGREE} FROM sample"
         " JOIN concept c ON c.id = sample.id ORDER BY 4 DESC, c.id",
         (sample,),
     )
@@ -295,14 +299,6 @@ def touching(reader: Reader, number: int) -> list[tuple[int, int]]:
         (number,),
     )
     return [(link, other) for link, other in rows]
-
-
-def _degree(element: str) -> str:
-    return (
-        f"(SELECT count(*) FROM (SELECT 1 FROM proposition WHERE subject = {element}"
-        f" LIMIT {DEGREE_MAX})) + (SELECT count(*) FROM (SELECT 1 FROM proposition"
-        f" WHERE object = {element} LIMIT {DEGREE_MAX}))"
-    )
 
 
 def _counts(reader: Reader, table: str, column: str) -> list[Count]:

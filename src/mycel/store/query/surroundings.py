@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Literal, NamedTuple
 
-from mycel.sql.state_tables import StateTables
 from mycel.store.file.rows import listed
 from mycel.store.query.outline import READABLE_NAME
 from mycel.store.query.reader import Reader
@@ -48,10 +47,9 @@ class Neighbour(NamedTuple):
 
 def concept_rows(reader: Reader, numbers: Collection[int]) -> dict[int, ConceptCard]:
     """Those of these concepts that are part of the state, by number."""
-    source = StateTables.of(reader.state).concepts("c")
     rows = reader.execute(
         f"SELECT c.id, c.type, c.name, c.version, {READABLE_NAME.format(c='c')}"
-        f" FROM json_each(?) j CROSS JOIN {source} ON c.id = j.value",
+        f" FROM json_each(?) j CROSS JOIN {reader.tables.concepts('c')} ON c.id = j.value",
         (listed(numbers),),
     )
     return {row[0]: ConceptCard(*row) for row in rows}
@@ -77,14 +75,13 @@ def neighbours(
         f"SELECT q.{far} AS other, q.weight AS weight FROM {table}"
         f" WHERE q.{near} = :number{kind}{in_force}"
         for near, far in ends
-        for table, in_force in StateTables.of(reader.state).link_halves("q")
+        for table, in_force in reader.tables.link_halves()
     ]
     found = f"SELECT other, min(weight) FROM ({' UNION ALL '.join(queries)}) GROUP BY other"
     if types is not None:
-        source = StateTables.of(reader.state).concepts("c")
         found = (
-            f"SELECT n.* FROM ({found}) n CROSS JOIN {source} ON c.id = n.other"
-            " AND c.type IN (SELECT value FROM json_each(:types))"
+            f"SELECT n.* FROM ({found}) n CROSS JOIN {reader.tables.concepts('c')}"
+            " ON c.id = n.other AND c.type IN (SELECT value FROM json_each(:types))"
         )
     bindings = {
         "number": number,
@@ -103,7 +100,7 @@ def links_between(
         f" FROM json_each(?1) j CROSS JOIN {table} ON q.{near} = j.value"
         f" WHERE q.{far} IN (SELECT value FROM json_each(?2)){in_force}"
         for near, far in (("subject", "object"), ("object", "subject"))
-        for table, in_force in StateTables.of(reader.state).link_halves("q")
+        for table, in_force in reader.tables.link_halves()
     ]
     rows = reader.execute(
         f"{' UNION '.join(queries)} LIMIT ?3", (listed(some), listed(others), limit)
@@ -116,7 +113,7 @@ def degrees(reader: Reader, numbers: Collection[int]) -> dict[int, int]:
     counts = [
         f"(SELECT count(*) FROM {table} WHERE q.{near} = j.value{in_force})"
         for near in ("subject", "object")
-        for table, in_force in StateTables.of(reader.state).link_halves("q")
+        for table, in_force in reader.tables.link_halves()
     ]
     rows = reader.execute(
         f"SELECT j.value, {' + '.join(counts)} FROM json_each(?) j", (listed(numbers),)
@@ -130,7 +127,7 @@ def counts_by_predicate(reader: Reader, number: int) -> list[tuple[int, str, int
         f"SELECT q.predicate AS predicate, '{way}' AS way FROM {table}"
         f" WHERE q.{near} = ?1{in_force}"
         for way, near in (("out", "subject"), ("in", "object"))
-        for table, in_force in StateTables.of(reader.state).link_halves("q")
+        for table, in_force in reader.tables.link_halves()
     ]
     rows = reader.every(
         f"SELECT predicate, way, count(*) FROM ({' UNION ALL '.join(queries)}) GROUP BY 1, 2"
@@ -145,9 +142,8 @@ def names_holding(reader: Reader, text: str, limit: int) -> list[int]:
 
     It reads all names: for states of the past, which have no index of names.
     """
-    source = StateTables.of(reader.state).concepts("c")
     return reader.column(
-        f"SELECT c.id FROM {source} WHERE instr(lower(c.name), lower(?1)) OR"
+        f"SELECT c.id FROM {reader.tables.concepts('c')} WHERE instr(lower(c.name), lower(?1)) OR"
         f" instr(lower({READABLE_NAME.format(c='c')}), lower(?1)) LIMIT ?2",
         (text, limit),
     )
@@ -160,7 +156,7 @@ def placeholders(
 
     They are concepts of some types whose names begin as stated for the type.
     """
-    tables = StateTables.of(reader.state)
+    tables = reader.tables
     chosen = (
         f"FROM json_each(?1) j CROSS JOIN {tables.concepts('c')} ON c.type = j.value ->> 0"
         " AND substr(c.name, 1, length(j.value ->> 1)) = j.value ->> 1"
@@ -170,7 +166,7 @@ def placeholders(
     links = " + ".join(
         f"(SELECT count(*) FROM {table} WHERE q.{end} = c.id{in_force})"
         for end in ("subject", "object")
-        for table, in_force in tables.link_halves("q")
+        for table, in_force in tables.link_halves()
     )
     rows = reader.every(
         f"SELECT c.id, {links} AS links {chosen} ORDER BY links DESC, c.name LIMIT ?2 OFFSET ?3",
@@ -181,12 +177,12 @@ def placeholders(
 
 def sources(reader: Reader, numbers: Collection[int], limit: int) -> list[tuple[int, int, int]]:
     """Some links at each of these elements: the element, the other end, the predicate."""
-    tables = StateTables.of(reader.state)
+    tables = reader.tables
     found: list[tuple[int, int, int]] = []
     queries = [
         f"SELECT q.{far}, q.predicate FROM {table} WHERE q.{near} = ?1{in_force}"
         for near, far in (("object", "subject"), ("subject", "object"))
-        for table, in_force in tables.link_halves("q")
+        for table, in_force in tables.link_halves()
     ]
     query = f"SELECT * FROM ({' UNION ALL '.join(queries)}) LIMIT ?2"
     for number in numbers:

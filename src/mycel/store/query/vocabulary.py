@@ -11,7 +11,6 @@ from mycel.errors import TypeMismatch, did_you_mean
 from mycel.model.names import shorten
 from mycel.model.values import JsonObject, parse_object
 from mycel.plan.catalog import PredicateFacts, PropertySlot
-from mycel.sql.state_tables import StateTables
 from mycel.store.file.layout import (
     CONCEPT_TYPE_NUMBER,
     OBJECT_SIDE,
@@ -53,7 +52,7 @@ class Vocabulary:
     """
 
     def __init__(self, reader: Reader) -> None:
-        source = StateTables.of(reader.state).concepts("c")
+        source = reader.tables.concepts("c")
         self.types: Final[dict[str, int]] = dict(reader.every(_TYPES.format(source=source)))
         links = link_ends.read(reader.connection)
         self.predicates: Final[dict[str, PredicateFacts]] = {}
@@ -146,7 +145,7 @@ def _slots(reader: Reader) -> dict[tuple[int, bool], dict[str, PropertySlot]]:
 def definitions_with(reader: Reader, key: str) -> list[JsonObject]:
     """The attributes of every definition in which an attribute is an object, by number."""
     query = (
-        f"SELECT c.attributes FROM {StateTables.of(reader.state).concepts('c')}"
+        f"SELECT c.attributes FROM {reader.tables.concepts('c')}"
         f" WHERE c.type IN {_META} AND json_type(c.attributes, ?) = 'object' ORDER BY c.id"
     )
     return [parse_object(text) for (text,) in reader.every(query, (f"$.{key}",))]

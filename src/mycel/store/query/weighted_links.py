@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Final
 
 from mycel.model import ids
-from mycel.sql.state_tables import StateTables
 from mycel.store.file.layout import PROPOSITION_TYPE_NUMBER
 from mycel.store.file.rows import Row, every, listed
 from mycel.store.log.journal import Kind, newest
@@ -32,7 +31,7 @@ class NearLinks:
         where = f"q.{near} = ?1"
         if predicates is not None:
             where += f" AND q.predicate IN ({', '.join(map(str, sorted(predicates)))})"
-        halves = StateTables.of(reader.state).link_halves("q")
+        halves = reader.tables.link_halves()
         query = " UNION ALL ".join(
             f"SELECT {_UNITS}, q.predicate, q.{far} FROM {table} WHERE {where}{in_force}"
             for table, in_force in halves
@@ -49,7 +48,7 @@ def symmetric_predicates(reader: Reader) -> frozenset[int]:
     """The numbers of predicates whose links hold in both directions."""
     return frozenset(
         reader.column(
-            f"SELECT n.id FROM {StateTables.of(reader.state).concepts('c')}"
+            f"SELECT n.id FROM {reader.tables.concepts('c')}"
             f" JOIN predicate n ON n.name = c.name WHERE c.type = {PROPOSITION_TYPE_NUMBER}"
             " AND json_type(c.attributes, '$.is_symmetric') = 'true'"
         )

@@ -11,94 +11,77 @@ from mycel.store.log.journal import Kind
 from mycel.store.write.guards import Writing, identity_of
 from mycel.store.write.ledger import Ledger
 
-
-def change_concept(
-    tx: Writing, before: Concept | None, attributes_text: str, metadata_text: str
-) -> bool:
-    """Write other attributes or metadata of a concept. False if they are the same."""
-    ledger = tx.ledger
-    if before is None:
-        raise NotFound("The concept is gone.")
-    same = before.attributes_json, before.metadata_json
-    if same == (attributes_text, metadata_text):
-        return False
-    attributes_text = _shaped(tx, before, attributes_text, metadata_text)
-    if same == (attributes_text, metadata_text):
-        return False
-    after = before._replace(
-        attributes_json=attributes_text,
-        metadata_json=metadata_text,
-        version=before.version + 1,
-        updated_us=ledger.time_us,
-    )
-    record = record_of(after, number=ledger.number_defined_by(before))
-    key = concept_key(before.type, before.name)
-    old_record = ledger.record_at(before.seq)
-    seq = ledger.append(Kind.PUT_CONCEPT, before.number, old_record, record, "concepts", key)
-    ledger.supersede("concept", before.number, seq)
-    ledger.write_over(
-        before,
-        "UPDATE concept SET attributes = ?, metadata = ?, version = version + 1, seq = ?,"
-        " updated_at = ? WHERE id = ? AND seq = ?",
-        (attributes_text, metadata_text, seq, ledger.time_us),
-    )
-    if before.type in META_TYPES:
-        tx.guards.forget()
-        ledger.head.definitions = seq
-    _attributes_changed(ledger, before, attributes_text)
-    return True
+_SET_CONCEPT = (
+    "UPDATE concept SET attributes = ?, metadata = ?, version = version + 1, seq = ?,"
+    " updated_at = ? WHERE id = ? AND seq = ?"
+)
+_SET_PROPOSITION = (
+    "UPDATE proposition SET weight = ?, attributes = ?, metadata = ?, version = version + 1,"
+    " seq = ?, updated_at = ? WHERE id = ? AND seq = ?"
+)
 
 
-def change_proposition(
+def change_content(
     tx: Writing,
-    before: Proposition | None,
+    before: Element | None,
     attributes_text: str,
     metadata_text: str,
-    weight: float,
+    weight: float | None = None,
 ) -> bool:
-    """Write other attributes, metadata or weight of a link. False if they are the same."""
-    ledger = tx.ledger
+    """Write other attributes or metadata of an element, or another weight of a link.
+
+    Returns False, and writes nothing, if all of them are the same.
+    """
     if before is None:
-        raise NotFound("The link is gone.")
-    same = before.attributes_json, before.metadata_json, before.weight
-    if same == (attributes_text, metadata_text, weight):
+        raise NotFound("The element is gone.")
+    is_same_weight = weight is None or isinstance(before, Concept) or before.weight == weight
+    same = before.attributes_json, before.metadata_json
+    if is_same_weight and same == (attributes_text, metadata_text):
         return False
-    attributes_text = _shaped(tx, before, attributes_text, metadata_text)
-    if same == (attributes_text, metadata_text, weight):
-        return False
+    texts = attributes_text, metadata_text
+    shaped = tx.guards.ask(tx, "update", before, identity_of(before), texts, before.number)
+    if shaped is not None:
+        attributes_text = object_text(shaped, "attributes")
+        if is_same_weight and same == (attributes_text, metadata_text):
+            return False
     after = before._replace(
         attributes_json=attributes_text,
         metadata_json=metadata_text,
-        weight=weight,
         version=before.version + 1,
-        updated_us=ledger.time_us,
+        updated_us=tx.ledger.time_us,
     )
-    (_, subject_key), (_, object_key) = ledger.end(before.subject), ledger.end(before.object)
-    record = record_of_link(after, before.type, subject_key, object_key)
-    key = proposition_key(subject_key, before.predicate, object_key)
-    old_record = ledger.record_at(before.seq)
-    seq = ledger.append(Kind.UPDATE_EDGE, before.number, old_record, record, "edges", key)
-    ledger.supersede("proposition", before.number, seq)
-    ledger.write_over(
-        before,
-        "UPDATE proposition SET weight = ?, attributes = ?, metadata = ?,"
-        " version = version + 1, seq = ?, updated_at = ? WHERE id = ? AND seq = ?",
-        (weight, attributes_text, metadata_text, seq, ledger.time_us),
-    )
-    _attributes_changed(ledger, before, attributes_text)
+    if isinstance(after, Concept):
+        _write_concept(tx, before, after)
+    else:
+        link = after if weight is None else after._replace(weight=weight)
+        _write_proposition(tx.ledger, before, link)
+    if same[0] != attributes_text:
+        state = tx.ledger.state_of(before)
+        tx.ledger.properties.note(before.number, state, (state[0], attributes_text, state[2]))
+        tx.ledger.retext.add(before.number)
     return True
 
 
-def _shaped(tx: Writing, before: Element, attributes_text: str, metadata_text: str) -> str:
-    """The attributes of an element that changes, as the guards want them, unless they refuse."""
-    texts = attributes_text, metadata_text
-    shaped = tx.guards.ask(tx, "update", before, identity_of(before), texts, before.number)
-    return attributes_text if shaped is None else object_text(shaped, "attributes")
+def _write_concept(tx: Writing, before: Element, after: Concept) -> None:
+    ledger = tx.ledger
+    record = record_of(after, number=ledger.number_defined_by(after))
+    key = concept_key(after.type, after.name)
+    old_record = ledger.record_at(before.seq)
+    seq = ledger.append(Kind.PUT_CONCEPT, after.number, old_record, record, "concepts", key)
+    ledger.supersede("concept", after.number, seq)
+    texts = after.attributes_json, after.metadata_json
+    ledger.write_over(before, _SET_CONCEPT, (*texts, seq, after.updated_us))
+    if after.type in META_TYPES:
+        tx.guards.forget()
+        ledger.head.definitions = seq
 
 
-def _attributes_changed(ledger: Ledger, before: Element, attributes_text: str) -> None:
-    """Let the indexes learn of it, if they have."""
-    if before.attributes_json != attributes_text:
-        state = ledger.state_of(before)
-        ledger.properties.note(before.number, state, (state[0], attributes_text, state[2]))
-        ledger.retext.add(before.number)
+def _write_proposition(ledger: Ledger, before: Element, after: Proposition) -> None:
+    (_, subject_key), (_, object_key) = ledger.end(after.subject), ledger.end(after.object)
+    record = record_of_link(after, after.type, subject_key, object_key)
+    key = proposition_key(subject_key, after.predicate, object_key)
+    old_record = ledger.record_at(before.seq)
+    seq = ledger.append(Kind.UPDATE_EDGE, after.number, old_record, record, "edges", key)
+    ledger.supersede("proposition", after.number, seq)
+    values = after.weight, after.attributes_json, after.metadata_json, seq, after.updated_us
+    ledger.write_over(before, _SET_PROPOSITION, values)

@@ -27,7 +27,7 @@ from mycel.store.file.layout import CONCEPT_TYPE_NUMBER, OPEN_END
 from mycel.store.query.refs import Ref, refuse_self_link
 from mycel.store.write import bulk, relink, removal
 from mycel.store.write.bulk import ConceptRow, PropositionRow
-from mycel.store.write.content_change import change_concept, change_proposition
+from mycel.store.write.content_change import change_content
 from mycel.store.write.creation import (
     DEFAULT_WEIGHT,
     KeyedTriple,
@@ -194,7 +194,7 @@ class Transaction(TransactionView):
                 self, type_number, type_name, name, attributes, metadata, tombstone=row
             )
         number, old_attributes, old_metadata, *_ = row
-        change_concept(
+        change_content(
             self,
             ledger.reader.concept(number),
             merged(old_attributes, attributes, (), "attributes"),
@@ -253,13 +253,13 @@ class Transaction(TransactionView):
             return create_proposition(
                 self, triple, predicate, attributes, metadata, weight, tombstone=row
             )
-        number, old_attributes, old_metadata, _, _, old_weight = row
-        change_proposition(
+        number, old_attributes, old_metadata, *_ = row
+        change_content(
             self,
             self.ledger.reader.proposition(number),
             merged(old_attributes, attributes, (), "attributes"),
             merged(old_metadata, metadata, (), "metadata"),
-            old_weight if weight is None else canonical_weight(weight),
+            None if weight is None else canonical_weight(weight),
         )
         return ids.proposition_id(number, predicate)
 
@@ -468,17 +468,11 @@ class Transaction(TransactionView):
         metadata_text = merged(element.metadata_json, metadata, drop_metadata, "metadata")
         if reserved:
             metadata_text = with_reserved(metadata_text, reserved)
-        if isinstance(element, Concept):
-            if weight is not None:
+        if weight is not None:
+            if isinstance(element, Concept):
                 raise ConstraintViolation(f"{element.id} is a concept; only links have a weight.")
-            return change_concept(self, element, attributes_text, metadata_text)
-        return change_proposition(
-            self,
-            element,
-            attributes_text,
-            metadata_text,
-            element.weight if weight is None else canonical_weight(weight),
-        )
+            weight = canonical_weight(weight)
+        return change_content(self, element, attributes_text, metadata_text, weight)
 
     @whole
     def replace_content(self, element: Element, then: Element) -> bool:
@@ -486,11 +480,8 @@ class Transaction(TransactionView):
 
         Metadata that the engine itself keeps is content too. Returns whether anything changed.
         """
-        texts = then.attributes_json, then.metadata_json
-        if isinstance(element, Concept):
-            return change_concept(self, element, *texts)
-        weight = then.weight if isinstance(then, Proposition) else element.weight
-        return change_proposition(self, element, *texts, weight)
+        weight = then.weight if isinstance(then, Proposition) else None
+        return change_content(self, element, then.attributes_json, then.metadata_json, weight)
 
     @whole
     def retire(self, ref: Ref, *, reason: str = "") -> Retired:
