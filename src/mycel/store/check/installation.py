@@ -13,13 +13,6 @@ from mycel.store.file.format import check_format
 from mycel.store.file.rows import only
 
 
-class Versions(NamedTuple):
-    """The versions of SQLite and of the module that binds it."""
-
-    sqlite: str
-    apsw: str
-
-
 class FileHeader(NamedTuple):
     """The format that a file says it has, and the outcome of SQLite's quick check of its pages."""
 
@@ -30,9 +23,9 @@ class FileHeader(NamedTuple):
     """`ok`, or the first problem."""
 
 
-def versions() -> Versions:
-    """The versions that are installed."""
-    return Versions(apsw.sqlite_lib_version(), apsw.apsw_version())
+def versions() -> tuple[str, str]:
+    """The versions of SQLite and of the module that binds it."""
+    return apsw.sqlite_lib_version(), apsw.apsw_version()
 
 
 def features() -> Iterator[tuple[str, str | None]]:

@@ -32,7 +32,6 @@ from mycel.model.records import (
     decode_edge,
     proposition_key,
     record_hash,
-    tree_key,
 )
 from mycel.model.values import object_text
 from mycel.store.file import layout
@@ -198,9 +197,8 @@ class _Replay:
 
     def _leave(self, element: int, key: bytes) -> None:
         """An element gets another key: its leaf goes, unless another has come there meanwhile."""
-        there, its_key = self._known(key[:RECORD_ID_BYTES])
-        # What was purged before format 4 has its leaf elsewhere here: such purges say no place.
-        if there == element or tree_key(its_key) != tree_key(key):
+        there, _ = self._known(key[:RECORD_ID_BYTES])
+        if there == element:
             self._changes["concepts" if ids.is_concept(element) else "edges"].set(key, None)
 
     def _edge_key(self, fields: EdgeFields) -> bytes:

@@ -79,7 +79,7 @@ def link_columns(reader: Reader) -> tuple[NDArray[Any], NDArray[Any], NDArray[An
     """
     import numpy as np  # noqa: PLC0415 - only those who need it wait for it
 
-    source = StateTables.of(reader.state).links("p")
+    source = reader.tables.links("p")
     columns = ("p.subject", "p.predicate", "p.object")
     listed_columns = ", ".join(f"group_concat({column})" for column in columns)
     (texts,) = reader.execute(f"SELECT {listed_columns} FROM {source}")
