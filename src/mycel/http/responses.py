@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Final
 
 import orjson
 from starlette.responses import Response
@@ -18,6 +18,14 @@ from mycel.errors import REGISTRY, ExecutionTimeout, InternalError, MycelError, 
 from mycel.model.allowance import RETRY_AFTER, shortage
 
 JSON = "application/json"
+_IN_HTTP: Final = {
+    "`mycel branch list` shows": "GET /branches lists",
+    "db.conflicts() (`mycel conflicts`) lists": "GET /merges/ID lists",
+    "db.merges (`mycel conflicts`) lists": "GET /merges lists",
+    "db.resolve (`mycel resolve`)": "POST /merges/ID",
+    "db.abort_merge() (`mycel merge --abort`)": "DELETE /merges/ID",
+}
+"""Parts of hints about Python and the command line, and their counterparts here."""
 
 
 def encode(value: Any) -> bytes:
@@ -42,7 +50,9 @@ def answer(value: Any, status: int = 200) -> Response:
 def refusal(
     error: MycelError, status: int | None = None, headers: Mapping[str, str] | None = None
 ) -> Response:
-    """An error as a response."""
+    """An error as a response; its hint names requests."""
+    for elsewhere, here in _IN_HTTP.items():
+        error.hint = error.hint.replace(elsewhere, here)
     told = error.to_dict()
     status = status_of(told) if status is None else status
     return Response(

@@ -36,7 +36,11 @@ def test_branches_are_made_merged_and_deleted(start: Start) -> None:
     assert send(server, "GET", here)[1]["conflicts"] == [conflict]
     assert [each["id"] for each in send(server, "GET", "/merges")[1]["merges"]] == [merge["id"]]
     wrong = {"resolutions": [{"conflict": "ffffffff", "choice": "ours"}]}
-    assert send(server, "POST", here, wrong)[0] == 404
+    status, refused = send(server, "POST", here, wrong)
+    assert (status, refused["error"]["hint"][:21]) == (404, "GET /merges/ID lists ")
+    status, refused = send(server, "GET", "/merges", branch="dratf")
+    hint = "Did you mean 'draft'? GET /branches lists all of them."
+    assert (status, refused["error"]["hint"]) == (404, hint)
     decided = {"resolutions": [{"conflict": conflict["id"], "choice": "theirs"}], "commit": False}
     status, merge = send(server, "POST", here, decided)
     assert (status, merge["conflicts"][0]["resolution"]) == (202, {"choice": "theirs"})

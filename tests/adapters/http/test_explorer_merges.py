@@ -33,6 +33,8 @@ def test_conflicts_are_shown_decided_and_committed(start: Start, graph: Path) ->
     assert card["conflicts"] == 1
     early = post(server, "conflicts/commit", merge=merge["id"])
     assert early.status_code == 400, early.text
+    hint = "Decide with POST /merges/ID, or give up with DELETE /merges/ID."
+    assert early.json()["error"]["hint"] == hint
     choice = {"conflict": conflict["id"], "choice": "value", "value": "both"}
     decided = post(server, "conflicts/resolve", merge=merge["id"], resolutions=[choice]).json()
     assert decided["merges"][0]["open"] == 0
@@ -42,7 +44,8 @@ def test_conflicts_are_shown_decided_and_committed(start: Start, graph: Path) ->
     node = server.get("/api/node", params={"id": "concept://shop/a"}).json()
     assert node["content"] == "both"
     assert "conflicts" not in node
-    assert post(server, "conflicts/abort").status_code == 404
+    none = post(server, "conflicts/abort")
+    assert (none.status_code, none.json()["error"]["hint"]) == (404, "GET /merges lists them.")
     # The two branches, side by side.
     changed = server.get("/api/diff", params={"from": "draft", "to": "main"}).json()
     assert changed["from"]["branch"] == "draft"
