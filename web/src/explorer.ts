@@ -134,6 +134,9 @@ export class Explorer {
     for (const { source, target, count } of strongestTies(overview?.links ?? [])) {
       scene.join({ source: GROUP_PREFIX + source, target: GROUP_PREFIX + target, relation: '', weight: 1 }, Math.max(2, count))
     }
+    for (const { node, group, count } of overview?.ties ?? []) {
+      scene.join({ source: node, target: GROUP_PREFIX + group, relation: '', weight: 1 }, Math.max(2, count))
+    }
     scene.bendParallels()
     for (const node of scene.nodes.values()) if (!placed.has(node.id)) start(scene, node, placed)
     await arrange(scene, this.runner, placed)

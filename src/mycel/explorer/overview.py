@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from heapq import nlargest
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from mycel.errors import NotFound
@@ -98,6 +99,7 @@ def overview(scene: Scene, census: Census, by: By, group: str | None, limit: int
     most = limits.LINKS_MAX
     edges = surroundings.links_between(scene.reader, best, best, most + 1) if best else []
     answer["edges"] = scene.cards.links(edges[:most])
+    answer["ties"] = _tied(scene, parts.ties, set(best), place)
     if len(edges) > most:
         answer["links_cut"] = True
     return scene.told(**answer) | {"position": census.position}
@@ -115,6 +117,8 @@ class _Parts(NamedTuple):
     groups: list[_Group]
     links: Mapping[tuple[str, str], int]
     members: list[int]
+    ties: Mapping[tuple[int, str], int] = MappingProxyType({})
+    """Links between these nodes and groups, whatever their direction."""
 
 
 def _shelves(scene: Scene, census: Census) -> _Parts:
@@ -149,13 +153,16 @@ def _inside(scene: Scene, census: Census, group: str) -> _Parts:
     missing = Counter(place[of[n >> 1]] for n in census.missing if of[n >> 1] in numbers)
     groups = [_Group(each, _folder_name(each), tree.below[each], missing[each]) for each in chosen]
     found: Counter[tuple[str, str]] = Counter()
+    ties: Counter[tuple[int, str]] = Counter()
     for subject, object_ in _ends(scene, slots, len(of)) if chosen else ():
         if (subject | object_) & 1 or max(subject, object_) >> 1 >= len(of):
             continue
         one, other = place.get(of[subject >> 1]), place.get(of[object_ >> 1])
         if one and other:
             found[one, other] += 1
-    return _Parts(groups, found, [slot << 1 for slot in slots if not place[of[slot]]])
+        elif one is not None and other is not None and (one or other):
+            ties[(object_, one) if one else (subject, other or "")] += 1
+    return _Parts(groups, found, [slot << 1 for slot in slots if not place[of[slot]]], ties)
 
 
 def _ends(scene: Scene, slots: Sequence[int], size: int) -> Iterator[tuple[int, int]]:
@@ -247,6 +254,22 @@ def _linked(
         for (source, target), count in found.most_common(limits.LINKS_MAX)
     ]
     return between, inner
+
+
+def _tied(
+    scene: Scene, ties: Mapping[tuple[int, str], int], nodes: set[int], place: Mapping[str, str]
+) -> list[JsonObject]:
+    """Links between shown nodes and shown groups, the most frequent first."""
+    found: Counter[tuple[int, str]] = Counter()
+    for (number, group), count in ties.items():
+        if number in nodes and group in place:
+            found[number, place[group]] += count
+    cards = {number: scene.cards.get(number) for number in nodes}
+    return [
+        {"node": card["id"], "group": group, "count": count}
+        for (number, group), count in found.most_common(limits.LINKS_MAX)
+        if (card := cards[number]) is not None
+    ]
 
 
 def _shown(group: _Group, links: int) -> JsonObject:

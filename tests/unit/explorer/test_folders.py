@@ -19,3 +19,17 @@ def test_names_of_thousands_of_segments_make_few_folders() -> None:
         node = explorer.view("node", {"id": names[0]})
         inside = explorer.view("overview", {"group": node["folder"]})
         assert [(each["id"], each["name"]) for each in inside["nodes"]] == [(names[0], "leaf")]
+
+
+def test_nodes_of_a_folder_are_tied_to_the_folders_beside_them() -> None:
+    with mycel.open() as db:
+        knowledge = mycel.Knowledge(db, workspace="shop")
+        for source, target in (("top", "sub/a"), ("top", "sub/b"), ("sub/a", "top"), ("top", "x")):
+            knowledge.link(source, "needs", target)
+        knowledge.link("sub/a", "needs", "other/c")
+        explorer = Explorer(db, knowledge, readonly=True)
+        inside = explorer.view("overview", {"group": "concept://shop"})
+        assert {each["name"] for each in inside["groups"]} == {"sub", "other"}
+        tie = {"node": "concept://shop/top", "group": "concept://shop/sub", "count": 3}
+        assert inside["ties"] == [tie]
+        assert explorer.view("overview", {})["ties"] == []

@@ -74,6 +74,8 @@ export interface Overview {
   group: string | null
   groups: Group[]
   links: { source: string; target: string; count: number }[]
+  /** The links between nodes that are shown themselves and groups. */
+  ties?: { node: string; group: string; count: number }[]
   nodes: Card[]
   edges: Link[]
   total: number
