@@ -583,13 +583,13 @@ def test_a_language_that_could_not_be_read_is_read_when_its_extra_is_there(
     with monkeypatch.context() as without:
         without.syspath_prepend(tmp_path / "first")  # For the process that reads,
         without.setitem(sys.modules, "tree_sitter_python", None)  # and for this one.
-        file_analysis._tools.cache_clear()
+        file_analysis._reader.cache_clear()
         summary = bootstrap(shop)
         assert (summary.added, summary.symbols) == (6, 0)
         assert len(summary.notes) == 1
         assert ".[code]" in summary.notes[0]
         assert bootstrap(shop).is_nothing
-    file_analysis._tools.cache_clear()
+    file_analysis._reader.cache_clear()
     summary = bootstrap(shop)
     assert (summary.changed, summary.symbols) == (3, 6)
     assert "note" not in shop.get("file://shop/src/shop/cart.py").properties
