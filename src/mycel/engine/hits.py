@@ -271,11 +271,11 @@ class HitSearch:
         reasons = dict.fromkeys(hit.why)
         for stage in () if found is None else found.stages():
             reason = _REASONS[stage]
-            if found is not None and found.via is not None and stage in ("link", "shared"):
-                origin = self._reader.concept(found.via[0])
+            if found is not None and found.origin is not None and stage in ("link", "shared"):
+                number, predicate = found.origin
+                origin = self._reader.concept(number)
                 known = shorten(origin.name) if origin is not None else "another"
-                through = f" through {found.via[1]}" if found.via[1] else ""
-                reason = f"linked from {known}{through}"
+                reason = f"linked from {known}{f' through {predicate}' if predicate else ''}"
             reasons[reason] = None
         return tuple(reasons)[:REASONS_MAX]
 

@@ -91,7 +91,18 @@ class Found(NamedTuple):
     evidence: dict[str, float]
     """The contribution of each kind of evidence to the sum."""
     via: tuple[int, str] | None
-    """The element that it is linked from, and the predicate; empty for something both mention."""
+    """The element that it is linked from, and the predicate; empty for something both mention.
+
+    None if the passage covers the question better by itself.
+    """
+    linked: tuple[int, str] | None
+    """The same of the strongest link to it, even then."""
+
+    @property
+    def origin(self) -> tuple[int, str] | None:
+        """The element that it is linked from, and the predicate; a link with one if there is."""
+        ways = [each for each in (self.via, self.linked) if each is not None]
+        return max(ways, key=lambda way: bool(way[1]), default=None)
 
     def stages(self) -> list[Stage]:
         """The stages that found it, the one with most evidence first."""
@@ -193,8 +204,13 @@ class _Asked:
             "answer": self._answer()[chosen],
             "pieces": pieces[np.searchsorted(every, chosen)],
         }
-        ways = self._ways(seeds, links, by_link) | self._ways(seeds, shared, by_shared)
-        return self._scored(chosen, evidence, ways, limit)
+        ways: dict[int, tuple[int, str]] = {}
+        strongest: dict[int, tuple[int, str]] = {}
+        for each, covered in ((links, by_link), (shared, by_shared)):
+            ways |= self._ways(seeds, chosen, each, covered)
+        for each in (shared, links):
+            strongest |= self._ways(seeds, chosen, each, seeds[each.seed] != each.place)
+        return self._scored(chosen, evidence, ways, strongest, limit)
 
     # Stages.
 
@@ -406,7 +422,7 @@ class _Asked:
         covered[inside] = np.maximum(likeness[:, near], likeness[:, far]).sum(axis=0)
         return covered
 
-    def _spread(self, links: _Links, values: Floats) -> Floats:
+    def _spread(self, links: _Links, values: Floats | NDArray[np.bool_]) -> Floats:
         """For each passage, the best of the links that lead to it."""
         spread = np.zeros(len(self._corpus), np.float32)
         np.maximum.at(spread, links.place, links.weight * values)
@@ -427,6 +443,7 @@ class _Asked:
         places: Positions,
         evidence: dict[str, Floats],
         ways: dict[int, tuple[int, str]],
+        strongest: dict[int, tuple[int, str]],
         limit: int,
     ) -> list[Found]:
         corpus = self._corpus
@@ -446,6 +463,7 @@ class _Asked:
                 float(scores[at]),
                 {key: float(part[at]) for key, part in parts.items() if part[at] > 0},
                 ways.get(int(places[at])),
+                strongest.get(int(places[at])),
             )
             for at in order[fits[order]][:limit].tolist()
         ]
@@ -461,12 +479,19 @@ class _Asked:
         )
         return fits
 
-    def _ways(self, seeds: Positions, links: _Links, covered: Floats) -> dict[int, tuple[int, str]]:
-        """For each passage that links lead to: where the best begins, and its predicate.
+    def _ways(
+        self,
+        seeds: Positions,
+        places: Positions,
+        links: _Links,
+        covered: Floats | NDArray[np.bool_],
+    ) -> dict[int, tuple[int, str]]:
+        """For each of some passages that links lead to: where the best begins, and its predicate.
 
         A passage that covers the question better by itself is left out.
         """
-        order = np.argsort(links.weight * covered, kind="stable")
+        inside = np.flatnonzero(np.isin(links.place, places))
+        order = inside[np.argsort((links.weight * covered)[inside], kind="stable")]
         best = dict(zip(links.place[order].tolist(), order.tolist(), strict=True))
         begins = seeds[links.seed]
         return {

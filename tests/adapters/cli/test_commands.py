@@ -223,6 +223,9 @@ def test_search_finds_words_that_were_just_written(run: Run) -> None:
     assert best["score"] > 0
     assert "Ibuprofen" in run("search", "food", "--limit", "1").stdout
     assert run("search", "zebra").stderr == "Nothing was found.\n"
+    note = {"note": "Sold in every town. " * 40 + "Never with otter milk. " + "Keep it cool. " * 40}
+    run("concept", "put", "Drug", "Syrup", "--attributes", json.dumps(note))
+    assert "Syrup: Never with otter milk." in run("search", "otter").stdout
 
 
 def test_search_has_filters(run: Run) -> None:

@@ -349,6 +349,24 @@ def test_a_concept_that_appears_later_is_linked_from_texts_that_mention_it() -> 
         assert db.get_concept("Place", "quiet brothers").number in corpus.numbers[called]
 
 
+def test_a_hit_that_a_link_speaks_for_says_where_it_is_linked_from() -> None:
+    with mycel.open() as db:
+        fill(db)
+        db.write(lambda tx: tx.define_predicate("lies_at"))
+        mill, river = (db.get_concept("Place", name) for name in ("Alder Mill", "river Lisk"))
+        assert mill is not None
+        assert river is not None
+        db.write(lambda tx: tx.put_proposition(mill.id, "lies_at", river.id))
+        reasons = {
+            reason
+            for question in QUESTIONS
+            for hit in db.execute(f'SEARCH CONCEPT "{question}"').value
+            for reason in hit["metadata"]["_why"]
+        }
+        assert "linked" not in reasons
+        assert "linked from Alder Mill through lies_at" in reasons
+
+
 class Failing:
     """An embedder that makes whatever it is told to make."""
 

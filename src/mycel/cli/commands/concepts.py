@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from mycel.store.write.transaction import Transaction
 
 _CONCEPT = "TYPE NAME|TYPE:NAME|URI|ID"
+SNIPPET_CHARACTERS = 160
+
 _SOUGHT = {"concept": "CONCEPT", "edge": "PROPOSITION"}
 _OPTIONS = {
     "mode": "MODE",
@@ -238,14 +240,20 @@ def search(
         view: GraphView = db if moment_asked is None else db.as_of(moment_asked)
         if moment_asked is None and options["mode"] != KEYWORD:
             _derive(session, db)
-        hits = _search(session, db, " ".join(words), kinds, options, limit)
+        question = " ".join(words)
+        hits = _search(session, db, question, kinds, options, limit)
         found = [(view.get(hit["id"]), hit["metadata"]["_score"]) for hit in hits]
         warn_conflicts(session, db, (element.id for element, _ in found))
         label = labels(view)
         session.out.list(
             found,
             ("id", "score", "type", "text"),
-            lambda pair: (pair[0].id, f"{pair[1]:.2f}", _kind(pair[0]), _text(pair[0], label)),
+            lambda pair: (
+                pair[0].id,
+                f"{pair[1]:.2f}",
+                _kind(pair[0]),
+                _text(pair[0], label, question),
+            ),
             lambda pair: wire(pair[0]) | {"score": pair[1]},
             empty="Nothing was found.",
         )
@@ -286,12 +294,21 @@ def _kind(element: Element) -> str:
     return element.type if isinstance(element, Concept) else element.predicate
 
 
-def _text(element: Element, label: Callable[[str], str]) -> str:
+def _text(element: Element, label: Callable[[str], str], question: str) -> str:
+    """An element on one line; of a long one, its name and the part with words of the question."""
     from mycel.graph.walk import Memory
+    from mycel.recall.passages import prose
+    from mycel.search.analysis import terms_of
+    from mycel.search.snippets import snippet
 
-    text = Memory(readable(element), "short").text
+    element = readable(element)
+    memory = Memory(element, "short")
+    text = memory.text
     if isinstance(element, Concept):
-        return text
+        if not memory.truncated:
+            return text
+        fits = snippet(prose(element.attributes), terms_of(question), SNIPPET_CHARACTERS)
+        return f"{memory.name}: {fits}" if fits else text
     subject, predicate, object_ = element.subject, element.predicate, element.object
     bare, named = f"{subject} {predicate} {object_}", (label(subject), predicate, label(object_))
     return text.replace(bare, " ".join(named), 1)
