@@ -162,7 +162,8 @@ def _imports(
     found: list[Import] = []
     for node, scope in with_scopes(in_order(captures, "import"), scopes):
         inside = _import_scope(scope)
-        found += [each._replace(scope=inside) for each in syntax.imports(node, source)]
+        imports = syntax.imports(node, source)
+        found += [each._replace(scope=inside) for each in imports] if inside else imports
     return tuple(found)
 
 
