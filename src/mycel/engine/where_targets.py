@@ -42,6 +42,7 @@ def to_change(tx: Transaction, numbers: Sequence[int]) -> Iterator[Element]:
         for at, number in enumerate(chunk):
             element, before = found.get(number), tx.position
             if element is not None:
+                allowance.check()
                 yield element
             if tx.position > before + 1:
                 found = tx.reader.elements(chunk[at + 1 :])

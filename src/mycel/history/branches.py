@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from mycel.errors import ConstraintViolation, DatabaseBusy, NotADatabase
+from mycel.errors import (
+    ConstraintViolation,
+    DatabaseBusy,
+    DiskFull,
+    NotADatabase,
+    ResourceExhausted,
+)
 from mycel.merkle.proofs import ConsistencyProof
-from mycel.model import times
+from mycel.model import allowance, times
 from mycel.model.names import count
 from mycel.store.check.proofs import prove_consistency
 from mycel.store.database import Store
@@ -22,6 +29,10 @@ from mycel.store.log.merges import forget_open_merges
 from mycel.store.query.commits import transaction_of
 from mycel.store.query.lineage import Parting, is_contained, parting
 from mycel.store.query.reader import Reader
+
+BRANCHES_MAX: Final = 256
+FREE_BYTES_MIN: Final = 128 << 20
+"""Bytes of the disk that a new branch leaves for writing on."""
 
 
 class Branch(NamedTuple):
@@ -66,6 +77,7 @@ class Branches:
         """All branches, main first, the others by name."""
         with self.reading(MAIN) as main:
             for name in self.names():
+                allowance.check()
                 yield self._branch(name, main)
 
     def names(self) -> list[str]:
@@ -91,12 +103,30 @@ class Branches:
         Raises:
             InvalidIdentifier, DuplicateExists: it cannot have this name, or another one has it.
             ConstraintViolation: this thread is in a transaction, or the graph is in memory.
-            DatabaseBusy, DatabaseReadOnly, DiskFull, DatabaseError: the copy cannot be made.
+            ResourceExhausted: there are too many branches.
+            DatabaseBusy, DatabaseReadOnly, DiskFull, DatabaseError: the copy cannot be made, or
+                would leave too little of the disk for writing on.
         """
         self._check_in_file()
         self._store.check_idle("Create the branch after the transaction.")
+        self._check_room()
         create_branch(self._store.location, self._graph, name, forget_open_merges)
         return self.get(name)
+
+    def _check_room(self) -> None:
+        if len(self.names()) >= BRANCHES_MAX:
+            raise ResourceExhausted(
+                f"The graph has {BRANCHES_MAX} branches, which is the limit.",
+                hint="Delete some first: `mycel branch delete NAME`.",
+            )
+        size = Path(self._store.location.path).stat().st_size
+        free = shutil.disk_usage(self._graph.parent).free
+        if free - size < FREE_BYTES_MIN:
+            raise DiskFull(
+                f"A copy of {size} bytes would leave less than {FREE_BYTES_MIN} bytes of the disk"
+                f" ({free} are free).",
+                hint="Delete branches that are merged (`mycel branch delete NAME`), or make room.",
+            )
 
     def delete(self, name: str, *, unmerged: bool = False) -> Branch:
         """Delete a branch, for good. Returns the branch as it was.

@@ -27,7 +27,7 @@ from mycel.errors import (
 )
 from mycel.http.policy import LOG_PAGE, LOG_PAGE_MAX
 from mycel.http.responses import JSON, encode, failure, retry_header, status_of
-from mycel.model.json_text import read_json
+from mycel.model.json_text import read_request
 from mycel.model.limits import INTEGER_MAX
 from mycel.model.names import json_kind, shorten
 from mycel.nexus import Nexus
@@ -77,7 +77,7 @@ def respond(db: Nexus, body: bytes, *, readonly: bool = False) -> Response:
 
 def _parse(body: bytes) -> dict[str, Any]:
     try:
-        message = read_json(body)
+        message = read_request(body)
     except ValueError as error:
         raise InvalidSyntax(f"The body is not JSON: {error}.", hint=_SHAPE_HINT) from None
     if not isinstance(message, dict):

@@ -9,7 +9,7 @@ from starlette.requests import Request
 
 from mycel.errors import InvalidSyntax
 from mycel.http.responses import JSON
-from mycel.model.json_text import read_json
+from mycel.model.json_text import read_request
 from mycel.model.names import json_kind
 
 INLINE_BYTES_MAX: Final = 1 << 16
@@ -34,7 +34,7 @@ async def given_parameters(request: Request) -> tuple[str | None, dict[str, Any]
     body = await request.body()
     try:
         is_large = len(body) > INLINE_BYTES_MAX
-        given = await asyncio.to_thread(read_json, body) if is_large else read_json(body)
+        given = await asyncio.to_thread(read_request, body) if is_large else read_request(body)
     except ValueError as error:
         raise InvalidSyntax(f"The body is not JSON: {error}.") from None
     if not isinstance(given, dict):

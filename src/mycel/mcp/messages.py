@@ -29,8 +29,8 @@ from mcp_types import (
 )
 from pydantic import ValidationError
 
-from mycel.errors import InvalidSyntax
-from mycel.model.json_text import read_json
+from mycel.errors import InvalidSyntax, ResourceExhausted
+from mycel.model.json_text import read_request
 from mycel.model.names import json_kind, shorten
 
 ID_SOUGHT_BYTES: Final = 1 << 16
@@ -65,8 +65,8 @@ class NoMessage(Exception):  # noqa: N818 - it is an answer.
 def read(data: bytes) -> JSONRPCMessage:
     """A message. Raises NoMessage if it is none."""
     try:
-        given = read_json(data)
-    except InvalidSyntax as error:
+        given = read_request(data)
+    except (InvalidSyntax, ResourceExhausted) as error:
         raise NoMessage(top_level_id(data), f"{error.message} {error.hint}") from None
     except ValueError:
         raise NoMessage(top_level_id(data), "This is no JSON in UTF-8.", PARSE_ERROR) from None

@@ -1,6 +1,7 @@
 """Branches: copies of a graph beside it, safe while others write, with a history of their own."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,12 +12,15 @@ import mycel
 from mycel.errors import (
     ConstraintViolation,
     DatabaseBusy,
+    DiskFull,
     DuplicateExists,
     InvalidIdentifier,
     MycelError,
     NotADatabase,
     NotFound,
+    ResourceExhausted,
 )
+from mycel.history import branches
 from mycel.knowledge.bootstrap import bootstrap
 from mycel.store.file import copy
 
@@ -136,6 +140,24 @@ def test_a_branch_is_deleted_unless_it_is_open_used_or_has_commits_of_its_own(pa
 
 
 @needs_posix
+def test_branches_are_limited_in_number_and_leave_room_on_the_disk(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with mycel.open(path) as db:
+        db.branches.create("one")
+        monkeypatch.setattr(branches, "BRANCHES_MAX", 2)
+        with pytest.raises(ResourceExhausted, match="2 branches"):
+            db.branches.create("two")
+        monkeypatch.undo()
+        free = shutil.disk_usage(path.parent).free
+        monkeypatch.setattr(branches, "FREE_BYTES_MIN", free)
+        with pytest.raises(DiskFull, match="would leave less"):
+            db.branches.create("two")
+        assert db.branches.names() == ["main", "one"]
+        monkeypatch.undo()
+        db.branches.create("two")
+
+
 def test_branches_made_while_another_process_writes_are_each_of_one_moment(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

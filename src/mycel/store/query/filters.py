@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple, TypedDict
 
 import orjson
 
-from mycel.errors import InvalidValueType
+from mycel.errors import InvalidValueType, ResourceExhausted
 from mycel.model import times
 from mycel.model.limits import INTEGER_MAX
 from mycel.model.names import check_actor, check_text, kind_of
@@ -28,6 +28,8 @@ from mycel.store.query.refs import Ref
 
 TEXT_BYTES_MAX: Final = 4_096
 """The bytes of a path, or of a key or value of metadata, at most."""
+METADATA_KEYS_MAX: Final = 100
+"""The keys of metadata that a search compares: each is a condition of the SQL statement."""
 
 
 class Filters(TypedDict, total=False):
@@ -160,6 +162,11 @@ def _metadata(metadata: object, bindings: dict[str, Any]) -> Iterator[str]:
         raise InvalidValueType(
             f"metadata must be an object with a value for each key, not {kind_of(metadata)}.",
             hint='Such as {"source": "interview"}.',
+        )
+    if len(metadata) > METADATA_KEYS_MAX:
+        raise ResourceExhausted(
+            f"metadata has {len(metadata)} keys; a search compares {METADATA_KEYS_MAX} at most.",
+            hint="Give those that tell most.",
         )
     for at, (key, value) in enumerate(metadata.items()):
         if not isinstance(value, str | int | float | None):

@@ -40,6 +40,8 @@ from mycel.store.query.refs import Ref, is_natural, missing, resolve
 from mycel.store.write.change_summary import summary
 
 _ENTRIES_HELD_MAX: Final = 1000
+_CHECK_EVERY: Final = 16
+"""Entries after which a write looks at its deadline: one can be a megabyte large."""
 
 _FIND_LINK: Final = (
     "SELECT id, attributes, metadata, version, NULL, weight FROM proposition"
@@ -297,6 +299,8 @@ class Ledger:
         self._leaves.append(entry_leaf(kind, number, hash_of(before), after_hash))
         if len(entries) >= _ENTRIES_HELD_MAX:
             self.flush_entries()
+        elif not seq % _CHECK_EVERY:
+            allowance.check()
         return seq
 
     def append_apart(self, kind: Kind, number: int, record: bytes) -> int:
