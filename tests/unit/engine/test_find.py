@@ -381,6 +381,7 @@ LARGER = 'FIND(?t, ?t.name) WHERE { ?t {type: "Town"} }'
 def test_a_result_with_too_many_rows_is_refused(
     db: mycel.Nexus, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
+    monkeypatch.setattr(statements, "CELLS_UNCOUNTED", 10)
     monkeypatch.setattr(statements, "RESULT_ROWS_MAX", 39)
     monkeypatch.setattr(find_module, "RESULT_ROWS_MAX", 39)
     with pytest.raises(ResourceExhausted) as caught:
@@ -397,6 +398,7 @@ def test_a_result_with_too_many_rows_is_refused(
 def test_a_result_with_too_much_text_is_refused(
     db: mycel.Nexus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(statements, "CELLS_UNCOUNTED", 10)
     monkeypatch.setattr(statements, "RESULT_BYTES_MAX", 60)
     for command in (ALL, LARGER):
         with pytest.raises(ResourceExhausted):
@@ -407,6 +409,7 @@ def test_a_result_with_too_much_text_is_refused(
 def test_a_result_that_was_refused_leaves_nothing_open(
     db: mycel.Nexus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(statements, "CELLS_UNCOUNTED", 2)
     monkeypatch.setattr(statements, "RESULT_ROWS_MAX", 3)
     monkeypatch.setattr(find_module, "RESULT_ROWS_MAX", 3)
     then = db.snapshot().entries
@@ -497,6 +500,7 @@ def test_a_plan_that_fails_because_definitions_have_changed_is_made_anew(
     db: mycel.Nexus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As a time, `:when` is before all of them, and all would be too many; as a text it is not."""
+    monkeypatch.setattr(statements, "CELLS_UNCOUNTED", 2)
     monkeypatch.setattr(statements, "RESULT_ROWS_MAX", 5)
     monkeypatch.setattr(find_module, "RESULT_ROWS_MAX", 5)
     schema = "node Event { title: String @key %s }"
