@@ -29,7 +29,8 @@ _ZEROS: Final = bytes.maketrans(b"123456789", b"0" * 9)
 _MANY_DIGITS: Final = b"0" * 19
 """Numbers with fewer digits fit into 64 bits."""
 _DIGITS: Final = re.compile(b"0+")
-_STRING: Final = re.compile(rb'"(?>(?:[^"\\]++|\\.)*)(?:"|\Z)', re.DOTALL)
+_STRING: Final = re.compile(rb'"[^"]*+(?:"|\Z)')
+"""A string without escapes."""
 CONTAINERS_MAX: Final = 100_000
 """Lists and objects in the JSON of one request. An empty one takes thirty times its text."""
 VALUES_MAX: Final = 500_000
@@ -62,7 +63,7 @@ def read_request(text: bytes) -> Any:
         ResourceExhausted: it has too many values.
     """
     if _containers(text) > CONTAINERS_MAX or text.count(b",") >= VALUES_MAX:
-        bare = _STRING.sub(b"", text)
+        bare = _STRING.sub(b"", text.replace(rb"\\", b"").replace(rb"\"", b""))
         if _containers(bare) > CONTAINERS_MAX or bare.count(b",") >= VALUES_MAX:
             raise ResourceExhausted(
                 f"The JSON has more than {CONTAINERS_MAX} lists and objects, or {VALUES_MAX}"
