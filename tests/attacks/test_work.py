@@ -6,9 +6,10 @@ import select
 import signal
 import socket
 import sys
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 
+import apsw
 import pytest
 
 import mycel
@@ -252,3 +253,31 @@ def test_a_write_whose_targets_take_long_to_find_keeps_nobody_from_writing(
         for at in range(20):
             assert ask(server, plant(f"Ivy {at}"))[0] == 200
         assert select.select(long, [], [], 0)[0] == []
+
+
+def test_a_batch_with_a_long_search_locks_the_file_no_longer_than_one_transaction(
+    attacked: Start, forest: Path
+) -> None:
+    server = attacked("--timeout", "120", "--write-timeout", "1")
+    leaves = " ".join(f'?{each} {{type: "Leaf"}}' for each in "abcd")
+    circle = "?a.name < ?b.name && ?b.name < ?c.name && ?c.name < ?d.name && ?d.name < ?a.name"
+    slow = f"UPDATE ?a SET ATTRIBUTES {{x: 1}} WHERE {{ {leaves} FILTER({circle}) }}"
+
+    def is_locked() -> bool:
+        try:
+            other.execute("BEGIN IMMEDIATE; ROLLBACK")
+        except apsw.BusyError:
+            return True
+        return False
+
+    with closing(apsw.Connection(str(forest))) as other, server.connection() as made:
+        made.sendall(asking([plant("Ivy"), slow]))
+        # The first command waits for the second one, to share its commit.
+        eventually(is_locked)
+        other.set_busy_timeout(30_000)
+        assert not is_locked()
+        status, told = answer_in(made)
+    assert status == 200
+    written, refused = told["result"]
+    assert "result" in written
+    assert refused["error"]["name"] == "ExecutionTimeout"

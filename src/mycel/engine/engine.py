@@ -225,21 +225,19 @@ class Engine:
             if not given.outgrew:
                 raise
         finally:
-            given.is_brief = False
-        given.outgrew = False
+            given.is_brief = given.outgrew = False
         if not isinstance(command, ast.Capsule):
             from mycel.engine.where_targets import targets  # noqa: PLC0415 - see `statements`
 
-            begun = monotonic()
             try:
                 with self._reading() as reader:
+                    # As long as in its turn: the commands before it may have the file locked.
+                    reader.deadline = monotonic() + given.turn_s()
                     targets(reader, command.where, command.target.name, values)
             except ExecutionTimeout:
                 raise
             except MycelError:  # It may need what the commands before it have yet to commit.
                 pass
-            if monotonic() - begun > given.turn_s():
-                raise allowance.too_long_a_write()
         return run(is_long=True)
 
 

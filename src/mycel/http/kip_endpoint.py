@@ -26,7 +26,7 @@ from mycel.errors import (
     did_you_mean,
 )
 from mycel.http.policy import LOG_PAGE, LOG_PAGE_MAX
-from mycel.http.responses import JSON, encode, failure, retry_header, status_of
+from mycel.http.responses import JSON, encode, retry_header, status_of, unexpected
 from mycel.model.json_text import read_request
 from mycel.model.limits import INTEGER_MAX
 from mycel.model.names import json_kind, shorten
@@ -68,7 +68,7 @@ def respond(db: Nexus, body: bytes, *, readonly: bool = False) -> Response:
         told["error"] = known.to_dict()
     except Exception as error:  # noqa: BLE001 - The edge: the caller gets an answer to anything.
         _log.exception("A request failed with an unexpected error.")
-        return failure(error)
+        told["error"] = unexpected(error).to_dict()
     said = told.get("error")
     if said is None:
         return Response(encode(told), media_type=JSON)

@@ -62,8 +62,12 @@ def refusal(
 
 def failure(error: Exception) -> Response:
     """The response to an unexpected error."""
-    known = shortage(error) or InternalError("The request failed for a reason inside the server.")
-    return refusal(known)
+    return refusal(unexpected(error))
+
+
+def unexpected(error: Exception) -> MycelError:
+    """Our error for one that is a fault of the server, or a lack of memory."""
+    return shortage(error) or InternalError("The request failed for a reason inside the server.")
 
 
 def stopping() -> Response:

@@ -196,9 +196,9 @@ class _Run(Generic[Result]):
         self._workers.end(self)
         if self._is_quick:
             self._workers.give_place()
-        if self.result.done():
-            return
-        if error is None:
+        if self.result.done():  # The request is over: nobody else gives back what it has taken.
+            self.job.close()
+        elif error is None:
             self.result.set_result(result)
         else:
             self.result.set_exception(error)

@@ -110,8 +110,9 @@ def charge(size: int) -> None:
 def too_little_memory() -> ResourceExhausted:
     """The error for work that the operating system gave no more memory."""
     return ResourceExhausted(
-        "There is too little memory for this at the moment; nothing was written.",
-        hint="Retry in a moment, or ask for less: LIMIT and CURSOR page through a result.",
+        "There is too little memory for this at the moment.",
+        hint="Retry in a moment: an identical write changes nothing. Or ask for less: LIMIT and"
+        " CURSOR page through a result.",
         data={RETRY_AFTER: 1},
     )
 

@@ -305,8 +305,9 @@ class Recall:
 
     def pieces(self, reader: Reader, numbers: Sequence[int]) -> list[NDArray[np.uint16]]:
         """The word pieces of passages."""
-        found = {} if self._columns is None else self._columns.pieces_of(numbers)
-        for number in numbers:  # Other threads may take out of both meanwhile.
+        columns = self._columns  # Other threads may take out of all three meanwhile.
+        found = {} if columns is None else columns.pieces_of(numbers)
+        for number in numbers:
             if at_hand := self._unsaved.get(number) or self._saved.get(number):
                 found[number] = _pieces(at_hand[0].pieces)
         missing = [number for number in numbers if number not in found]

@@ -3,11 +3,13 @@
 import json
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import httpx
 import pytest
 
 import mycel
+from mycel.http.kip_endpoint import respond
 from mycel.http.policy import LOG_PAGE_MAX
 from tests.adapters.http.conftest import HTTP, NAMES, Server, Start, plant
 from tests.cases import cases
@@ -38,6 +40,18 @@ def test_health_is_one_word(garden: Server) -> None:
     answer = garden.get("/healthz")
     assert (answer.status_code, answer.json()) == (200, {"status": "ok"})
     assert answer.headers["cache-control"] == "no-store"
+
+
+def test_an_unexpected_error_comes_with_the_id_of_its_request(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with mycel.open(tmp_path / "garden.db") as db:
+        for error, status in ((RuntimeError("?"), 500), (MemoryError(), 503)):
+            monkeypatch.setattr(db, "log", Mock(side_effect=error))
+            answer = respond(db, b'{"method": "list_logs", "id": 7}')
+            told = json.loads(bytes(answer.body))
+            assert (answer.status_code, told["id"]) == (status, 7)
+            assert "nothing was written" not in told["error"]["message"]  # Nobody knows that.
 
 
 def test_head_has_no_body(garden: Server) -> None:
@@ -160,7 +174,7 @@ def test_a_page_that_cannot_be_is_refused(garden: Server, params: dict[str, Any]
         b'{"command": "\xff"}',
         '{"command": "\\ud800"}',
         '{"id": "\\ud800", "method": "execute_kip", "params": {"command": "DESCRIBE PRIMER"}}',
-        '{"parameters": ' + "[" * 100_000 + "]" * 100_000 + "}",
+        '{"parameters": ' + "[" * 99_000 + "]" * 99_000 + "}",
         '{"command": 1' + "0" * 5000 + "}",
         "{}",
         '{"command": 5}',

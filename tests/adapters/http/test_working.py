@@ -108,6 +108,33 @@ def test_a_caller_that_is_cancelled_does_not_take_the_work_with_it() -> None:
     asyncio.run(story())
 
 
+def test_work_gives_back_what_it_takes_for_an_answer_after_its_request_is_over() -> None:
+    begun, go = threading.Event(), threading.Event()
+
+    def work() -> None:
+        begun.set()
+        go.wait(60)
+        allowance.charge(2 << 20)
+
+    async def story() -> None:
+        workers, answers = Workers(1), Answers()
+        scope: dict[str, Any] = {}
+        attach(scope, Job(time.monotonic() + 60, answers))
+        caller = asyncio.create_task(workers.run(scope, work))
+        await asyncio.to_thread(begun.wait, 60)
+        caller.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await caller
+        job(scope).close()
+        go.set()
+        await workers.close()
+        await asyncio.sleep(0)
+        assert answers.size == 0
+        assert answers.large.acquire(blocking=False)  # The next large answer can be made.
+
+    asyncio.run(story())
+
+
 def test_work_is_stopped_at_its_deadline_or_when_its_client_has_gone_or_the_server_stops() -> None:
     async def story() -> None:
         workers = Workers(1)

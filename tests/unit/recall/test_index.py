@@ -15,6 +15,7 @@ import apsw
 import pytest
 
 import mycel
+from mycel.errors import ResourceExhausted
 from mycel.recall import index
 from mycel.store.index import passages
 from tests.unit.recall.valley import PLACES, fill, names, place_type
@@ -181,6 +182,23 @@ def test_portions_that_another_writer_keeps_from_being_stored_are_stored_later(
     with mycel.open(path, readonly=True) as db:
         assert names(db, "camel desert", mode="semantic")[0] == "Newtown"
         assert [hits[0][0] for hits in answers(db)] == [hits[0][0] for hits in first]
+
+
+def test_passages_that_another_thread_drops_from_memory_meanwhile_are_read_from_the_file(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with mycel.open(path) as db:
+        fill(db)
+        answers(db)
+        recall = db._recall.get()
+        kept = index.PassageColumns(recall._shared())
+        # The first look finds them, the next does not.
+        looks = iter((kept,))
+        looking = property(lambda _: next(looks, None), lambda *_: None)
+        monkeypatch.setattr(index.Recall, "_columns", looking, raising=False)
+        with db.reading() as reader:
+            number = reader.column("SELECT element FROM recall_passage")[0]
+            assert [len(each) > 0 for each in recall.pieces(reader, [number])] == [True]
 
 
 def test_a_graph_that_cannot_be_written_is_searched_without_stored_data(
@@ -436,13 +454,15 @@ def test_questions_that_say_nothing_or_too_much_are_answered() -> None:
             "\0",
             '" OR NEAR( *',
             "水 mill Мир",
-            "mill " * 200_000,
+            "mill " * 13_000,
             "?" * 50,
             "a\ud800b",
         ):
             for mode in ("hybrid", "semantic", "keyword"):
                 found = db.search(question, mode=mode)
                 assert all(0 <= score <= 1 for _, score in found)
+        with pytest.raises(ResourceExhausted, match="65536 characters"):
+            db.search("mill " * 14_000)
 
 
 KILLED = """

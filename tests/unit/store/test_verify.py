@@ -440,6 +440,18 @@ def test_a_wrong_entry_is_named(copy_of: Callable[[str], Path]) -> None:
         assert report.to_dict()["problems"]
 
 
+def test_a_text_that_the_index_lacks_is_named_and_the_index_is_checked_to_its_end(
+    copy_of: Callable[[str], Path],
+) -> None:
+    path = copy_of("searched")
+    with raw(path) as connection:
+        connection.execute("DELETE FROM text WHERE rowid = (SELECT max(rowid) FROM text)")
+    told = [each["what"] for each in findings(path) if each["check"] == "text"]
+    assert "does not hold the text of the element" in told
+    assert "does not know how long its documents are" in told
+    assert not any("to the end" in each for each in told)
+
+
 def test_a_damaged_graph_reports_a_bounded_number_of_problems(
     copy_of: Callable[[str], Path],
 ) -> None:

@@ -125,8 +125,8 @@ def differences(
 def _unreachable(connection: apsw.Connection) -> Iterator[str]:
     """Terms that a scan of the index meets, and a look-up does not find as often."""
     with _terms(connection, "row"):
-        for row in every(connection, "SELECT term, doc, cnt FROM temp.text_terms"):
-            if every(connection, "SELECT * FROM temp.text_terms WHERE term = ?", row[:1]) != [row]:
+        for row in every(connection, "SELECT term, doc, cnt FROM temp.text_row"):
+            if every(connection, "SELECT * FROM temp.text_row WHERE term = ?", row[:1]) != [row]:
                 yield row[0]
 
 
@@ -149,18 +149,21 @@ def _contents(
 ) -> Iterator[tuple[str, int, str, int]]:
     """Every occurrence of every term: term, element, column, place."""
     with _terms(connection, "instance"):
-        for row in connection.execute("SELECT * FROM temp.text_terms"):
+        for row in connection.execute("SELECT * FROM temp.text_instance"):
             if row[1] not in aside:
                 yield row
 
 
 @contextmanager
 def _terms(connection: apsw.Connection, kind: str) -> Iterator[None]:
-    """Have the terms of the index as a table, `temp.text_terms`."""
+    """Have the terms of the index as a table, `temp.text_KIND`.
+
+    One that is left before its end stays, so each kind has a name of its own.
+    """
     connection.execute("PRAGMA query_only = 0").fetchall()  # For a temporary table only.
     connection.execute(
-        f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.text_terms USING fts5vocab(main, text, {kind})"
+        f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.text_{kind} USING fts5vocab(main, text, {kind})"
     )
     yield
-    connection.execute("DROP TABLE temp.text_terms")
+    connection.execute(f"DROP TABLE temp.text_{kind}")
     connection.execute("PRAGMA query_only = 1").fetchall()
