@@ -113,7 +113,10 @@ def build_app(
 
 
 class _OpenDoor:
-    """The application of a door. It is loaded when it is first used, or a while after the start."""
+    """The application of a door. It is loaded when it is first used, or a while after the start.
+
+    If that fails, it is tried again for the next request.
+    """
 
     def __init__(self, door: Door) -> None:
         self.door: Final = door
@@ -142,16 +145,24 @@ class _OpenDoor:
         with suppress(TimeoutError):
             async with asyncio.timeout(LOAD_AFTER_S):
                 await self._wanted.wait()
-        if self._closing.is_set():
-            return
-        try:
-            app = await asyncio.to_thread(self.door.load)
-        except Exception as error:  # noqa: BLE001 - It is of those who use the door.
-            self._app.set_exception(error)
-            return
-        async with app.router.lifespan_context(app):
-            self._app.set_result(app)
-            await self._closing.wait()
+        while not self._closing.is_set():
+            try:
+                app = await asyncio.to_thread(self.door.load)
+            except Exception as error:  # noqa: BLE001 - It is of those who use the door.
+                await self._fail(error)
+                continue
+            async with app.router.lifespan_context(app):
+                self._app.set_result(app)
+                await self._closing.wait()
+
+    async def _fail(self, error: Exception) -> None:
+        """Tell those who wait, and wait for the next: there may be enough memory then."""
+        self._app.set_exception(error)
+        self._app.exception()  # Nobody may wait for it.
+        del self._app
+        if not self._closing.is_set():
+            self._wanted.clear()
+            await self._wanted.wait()
 
 
 class _Pages:

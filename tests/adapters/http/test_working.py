@@ -5,10 +5,16 @@ import threading
 import time
 from collections.abc import Callable
 from typing import Any
+from unittest.mock import Mock
 
+import httpx
 import pytest
+from starlette.applications import Starlette
+from starlette.responses import Response
+from starlette.routing import Route
 
 from mycel.errors import ExecutionTimeout, ResourceExhausted
+from mycel.http.app import Door, _OpenDoor
 from mycel.http.jobs import Answers, Job, Turns, attach
 from mycel.http.policy import ANSWER_BYTES_MAX
 from mycel.http.worker_pool import Workers
@@ -220,3 +226,25 @@ def test_the_bytes_of_an_answer_and_of_all_answers_are_limited_and_given_back() 
     assert answers.size == 0
     with pytest.raises(ResourceExhausted, match="The answer is larger"):
         Job(time.monotonic() + 60, Answers(1 << 40)).charge(ANSWER_BYTES_MAX + 1)
+
+
+def test_a_door_that_could_not_be_loaded_is_loaded_for_the_next_request() -> None:
+    app = Starlette(routes=[Route("/door", lambda _: Response("in"))])
+    load = Mock(side_effect=[MemoryError(), app])
+
+    async def story() -> None:
+        door = _OpenDoor(Door("/door", "door", load, 100))
+        transport = httpx.ASGITransport(app=door)
+        async with door.lifespan(), httpx.AsyncClient(transport=transport) as client:
+            with pytest.raises(MemoryError):
+                await client.get("http://localhost/door")
+            for _ in range(2):
+                assert (await client.get("http://localhost/door")).text == "in"
+        assert load.call_count == 2
+        # One that is closed while it fails does not wait for a request.
+        closing = _OpenDoor(Door("/door", "door", Mock(side_effect=MemoryError), 100))
+        async with asyncio.timeout(60), closing.lifespan():
+            closing._wanted.set()
+            await asyncio.sleep(0)
+
+    asyncio.run(story())
