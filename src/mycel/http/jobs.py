@@ -34,6 +34,8 @@ There are the cells, their UTF-8 if that differs, and the answer itself.
 _LARGE_BYTES: Final = 1 << 20
 """The size of cells from which on an answer is large. A few large ones are made at a time."""
 _LARGE_WAITING_MAX: Final = 8
+_SMALL_BYTES: Final = 64 << 10
+"""The size of a finished answer up to which it is not counted: a write that is done says so."""
 _RECHECK_S: Final = 0.1
 _KEY: Final = "mycel.job"
 
@@ -282,6 +284,8 @@ class Job:
         """
         self._be_small()
         self._cells = 0
+        if size <= _SMALL_BYTES:
+            size = 0
         self._count(size - self._held, size)
 
     def close(self) -> None:

@@ -213,15 +213,21 @@ def test_a_place_goes_to_the_job_that_has_used_least() -> None:
 
 
 def test_the_bytes_of_an_answer_and_of_all_answers_are_limited_and_given_back() -> None:
-    answers = Answers(bytes_max=300)  # One that is being made counts three times.
-    first, second = (Job(time.monotonic() + 60, answers) for _ in range(2))
-    first.charge(60)
+    unit = 10 << 10
+    answers = Answers(bytes_max=300 * unit)  # One that is being made counts three times.
+    first, second, third = (Job(time.monotonic() + 60, answers) for _ in range(3))
+    first.charge(60 * unit)
     with pytest.raises(ResourceExhausted, match="All answers"):
-        second.charge(60)
-    first.settle(30)
-    second.charge(60)
+        second.charge(60 * unit)
+    first.settle(30 * unit)
+    second.charge(90 * unit)
+    assert answers.size == answers.bytes_max
+    with pytest.raises(ResourceExhausted, match="All answers"):
+        third.settle(10 * unit)
+    third.settle(100)  # The answer to a write, which is done.
     first.close()
-    second.settle(100)
+    second.settle(100 * unit)
+    assert answers.size == 100 * unit
     second.close()
     assert answers.size == 0
     with pytest.raises(ResourceExhausted, match="The answer is larger"):
