@@ -217,6 +217,7 @@ def test_a_result_beyond_its_limit_is_refused(
     command = 'FIND(?t.name) WHERE { ?t {type: "$ConceptType"} }'
     names = db.execute(command).value
     size = len(names) if name == "RESULT_ROWS_MAX" else sum(map(len, names))
+    monkeypatch.setattr(finding, "CELLS_UNCOUNTED", 1)  # So few rows would come in one batch.
     monkeypatch.setattr(finding, name, size)
     assert db.execute(command).value == names
     monkeypatch.setattr(finding, name, size - 1)
