@@ -10,7 +10,7 @@ import type { Card, Hit } from '../source/types'
 import { plain, splitUri } from '../text/format'
 
 const PAUSE_MS = 60
-/** The names are asked for again after this time while their index is made. */
+/** The names are asked for again after this time, and then after twice the time before, while their index is made. */
 const AGAIN_MS = 300
 
 export function SearchBox({ explorer }: { explorer: Explorer }): JSX.Element {
@@ -25,13 +25,15 @@ export function SearchBox({ explorer }: { explorer: Explorer }): JSX.Element {
     const wanted = text.trim()
     if (!wanted) return setHits([])
     const control = new AbortController()
+    let wait = AGAIN_MS
     const ask = () => {
       explorer.source.suggest(wanted, at, control.signal).then(({ hits: found, complete }) => {
         if (control.signal.aborted) return
         setHits(found)
         setAsked(wanted)
         setPlace(found.length ? 0 : -1)
-        if (complete === false) timer = setTimeout(ask, AGAIN_MS)
+        if (complete === false) timer = setTimeout(ask, wait)
+        wait *= 2
       }, complain)
     }
     let timer = setTimeout(ask, PAUSE_MS)
