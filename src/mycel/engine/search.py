@@ -34,7 +34,6 @@ from mycel.errors import (
     DiskFull,
     EmbedderFailed,
     MycelError,
-    ResourceExhausted,
     close_names,
     did_you_mean,
 )
@@ -53,7 +52,6 @@ from mycel.store.query.vocabulary import Vocabulary
 
 SEARCH_LIMIT_DEFAULT: Final = 10
 SEARCH_LIMIT_MAX: Final = 1_000
-QUESTION_CHARACTERS_MAX: Final = 64 << 10
 
 WORDS_COMPARED: Final = 3
 """Words of a question without results that are compared with names, one by one."""
@@ -171,15 +169,7 @@ def find(
     `kind` is the number of a type or predicate; it needs an `element_kind`. Modes other than
     "keyword" need `recall`; if it cannot be used, the answer goes by keywords, and `warnings` gets
     a sentence about it.
-
-    Raises:
-        ResourceExhausted: the question is too long.
     """
-    if len(question) > QUESTION_CHARACTERS_MAX:
-        raise ResourceExhausted(
-            f"The text to search for has more than {QUESTION_CHARACTERS_MAX} characters.",
-            hint="Search for its main words.",
-        )
     asked = Question(question)
     if not asked.text:
         return []

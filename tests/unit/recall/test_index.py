@@ -15,7 +15,6 @@ import apsw
 import pytest
 
 import mycel
-from mycel.errors import ResourceExhausted
 from mycel.recall import index
 from mycel.store.index import passages
 from tests.unit.recall.valley import PLACES, fill, names, place_type
@@ -454,15 +453,13 @@ def test_questions_that_say_nothing_or_too_much_are_answered() -> None:
             "\0",
             '" OR NEAR( *',
             "水 mill Мир",
-            "mill " * 13_000,
+            "mill " * 20_000,
             "?" * 50,
             "a\ud800b",
         ):
             for mode in ("hybrid", "semantic", "keyword"):
                 found = db.search(question, mode=mode)
                 assert all(0 <= score <= 1 for _, score in found)
-        with pytest.raises(ResourceExhausted, match="65536 characters"):
-            db.search("mill " * 14_000)
 
 
 KILLED = """

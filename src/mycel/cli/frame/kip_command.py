@@ -96,7 +96,6 @@ def execute(
     Raises:
         MycelError: it failed, or writes with `readonly`; nothing was written.
     """
-    from mycel.engine.result import Result
     from mycel.kip import is_write, parse
 
     is_capsule = first_word(command) == "UPSERT"
@@ -108,7 +107,7 @@ def execute(
     if is_capsule:
         return apply_capsule(db, command, values, dry_run=dry_run)
     if dry_run:
-        return Done(Result.of(*db.run(command, values, readonly=readonly, dry_run=True)), True)
+        return Done(db.run(command, values, readonly=readonly, dry_run=True).result, True)
     return Done(db.execute(command, values), True)
 
 
