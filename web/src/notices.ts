@@ -17,12 +17,13 @@ export const announcement = signal('')
 
 const SHOWN_MS = 7000
 /** A notice with a way back stays longer: it takes time to see that one wants it. */
-const SHOWN_WITH_ACTION_MS = 30_000
+const SHOWN_WITH_ACTION_MS = 15_000
 let last = 0
 
 export function say(text: string, options: Partial<Omit<Notice, 'id' | 'text'>> = {}): void {
   const notice: Notice = { id: ++last, tone: 'info', hint: null, action: null, ...options, text }
-  const others = notices.value.filter((other) => other.text !== text)
+  // One way back at a time: several would cover the panel.
+  const others = notices.value.filter((other) => other.text !== text && !(other.action && notice.action))
   notices.value = [...others.slice(-3), notice]
   announcement.value = text
   if (notice.tone === 'info') setTimeout(() => dismiss(notice.id), notice.action ? SHOWN_WITH_ACTION_MS : SHOWN_MS)
