@@ -145,7 +145,7 @@ def test_watching_as_json_ends_at_ctrl_c_with_json_and_nothing_else(project: Pat
     process.send_signal(signal.SIGINT)
     told, notes = process.communicate(timeout=60)
     assert (process.returncode, told) == (0, "")
-    assert [list(json.loads(line)) for line in notes.splitlines()] == [["note"], ["note"]]
+    assert [list(json.loads(line)) for line in notes.splitlines()] == [["note"]] * 3
 
 
 @needs_posix
@@ -215,3 +215,78 @@ def test_each_folder_has_a_graph_of_its_own(
     assert run("bootstrap", "../memo", "--json").object["removed"] == 0
     again = run("bootstrap", "--json").object
     assert (again["added"], again["removed"]) == (0, 0)
+
+
+@pytest.fixture
+def projects(project: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> Path:
+    """A folder of projects with a graph of its own, which is above a repository."""
+    monkeypatch.delenv("MYCEL_DB")
+    monkeypatch.chdir(project.parent)
+    run("init")
+    return project.parent
+
+
+def workspace_paths() -> set[str]:
+    return {path.name for path in (Path.home() / ".knowledge_engine").glob("*.db")}
+
+
+def test_a_repository_below_another_graph_is_brought_in_only_where_it_was_said(
+    run: Run, projects: Path, project: Path
+) -> None:
+    before = workspace_paths()
+    refused = run("bootstrap", project)
+    assert refused.status == 2
+    for words in (str(projects), "--here", "--into"):
+        assert words in refused.stderr
+    assert run("search", "cart", "--json").objects == []
+    assert workspace_paths() == before
+
+    shared = run("bootstrap", project, "--into", projects, "--json")
+    assert (shared.status, shared.object["added"]) == (0, 2)
+    assert f"of {projects}" in shared.stderr
+    assert workspace_paths() == before
+
+    own = run("bootstrap", project, "--here", "--json")
+    assert (own.status, own.object["added"]) == (0, 2)
+    assert workspace_paths() == {*before, "knowledge_shop-1.db"}
+    # From now on the folder has a graph of its own, and nothing is asked.
+    assert run("bootstrap", project, "--json").object["unchanged"] == 2
+    assert run("bootstrap", project / "src", "--json").object["unchanged"] == 1
+
+
+def test_a_plain_folder_below_another_graph_is_part_of_it(
+    run: Run, projects: Path, project: Path
+) -> None:
+    shutil.rmtree(project / ".git")
+    done = run("bootstrap", project)
+    assert done.status == 0
+    assert f"of {projects}" in done.stderr
+
+
+def test_options_that_name_two_graphs_are_refused(run: Run, projects: Path, project: Path) -> None:
+    for words in (
+        ("--here", "--into", projects),
+        ("--here", "--workspace", "other"),
+        ("--into", projects, "--db", "x.db"),
+    ):
+        assert run("bootstrap", project, *words).status == 2
+    # A graph that was named needs no question.
+    assert run("bootstrap", project, "--workspace", "other", "--json").object["added"] == 2
+
+
+@needs_posix
+def test_a_person_is_asked_for_the_graph_of_a_repository(projects: Path, project: Path) -> None:
+    terminal = Terminal("bootstrap", str(project))
+    terminal.read_until("Make a graph of its own?")
+    os.write(terminal.master, b"y\n")
+    assert "2 files added" in terminal.read_to_end()
+    assert "knowledge_shop-1.db" in workspace_paths()
+
+
+def test_a_server_does_not_bring_a_repository_into_the_graph_of_a_folder_above(
+    run: Run, projects: Path, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(project)
+    refused = run("serve", "--port", "0", "--bootstrap", ".")
+    assert refused.status == 2
+    assert "mycel init" in refused.stderr

@@ -15,6 +15,7 @@ from mycel.cli.commands.mcp import knowledge_of, open_or_create
 from mycel.cli.frame.context import Command, Session, pass_session
 from mycel.cli.frame.output import Output
 from mycel.cli.frame.progress_bar import progress_bar
+from mycel.cli.frame.project_graph import choose_graph
 from mycel.model.names import count
 
 if TYPE_CHECKING:
@@ -47,19 +48,41 @@ _SKIPPED_SHOWN = 10
     metavar="BYTES",
     help="Files larger than this get a node, but no symbols",
 )
+@click.option(
+    "--here", is_flag=True, help="Use a graph of the folder's own; it is created if it is missing"
+)
+@click.option(
+    "--into",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    metavar="FOLDER",
+    help="Use the graph of this folder, for example one above that has several projects",
+)
 @pass_session
-def bootstrap(session: Session, *, path: Path, watch: bool, jobs: int, bytes_max: int) -> None:
+def bootstrap(
+    session: Session,
+    *,
+    path: Path,
+    watch: bool,
+    jobs: int,
+    bytes_max: int,
+    here: bool,
+    into: Path | None,
+) -> None:
     """Bring a folder into the graph: files, folders, symbols, and how they are related.
 
     Symbols, imports and calls come from Python, JavaScript, TypeScript, Go, Rust, Java, C and C++;
     tests and links in Markdown are followed too. What .gitignore leaves out is left out. Run it
     again whenever you like: only what changed is read and written, what is gone is removed, and
     what others wrote stays. The database is created if it does not exist.
+
+    The graph is that of the folder or of the nearest folder above that has one. A Git repository
+    below such a folder is brought in only after you say so: with --here, --into, or an answer.
     """
     from mycel.knowledge.bootstrap import Bootstrap
     from mycel.knowledge.bootstrap.file_walk import check_folder
 
     folder = session.directory = check_folder(path)
+    choose_graph(session, folder, here=here, into=into)
     out = session.out
     with open_or_create(session) as db:
         knowledge = knowledge_of(session, db, session.root())

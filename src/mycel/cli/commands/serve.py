@@ -26,6 +26,7 @@ from mycel.cli.commands.mcp import (
 )
 from mycel.cli.frame.context import Command, Session, pass_session
 from mycel.cli.frame.output import Output, PipeClosed
+from mycel.cli.frame.project_graph import choose_graph
 from mycel.clients.programs import Server, connection_help, own_program, server_name
 from mycel.errors import AccessDenied
 from mycel.model.limits import TOOL_ARGUMENT_BYTES_MAX
@@ -241,6 +242,8 @@ def serve(
             serve_here(db, bound, number, on_ready=on_ready, on_stop=lambda _running: None)
 
     try:
+        if project is not None:
+            choose_graph(session, project.resolve(), has_options=False)
         folder = (root or project or session.root()).resolve()
         if files and token_file is not None and token_file.resolve().is_relative_to(folder):
             session.out.warn([f"The token is in {folder}, whose files are served. Move it away."])

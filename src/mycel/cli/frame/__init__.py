@@ -3,6 +3,7 @@
 - `output`       tables for people, one JSON object per line for programs
 - `exit_status`  from an exception to a message and an exit status
 - `context`      global options, and the database they lead to
+- `project_graph`  the graph that a project is brought into
 - `parameters`   types of arguments: JSON, times, hashes, elements
 - `progress_bar` a bar while a person waits
 - `labels`       names of elements for people

@@ -40,6 +40,8 @@ class Session:
     as_json: bool = False
     directory: Path | None = None
     """The folder of the command, if it is not the current one."""
+    owner: Path | None = None
+    """The folder whose own graph is meant, if the nearest one above is not."""
     written: Path | None = None
     """The database that was opened for writing, if it has a mirror to follow it."""
 
@@ -73,9 +75,9 @@ class Session:
 
     def _own_place(self, *, above: bool) -> Location:
         """The database of the command's folder, or the location of a new one."""
-        folder = self.directory or _current_directory()
+        folder = self.owner or self.directory or _current_directory()
         home = _home()
-        owner = workspaces.found_from(home, folder, above=above)
+        owner = workspaces.found_from(home, folder, above=above and self.owner is None)
         if owner is None:
             owner = workspaces.Owner(workspaces.new_name(home, folder), folder)
         chosen_by = "the current directory" if self.directory is None else "the folder"
