@@ -75,7 +75,7 @@ def draft(client: Client, server: Server, *, replace: bool = False) -> ConfigDra
     elsewhere = _elsewhere(there, server)
     if elsewhere is not None and not replace:
         raise _taken(client, name, elsewhere)
-    command = server.command(_command(there) if elsewhere is None else ())
+    command = server.command(client, _command(there) if elsewhere is None else ())
     after = _after(client, name, command, before)
     return ConfigDraft(client, name, before, after, elsewhere)
 
@@ -107,7 +107,8 @@ def preview(client: Client, server: Server) -> tuple[str, list[str]]:
         servers = {}  # The user can still write the entry by hand.
     name = _name(client, server, servers)
     there = servers.get(name)
-    return name, server.command(_command(there) if _elsewhere(there, server) is None else ())
+    kept = _command(there) if _elsewhere(there, server) is None else ()
+    return name, server.command(client, kept)
 
 
 def _read(client: Client) -> str | None:

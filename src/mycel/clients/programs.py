@@ -2,6 +2,10 @@
 
 Some clients have a file in each project, where the entry is called `mycel`. Others have one file
 for all projects, where each graph has an entry of its own and the name tells them apart.
+
+The entry in a project's file is portable: it has no path of this machine, so it can be committed.
+It serves the graph of the folder that the client starts it in. An entry for all projects of a user
+does the same, with the whole path of the program.
 """
 
 from __future__ import annotations
@@ -26,7 +30,15 @@ NAME = "mycel"
 ClientName = Literal["claude-code", "claude-desktop", "cursor", "vscode", "codex"]
 CLIENTS: tuple[ClientName, ...] = ("claude-code", "claude-desktop", "cursor", "vscode", "codex")
 
+EntryForm = Literal["portable", "whole", "everywhere"]
+"""The paths of an entry: none of this machine, whole ones, or only that of the program.
+
+The last form is for all projects of a user: the graph is that of the project which is open.
+"""
+
 PLACES = ("--db", "--workspace")
+FOLDER_VARIABLE = "${workspaceFolder}"
+"""The folder that is open, in the files of Cursor and VS Code."""
 NAME_CHARACTERS_MAX = 40
 """Clients append the names of tools, and accept 64 characters together."""
 
@@ -42,17 +54,20 @@ class Server:
     """The value of `--compat`. None keeps that of the entry; an empty text removes it."""
     name: str | None = None
     """The name of the entry, if the user chose one."""
+    form: EntryForm = "whole"
 
     def default_name(self, client: Client) -> str:
-        return server_name(self.location) if client.is_shared else NAME
+        named = client.is_shared and self.form != "everywhere"
+        return server_name(self.location) if named else NAME
 
-    def command(self, before: Sequence[str] = ()) -> list[str]:
-        """The command. Other options of the command `before` are kept."""
-        where = (
-            ("--db", str(self.location.path.absolute()))
-            if self.location.workspace is None
-            else ("--workspace", self.location.workspace)
-        )
+    def form_for(self, client: Client) -> EntryForm:
+        """The form of the entry: a file that all projects share needs whole paths."""
+        return "whole" if client.is_shared and self.form == "portable" else self.form
+
+    def command(self, client: Client | None = None, before: Sequence[str] = ()) -> list[str]:
+        """The command for a client. Other options of the command `before` are kept."""
+        form: EntryForm = "whole" if client is None else self.form_for(client)
+        variable = None if client is None else client.folder_variable
         decided = {*PLACES, "--root"} | ({"--compat"} if self.compat is not None else set())
         kept = [
             word
@@ -61,12 +76,36 @@ class Server:
             if name not in decided
         ]
         mode = ("--compat", self.compat) if self.compat else ()
-        return [*self.program, "mcp", *where, "--root", str(self.root), *mode, *kept]
+        if form == "whole":
+            root: tuple[str, ...] = ("--root", str(self.root))
+        else:
+            root = () if variable is None else ("--root", variable)
+        program = self.program
+        if form == "portable" and shutil.which(NAME) is not None:
+            program = (NAME,)
+        return [*program, "mcp", *self._graph_options(form, variable), *root, *mode, *kept]
+
+    def _graph_options(self, form: EntryForm, variable: str | None) -> tuple[str, ...]:
+        """The options that name the graph; none if the folder of the client finds it."""
+        if form == "everywhere":
+            return ()
+        workspace, path = self.location.workspace, self.location.path.absolute()
+        if form == "portable" and self.location.folder == self.root:
+            return ()
+        if workspace is not None:
+            return ("--workspace", workspace)
+        if form == "portable" and path.is_relative_to(self.root):
+            relative = path.relative_to(self.root).as_posix()
+            return ("--db", relative if variable is None else f"{variable}/{relative}")
+        return ("--db", str(path))
 
     def is_meant_by(self, command: Sequence[str]) -> bool:
         """True if a command serves the same graph."""
-        found = location_of(command)
-        return found is not None and found.path.absolute() == self.location.path.absolute()
+        found = location_of(command, self.root)
+        if found is None:
+            follows_client = self.form == "everywhere" or self.location.folder == self.root
+            return "mcp" in command and follows_client
+        return found.path.absolute() == self.location.path.absolute()
 
 
 def server_name(location: Location) -> str:
@@ -85,15 +124,19 @@ def server_name(location: Location) -> str:
     return f"{name[: NAME_CHARACTERS_MAX - 9]}-{digest[:8]}"
 
 
-def location_of(command: Sequence[str]) -> Location | None:
+def location_of(command: Sequence[str], folder: Path | None = None) -> Location | None:
     """The database that a command names with `--db` or `--workspace`; None without either.
+
+    `folder` is that of the client: the one that relative paths and its variable mean.
 
     Raises:
         InvalidIdentifier: the name cannot be that of a database.
     """
     options = {name: value[0] for name, value in options_of(command) if value}
     if "--db" in options:
-        return workspaces.file_location(options["--db"], "--db")
+        named = options["--db"].removeprefix(f"{FOLDER_VARIABLE}/")
+        found = workspaces.file_location(named, "--db")
+        return found if folder is None else replace(found, path=folder / found.path)
     if "--workspace" in options:
         return workspaces.workspace_location(Path.home(), options["--workspace"], "--workspace")
     return None
@@ -128,6 +171,11 @@ class Client:
     """True if its JSON may have comments."""
     has_type: bool = False
     """True if an entry has a `type`."""
+    folder_variable: str | None = None
+    """The text that the client replaces by the folder that is open.
+
+    Without it, the client starts servers in that folder.
+    """
     afterwards: str = ""
     """The next step for the user."""
 
@@ -150,36 +198,50 @@ def toml_value(value: str | list[str]) -> str:
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def client(name: ClientName, folder: Path) -> Client:
-    """A client by name; `folder` is the project, for clients with a file in each project."""
+def client(name: ClientName, folder: Path, *, everywhere: bool = False) -> Client:
+    """A client by name; `folder` is the project, for clients with a file in each project.
+
+    With `everywhere`, the file is that of all projects of the user.
+    """
+    home = Path.home()
     match name:
         case "claude-code":
-            path, noted = folder / ".mcp.json", "Claude Code asks whether to trust it."
-            return Client(name, "Claude Code", path, "mcpServers", afterwards=noted)
+            path = home / ".claude.json" if everywhere else folder / ".mcp.json"
+            noted = "" if everywhere else "Claude Code asks whether to trust it."
+            found = Client(name, "Claude Code", path, "mcpServers", afterwards=noted)
         case "claude-desktop":
             path, noted = _claude_desktop(), "Restart Claude Desktop."
-            return Client(
+            found = Client(
                 name, "Claude Desktop", path, "mcpServers", is_shared=True, afterwards=noted
             )
         case "cursor":
-            path, noted = folder / ".cursor" / "mcp.json", "Enable it in Cursor's settings, MCP."
-            return Client(name, "Cursor", path, "mcpServers", has_comments=True, afterwards=noted)
+            found = Client(
+                name,
+                "Cursor",
+                (home if everywhere else folder) / ".cursor" / "mcp.json",
+                "mcpServers",
+                has_comments=True,
+                folder_variable=FOLDER_VARIABLE,
+                afterwards="Enable it in Cursor's settings, MCP.",
+            )
         case "vscode":
-            path, noted = folder / ".vscode" / "mcp.json", "Start it there, or in the chat's tools."
-            return Client(
+            found = Client(
                 name,
                 "VS Code",
-                path,
+                _settings_folder("Code") / "User" / "mcp.json"
+                if everywhere
+                else folder / ".vscode" / "mcp.json",
                 "servers",
                 has_comments=True,
                 has_type=True,
-                afterwards=noted,
+                folder_variable=FOLDER_VARIABLE,
+                afterwards="Start it there, or in the chat's tools.",
             )
         case "codex":
             own, shared = codex_files(folder)
-            is_shared = own == shared or not own.exists()
+            is_shared = everywhere or own == shared or not own.exists()
             trusted = "" if is_shared else "Codex reads it if it trusts the project. "
-            return Client(
+            found = Client(
                 name,
                 "Codex",
                 shared if is_shared else own,
@@ -188,6 +250,7 @@ def client(name: ClientName, folder: Path) -> Client:
                 is_toml=True,
                 afterwards=f"{trusted}Start a new session of Codex.",
             )
+    return replace(found, is_shared=True) if everywhere else found
 
 
 def codex_files(folder: Path) -> tuple[Path, Path]:
@@ -201,18 +264,23 @@ def known_clients(folder: Path) -> Iterator[Client]:
     for name in CLIENTS:
         found = client(name, folder)
         yield found
-        if name == "codex" and not found.is_shared:
-            yield replace(found, path=codex_files(folder)[1], is_shared=True)
+        if not found.is_shared:
+            yield client(name, folder, everywhere=True)
 
 
 def _claude_desktop() -> Path:
+    return _settings_folder("Claude") / "claude_desktop_config.json"
+
+
+def _settings_folder(program: str) -> Path:
+    """The folder of a program's settings on this system."""
     if sys.platform == "darwin":
         base = Path.home() / "Library" / "Application Support"
     elif sys.platform == "win32":
         base = Path(os.environ.get("APPDATA") or Path.home() / "AppData" / "Roaming")
     else:
         base = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
-    return base / "Claude" / "claude_desktop_config.json"
+    return base / program
 
 
 def own_program() -> tuple[str, ...]:

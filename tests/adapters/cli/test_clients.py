@@ -28,6 +28,11 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(sys, "platform", "linux")
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.setattr(programs, "own_program", lambda: (sys.executable, "-m", "mycel"))
+    program = tmp_path / "bin" / "mycel"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(program.parent))
     folder = tmp_path / "project"
     folder.mkdir()
     monkeypatch.chdir(folder)
@@ -47,6 +52,10 @@ def path_of(client: str, project: Path) -> Path:
 
 SHARED = ("claude-desktop", "codex")
 """Clients with one file for all projects."""
+
+FOLDER = "${workspaceFolder}"
+FOLDERS = {"cursor": ["--root", FOLDER], "vscode": ["--root", FOLDER], "claude-code": []}
+"""The options by which a portable entry says the folder."""
 
 
 def entries_in(path: Path) -> dict[str, Any]:
@@ -70,11 +79,13 @@ def test_a_client_is_told_in_its_own_file_and_form(run: Run, project: Path, clie
     ((name, entry),) = entries_in(path).items()
     assert name == ("mycel-project" if client in SHARED else "mycel")
     assert f"as {name}:" in done.stdout
-    assert entry["command"] == sys.executable
-    arguments = entry["args"]
-    assert arguments[:3] == ["-m", "mycel", "mcp"]
-    assert arguments[3] == "--workspace"
-    assert arguments[-2:] == ["--root", str(project)]
+    if client in SHARED:
+        whole = ["-m", "mycel", "mcp", "--workspace", "project", "--root", str(project)]
+        assert (entry["command"], entry["args"]) == (sys.executable, whole)
+    else:
+        # Nothing of this machine, so that the file can be committed.
+        assert (entry["command"], entry["args"]) == ("mycel", ["mcp", *FOLDERS[client]])
+        assert str(project) not in path.read_text("utf-8")
     assert entry.get("type") == ("stdio" if client == "vscode" else None)
 
 
@@ -110,7 +121,7 @@ def test_what_is_printed_can_be_written(run: Run, project: Path) -> None:
 def test_a_database_that_was_named_is_the_one_that_is_served(run: Run, project: Path) -> None:
     run("--db", "x.db", "init", "--client", "cursor", "--compat", "memory")
     arguments = entry_in(path_of("cursor", project))["args"]
-    assert arguments[3:5] == ["--db", str(project / "x.db")]
+    assert arguments[1:3] == ["--db", f"{FOLDER}/x.db"]
     assert arguments[-2:] == ["--compat", "memory"]
 
 
@@ -170,7 +181,7 @@ def test_comments_in_json_stay_where_a_client_allows_them(run: Run, project: Pat
         after = path.read_text()
         before, whole = (json.loads(jsonc.plain(each)) for each in (text, after))
         ours = whole["servers"].pop("mycel")
-        assert ours["args"][-2:] == ["--root", str(project)]
+        assert ours["args"][-2:] == ["--root", FOLDER]
         before.setdefault("servers", {}).pop("mycel", None)
         assert whole == before
         for comment in re.findall(r"// [A-Zlo].*|/\*.*\*/", text):
@@ -190,7 +201,7 @@ def test_codex_has_a_file_for_a_project_that_wants_one(run: Run, project: Path) 
     done = run("init", "--client", "codex")
     assert "if it trusts the project" in done.stdout
     assert own.read_text().startswith("# Of this project.\n")
-    assert entry_in(own)["args"][-2:] == ["--root", str(project)]
+    assert entry_in(own) == {"command": "mycel", "args": ["mcp"]}
     known = [each["detail"] for each in run("doctor", "--json").objects if each["check"] == "Codex"]
     assert [str(own) in each for each in known] == [True, False]
     assert [str(shared) in each for each in known] == [False, True]
@@ -276,14 +287,59 @@ def test_what_leads_elsewhere_is_said_and_replaced_on_request(
     assert entry_in(path) == entry
     done = run("init", "--client", "cursor", "--replace")
     assert f"was for {where} before" in done.stdout
-    assert entry_in(path)["args"][-1] == str(project)
+    assert entry_in(path)["args"] == ["mcp", "--root", FOLDER]
 
 
-def test_an_entry_that_names_no_graph_is_completed(run: Run, project: Path) -> None:
+def test_a_portable_entry_means_the_graph_of_the_folder(run: Run, project: Path) -> None:
     path = path_of("claude-code", project)
-    path.write_text(json.dumps({"mcpServers": {"mycel": {"command": "mycel", "args": ["mcp"]}}}))
-    assert run("init", "--client", "claude-code").status == 0
-    assert "--workspace" in entry_in(path)["args"]
+    entry = {"command": "mycel", "args": ["mcp", "--readonly"]}
+    path.write_text(json.dumps({"mcpServers": {"mycel": entry}}))
+    done = run("init", "--client", "claude-code", "--json")
+    assert done.objects[-1]["changed"] is False
+    # An entry that names no graph is completed with another one.
+    assert run("init", "--client", "claude-code", "--workspace", "other").status == 0
+    assert entry_in(path)["args"] == ["mcp", "--workspace", "other", "--readonly"]
+
+
+def test_whole_paths_are_written_on_request(run: Run, project: Path) -> None:
+    run("init", "--client", "cursor", "--absolute")
+    entry = entry_in(path_of("cursor", project))
+    assert entry["command"] == sys.executable
+    assert entry["args"][-2:] == ["--root", str(project)]
+
+
+def test_without_the_program_on_the_path_the_entry_still_starts_it(
+    run: Run, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(project))
+    done = run("init", "--client", "claude-code")
+    assert entry_in(path_of("claude-code", project))["command"] == sys.executable
+    assert "cannot be shared" in done.stderr
+
+
+def test_one_entry_of_a_user_serves_every_project(run: Run, project: Path, tmp_path: Path) -> None:
+    home = Path.home()
+    for client, path, key in (
+        ("claude-code", home / ".claude.json", "mcpServers"),
+        ("cursor", home / ".cursor" / "mcp.json", "mcpServers"),
+        ("vscode", home / ".config" / "Code" / "User" / "mcp.json", "servers"),
+        ("codex", home / ".codex" / "config.toml", "mcp_servers"),
+    ):
+        done = run("init", "--client", client, "--user")
+        assert done.status == 0
+        text = path.read_text("utf-8")
+        whole = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
+        entry = whole[key]["mycel"]
+        assert entry["command"] == sys.executable
+        assert entry["args"] == ["-m", "mycel", "mcp", *FOLDERS.get(client, [])]
+        assert str(project) not in text
+        again = run("init", "--client", client, "--user", "--json")
+        assert again.objects[-1]["changed"] is False
+        assert any(str(path) in each["detail"] for each in run("doctor", "--json").objects)
+    # Each project has its own graph, so none is created here.
+    assert not (home / ".knowledge_engine").exists()
+    for words in (("--absolute",), ("--workspace", "x"), ("--client", "claude-desktop")):
+        assert run("init", "--client", "codex", "--user", *words).status == 2
 
 
 def test_a_table_of_ours_in_toml_is_changed_and_nothing_around_it(run: Run, project: Path) -> None:
@@ -480,10 +536,10 @@ def finding(run: Run, check: str) -> tuple[str, str]:
 def test_the_doctor_says_which_clients_know_of_us(run: Run, project: Path) -> None:
     assert finding(run, "clients")[0] == "ok"
     run("init", "--client", "codex", "--client", "vscode")
-    for title in ("Codex", "VS Code"):
+    for title, program in (("Codex", sys.executable), ("VS Code", "mycel")):
         status, detail = finding(run, title)
         assert status == "ok"
-        assert f"starts {sys.executable}" in detail
+        assert f"starts {program}" in detail
 
 
 def test_the_doctor_looks_at_every_entry(run: Run, project: Path) -> None:

@@ -92,6 +92,16 @@ def _entry_name(text: str) -> str:
     help="Let the client offer the tools of the official memory server, or ours again (none)",
 )
 @click.option(
+    "--user",
+    is_flag=True,
+    help="Configure the client for all projects of this user; each has the graph of its folder",
+)
+@click.option(
+    "--absolute",
+    is_flag=True,
+    help="Write whole paths into a project's file, for a client that does not find `mycel`",
+)
+@click.option(
     "--replace", is_flag=True, help="Take over an entry of this name that is for another graph"
 )
 @click.option(
@@ -106,6 +116,8 @@ def init(
     client_names: tuple[programs.ClientName, ...],
     name: str | None,
     compat: str | None,
+    user: bool,
+    absolute: bool,
     replace: bool,
     only_print: bool,
 ) -> None:
@@ -116,24 +128,36 @@ def init(
 
     With --client, a program that speaks MCP is configured to use it. Other entries of its file are
     kept, and a backup is left beside it. Options of an existing entry are kept, unless you give
-    others.
+    others. An entry in a project's file has no path of this machine, so it can be committed; with
+    --user it is for all projects, and no database is created.
     """
-    about = {"--name": name, "--compat": compat, "--replace": replace, "--print": only_print}
+    about = {
+        "--name": name,
+        "--compat": compat,
+        "--user": user,
+        "--absolute": absolute,
+        "--replace": replace,
+        "--print": only_print,
+    }
     needy = [option for option, given in about.items() if given]
     if needy and not client_names:
         raise click.UsageError(f"{needy[0]} needs a --client.")
     session.refuse_branch("init", session.given, session.environment)
     place = session.own_place()
-    named = [programs.client(each, Path.cwd()) for each in dict.fromkeys(client_names)]
+    form = _entry_form(place, client_names, user=user, absolute=absolute)
+    named = [
+        programs.client(each, Path.cwd(), everywhere=user) for each in dict.fromkeys(client_names)
+    ]
     mode = "" if compat == "none" else compat
-    server = programs.Server(programs.own_program(), place, Path.cwd(), mode, name)
+    server = programs.Server(programs.own_program(), place, Path.cwd(), mode, name, form)
     if only_print:
         for client in named:
             _print(session, client, server)
         return
     # First: if one of them is refused, nothing is written.
     drafts = [config_files.draft(client, server, replace=replace) for client in named]
-    _create(session, place, bare=bare)
+    if not user:
+        _create(session, place, bare=bare)
     if git:
         from mycel.cli.commands import mirror
 
@@ -141,6 +165,27 @@ def init(
             mirror.create(session, db)
     for draft in drafts:
         _report_client(session, draft.client, config_files.write(draft))
+        if form == "portable" and not draft.client.is_shared:
+            _warn_of_paths(session, config_files.preview(draft.client, server)[1])
+
+
+def _entry_form(
+    place: Location, client_names: tuple[programs.ClientName, ...], *, user: bool, absolute: bool
+) -> programs.EntryForm:
+    """The form of the entries that the options ask for."""
+    if not user:
+        return "whole" if absolute else "portable"
+    if absolute:
+        raise click.UsageError("--user has the whole path of the program: leave --absolute out.")
+    if place.chosen_by.startswith("--"):
+        raise click.UsageError(
+            f"--user is for the graph of every project: leave out {place.chosen_by}."
+        )
+    if "claude-desktop" in client_names:
+        raise click.UsageError(
+            "Claude Desktop works in no folder, so its entry names a graph: leave --user out."
+        )
+    return "everywhere"
 
 
 def _create(session: Session, place: Location, *, bare: bool) -> None:
@@ -183,6 +228,14 @@ def _report_client(
         "backup": None if told.backup is None else str(told.backup),
     }
     session.out.say(done, wire)
+
+
+def _warn_of_paths(session: Session, command: list[str]) -> None:
+    """Warn if the entry in a project's file has a path of this machine."""
+    paths = [word for word in command if Path(word).is_absolute()]
+    if paths:
+        why = "`mycel` is not on the PATH" if paths[0] == command[0] else "the graph is elsewhere"
+        session.out.warn([f"The entry cannot be shared: it has {paths[0]}, because {why}."])
 
 
 def _print(session: Session, client: programs.Client, server: programs.Server) -> None:
@@ -282,7 +335,7 @@ def _clients(folder: Path) -> Iterator[Finding]:
         for each in config_files.registered(client)
     ]
     for each in known:
-        trouble = each.trouble or (_startable(each.command) if each.url is None else None)
+        trouble = each.trouble or (_startable(each.command, folder) if each.url is None else None)
         entry = f"{each.client.path}, {each.name}," if each.name else str(each.client.path)
         well = f"asks {each.url}" if each.url else f"starts {shlex.join(each.command)}"
         status: Status = "ok" if trouble is None else "warn"
@@ -293,16 +346,16 @@ def _clients(folder: Path) -> Iterator[Finding]:
         )
 
 
-def _startable(command: tuple[str, ...]) -> str | None:
-    """The reason why a client cannot start the command; None if it can."""
+def _startable(command: tuple[str, ...], folder: Path) -> str | None:
+    """The reason why a client cannot start the command in a folder; None if it can."""
     if shutil.which(command[0]) is None:
         return f"starts {command[0]}, which does not exist; `mycel init --client` repairs it"
     try:
-        place = programs.location_of(command)
+        place = programs.location_of(command, folder)
     except InvalidIdentifier as error:
         return f"names no database: {error.message}"
     roots = [value[0] for name, value in programs.options_of(command) if name == "--root" and value]
-    if roots and not Path(roots[-1]).is_dir():
+    if roots and roots[-1] != programs.FOLDER_VARIABLE and not Path(roots[-1]).is_dir():
         return (
             f"reads files below {roots[-1]}, which does not exist; `mycel init --client` repairs it"
         )

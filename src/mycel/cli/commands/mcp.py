@@ -42,7 +42,8 @@ sampling_option = click.option(
     "--root",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     metavar="PATH",
-    help="The folder that file:// URIs are relative to; by default the project's",
+    help="The folder of the project, by default the current one: its graph is served, unless"
+    " another is named, and file:// URIs are relative to it",
 )
 @click.option("--readonly", is_flag=True, help="Offer no tool that writes")
 @click.option(
@@ -67,6 +68,8 @@ def mcp(
     A client starts this command by itself; docs/mcp.md shows how to tell it. The database is
     created if it does not exist, except with --readonly. The server ends with its input.
     """
+    if root is not None:
+        session.directory = root.resolve()
     with ExitStack() as stack:
         # Much is made now and nothing thrown away: looking for garbage would only take time.
         with collector_paused(True):

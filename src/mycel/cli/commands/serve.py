@@ -242,9 +242,7 @@ def serve(
             serve_here(db, bound, number, on_ready=on_ready, on_stop=lambda _running: None)
 
     try:
-        if project is not None:
-            choose_graph(session, project.resolve(), has_options=False)
-        folder = (root or project or session.root()).resolve()
+        folder = (root or _project_folder(session, project)).resolve()
         if files and token_file is not None and token_file.resolve().is_relative_to(folder):
             session.out.warn([f"The token is in {folder}, whose files are served. Move it away."])
         here, there = url_of(sockets[0], host), url_of(sockets[0], host, allow_host)
@@ -279,6 +277,14 @@ def serve(
         for each in sockets:
             each.close()
     _say_stopped(session)
+
+
+def _project_folder(session: Session, project: Path | None) -> Path:
+    """The folder of the project; the graph of one that is brought in is chosen here."""
+    if project is None:
+        return session.root()
+    choose_graph(session, project.resolve(), has_options=False)
+    return project
 
 
 def _check_alone(*, open_page: bool, sampling: bool) -> None:
