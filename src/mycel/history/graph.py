@@ -145,7 +145,8 @@ class Graph(Nexus):
         with self._store.reading() as reader:
             seq = entry_at(reader, to)
             name = commits.commit_at(reader, seq)
-        return self._lead_back(work, by, message or f"rollback to {short(name)}", dry_run=dry_run)
+        said = self._why(message) or f"rollback to {short(name)}"
+        return self._lead_back(work, by, said, dry_run=dry_run)
 
     def revert(
         self, commit: Moment, *, dry_run: bool = False, by: str | None = None, message: str = ""
@@ -159,7 +160,7 @@ class Graph(Nexus):
         """
         with self._store.reading() as reader:
             entry = commits.transaction_of(reader, max(1, entry_at(reader, commit)))
-        said = message or f"revert {short(entry.commit)}: {entry.message}"
+        said = self._why(message) or f"revert {short(entry.commit)}: {entry.message}"
 
         def work(tx: Transaction) -> Diff:
             before = state_at(tx.reader, entry.first_seq - 1)  # It may be scrubbed.
@@ -379,7 +380,7 @@ class Graph(Nexus):
             NotFound: there is none.
             ConstraintViolation: conflicts are left; the data has them.
         """
-        return self._merging.commit(merge, by=self._who(by), message=message)
+        return self._merging.commit(merge, by=self._who(by), message=self._why(message))
 
     def abort_merge(self, merge: str | None = None) -> Merge:
         """Give an open merge up. It has written nothing.
@@ -413,7 +414,7 @@ class Graph(Nexus):
             undo(tx, chosen(tx.reader, choice if isinstance(choice, str) else choice.id))
             return tx.position + 1  # With the row that closes it.
 
-        seq = self.write(work, actor=by, message=message or "undo a choice of a merge")
+        seq = self.write(work, actor=by, message=self._why(message) or "undo a choice of a merge")
         with self._store.reading() as reader:
             return commits.commit_at(reader, seq)
 
@@ -455,7 +456,7 @@ class Graph(Nexus):
             state = LIVE if moment is None else state_at(tx.reader, moment)
             return set_tag(tx, name, state)
 
-        return self.write(work, actor=by, message=message or f"tag {name}")
+        return self.write(work, actor=by, message=self._why(message) or f"tag {name}")
 
     def untag(self, name: str, *, by: str | None = None, message: str = "") -> None:
         """Take a tag back. The commit stays, and so does the record that it had this name.
@@ -463,7 +464,7 @@ class Graph(Nexus):
         Raises:
             NotFound: there is no such tag.
         """
-        said = message or f"untag {name}"
+        said = self._why(message) or f"untag {name}"
         self.write(lambda tx: remove_tag(tx, name), actor=by, message=said)
 
     def tags(self) -> dict[str, str]:

@@ -349,7 +349,7 @@ class Command(click.RichCommand):
 OTHER_WORDS: Final[dict[str, tuple[str, ...]]] = {
     **dict.fromkeys(("show", "view", "cat", "read", "info"), ("get", "show", "status")),
     **dict.fromkeys(("add", "set", "new", "write", "update"), ("put", "add", "create")),
-    **dict.fromkeys(("delete", "remove", "rm"), ("retire", "remove", "delete", "purge")),
+    **dict.fromkeys(("delete", "remove", "rm"), ("retire", "remove", "delete", "concept retire")),
     **dict.fromkeys(("find", "query", "grep"), ("search", "kip")),
     "ls": ("list",),
 }
@@ -380,7 +380,8 @@ class Group(click.RichGroup):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command of the first word; another word for one is answered with the right one."""
-        meant = next((each for each in OTHER_WORDS.get(args[0], ()) if each in self.commands), None)
+        others = OTHER_WORDS.get(args[0], ())
+        meant = next((each for each in others if each.split()[0] in self.commands), None)
         if meant is not None and args[0] not in self.commands:
             raise click.UsageError(
                 f"No such command {args[0]!r}. Did you mean `{ctx.command_path} {meant}`?", ctx
