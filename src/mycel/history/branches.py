@@ -162,8 +162,8 @@ class Branches:
     def prove(self, name: str, other: str = MAIN) -> tuple[ConsistencyProof, ConsistencyProof]:
         """Prove where two branches part: both journals begin with the same entries.
 
-        Each proof is about the journal of one branch; both have the same `old_entries` and
-        `old_journal_root`, those of the last commit that they share.
+        The first proof is about the journal of `name`, the second about that of `other`; both have
+        the same `old_entries` and `old_journal_root`, those of the last commit that they share.
 
         Raises:
             InvalidIdentifier, NotFound: there is no such branch.

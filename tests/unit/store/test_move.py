@@ -1,5 +1,6 @@
 """Elements that get another identity, and stay the elements they are."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import cbor2
@@ -14,8 +15,11 @@ from mycel.errors import (
     InvalidValueType,
     MycelError,
     NotFound,
+    SelfEdgeError,
     TypeMismatch,
 )
+from mycel.store.write.bulk import PropositionRow
+from tests.cases import each_case
 from tests.unit.store.given import (
     EVENT,
     FACT,
@@ -768,3 +772,28 @@ def test_what_a_guard_makes_of_the_attributes_is_written_with_the_move(
         assert (db.get(moved).attributes, db.get(moved).version) == ({"text": "viola"}, 2)
         assert (found(db, "cello"), found(db, "viola")) == ([one], [moved])
         assert_sound(db)
+
+
+def test_a_link_cannot_lead_to_itself_whatever_its_ends_are_called(db: mycel.Nexus) -> None:
+    one, two = add_concepts(db, "one", "two")
+    link = add(db, one, "caused_by", two)
+    about = add(db, link, "caused_by", two)
+    ways: dict[str, Callable[[mycel.Transaction], object]] = {
+        "relink by id": lambda tx: tx.relink(link, object_=one),
+        "relink by key": lambda tx: tx.relink(link, object_=(FACT, "one")),
+        "relink by keys": lambda tx: tx.relink(link, subject=two, object_=(FACT, "two")),
+        "relink a key": lambda tx: tx.relink(((FACT, "one"), "caused_by", two), subject=two),
+        "relink to a link": lambda tx: tx.relink(about, object_=(one, "caused_by", two)),
+        "add": lambda tx: tx.add_edge(one, "caused_by", (FACT, "one")),
+        "put": lambda tx: tx.put_proposition((FACT, "one"), "caused_by", one),
+        "put many": lambda tx: tx.put_propositions(
+            [PropositionRow((FACT, "one"), "caused_by", one)]
+        ),
+    }
+    before = db.snapshot()
+    with each_case() as case:
+        for name, way in ways.items():
+            with case(name), pytest.raises(SelfEdgeError, match="cannot be linked to itself"):
+                db.write(way)
+    assert db.snapshot() == before
+    assert_sound(db)

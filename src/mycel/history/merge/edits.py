@@ -33,6 +33,7 @@ from mycel.store.log.marks import IMPORT, Mark
 from mycel.store.query.alignment import NEW
 from mycel.store.query.commits import commit_at
 from mycel.store.query.history import check_kept, purges_since
+from mycel.store.query.natural_keys import element_key
 from mycel.store.query.reader import Reader
 
 Edit = Mapping[str, Any]
@@ -130,7 +131,16 @@ class EditSides(MergeTarget):
         return origin_of(self.reader, number, place) if side == "ours" else self._origin
 
     def purged_here(self, numbers: Iterable[int]) -> frozenset[int]:
-        return purged_among(self._purges, self.theirs(numbers))
+        edited = self.theirs(numbers)
+
+        def keys(number: int) -> set[bytes | None]:
+            made = edited[number] if number >= NEW else None
+            return set() if made is None else {element_key(made, self._edited_element)}
+
+        return purged_among(self._purges, edited, keys)
+
+    def _edited_element(self, number: int) -> Element | None:
+        return self.theirs((number,)).get(number)
 
     @property
     def purged_there(self) -> Iterable[int]:

@@ -38,8 +38,8 @@ from mycel.history.merge.sides import BranchSides
 from mycel.migration.apply import apply_within
 from mycel.model import ids
 from mycel.model.commits import short
-from mycel.model.elements import Element
-from mycel.model.names import first_few
+from mycel.model.elements import Concept, Element
+from mycel.model.names import META_TYPES, first_few
 from mycel.model.state import LIVE, State
 from mycel.model.values import object_text
 from mycel.schema.steps import Step
@@ -282,6 +282,8 @@ class Merging:
                 raise _BrokenError(tuple(map(_impossible, impossible)))
         for each in draft.plan.extras:
             _say_beside_schema(tx, each)
+        # Purges come first, so that their keys are free. A definition has to be out of use before.
+        self._purge(tx, draft, definitions=False)
         reached = attempt(
             tx,
             draft.plan.goals,
@@ -291,9 +293,7 @@ class Merging:
         )
         broken = [_broken(each.element, each.message, each.code) for each in reached.obstacles]
         if not broken:
-            for number in draft.plan.purges:
-                if tx.reader.was_ever(number):
-                    purge(tx, tx.reader.outer_id(number), f"purged in {draft.request.source}")
+            self._purge(tx, draft, definitions=True)
             for mark in draft.lineage:
                 add_mark(tx, mark)
             try:
@@ -303,6 +303,14 @@ class Merging:
         if broken:
             raise _BrokenError(tuple({each.id: each for each in broken}.values()))
         return _matches(tx, draft, reached)
+
+    def _purge(self, tx: Transaction, draft: MergeDraft, *, definitions: bool) -> None:
+        """Purge what the source has purged: definitions, or everything else."""
+        for number in draft.plan.purges:
+            live = tx.reader.element(number)
+            is_definition = isinstance(live, Concept) and live.type in META_TYPES
+            if is_definition == definitions and tx.reader.was_ever(number):
+                purge(tx, tx.reader.outer_id(number), f"purged in {draft.request.source}")
 
     # Open merges.
 

@@ -37,6 +37,7 @@ from mycel.model.values import object_text
 from mycel.schema.catalog import Catalog
 from mycel.schema.formatter import format_declared
 from mycel.schema.model import EdgeType, SchemaType
+from mycel.store.log.topological import all_about
 from mycel.store.query.alignment import NEW
 from mycel.store.query.diff import ABSENT, identity_of, label_of, with_ends
 
@@ -108,15 +109,15 @@ class Planner:
         touched = set(self._sides.touched)
         self._load(touched)
         touched -= self._merge_schemas(touched)
-        purged = self._sides.purged_here(touched & self._theirs.keys() - self._ours.keys())
+        purged = self._sides.purged_here(touched & self._theirs.keys())
         if self._restores:
-            for number in purged:  # As if it had never been there.
+            for number in purged - self._ours.keys():  # As if it had never been there.
                 self._base.pop(number, None)
         elif purged:
             touched -= purged
             self._forget(purged)
-        purges = tuple(self._sides.purged_there)
-        touched -= {*purges}
+        purges = self._doom(self._sides.purged_there)
+        touched -= purges
         for number in sorted(touched):
             self._merge(number)
         self._keep_links()
@@ -131,13 +132,14 @@ class Planner:
             Goal(self._label(number), self._ours.get(number), then)
             for number, then in self._results.items()
             if content_of(self._ours.get(number)) != content_of(then)
+            and (then is not None or number not in purges)
         ]
         return MergePlan(
             tuple(goals),
             tuple(self._conflicts.values()),
             tuple(self._choices),
             tuple(self._warnings),
-            purges,
+            tuple(sorted(each for each in purges if self._results.get(each) is None)),
             self._names,
             self._schema,
             tuple(self._extras),
@@ -262,12 +264,25 @@ class Planner:
             self._contested.add(number)
 
     def _forget(self, purged: Iterable[int]) -> None:
-        for number in purged:
-            self._warnings.append(
-                f"{self._label(number)} was purged here, and stays so."
-                " With restore_purged it would be added again."
-            )
+        """Leave out what the target has purged, with all that refers to it."""
+        for number in sorted(purged):
+            said = "was purged here, and stays so. With restore_purged it would be added again."
+            if number in self._ours:
+                said = "leads to what was purged here in the source, and goes."
+            self._warnings.append(f"{self._label(number)} {said}")
             self._results[number] = None
+
+    def _doom(self, purged: Iterable[int]) -> set[int]:
+        """Let go what the source has purged, with all that refers to it. Returns all of it."""
+        found = [*purged]
+        about = all_about(found, self._sides.on)
+        self._load((*found, *about))
+        for number in about:
+            self._warnings.append(
+                f"{self._label(number)} goes with what it refers to, which the source has purged."
+            )
+        self._results.update(dict.fromkeys((*found, *about)))
+        return {*found, *about}
 
     def _keep_links(self) -> None:
         """Let links stay that one side removed only with an element, which stays."""

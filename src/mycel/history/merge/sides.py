@@ -12,7 +12,6 @@ from mycel.history.merge.versions import Base, Place, Values, base_of, values_of
 from mycel.migration.schema_in_force import read as schema_at
 from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE
-from mycel.model.records import concept_key
 from mycel.model.state import State
 from mycel.schema.catalog import Catalog
 from mycel.schema.definitions import merge_policies
@@ -24,6 +23,7 @@ from mycel.store.query.diff import ABSENT
 from mycel.store.query.history import Purges, check_kept, purges_since, value_since
 from mycel.store.query.lineage import has_content, lineage, parents
 from mycel.store.query.lookup import named
+from mycel.store.query.natural_keys import element_key
 from mycel.store.query.reader import Reader
 
 Reading = Callable[[Iterable[int]], Mapping[int, Element]]
@@ -87,8 +87,10 @@ class BranchSides(MergeTarget):
         for copy, seq in self.lineage.bases:
             check_kept(copy, State(seq))
         since = touched(theirs, shared, theirs.position)
-        self._alignment: Final = Alignment(ours, theirs, self.lineage, since)
-        self._made_from: Final = since.made_from
+        self._here: Final = _unseen(ours, self.lineage.shown, theirs, shared)
+        self._there: Final = _unseen(theirs, self.lineage.seen, ours, shared)
+        purged = self._here.keys | self._there.keys
+        self._alignment: Final = Alignment(ours, theirs, self.lineage, since, purged)
         changed = since.numbers
         if [each.copy for each in self.lineage.bases] == [theirs]:
             changed = touched(theirs, self.lineage.seen, theirs.position).numbers
@@ -98,8 +100,8 @@ class BranchSides(MergeTarget):
             if copy not in (ours, theirs)
         }
         self._learn(others)
-        mine = touched(ours, shared, ours.position)
-        self._alignment.match_again(mine)
+        self._mine: Final = touched(ours, shared, ours.position)
+        self._alignment.match_again(self._mine)
         # All of them, so that each is matched before anybody asks for what it is matched with.
         self._alignment.numbers(since.numbers)
         # So does what a common ancestor had changed, and the source has not kept.
@@ -116,9 +118,6 @@ class BranchSides(MergeTarget):
             commit_at(theirs, theirs.position),
         )
         """The commits that are merged: ours and theirs."""
-        self._here: Final = purges_since(ours, shared)
-        # A purge that was merged before is done; what was added since is something new.
-        self._there: Final = purges_since(theirs, self.lineage.seen)
 
     def _ancestor(self, copy: Reader, seq: int) -> tuple[Reading, set[int]]:
         """A common ancestor, and the elements that it had changed; those of theirs are known."""
@@ -250,17 +249,36 @@ class BranchSides(MergeTarget):
 
     def purged_here(self, numbers: Iterable[int]) -> frozenset[int]:
         """Those elements of the source that the target has purged."""
-        return purged_among(self._here, self.theirs(numbers))
+
+        def keys(number: int) -> set[bytes | None]:
+            # What both had, or a merge has matched, is known by its number.
+            return self._alignment.keys_ever(number - NEW) if number >= NEW else set()
+
+        return purged_among(self._here, self.theirs(numbers), keys)
 
     @property
     def purged_there(self) -> Iterable[int]:
         """The elements of the target that the source has purged."""
         if not self._there.numbers:
             return ()
-        old = [each for each in self._there.numbers if each < self._made_from[each & 1]]
-        mine = touched(self.reader, self.lineage.shared, self.reader.position).numbers
-        young = purged_among(self._there._replace(numbers=frozenset(old)), self.ours(mine))
-        return [each for each in sorted({*old, *young}) if self.reader.was_ever(each)]
+        aligned = self._alignment
+        known = {aligned.number(each) for each in self._there.numbers}
+        # One that another merge has restored there is there again.
+        known -= aligned.stored(self._theirs, known).keys()
+        found = known | {*self._purged_by_key()}
+        return [each for each in sorted(found) if each < NEW and self.reader.was_ever(each)]
+
+    def _purged_by_key(self) -> Iterable[int]:
+        """The elements that only the target has, with keys that the source has purged."""
+        if not self._there.keys:
+            return
+        reader, mine = self.reader, self._mine
+        old = [each for each in mine.numbers if each < mine.made_from[each & 1]]
+        shared = reader.at(State(self.lineage.shared)).elements(old)
+        known = {*shared, *self._alignment.matches().values()}
+        for number, element in reader.elements(mine.numbers - known).items():
+            if element_key(element, reader.element) in self._there.keys:
+                yield number
 
 
 def _aligned(reader: Reader, copy: Reader, seq: int) -> tuple[Alignment, Touched]:
@@ -281,22 +299,37 @@ def _matched(reader: Reader, copy: Reader, seq: int) -> tuple[Alignment, frozens
     return aligned, since.numbers
 
 
-def purged_among(purges: Purges, elements: Mapping[int, Element]) -> frozenset[int]:
-    """Those elements whose number or key was purged; and links that stand on them."""
-    if not purges.keys:
+def _unseen(reader: Reader, seen: int, other: Reader, shared: int) -> Purges:
+    """The purges of one copy that another one has not merged.
+
+    Keys that the other copy has purged itself are left out: what has such a key there now was added
+    after that.
+    """
+    found = purges_since(reader, seen)
+    own = purges_since(other, shared) if found.numbers else found
+    return found._replace(keys=found.keys - own.keys)
+
+
+def purged_among(
+    purges: Purges, elements: Mapping[int, Element], keys: Callable[[int], set[bytes | None]]
+) -> frozenset[int]:
+    """Those elements that were purged, by their numbers or keys; and all links that refer to them.
+
+    `keys` gives the keys by which an element is known.
+    """
+    if not purges.numbers:
         return frozenset()
     found = {
         number
-        for number, each in elements.items()
-        if number in purges.numbers
-        or (isinstance(each, Concept) and concept_key(each.type, each.name) in purges.keys)
+        for number in elements
+        if number in purges.numbers or not purges.keys.isdisjoint(keys(number))
     }
-    links = {
-        number
-        for number, each in elements.items()
-        if any(end in found or end in purges.numbers for end in each.ends)
-    }
-    return frozenset(found | links)
+    links = {number: each.ends for number, each in elements.items() if each.ends}
+    gone = found | purges.numbers
+    while more := {link for link, ends in links.items() if not gone.isdisjoint(ends)} - found:
+        found |= more
+        gone |= more
+    return frozenset(found)
 
 
 def _policies(reader: Reader, name: str) -> Mapping[str, str]:

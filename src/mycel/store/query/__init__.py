@@ -20,6 +20,7 @@
 - `paths`       parts of the graph by URI
 - `commits`     transactions, their ids and tags, and the filters of the log
 - `lineage`     the history that two copies of a graph share, and their common ancestors
+- `natural_keys`  hashes of natural keys, from elements as they were read
 - `alignment`   elements of two copies, matched with each other
 - `merges`      merges that are open, and choices of those that are done
 - `history`     versions of an element, moments of the past, and elements that were purged

@@ -16,11 +16,13 @@ from typing import Final, NamedTuple
 
 from mycel.model import ids
 from mycel.model.elements import Concept, Element
+from mycel.model.names import META_TYPES
 from mycel.model.state import State
 from mycel.store.log.journal import Kind
 from mycel.store.query.history import is_scrubbed
 from mycel.store.query.lineage import Lineage
 from mycel.store.query.merges import match
+from mycel.store.query.natural_keys import element_key
 from mycel.store.query.reader import Reader
 
 NEW: Final = 1 << 60
@@ -69,19 +71,23 @@ class Alignment:
         theirs: Reader,
         related: Lineage,
         since: Touched,
+        purged: frozenset[bytes] = frozenset(),
     ) -> None:
         """`theirs` and `ours` read the states that are matched now.
 
-        `since` has the elements of the other copy that changed since the two parted.
+        `since` has the elements of the other copy that changed since the two parted. `purged` are
+        keys by which nothing is matched: what one copy has purged is not what has its key now.
         """
         self.shared: Final = related.shared
         self._ours: Final = ours
         self._theirs: Final = theirs
         self._since: Final = since
+        self._purged: Final = purged
         old = {each for each in since.numbers if each < since.made_from[each & 1]}
-        shared = ours.at(State(self.shared))
-        before = old if is_scrubbed(ours, self.shared) else shared.elements(old).keys()
-        self._revived: Final = old - before
+        kept = [each for each in (ours, theirs) if not is_scrubbed(each, self.shared)]
+        # What one of them has purged since is gone from its past, but not from the other's.
+        before = {number for each in kept for number in each.at(State(self.shared)).elements(old)}
+        self._revived: Final = old - before if kept else frozenset()
         """The elements that were not there when the copies parted, under numbers from before."""
         self._moments: Final = [(theirs.at(one), ours.at(other)) for one, other in related.met]
         self._merges: Final = related.into_ours, related.into_theirs
@@ -165,10 +171,28 @@ class Alignment:
                 return found
         if is_sure:
             return None
-        found = self._like(self._ours, self._theirs.element(number))
+        element = self._theirs.element(number)
+        if element is None or self._is_purged(element):
+            return None
+        found = self._like(self._ours, element)
         if found is not None and self._is_taken(found, number):
             return found if found in self._since.purged else None
         return found
+
+    def _is_purged(self, element: Element) -> bool:
+        """True if the key of an element of the other copy is one that was purged.
+
+        A definition is found by its name alone: others use it by its name.
+        """
+        if not self._purged or (isinstance(element, Concept) and element.type in META_TYPES):
+            return False
+        return element_key(element, self._theirs.element) in self._purged
+
+    def keys_ever(self, number: int) -> set[bytes | None]:
+        """The keys of an element of the other copy: now, and when both had merged a third copy."""
+        states = [self._theirs, *(theirs for theirs, _ in self._moments)]
+        found = [(each, each.element(number)) for each in states]
+        return {element_key(each, state.element) for state, each in found if each is not None}
 
     def known(self, number: int) -> int | None:
         """The number here of an element there, as the newest merge has left it."""

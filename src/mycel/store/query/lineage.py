@@ -69,6 +69,8 @@ class Lineage(NamedTuple):
     """The entry up to which both journals are the same."""
     seen: int
     """The entry of theirs up to which ours has everything."""
+    shown: int
+    """The entry of ours up to which theirs has everything."""
     bases: tuple[Ancestor, ...]
     """The newest common ancestors; none of them is an ancestor of another."""
     into_ours: Mapping[int, int]
@@ -128,6 +130,7 @@ def lineage(ours: Reader, theirs: Reader, others: Sequence[Reader] = ()) -> Line
     return Lineage(
         shared,
         common[1].seq,
+        common[0].seq,
         tuple(bases),
         {by: by for _, by, is_direct in into_ours if is_direct},
         {by: at for at, by, is_direct in into_theirs if is_direct},

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from mycel.errors import ConstraintViolation, DuplicateExists
+from mycel.errors import ConstraintViolation, DuplicateExists, SelfEdgeError
 from mycel.model.elements import Proposition
 from mycel.model.records import Tombstone, proposition_key, record_of_link
 from mycel.store.file.layout import OPEN_END
@@ -53,9 +53,13 @@ def relink(ledger: Ledger, link: Proposition, place: Triple, attributes_text: st
     """Put a live link in another place, whose ends are live; perhaps with other attributes.
 
     Raises:
+        SelfEdgeError: both ends are the same element.
         DuplicateExists: there is a live link already.
         ConstraintViolation: an end is a link about this link.
     """
+    if place.subject == place.object:  # Two names of one element are known as such only here.
+        end = ledger.reader.outer_id(place.subject)
+        raise SelfEdgeError(f"{end!r} cannot be linked to itself.")
     hanging = hanging_on(ledger, (link.number,))
     if not {place.subject, place.object}.isdisjoint((link.number, *hanging)):
         raise ConstraintViolation(f"{link.id} cannot lead to a link about itself.")

@@ -1,0 +1,223 @@
+"""A purge wins in every merge, and takes nothing else with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import mycel
+from tests.cases import cases
+from tests.unit.history.test_merge import _without_waiting, at, branch, db, put, value
+from tests.unit.history.test_merge_cases import content, define, write
+
+__all__ = ("_without_waiting", "db")
+
+SECRET = "the secret"
+Step = Callable[[mycel.Graph], object]
+
+
+def link(db: mycel.Graph, subject: str, object_: str, **data: Any) -> None:
+    db.write(lambda tx: tx.put_proposition(at(subject), "likes", at(object_), data))
+
+
+def relink(db: mycel.Graph, subject: str, object_: str, new: str) -> None:
+    db.write(lambda tx: tx.relink((at(subject), "likes", at(object_)), object_=at(new)))
+
+
+def rename(db: mycel.Graph, name: str, new: str) -> None:
+    db.write(lambda tx: tx.move(at(name), name=new))
+
+
+def retype(db: mycel.Graph, name: str) -> None:
+    db.write(lambda tx: tx.move(at(name), type_name="Note"))
+
+
+def retire(db: mycel.Graph, name: str) -> None:
+    db.write(lambda tx: tx.retire(at(name)))
+
+
+def purge(db: mycel.Graph, name: str) -> None:
+    db.purge(at(name), "asked for")
+
+
+def purge_link(db: mycel.Graph, subject: str, object_: str) -> None:
+    db.purge((at(subject), "likes", at(object_)), "asked for")
+
+
+def purge_and_add(db: mycel.Graph) -> None:
+    purge(db, "s")
+    put(db, "s", x="new")
+
+
+def exchange(db: mycel.Graph) -> None:
+    rename(db, "s", "w")
+    rename(db, "b", "s")
+
+
+NEW = {"s": {"x": "new"}}
+GONE: dict[str, Any] = {"s": None, "w": None}
+
+CASES: list[dict[str, Any]] = [
+    {"id": "added again", "one": purge_and_add, "then": NEW},
+    {
+        "id": "added again, and changed on the other side",
+        "one": purge_and_add,
+        "two": lambda db: put(db, "s", x=SECRET + " again"),
+        "then": NEW,
+    },
+    {
+        "id": "added again, and renamed on the other side",
+        "one": purge_and_add,
+        "two": lambda db: rename(db, "s", "w"),
+        "then": NEW | {"w": None},
+    },
+    {
+        "id": "added again on both sides after a purge on both",
+        "one": purge_and_add,
+        "two": lambda db: (purge(db, "s"), put(db, "s", y=1)),
+        "then": {"s": {"x": "new", "y": 1}},
+    },
+    {
+        "id": "renamed on the other side",
+        "one": lambda db: purge(db, "s"),
+        "two": lambda db: rename(db, "s", "w"),
+        "then": GONE,
+    },
+    {
+        "id": "retyped on the other side",
+        "one": lambda db: purge(db, "s"),
+        "two": lambda db: retype(db, "s"),
+        "then": GONE,
+    },
+    {
+        "id": "its name is that of another element on the other side",
+        "one": lambda db: purge(db, "s"),
+        "two": exchange,
+        "then": {"s": {"x": 1}, "w": None, "b": None},
+    },
+    {
+        "id": "its link leads elsewhere on the other side",
+        "one": lambda db: purge(db, "s"),
+        "two": lambda db: relink(db, "a", "s", "b"),
+        "then": {"s": None, "a likes b": None, "a": {"x": 1, "y": 1}},
+    },
+    {
+        "id": "a link leads to it on the other side",
+        "one": lambda db: purge(db, "s"),
+        "two": lambda db: (link(db, "b", "s", x=SECRET), retire(db, "a")),
+        "then": {"s": None, "a": None, "b likes s": None, "b": {"x": 1}},
+    },
+    {
+        "id": "the other end of its link is deleted",
+        "one": lambda db: (purge(db, "s"), retire(db, "a")),
+        "then": {"s": None, "a": None, "a likes s": None},
+    },
+    {
+        "id": "the other end of its link is deleted on the other side",
+        "one": lambda db: purge(db, "s"),
+        "two": lambda db: retire(db, "a"),
+        "then": {"s": None, "a": None, "a likes s": None},
+    },
+    {
+        "id": "a link alone, led elsewhere on the other side",
+        "one": lambda db: purge_link(db, "a", "s"),
+        "two": lambda db: relink(db, "a", "s", "b"),
+        "then": {"s": {"x": SECRET}, "a likes s": None, "a likes b": None},
+        "keeps": True,
+    },
+    {
+        "id": "a link alone, added again",
+        "one": lambda db: (purge_link(db, "a", "s"), link(db, "a", "s", x="new")),
+        "two": lambda db: link(db, "a", "s", y=SECRET),
+        "then": {"a likes s": {"x": "new"}},
+        "keeps": True,
+    },
+]
+
+
+@contextmanager
+def two(db: mycel.Graph, way: str) -> Iterator[tuple[mycel.Graph, mycel.Graph]]:
+    """The graph and a branch, which share a secret: since the fork, or since a merge."""
+    if way == "fork":
+        put(db, "s", x=SECRET)
+        link(db, "a", "s", x=SECRET)
+    with branch(db) as draft:
+        if way == "merge":
+            put(draft, "other", x=0)
+            put(db, "s", x=SECRET)
+            link(db, "a", "s", x=SECRET)
+            assert draft.merge("main").status == "merged"
+        yield db, draft
+
+
+@cases("case", CASES, ids=[each["id"] for each in CASES])
+def test_a_purge_wins_whatever_the_other_side_has_done(
+    case: dict[str, Any], tmp_path: Path
+) -> None:
+    check(case, tmp_path / f"{case['id']} fork.db", "fork", swapped=False)
+    check(case, tmp_path / f"{case['id']} merge.db", "merge", swapped=True)
+
+
+@pytest.mark.soak
+@cases("case", CASES, ids=[each["id"] for each in CASES])
+def test_a_purge_wins_on_the_other_side_too(case: dict[str, Any], tmp_path: Path) -> None:
+    check(case, tmp_path / f"{case['id']} fork.db", "fork", swapped=True)
+    check(case, tmp_path / f"{case['id']} merge.db", "merge", swapped=False)
+
+
+def check(case: dict[str, Any], path: Path, way: str, *, swapped: bool) -> None:
+    with mycel.open(path, durability="off", bootstrap=False) as db:
+        define(db)
+        write(db, [["put", "a", {"x": 1, "y": 1}], ["put", "b", {"x": 1}]], "base")
+        with two(db, way) as (ours, theirs):
+            sides = (theirs, ours) if swapped else (ours, theirs)
+            case["one"](sides[0])
+            case.get("two", lambda _: None)(sides[1])
+            for target, source in ((ours, "draft"), (theirs, "main")):
+                merge = target.merge(source)
+                assert not merge.conflicts, merge.conflicts
+                found = {name: each.attributes for name, each in content(target).items()}
+                assert {name: found.get(name) for name in case["then"]} == case["then"], found
+                assert (SECRET.encode() in Path(target.path).read_bytes()) == ("keeps" in case)
+                assert not target.verify(replay=True).problems
+                assert target.merge(source).status == "up_to_date"
+            assert not ours.diff("main", "draft")
+
+
+def test_what_is_added_after_a_purge_was_merged_counts_as_new_on_either_side(
+    db: mycel.Graph,
+) -> None:
+    with branch(db) as draft:
+        purge(db, "a")
+        draft.merge("main")
+        put(draft, "a", x=9)
+        assert db.merge("draft").warnings == ()
+        assert value(db, "a") == 9
+
+
+def test_a_purged_definition_stays_as_long_as_the_other_side_uses_it(db: mycel.Graph) -> None:
+    db.write(lambda tx: tx.define_type("Plan"))
+    with branch(db) as draft:
+        draft.purge(("$ConceptType", "Plan"), "not needed")
+        db.write(lambda tx: tx.put_concept("Plan", "p"))
+        merge = db.merge("draft")
+        assert merge.status == "merged"
+        assert any("uses it" in each for each in merge.warnings)
+        assert db.get(("Plan", "p")).name == "p"
+        assert not db.verify(replay=True).problems
+
+
+def test_a_restored_element_is_not_purged_by_the_branch_that_had_it_purged_before(
+    db: mycel.Graph,
+) -> None:
+    with branch(db) as draft:
+        purge(db, "a")
+        put(draft, "a", z=1)
+        assert db.merge("draft", restore_purged=True).status == "merged"
+        assert draft.merge("main").conflicts == ()
+        assert (value(db, "a", "z"), value(draft, "a", "z")) == (1, 1)
+        assert not db.diff("main", "draft")
