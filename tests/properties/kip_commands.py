@@ -329,7 +329,7 @@ def _predicate(scope: _Scope, *, plain: bool) -> ast.Predicate:
             return ast.PredicateChoice(tuple(literal(other) for other in others))
         case "hops" if not plain:
             minimum = scope.draw(st.integers(0, 3))
-            maximum = scope.one_of(None, minimum, minimum + 1, minimum + 2)
+            maximum = scope.one_of(None, minimum, minimum + 1, minimum + 2, minimum + 9)
             return ast.PredicateHops(name, minimum, maximum)
         case "variable" if not plain:
             return ast.Variable(PREDICATE_VARIABLE)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from threading import Lock
 from typing import Any, Final
 
@@ -22,6 +23,7 @@ from mycel.model.state import LIVE, State
 from mycel.plan.bind import Role, list_kind, value_kind
 from mycel.plan.time_literals import as_moment
 from mycel.sql.compiler import Statement, compile_query
+from mycel.sql.walks import RUN
 from mycel.store.query.reader import Reader
 from mycel.syntax.diagnostics import located
 from mycel.syntax.regex import matcher
@@ -97,7 +99,7 @@ class Binder:
             return self._fixed
         bound = self._constant.copy()
         for at, name in self._own:
-            bound[at] = own[name]
+            bound[at] = next(_RUNS) if name == RUN.parameter else own[name]
         for at, name, conversion in self._given:
             value = values.parameters.get(name)
             if value.__class__ is str and value.isascii() and conversion in _AS_THEY_ARE:
@@ -111,6 +113,9 @@ class Binder:
                     raise
         return tuple(bound)
 
+
+_RUNS: Final = count(1)
+"""Numbers of runs of statements."""
 
 _AS_THEY_ARE: Final = ("text", "plain")
 """Conversions that leave a text as it is."""

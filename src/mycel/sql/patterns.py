@@ -8,6 +8,7 @@ walk, is gathered into a JSON array of numbers that `json_each` opens again.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final, assert_never
 
@@ -54,9 +55,12 @@ class Patterns:
         waiting = list(block.conditions)
         waiting = self._settle(select, waiting, block, *block.atoms[:1])
         for at, atom in enumerate(block.atoms, 1):
+            upcoming = block.atoms[at : at + 1]
             if shown is None or not self._only_begins(select, block, at - 1, shown):
+                if self._begin_walk(select, atom, waiting):
+                    waiting = self._settle(select, waiting, block, *upcoming)
                 self._atom(select, atom)
-            waiting = self._settle(select, waiting, block, *block.atoms[at : at + 1])
+            waiting = self._settle(select, waiting, block, *upcoming)
         for attempt in block.attempts:
             self._attempt(select, attempt)
         for condition in waiting:
@@ -126,7 +130,9 @@ class Patterns:
         elif entry is not None:
             select.where.append(f"{row}.id = {entry}.element")
         select.where += self._concept_tests(row, atom, is_found=entry is not None)
-        select.scope[atom.variable] = Cell(f"{row}.id", "concept", row, self._ground(atom))
+        select.scope[atom.variable] = Cell(
+            f"{row}.id", "concept", row, self._ground(atom), is_named=atom.name is not None
+        )
 
     def _only_begins(
         self, select: Select, block: ir.Block, at: int, shown: frozenset[ir.Variable]
@@ -305,50 +311,80 @@ class Patterns:
 
     # Walks.
 
+    def _begin_walk(self, select: Select, atom: ir.Atom, waiting: Sequence[ir.Condition]) -> bool:
+        """Bind one end of a walk with unknown ends: the one that conditions are about.
+
+        Then they are tested before it walks. False if the atom is no such walk.
+        """
+        scope = select.scope
+        if not isinstance(atom, ir.WalkAtom) or scope.keys() & {atom.subject, atom.object}:
+            return False
+        tested = frozenset().union(*map(condition_variables, waiting))
+        # An index lists the objects of a predicate's links; the last link is found from a subject.
+        forward = atom.link is not None or (atom.subject in tested and atom.object not in tested)
+        walk = walks.Walk(self.sources, atom, self._number(atom.predicate), forward)
+        row = self.names.fresh("d")
+        table, number, tests = walk.starts(row, in_order=self._is_page)
+        select.join(table)
+        select.where += tests
+        kind = _kind(atom.concepts.subject if forward else atom.concepts.object)
+        start = atom.subject if forward else atom.object
+        scope[start] = Cell(number, kind, is_present=True)
+        return True
+
     def _walk(self, select: Select, atom: ir.WalkAtom) -> None:
         scope = select.scope
-        is_free = atom.subject not in scope and atom.object not in scope
-        # An index lists the objects of a predicate's links; the last link is found from a subject.
-        forward = atom.subject in scope if not is_free else atom.link is not None
+        subject, object_ = scope.get(atom.subject), scope.get(atom.object)
+        if subject is None or (object_ is not None and _is_fewer(object_, subject)):
+            start, end, forward = object_, subject, False
+        else:
+            start, end, forward = subject, object_, True
+        if start is None:
+            raise InternalError("A walk begins at an element that is not bound.")
         walk = walks.Walk(self.sources, atom, self._number(atom.predicate), forward)
-        start, end = (atom.subject, atom.object) if forward else (atom.object, atom.subject)
-        if is_free:
-            row = self.names.fresh("d")
-            table, number, tests = walk.starts(row, in_order=self._is_page)
-            select.join(table)
-            select.where += tests
-            begins = atom.concepts.subject if forward else atom.concepts.object
-            scope[start] = Cell(number, _kind(begins), is_present=True)
-        kind = _kind(atom.concepts.object if forward else atom.concepts.subject)
-        known = scope.get(end)
         if atom.link is not None:
-            if not forward:  # Walks that begin at the subject give the last link.
+            # Walks that begin at the subject give the last link; few of them lead to the object.
+            if object_ is not None:
                 self._walk(select, replace(atom, link=None))
             self._walk_with_link(select, atom)
-            return
-        name = self.names.fresh("w")
-        ground = None if known is not None else scope[start].ground
-        begin = scope[start].number if ground is None else ground
-        reached = walk.reached(name, begin, is_concept=scope[start].kind == "concept")
-        if known is not None:
-            select.where.append(f"{known.number} IN ({reached})")
-            return
-        row = self.names.fresh("j")
-        if ground is not None:  # It begins at one place: it need not be gathered for every row.
-            select.join(f"({reached}) {row}")
-            scope[end] = Cell(f"{row}.n", kind, is_present=True)
-            return
-        select.join(sqlite.opened(sqlite.gathered(["n"], f"({reached})"), row))
-        scope[end] = Cell(sqlite.item(row), kind, is_present=True)
+        elif end is not None:
+            select.where.append(self._joined_by(walk, start, end))
+        elif start.ground is not None or walk.has_few_levels:
+            name, row = self.names.fresh("w"), self.names.fresh("j")
+            is_concept = start.kind == "concept"
+            reached = walk.reached(name, start.ground or start.number, is_concept=is_concept)
+            if start.ground is not None:  # It need not be gathered for every row.
+                select.join(f"({reached}) {row}")
+                number = f"{row}.n"
+            else:
+                select.join(sqlite.opened(sqlite.gathered(["n"], f"({reached})"), row))
+                number = sqlite.item(row)
+            self._bind_end(scope, atom, number, forward=forward)
+        else:
+            level, row = self.names.fresh("v"), self.names.fresh("j")
+            select.join(walk.search(level, start.number))
+            select.join(sqlite.opened(f"{level}.elements", row))
+            self._bind_end(scope, atom, sqlite.item(row), forward=forward)
+
+    @staticmethod
+    def _bind_end(scope: Scope, atom: ir.WalkAtom, number: str, *, forward: bool) -> None:
+        end = atom.object if forward else atom.subject
+        kind = _kind(atom.concepts.object if forward else atom.concepts.subject)
+        scope[end] = Cell(number, kind, is_present=True)
+
+    def _joined_by(self, walk: walks.Walk, start: Cell, end: Cell) -> str:
+        """The condition that a walk joins two known elements."""
+        if start.ground is not None:  # It begins at one place: SQLite collects its ends once.
+            name, is_concept = self.names.fresh("w"), start.kind == "concept"
+            reached = walk.reached(name, start.ground, is_concept=is_concept)
+            return f"{end.number} IN ({reached})"
+        return walk.joins(self.bindings.add(walks.RUN), start.number, end.number)
 
     def _walk_with_link(self, select: Select, atom: ir.WalkAtom) -> None:
         scope = select.scope
         row = self.names.fresh("j")
-        moment = self.sources.moment or "-1"
-        maximum = -1 if atom.maximum is None else atom.maximum
-        start, predicate = scope[atom.subject].number, self._number(atom.predicate)
-        found = sqlite.walks(start, predicate, atom.minimum, maximum, int(atom.mirrored), moment)
-        select.join(sqlite.opened(found, row))
+        walk = walks.Walk(self.sources, atom, self._number(atom.predicate), forward=True)
+        select.join(sqlite.opened(walk.last_links(scope[atom.subject].number), row))
         ends: tuple[tuple[ir.Variable | None, CellKind], ...] = (
             (atom.object, _kind(atom.concepts.object)),
             (atom.link, "link"),
@@ -532,6 +568,13 @@ def _as_float(value: ir.Value) -> ir.Value:
     if isinstance(value, ir.Known):
         return ir.Known(float(value.value), "number")
     return ir.Given(value.parameter, "number", "real")
+
+
+def _is_fewer(one: Cell, other: Cell) -> bool:
+    """True if a cell has fewer values than another, as far as its pattern tells."""
+    if (one.ground is None) != (other.ground is None):
+        return one.ground is not None
+    return one.is_named and not other.is_named
 
 
 def _kind(is_concept: bool) -> CellKind:

@@ -28,6 +28,8 @@ class Cell:
     """The number as an expression that depends on nothing else, if constants determine it."""
     is_present: bool = False
     """True if it is always bound, and so never null."""
+    is_named: bool = False
+    """True if it was found by a name, which few concepts share."""
 
 
 Scope = dict[ir.Variable, Cell]

@@ -108,6 +108,21 @@ def walks(*arguments: object) -> str:
     return f"mycel_walks({', '.join(map(str, arguments))})"
 
 
+def reach(row: str, *arguments: object) -> str:
+    """A table with one row for each level of a search: `elements` is an array of those it found."""
+    return f"mycel_reach({', '.join(map(str, arguments))}) {row}"
+
+
+def reaches(*arguments: object) -> str:
+    """The condition that a walk joins two elements; a run of a statement searches each once."""
+    return f"mycel_reaches({', '.join(map(str, arguments))})"
+
+
+def circles(*arguments: object) -> str:
+    """An array of the elements from which some walk along a predicate leads back to them."""
+    return f"mycel_circles({', '.join(map(str, arguments))})"
+
+
 # Values.
 
 

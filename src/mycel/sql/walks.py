@@ -1,11 +1,12 @@
-"""Walks of many hops: level by level where there are few, recursively otherwise.
+"""Walks of many hops: level by level in SQL where there are few, by our own search otherwise.
 
-A pair matches `{m,n}` when some walk of a length from m to n joins it. Up to `LEVELS_MAX` hops,
-each level is the set of elements that walks of that length reach; that takes half the time of a
-recursion. But SQLite copies a level for each mention in the next one, once for each direction
-and each table: so symmetric walks of a past state have fewer levels. Beyond
-that, a recursive query remembers each element once per length, so it ends on cycles; without an
-upper bound, all lengths from the lower one on count as one, so it ends there too.
+A pair matches `{m,n}` when some walk of a length from m to n joins it. Up to `LEVELS_MAX` hops from
+a known element, each level is a table of the elements that walks of that length reach; that takes
+half the time of a search. But SQLite copies a level for each mention in the next one, once for
+each direction and each table: so symmetric walks of a past state have fewer levels.
+
+Beyond that, and where both ends are known, functions of ours search the levels
+(`store/file/walks`): every element is visited once, and a search is remembered for further rows.
 """
 
 from __future__ import annotations
@@ -20,7 +21,10 @@ from mycel.syntax.nodes import node
 LEVELS_MAX: Final = 5
 COPIES_MAX: Final = 32
 """Copies of the first level, at most. With more, SQLite takes longer to prepare the statement than
-a recursive query takes to run; from 1024 copies, fewer inside OPTIONALs, it refuses them."""
+a search takes to run; from 1024 copies, fewer inside OPTIONALs, it refuses them."""
+
+RUN: Final = ir.Given("#run", "number")
+"""A number that is another one each time a statement runs."""
 
 
 @node
@@ -74,21 +78,59 @@ class Walk:
         ends = self.atom.concepts
         return ends.subject if self.forward else ends.object
 
-    def reached(self, name: str, start: str, *, is_concept: bool) -> str:
-        """A query of every element `n` that a walk from `start` reaches, each once.
-
-        A walk of no hops joins a concept with itself, but no link: KIP §3.4.2 speaks of nodes.
-        """
+    @property
+    def has_few_levels(self) -> bool:
+        """True if the levels are tables of the statement."""
         maximum = self.atom.maximum
-        if maximum is None or maximum > LEVELS_MAX or len(self._steps()) ** maximum > COPIES_MAX:
-            return self._recursion(name, start, is_concept=is_concept)
-        return self._levels(name, start, maximum, is_concept=is_concept)
+        return maximum is not None and (
+            maximum <= LEVELS_MAX and len(self._steps()) ** maximum <= COPIES_MAX
+        )
+
+    def search(self, row: str, start: str) -> str:
+        """A table of levels: `elements` of a row are the elements that it adds, as an array."""
+        return sqlite.reach(row, start, *self._bounds(), int(self.forward))
+
+    def joins(self, run: str, start: str, end: str) -> str:
+        """The condition that some walk leads from one element to another.
+
+        Few elements are on a circle, and round a circle lead walks of any number of hops.
+        """
+        atom = self.atom
+        joined = sqlite.reaches(run, start, end, *self._bounds(), int(self.forward))
+        if atom.subject != atom.object or atom.mirrored:
+            return joined
+        circles = sqlite.circles(self.predicate, self.sources.moment or -1)
+        on_circle = sqlite.in_list(start, circles)
+        joined = on_circle if atom.maximum is None else f"({on_circle} AND {joined})"
+        return f"({_even(start)} OR {joined})" if atom.minimum == 0 else joined
+
+    def last_links(self, start: str) -> str:
+        """An array of the elements that walks reach, each with the last link."""
+        return sqlite.walks(start, *self._bounds())
+
+    def _bounds(self) -> tuple[object, ...]:
+        atom, moment = self.atom, self.sources.moment or -1
+        maximum = -1 if atom.maximum is None else atom.maximum
+        return self.predicate, atom.minimum, maximum, int(atom.mirrored), moment
 
     def _steps(self) -> list[tuple[str, str, str, str]]:
         """The ends between which a step may lead, each with a table and what counts in it."""
         out, back = ("subject", "object"), ("object", "subject")
         ways = [out, back] if self.atom.mirrored else [out if self.forward else back]
         return [(*way, *half) for way in ways for half in self.sources.link_halves()]
+
+    def reached(self, name: str, start: str, *, is_concept: bool) -> str:
+        """A query of every element `n` that a walk from `start` reaches, each once.
+
+        A walk of no hops joins a concept with itself, but no link: KIP §3.4.2 speaks of nodes.
+        """
+        if self.has_few_levels and self.atom.maximum is not None:
+            return self._levels(name, start, self.atom.maximum, is_concept=is_concept)
+        levels = self.search(f"{name}v", start)
+        return (
+            f"SELECT {name}e.value AS n FROM {levels}{sqlite.JOIN_IN_ORDER}"
+            f"{sqlite.opened(f'{name}v.elements', f'{name}e')}"
+        )
 
     def _levels(self, name: str, start: str, last: int, *, is_concept: bool) -> str:
         """Levels that later ones read are materialised; the first and the last need not be."""
@@ -123,29 +165,6 @@ class Walk:
             " UNION ".join(wanted) if len(wanted) > 1 else f"SELECT DISTINCT n FROM ({wanted[0]})"
         )
         return f"WITH {', '.join(tables)} {found}" if tables else found
-
-    def _recursion(self, name: str, start: str, *, is_concept: bool) -> str:
-        """`name(n, d)`: every element that a walk of length d from `start` reaches."""
-        counts = f"d >= {self.atom.minimum}"
-        if self.atom.minimum == 0 and not is_concept:
-            counts = f"(d > 0 OR {_even('n')})"
-        steps = "".join(f" UNION {self._step(name, *step)}" for step in self._steps())
-        begin = f"SELECT {start}, 0 WHERE {start} IS NOT NULL"
-        return (
-            f"WITH RECURSIVE {name}(n, d) AS ({begin}{steps})"
-            f" SELECT DISTINCT n FROM {name} WHERE {counts}"
-        )
-
-    def _step(self, name: str, near: str, far: str, table: str, counts: str) -> str:
-        if self.atom.maximum is None:
-            length, guard = f"min({name}.d + 1, {max(self.atom.minimum, 1)})", ""
-        else:
-            last = sqlite.unlikely(f"{name}.d < {self.atom.maximum}")
-            length, guard = f"{name}.d + 1", f" WHERE {last}"
-        return (
-            f"SELECT q.{far}, {length} FROM {name}{sqlite.JOIN_IN_ORDER}{table}"
-            f" ON q.{near} = {name}.n AND q.predicate = {self.predicate}{counts}{guard}"
-        )
 
 
 def _even(number: str) -> str:

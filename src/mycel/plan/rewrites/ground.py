@@ -1,4 +1,7 @@
-"""`FILTER(?x.name == "…")` says what `?x {name: "…"}` says, and an index can find the latter."""
+"""`FILTER(?x.name == "…")` says what `?x {name: "…"}` says, and an index can find the latter.
+
+An end of a link or of a walk that has no pattern of its own gets one.
+"""
 
 from __future__ import annotations
 
@@ -19,13 +22,19 @@ def _grounded(block: ir.Block) -> ir.Block:
     conditions = []
     for condition in block.conditions:
         named = _names(condition)
-        at = None if named is None else _nameless(atoms, named[0])
-        if named is None or at is None:
+        if named is None:
             conditions.append(condition)
-        else:
+            continue
+        variable, name = named
+        at = _nameless(atoms, variable)
+        if at is not None:
             atom = atoms[at]
             if isinstance(atom, ir.ConceptAtom):
-                atoms[at] = replace(atom, name=named[1])
+                atoms[at] = replace(atom, name=name)
+        elif _is_end(atoms, variable):
+            atoms.append(ir.ConceptAtom(variable, name=name))
+        else:
+            conditions.append(condition)
     return replace(block, atoms=tuple(atoms), conditions=tuple(conditions))
 
 
@@ -45,3 +54,11 @@ def _nameless(atoms: list[ir.Atom], variable: ir.Variable) -> int | None:
         if isinstance(atom, ir.ConceptAtom) and atom.variable == variable and atom.name is None:
             return at
     return None
+
+
+def _is_end(atoms: list[ir.Atom], variable: ir.Variable) -> bool:
+    """True for an end of a link or a walk. It need not be a concept, but a link has no name."""
+    return any(
+        isinstance(atom, ir.LinkAtom | ir.WalkAtom) and variable in (atom.subject, atom.object)
+        for atom in atoms
+    )

@@ -2,7 +2,8 @@
 
 - `layout`       tables, indexes, views, and the number of the format
 - `format`       the check of a file's header
-- `functions`    functions that every connection has: JSON equality, regular expressions, walks
+- `functions`    functions that every connection has: JSON equality, regular expressions
+- `walks`        functions and a table for walks of many hops
 - `connections`  opening a connection; SQLite's errors become ours
 - `locks`        a lock of the operating system on a file of its own
 - `rows`         typed rows of a query

@@ -1,33 +1,28 @@
 """Functions of every connection that SQLite lacks.
 
-JSON equality, integers of 64 bits without a sign, regular expressions in linear time, and walks
-that remember their last link.
+JSON equality, integers of 64 bits without a sign, and regular expressions in linear time; those of
+walks are in `walks`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import lru_cache, partial
 from math import fsum, isfinite
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import apsw
 import orjson
 
-from mycel.model import allowance, ids
+from mycel.model import allowance
 from mycel.model.limits import INTEGER_MAX, INTEGER_MIN, JSON_INTEGER_MAX
-from mycel.sql.state_tables import StateTables
+from mycel.store.file import walks
 from mycel.syntax.regex import matcher
 
 
 def register(connection: apsw.Connection) -> None:
     """Give a connection the functions that compiled statements call."""
-
-    def walks(*arguments: Any) -> str:
-        start, predicate, minimum, maximum, mirrored, moment = arguments
-        way = _Way(predicate, bool(mirrored), moment)
-        return _walks(connection, start, minimum, maximum, way)
-
+    walks.register(connection)
     for name, function, arguments in (
         ("mycel_json_equal", json_equal, 2),
         ("mycel_json_member", json_member, 2),
@@ -35,7 +30,6 @@ def register(connection: apsw.Connection) -> None:
         ("mycel_compare", compare, 2),
         ("mycel_digits", digits, 1),
         ("mycel_regex", matches, 2),
-        ("mycel_walks", walks, 6),
     ):
         typed: Callable[..., Any] = function
         connection.create_scalar_function(name, typed, arguments, deterministic=True)
@@ -217,57 +211,3 @@ def matches(pattern: str | None, text: str | None) -> bool:
     # One text may take seconds, and SQLite counts its own instructions only.
     allowance.check()
     return matcher(pattern)(text)
-
-
-class _Way(NamedTuple):
-    """The next elements of a walk; a moment of -1 is the present."""
-
-    predicate: int
-    mirrored: bool
-    moment: int
-
-
-def _walks(
-    connection: apsw.Connection, start: int | None, minimum: int, maximum: int, way: _Way
-) -> str:
-    """Every element that a walk of an allowed length reaches, with the last link of a shortest one.
-
-    A JSON array of [element, link]; the link is null where the walk has no hops. A state is an
-    element and the length of the walk, counted up to the minimum only if there is no maximum:
-    longer walks are then alike.
-    """
-    if start is None:
-        return "[]"
-    # A walk of no hops joins a concept with itself, but no link.
-    found: dict[int, int | None] = {start: None} if minimum == 0 and ids.is_concept(start) else {}
-    level = {start}
-    seen: set[tuple[int, int]] = {(start, 0)}
-    length = 0
-    while level and (maximum < 0 or length < maximum):
-        length += 1
-        counted = min(length, max(minimum, 1)) if maximum < 0 or minimum <= 1 else length
-        reached: dict[int, int] = {}
-        for link, other in _steps(connection, level, way):
-            if (other, counted) not in seen or other in reached:
-                seen.add((other, counted))
-                reached[other] = min(link, reached.get(other, link))
-        if length >= minimum:
-            for other, link in reached.items():
-                found.setdefault(other, link)
-        level = set(reached)
-    return orjson.dumps(list(found.items())).decode()
-
-
-def _steps(
-    connection: apsw.Connection, level: Iterable[int], way: _Way
-) -> Iterable[tuple[int, int]]:
-    ends = (("subject", "object"), ("object", "subject"))
-    halves = StateTables(None if way.moment < 0 else "?3").link_halves()
-    moment = () if way.moment < 0 else (way.moment,)
-    for near, far in ends if way.mirrored else ends[:1]:
-        query = " UNION ALL ".join(
-            f"SELECT q.id, q.{far} FROM {table} WHERE q.{near} = ?1 AND q.predicate = ?2{counts}"
-            for table, counts in halves
-        )
-        for number in level:
-            yield from connection.execute(query, (number, way.predicate, *moment))
