@@ -123,6 +123,13 @@ def asking(command: Any, *headers: str, **parameters: Any) -> bytes:
     return "\r\n".join([*head, f"Content-Length: {len(body)}", *headers, "", ""]).encode() + body
 
 
+def posting(path: str, body: bytes, *headers: str) -> bytes:
+    """A request with the token and any body, after which the connection is closed."""
+    lines = [f"POST {path} HTTP/1.1", "Host: localhost", "Content-Type: application/json", BEARER]
+    lines += ["Accept: application/json, text/event-stream", "Connection: close", *headers]
+    return "\r\n".join([*lines, f"Content-Length: {len(body)}", "", ""]).encode() + body
+
+
 def answer_in(made: socket.socket) -> tuple[int, Any]:
     """Status and value of one answer."""
     got = bytearray()

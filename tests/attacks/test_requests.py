@@ -3,7 +3,7 @@
 from contextlib import ExitStack
 
 from tests.adapters.http.conftest import NAMES, Server, read_all
-from tests.attacks.conftest import BEARER, ask, asking
+from tests.attacks.conftest import BEARER, ask, asking, posting
 
 UNENDING = b"Host: localhost\r\nContent-Length: 4000000\r\n\r\n{"
 
@@ -105,16 +105,20 @@ def test_a_plan_made_to_take_long_is_refused_or_cut_off(target: Server) -> None:
 def test_nonsense_in_numbers_and_keys_is_refused_alike_by_both_doors(target: Server) -> None:
     for text in ('{"command": NaN}', '{"command": "x", "command": "y"}'):
         for path in ("/kip", "/mcp"):
-            body = text.encode()
-            lines = [
-                f"POST {path} HTTP/1.1",
-                "Host: localhost",
-                BEARER,
-                "Content-Type: application/json",
-                "Accept: application/json, text/event-stream",
-                f"Content-Length: {len(body)}",
-                "Connection: close",
-            ]
-            reply = target.say("\r\n".join([*lines, "", ""]).encode() + body)
+            reply = target.say(posting(path, text.encode()))
             assert reply.startswith(b"HTTP/1.1 400"), (path, text)
             assert b'"error"' in reply
+
+
+def test_text_that_is_no_json_is_read_once_for_its_id(target: Server) -> None:
+    for text, known in (
+        (b'{"id":7,"' + b'\\"' * 32_000, b'"id":7'),
+        (b'{"id":"' + b'\\"' * 32_000, b'"id":null'),
+        (b'{"id":"' + b'\\"' * 32_000 + b"\\", b'"id":null'),
+        (b'"' * 65_535, b'"id":null'),
+        (b'{"id"' + b" " * 65_000, b'"id":null'),
+        (b'{"id":' * 10_000, b'"id":null'),
+    ):
+        reply = target.say(posting("/mcp", text))
+        assert reply.startswith(b"HTTP/1.1 400"), text[:20]
+        assert known in reply

@@ -2,19 +2,15 @@
 
 import json
 
-from tests.adapters.http.conftest import NAMES, Server, Start, plant, read_all
-from tests.attacks.conftest import BEARER, ask, resident_kib
+from tests.adapters.http.conftest import NAMES, Server, Start, plant
+from tests.attacks.conftest import ask, posting, resident_kib
 
 RESIDENT_KIB_MAX = 300_000
 
 
 def send(server: Server, path: str, body: bytes) -> tuple[int, bool]:
     """The status of the answer, and True if it says that something was too large."""
-    head = [f"POST {path} HTTP/1.1", "Host: localhost", "Content-Type: application/json", BEARER]
-    head += ["Accept: application/json, text/event-stream", "Connection: close"]
-    with server.connection() as made:
-        made.sendall("\r\n".join([*head, f"Content-Length: {len(body)}", "", ""]).encode() + body)
-        reply = read_all(made)
+    reply = server.say(posting(path, body))
     return int(reply[9:12]), b"100000 lists" in reply
 
 

@@ -11,8 +11,10 @@ import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-_COMMENT = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
-_LAST_COMMA = re.compile(r'"(?:[^"\\\n]|\\.)*"|,(?=\s*[}\]])')
+# What is not closed goes on to the end of its line or of the text, so that it is read once.
+_STRING = r'"(?>(?:[^"\\\n]++|\\.)*)"?'
+_COMMENT = re.compile(rf"{_STRING}|//[^\n]*|/\*(?:.*?\*/|.*+)", re.DOTALL)
+_LAST_COMMA = re.compile(rf"{_STRING}|,(?=\s*[}}\]])")
 _SPACE = re.compile(r"\s*")
 _DECODER = json.JSONDecoder()
 
@@ -36,7 +38,9 @@ def _without_comments(text: str) -> str:
 
 
 def _blanked(found: re.Match[str]) -> str:
-    return found[0] if found[0].startswith('"') else re.sub(r"[^\n]", " ", found[0])
+    text = found[0]
+    is_open = text.startswith("/*") and (len(text) < 4 or not text.endswith("*/"))
+    return text if text[0] == '"' or is_open else re.sub(r"[^\n]", " ", text)
 
 
 def with_member(text: str, path: Sequence[str], value: Any, indent: str) -> str:

@@ -15,9 +15,10 @@ from mycel.syntax.tokens import END
 
 _SCALAR = re.compile(r'".*"|[-+]?[0-9.]+|true|false|null', re.ASCII)
 _HOPS = re.compile(
-    r"\s*(?P<low>[0-9]*)\s*(?P<sign>\+|\*|,|-|:|;|\.{2,3}|to)\s*(?P<high>[0-9]*)\*?\s*", re.ASCII
+    r"\s*+(?P<low>[0-9]*+)\s*+(?P<sign>\+|\*|,|-|:|;|\.{2,3}|to)\s*+(?P<high>[0-9]*+)\*?\s*+",
+    re.ASCII,
 )
-_WALK = re.compile(r"\*\s*(?=[0-9.])([0-9]*)\s*(\.\.)?\s*([0-9]*)", re.ASCII)
+_WALK = re.compile(r"\*\s*+(?=[0-9.])([0-9]*+)\s*+(\.\.)?\s*+([0-9]*+)", re.ASCII)
 
 
 def scalar(tokens: Tokens, at: int) -> str:

@@ -17,7 +17,7 @@ _NO_SUBJECT = f"An entry is {_ENTRY}; the subject is the concept of the block, s
 _METADATA = "Metadata follows the block's closing brace: } WITH METADATA { … }."
 _CONCEPT_PARTS = ("ATTRIBUTES", "PROPOSITIONS")
 # For folded entries, which hold nothing else.
-_FOLDED_ENTRY = re.compile(r'\(\s*"([^"]*)"[^?]*\?(\w+)\s*\)')
+_FOLDED_ENTRY = re.compile(r'\(\s*+"([^"]*+)"\s*+,\s*+\?(\w++)\s*+\)')
 
 
 def capsule(tokens: Tokens) -> ast.Capsule:

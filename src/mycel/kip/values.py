@@ -29,7 +29,7 @@ _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?", re.ASC
 # In an object that is folded, where no string has escapes.
 _STRING: Final = re.compile(STRING)
 _BARE_KEY: Final = re.compile(r"(?<=[{,\s])(\w++)(?=\s*+:)")
-_STRING_OR_BARE_KEY: Final = re.compile(rf"{STRING}|(\w++)(?=\s*+:)")
+_STRING_OR_BARE_KEY: Final = re.compile(rf"{STRING}|(?<!\w)(\w++)(?=\s*+:)")
 
 _BARE_HINT = (
     "Keys are identifiers (a letter or underscore, then letters, digits or underscores) or "

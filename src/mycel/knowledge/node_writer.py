@@ -32,7 +32,8 @@ from mycel.knowledge.vocabulary import (
 )
 from mycel.model import ids
 from mycel.model.elements import Concept
-from mycel.model.names import check_identifier, count, kind_of, shorten
+from mycel.model.limits import NAME_BYTES_MAX
+from mycel.model.names import check_identifier, check_text, count, is_unicode, kind_of, shorten
 from mycel.model.values import JsonObject, object_text
 from mycel.store.file.layout import CONCEPT_TYPE_NUMBER
 from mycel.store.query import lookup, summary
@@ -159,6 +160,8 @@ def _says(before: Concept, attributes: JsonObject, metadata: Mapping[str, Any] |
 def _text(key: str, value: object) -> str:
     if not isinstance(value, str):
         raise InvalidValueType(f"The {key} of a node must be a text, not {kind_of(value)}.")
+    if key == NAME and is_unicode(value):  # Otherwise the store says where it is not.
+        check_text(value, "name of a node", NAME_BYTES_MAX)
     return value
 
 

@@ -37,7 +37,7 @@ ANSWER_TOKENS: Final = 4_000
 _KEY: Final = re.compile(r"([1-9])\.([0-9A-Za-z_-]{1,64})\.(model|[0-9a-f]{4,64})", re.ASCII)
 _OF_MODEL: Final = ".model"
 """The end of the key of a question to a model; others end with the id of a conflict."""
-_FENCE: Final = re.compile(r"```(?:json)?\s*(.*?)```", re.DOTALL)
+_FENCE: Final = re.compile(r"```(?:json)?(.*?)```", re.DOTALL)
 
 _TASK: Final = """\
 Two versions of a knowledge graph are merged: `{into}` (ours) and `{source}` (theirs). Both \

@@ -36,7 +36,8 @@ from mycel.model.names import json_kind, shorten
 ID_SOUGHT_BYTES: Final = 1 << 16
 """Bytes of invalid JSON that are searched for its id."""
 
-_TOKEN: Final = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\]]')
+_TOKEN: Final = re.compile(rb'"(?>(?:[^"\\]++|\\.)*)(?:"|\\?\Z)|[{}\[\]]', re.DOTALL)
+"""A text, which ends at its quote or with the input: it is read once, closed or not."""
 _ID: Final = re.compile(rb'\s*:\s*(-?\d{1,18}|"[^"\\]{1,200}")\s*[,}]')
 
 

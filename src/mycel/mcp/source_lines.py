@@ -89,7 +89,7 @@ class SourceTexts:
         first, last = (1, len(lines)) if span is None else (span.first, span.last)
         written = lines[first - 1 : last]
         code = _without_prose(written)
-        call, word = rf"\b{re.escape(name)}\s*\(", rf"\b{re.escape(name)}\b"
+        call, word = rf"\b{re.escape(name)}\s*+\(", rf"\b{re.escape(name)}\b"
         # The bare name is next, for a function that is passed on; text that looks like prose last.
         for pattern, searched in ((call, code), (word, code), (word, written)):
             found = [

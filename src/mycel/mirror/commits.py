@@ -34,7 +34,7 @@ ROOT: Final = "Mycel-Root"
 _ACTOR: Final = "Mycel-Actor"
 _TRAILER: Final = re.compile(rf"^({_SEQ}|{ROOT}|{_ACTOR}): (.*)$", re.MULTILINE)
 _UNFIT: Final = re.compile(r"[<>\x00-\x1f\x7f]")
-_IDENTITY: Final = re.compile(r"\s*([^<>\n]+?)\s*<([^<>\s]+)>\s*")
+_IDENTITY: Final = re.compile(r"\s*+([^<>\s][^<>\n]*+)<([^<>\s]++)>\s*+")
 
 
 class MirrorPosition(NamedTuple):
@@ -90,7 +90,7 @@ def author_of(actor: str, authors: Mapping[str, str], own: Identity) -> Identity
 def identity(text: str) -> Identity | None:
     """A name and address: `Ada Lovelace <ada@example.org>`."""
     found = _IDENTITY.fullmatch(text)
-    return None if found is None else Identity(found[1], found[2])
+    return None if found is None else Identity(found[1].rstrip(), found[2])
 
 
 def message_of(group: Sequence[LogEntry], changes: FileChanges, root: str, given: str = "") -> str:

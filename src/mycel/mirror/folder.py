@@ -23,7 +23,9 @@ from mycel.mirror.repository import Repository, TreeChange, index_lines
 SHOWN_MAX: Final = 5
 FILE_BYTES_MAX: Final = 16 << 20
 """Larger files are refused: attributes and metadata have a MiB each."""
-_WITH_URI: Final = re.compile(rb"(?:\xef\xbb\xbf)?---\s*\n(?:(?!---)[^\n]*\n)*?uri\s*:")
+_WITH_URI: Final = re.compile(
+    rb"(?:\xef\xbb\xbf)?---[^\S\n]*+\n(?>(?:(?!---|uri\s*+:)[^\n]*+\n)*)uri\s*+:"
+)
 _TEMPORARY: Final = ".mycel-new"
 
 

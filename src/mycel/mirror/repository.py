@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 import shutil
 import subprocess
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -48,10 +47,14 @@ REASON_LINES_MAX: Final = 3
 
 _REASONS: Final = ("fatal:", "error:", "! [")
 """The beginning of a line in which git tells why it failed."""
-_LOCKED: Final = re.compile(
-    r"Unable to create '(.+\.lock)': File exists|lock config file (.+): File exists"
+_LOCKED: Final = (
+    ("Unable to create '", "': File exists", ""),
+    ("lock config file ", ": File exists", ".lock"),
 )
-"""Told where another git has locked a file, or one that was killed has left its lock."""
+"""Words before and after the path in a message about a lock, and the end that the path lacks.
+
+Another git has locked the file, or one that was killed has left its lock.
+"""
 _REGULAR: Final = "100644"
 _NO_SETTINGS: Final[Mapping[str, str]] = MappingProxyType({})
 
@@ -322,13 +325,21 @@ def _failed(words: Sequence[str], said: bytes) -> GitFailed:
     begin = next((at for at, line in enumerate(told) if line.startswith(_REASONS)), 0)
     shown = " ".join(told[begin : begin + REASON_LINES_MAX]).removeprefix("fatal: ")
     error = GitFailed(f"git {words[0]} failed: {shown or 'no reason was given'}")
-    if locked := _LOCKED.search(shown):
-        lock = locked[1] or f"{locked[2]}.lock"
+    if lock := _lock_in(shown):
         error.hint = (
             "Try again once no other git works in the repository. If none does, one that was"
             f" killed has left its lock: remove the file {lock}"
         )
     return error
+
+
+def _lock_in(message: str) -> str:
+    """The path of the lock that a message of git names; empty if it names none."""
+    for before, after, ending in _LOCKED:
+        path, ended, _ = message.partition(before)[2].partition(after)
+        if path and ended:
+            return path + ending
+    return ""
 
 
 def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:

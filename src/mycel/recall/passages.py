@@ -22,7 +22,6 @@ _EPISODES: Final = ("conversation", "session", "episode", "thread", "channel")
 _POSITIONS: Final = ("position", "turn", "index")
 _WORDLESS: Final = re.compile(r"[a-z][\w+.-]*:\S+|[\d\W_]*(?:[TZ][\d\W_]*)*", re.IGNORECASE)
 _DATE: Final = re.compile(r"(\d{4})-(\d\d)(?:-(\d\d))?")
-_BRACKETS: Final = re.compile(r"\s*\([^)]*\)\s*$")
 
 
 class Passage(NamedTuple):
@@ -45,8 +44,21 @@ def passage_of(type_name: str, name: str, attributes: Mapping[str, Any]) -> Pass
         return _turn(name, attributes)
     found = called(name, attributes)
     text = "\n".join((with_parts(found.titles), *_prose(attributes, {"name", "aliases"})))
-    names = tuple(dict.fromkeys(_BRACKETS.sub("", each) for each in found.titles))
+    names = tuple(dict.fromkeys(_without_brackets(each) for each in found.titles))
     return Passage(names, text[:TEXT_CHARACTERS_MAX], date=_date(attributes.get("start_time")))
+
+
+def _without_brackets(title: str) -> str:
+    """A title without what is in brackets at its end.
+
+    >>> _without_brackets("Mercury (planet) "), _without_brackets("f(x) = (a) b")
+    ('Mercury', 'f(x) = (a) b')
+    """
+    kept = title.rstrip()
+    if not kept.endswith(")"):
+        return title
+    opens = kept.find("(", kept.rfind(")", 0, -1) + 1)
+    return title if opens < 0 else kept[:opens].rstrip()
 
 
 def prose(attributes: Mapping[str, Any]) -> str:

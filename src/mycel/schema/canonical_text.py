@@ -17,7 +17,7 @@ from mycel.schema.lexer import BYTE_ORDER_MARK, Tokens
 from mycel.schema.parser import parse
 from mycel.syntax.tokens import END
 
-_COMMENT: Final = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_COMMENT: Final = re.compile(r"//[^\n]*|/\*(?:.*?\*/|.*+)", re.DOTALL)
 _GAP: Final = re.compile(r"\n[ \t\r]*\n")
 
 

@@ -17,9 +17,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from enum import IntEnum
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeGuard
 from unicodedata import normalize
 from urllib.parse import unquote
+
+from mycel.model.limits import NAME_BYTES_MAX
 
 KEY_CHARACTERS_MAX: Final = 80
 """A longer key is cut."""
@@ -96,7 +98,7 @@ class Called(NamedTuple):
 def called(name: str, attributes: Mapping[str, Any]) -> Called:
     """The names of a concept, from its name and its attributes `name` and `aliases`."""
     given, aliases = attributes.get("name"), attributes.get("aliases")
-    names = (name, given) if isinstance(given, str) and given and given != name else (name,)
+    names = (name, given) if _is_name(given) and given != name else (name,)
     aliases = _texts(aliases) if aliases else ()
     scheme, is_uri, path = name.partition("://")
     if not is_uri:
@@ -120,7 +122,12 @@ def called(name: str, attributes: Mapping[str, Any]) -> Called:
 
 def _texts(aliases: Any) -> tuple[str, ...]:
     listed = aliases[:ALIASES_MAX] if isinstance(aliases, list) else (aliases,)
-    return tuple(each for each in listed if isinstance(each, str))
+    return tuple(filter(_is_name, listed))
+
+
+def _is_name(value: Any) -> TypeGuard[str]:
+    """True for a text that is no longer than names may be."""
+    return isinstance(value, str) and 0 < len(value) <= NAME_BYTES_MAX
 
 
 def _divided(name: str) -> tuple[str, ...]:

@@ -276,6 +276,14 @@ def test_an_update_merges_and_drops(shop: Knowledge) -> None:
     assert "nothing to drop" in shop.update("a", drop=["nothing"]).warnings[0]
 
 
+def test_a_name_is_of_limited_length(shop: Knowledge) -> None:
+    shop.add("a", name="(" * 4096)
+    for write in (shop.add, shop.update):
+        with pytest.raises(ConstraintViolation, match="has 4097 bytes; at most 4096") as refused:
+            write("a", name="(" * 4097)
+        assert "put long text into an attribute" in refused.value.hint
+
+
 def test_appending_adds_a_line_once(shop: Knowledge) -> None:
     shop.add("log")
     shop.update("log", append="first")

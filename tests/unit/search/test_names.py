@@ -36,6 +36,11 @@ def test_names_for_people_and_aliases_are_keys_too() -> None:
     assert found.keys() == {"a", "wa", "queryset", "qs"}
 
 
+def test_a_text_that_is_too_long_for_a_name_is_none() -> None:
+    long = "(" * 4097
+    assert called("x", {"name": long, "aliases": [long, "y"]}).titles == ("x", "y")
+
+
 def test_names_that_are_no_texts_are_left_aside() -> None:
     for strange in (None, 5, [], {}, "", [None], {"a": 1}):
         assert called("x", {"name": strange, "aliases": strange}).keys() == {"x"}

@@ -72,7 +72,7 @@ def _by_shebang(head: bytes) -> str | None:
         programs = [word for word in programs[1:] if "=" not in word]
     if not programs:
         return None
-    return _PROGRAMS.get(re.sub(r"[\d.]+$", "", programs[0]))
+    return _PROGRAMS.get(programs[0].rstrip("0123456789."))
 
 
 def _mime_type(name: str, language: str) -> str:
