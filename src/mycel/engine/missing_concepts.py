@@ -2,8 +2,9 @@
 
 A relation of the knowledge engine may refer to a concept that does not exist: its end is then a
 concept of the type `Missing` under the URI. A relation of the memory server's tools uses the type
-`MissingEntity` under the name of the entity. When the concept or entity is written, through any
-door, the links move to it and the placeholder is removed, once, at the commit.
+`MissingEntity` under the name of the entity; the definition of `Entity` lists the types of
+entities. When the concept or entity is written, through any door, the links move to it and the
+placeholder is removed, once, at the commit.
 """
 
 from __future__ import annotations
@@ -34,7 +35,16 @@ ENTITY: Final = "Entity"
 MISSING_ENTITY: Final = "MissingEntity"
 """The type of placeholders for entities, under any name."""
 
-_ENTITIES: Final = (ENTITY, MISSING_ENTITY)
+ENTITY_TYPES_KEY: Final = "entity_types"
+"""The attribute of the definition of `Entity` with the concept type of each entity type."""
+
+
+def entity_types(definition: Concept | None) -> dict[str, str]:
+    """The concept type of each entity type, from the definition of `Entity`."""
+    listed = None if definition is None else definition.attributes.get(ENTITY_TYPES_KEY)
+    if not isinstance(listed, dict):
+        return {}
+    return {text: name for text, name in listed.items() if isinstance(name, str)}
 
 
 def is_placeholder(element: Element | None) -> bool:
@@ -68,6 +78,18 @@ def merge_placeholder(tx: Transaction, placeholder: int, into: Concept) -> None:
     tx.retire(outer, reason=f"written as {into.id}")
 
 
+def _entity_type_names(tx: Transaction) -> set[str]:
+    """The concept types of entities and of their placeholders."""
+    definition = tx.get_concept(CONCEPT_TYPE, ENTITY)
+    return {ENTITY, MISSING_ENTITY, *entity_types(definition).values()}
+
+
+def _is_entity_type(tx: Transaction, type_name: str) -> bool:
+    if type_name in (ENTITY, MISSING_ENTITY):
+        return True
+    return tx.reader.find_type(MISSING_ENTITY) is not None and type_name in _entity_type_names(tx)
+
+
 class HealingGuard:
     """Moves the links of a placeholder to the concept that was missing."""
 
@@ -77,7 +99,7 @@ class HealingGuard:
         """True if concepts of this type may replace a placeholder, or be one."""
         if link or type_or_predicate in (CONCEPT_TYPE, PROPOSITION_TYPE):
             return False
-        kinds = (MISSING, MISSING_ENTITY) if type_or_predicate in _ENTITIES else (MISSING,)
+        kinds = (MISSING, MISSING_ENTITY) if _is_entity_type(tx, type_or_predicate) else (MISSING,)
         return any(tx.reader.find_type(kind) for kind in kinds)
 
     def check(self, tx: Transaction, change: Change) -> None:
@@ -85,7 +107,7 @@ class HealingGuard:
         name, before = change.name_or_ends, change.before
         if change.kind == "retire" or not isinstance(name, str):
             return
-        if not name.startswith(SCHEME) and change.type_or_predicate not in _ENTITIES:
+        if not name.startswith(SCHEME) and not _is_entity_type(tx, change.type_or_predicate):
             return
         if isinstance(before, Concept) and (before.name, before.type) == (
             name,
@@ -100,14 +122,13 @@ class HealingGuard:
         if not names:
             return
         reader = tx.reader
-        entity, missing, missing_entity = (
-            reader.find_type(name) for name in (ENTITY, MISSING, MISSING_ENTITY)
-        )
+        missing, missing_entity = map(reader.find_type, (MISSING, MISSING_ENTITY))
         pairs = []
         if missing is not None:
             pairs += lookup.twins(reader, missing, names)
-        if missing_entity is not None and entity is not None:
-            pairs += lookup.twins(reader, missing_entity, names, other=entity)
+        if missing_entity is not None:
+            numbers = {reader.find_type(name) for name in _entity_type_names(tx)} - {missing_entity}
+            pairs += lookup.twins(reader, missing_entity, names, others=numbers - {None})
         for placeholder, written in pairs:
             into = reader.concept(written)
             if into is not None and is_placeholder(reader.concept(placeholder)):

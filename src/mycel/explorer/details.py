@@ -13,6 +13,7 @@ from mycel.explorer.cards import concept_card
 from mycel.explorer.folders import concept_folder
 from mycel.explorer.moments import Scene
 from mycel.explorer.past import commit_of
+from mycel.knowledge.node_lookup import take_content
 from mycel.knowledge.relation_writer import bad_cursor
 from mycel.knowledge.vocabulary import RESOURCE, STAMP
 from mycel.model import ids, times
@@ -24,7 +25,7 @@ from mycel.store.query.commits import transaction_of
 from mycel.store.query.reader import Direction as Way
 from mycel.store.query.refs import Ref
 
-NAME, CONTENT = "name", "content"
+NAME = "name"
 
 
 def node(scene: Scene, id_: str) -> JsonObject:
@@ -128,9 +129,7 @@ def values_of(element: Element) -> JsonObject:
     attributes.pop(STAMP, None)
     told: JsonObject = {"content": None, "content_type": "markdown"}
     if isinstance(element, Concept):
-        content = attributes.get(CONTENT)
-        if isinstance(content, str):
-            told["content"] = attributes.pop(CONTENT)
+        told["content"] = take_content(attributes)
         if isinstance(attributes.get(NAME), str):
             attributes.pop(NAME)
     else:

@@ -15,10 +15,18 @@ from mycel.engine.missing_concepts import MISSING, MISSING_ENTITY, is_placeholde
 from mycel.errors import ConstraintViolation, InvalidId, NotFound
 from mycel.knowledge.node_values import Node, NodeType, Page, Relation
 from mycel.knowledge.uris import Uri, build, kip_identity, uri_of
-from mycel.knowledge.vocabulary import CONCEPT, RESOURCE, STAMP, TYPO_SIMILARITY
+from mycel.knowledge.vocabulary import (
+    CONCEPT,
+    CONTENT,
+    OBSERVATIONS_KEY,
+    RESOURCE,
+    STAMP,
+    TYPO_SIMILARITY,
+)
 from mycel.model import ids
 from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.names import shorten
+from mycel.model.values import JsonObject
 from mycel.store.query import lookup
 from mycel.store.query.merges import conflicts_named
 from mycel.store.query.reader import Reader
@@ -228,6 +236,22 @@ def element_uri(element: Element) -> str:
     return uri_of(element.type, element.name)
 
 
+def take_content(attributes: JsonObject) -> str | None:
+    """Remove the content from attributes, and return it.
+
+    The content of an entity of the memory server is the list of its observations.
+    """
+    if (text := attributes.pop(CONTENT, None)) is not None:
+        return str(text)
+    observations = attributes.get(OBSERVATIONS_KEY)
+    if not observations or not isinstance(observations, list):
+        return None
+    if not all(isinstance(item, str) for item in observations):
+        return None
+    del attributes[OBSERVATIONS_KEY]
+    return "\n".join(f"- {item}" for item in observations)
+
+
 def as_node(concept: Concept, *, content: bool = True) -> Node:
     """A concept as a node, with or without its content."""
     properties = concept.attributes
@@ -235,7 +259,7 @@ def as_node(concept: Concept, *, content: bool = True) -> Node:
     node_type: NodeType = "resource" if concept.type == RESOURCE else "concept"
     if is_placeholder(concept):
         node_type = "missing"
-    name, text = properties.pop("name", None), properties.pop("content", None)
+    name, text = properties.pop("name", None), take_content(properties)
     if node_type == "resource":
         name = text = None
     elif not isinstance(name, str):
@@ -246,7 +270,7 @@ def as_node(concept: Concept, *, content: bool = True) -> Node:
         type=concept.type,
         node_type=node_type,
         name=name,
-        content=None if text is None or not content else str(text),
+        content=text if content else None,
         properties=properties,
         metadata=concept.metadata,
         created_at=concept.created_at,

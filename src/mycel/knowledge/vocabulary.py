@@ -25,6 +25,10 @@ from mycel.store.write.transaction import Transaction
 CONCEPT: Final = "Concept"
 RESOURCE: Final = "Resource"
 SYMBOL: Final = "Symbol"
+CONTENT: Final = "content"
+"""The attribute with the text of a concept."""
+OBSERVATIONS_KEY: Final = "observations"
+"""The attribute with the known facts of an entity of the memory server."""
 
 CONTAINS: Final = "contains"
 DEFINES: Final = "defines"

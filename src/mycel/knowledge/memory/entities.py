@@ -1,7 +1,9 @@
 """Entities and relations of the memory server, and their form in the graph.
 
-    entity      a concept of type `Entity` with the attributes `entityType` and `observations`. One
-                concept type for all entity types, because the names of entities are unique.
+    entity      a concept with the attributes `entityType` and `observations`. Its type is the
+                entity's type, made an identifier: `design pattern` becomes `DesignPattern`. The
+                definition of `Entity`, the type of those without one, lists these types. The name
+                of an entity is unique among them.
     relation    a proposition. Its predicate is the relation's type, made an identifier; if that
                 changes the text, the definition keeps the original in `relationType`. Two types
                 with the same identifier get two predicates.
@@ -15,23 +17,34 @@ When the entity is created, `engine.missing_concepts` gives it the placeholder's
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from hashlib import sha256
 from typing import Any, Final, NamedTuple
 from unicodedata import normalize
 
-from mycel.engine.missing_concepts import ENTITY, MISSING_ENTITY
+from mycel.engine.missing_concepts import (
+    ENTITY,
+    ENTITY_TYPES_KEY,
+    MISSING_ENTITY,
+    entity_types,
+)
 from mycel.errors import InvalidIdentifier
+from mycel.knowledge.vocabulary import OBSERVATIONS_KEY
 from mycel.model.elements import Concept
 from mycel.model.limits import IDENTIFIER_BYTES_MAX
 from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, check_identifier
+from mycel.model.values import parse_object
+from mycel.store.query.bulk.members import Member
+from mycel.store.query.reader import Reader
 from mycel.store.write.bulk import ConceptRow
 from mycel.store.write.transaction import Transaction
 
 TYPE_KEY: Final = "entityType"
-OBSERVATIONS_KEY: Final = "observations"
 SELF_KEY: Final = "selfRelations"
 RELATION_KEY: Final = "relationType"
+
+PERSON: Final = "Person"
+"""The type of the core capsules that entities of the type `person` have."""
 
 _DEFINITION: Final[dict[str, Any]] = {
     "description": "A named thing. Its attributes are entityType, the kind of thing, and"
@@ -135,20 +148,84 @@ def relate_to_itself(tx: Transaction, ref: str, relation_type: str) -> bool:
     return tx.update(ref, attributes={SELF_KEY: [*stored, relation_type]})
 
 
-def require_entities(tx: Transaction) -> None:
-    """Define the type of entities if it is not defined."""
-    if tx.get_concept(CONCEPT_TYPE, ENTITY) is None:
+def require_types(tx: Transaction, texts_of_types: Iterable[str]) -> dict[str, str]:
+    """The concept type of each entity type, defined if it was not."""
+    definition = tx.get_concept(CONCEPT_TYPE, ENTITY)
+    if definition is None:
         tx.define_type(ENTITY, _DEFINITION)
+    types = entity_types(definition)
+    new = sorted(set(texts_of_types) - types.keys())
+    for text in new:
+        types[text] = _define(tx, text, {ENTITY, PERSON, *types.values()})
+    if new:
+        tx.update((CONCEPT_TYPE, ENTITY), attributes={ENTITY_TYPES_KEY: types})
+    return types
+
+
+def _define(tx: Transaction, text: str, ours: Set[str]) -> str:
+    """The concept type of an entity type that has none yet; `ours` may have several.
+
+    A type that something else has defined is not used: its rules were not made for entities.
+    """
+    name = base = as_type_name(text)
+    number = 1
+    while tx.get_concept(CONCEPT_TYPE, name) is not None:
+        if name in ours:
+            return name
+        name = f"{base}Entity" if number == 1 else f"{base}Entity{number}"
+        number += 1
+    tx.define_type(name, {**_DEFINITION, "description": f"Entities of the type {text!r}."})
+    return name
+
+
+def as_type_name(text: str) -> str:
+    """A type of entities as the name of a concept type.
+
+    >>> as_type_name("person"), as_type_name("design pattern"), as_type_name("3D-model")
+    ('Person', 'DesignPattern', '_3DModel')
+    >>> as_type_name(""), as_type_name("人")
+    ('Entity', 'Entity_50f5d65d')
+    """
+    plain = normalize("NFKD", text).encode("ascii", "ignore").decode()
+    words = [word for word in _NO_IDENTIFIER.split(plain) if word]
+    name = "".join(word[0].upper() + word[1:] for word in words)
+    if not name.strip("_"):
+        digest = sha256(text.encode(errors="replace")).hexdigest()[:8]
+        return f"{ENTITY}_{digest}" if text.strip() else ENTITY
+    name = f"_{name}" if name[0].isdigit() else name
+    return name[: IDENTIFIER_BYTES_MAX - _ROOM_FOR_A_NUMBER]
+
+
+def type_numbers(reader: Reader) -> list[int]:
+    """The types of entities, by number."""
+    definition = reader.find_concept(CONCEPT_TYPE, ENTITY)
+    names = {ENTITY, *entity_types(definition).values()}
+    return [number for name in names if (number := reader.find_type(name)) is not None]
+
+
+def entities_among(reader: Reader, rows: Iterable[Member]) -> Iterator[Member]:
+    """The entities among concepts of entity types: other Persons have no observations."""
+    person = reader.find_type(PERSON)
+    for row in rows:
+        if row.type_number != person or OBSERVATIONS_KEY in parse_object(row.attributes):
+            yield row
+
+
+def find_entity(tx: Transaction, name: str) -> Concept | None:
+    """The entity of a name."""
+    for kind in {ENTITY, *entity_types(tx.get_concept(CONCEPT_TYPE, ENTITY)).values()}:
+        found = None if tx.reader.find_type(kind) is None else tx.get_concept(kind, name)
+        if found is not None and (kind != PERSON or OBSERVATIONS_KEY in found.attributes):
+            return found
+    return None
 
 
 def find_end(tx: Transaction, name: str) -> Concept | None:
     """The entity of a name, or its placeholder."""
-    for kind in (ENTITY, MISSING_ENTITY):
-        if tx.reader.find_type(kind) is not None:
-            found = tx.get_concept(kind, name)
-            if found is not None:
-                return found
-    return None
+    found = find_entity(tx, name)
+    if found is None and tx.reader.find_type(MISSING_ENTITY) is not None:
+        return tx.get_concept(MISSING_ENTITY, name)
+    return found
 
 
 def require_placeholders(tx: Transaction, names: Iterable[str]) -> list[str]:
@@ -193,7 +270,7 @@ def _admits_entities(definition: Concept) -> bool:
     """True if a predicate may relate entities."""
     for key in ("subject_types", "object_types"):
         types = definition.attributes.get(key)
-        if isinstance(types, list) and not {"*", ENTITY} & set(map(str, types)):
+        if isinstance(types, list) and "*" not in types:
             return False
     return True
 

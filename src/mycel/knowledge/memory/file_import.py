@@ -10,22 +10,25 @@ of relations get placeholders. Invalid lines are skipped; the result lists them 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from mycel.engine.missing_concepts import ENTITY, MISSING_ENTITY
+from mycel.engine.missing_concepts import MISSING_ENTITY
 from mycel.errors import ConstraintViolation, InvalidSyntax, MycelError, ResourceExhausted
 from mycel.knowledge.memory.entities import (
     Entity,
     EntityRelation,
+    entities_among,
+    find_entity,
     observe,
     relate_to_itself,
-    require_entities,
     require_placeholders,
     require_predicate,
+    require_types,
+    type_numbers,
 )
 from mycel.model import ids
 from mycel.model.json_text import read_json
@@ -106,7 +109,7 @@ def import_memory(db: Nexus, path: Path) -> MemoryImport:
     done = MemoryImport()
     message = db.message or f"import {shorten(path.name, 200)}"
     with db.transaction(message=message) as tx:
-        require_entities(tx)
+        require_types(tx, ())
         work = _Import(tx, done)
         for entities in _batches(work.entities(read())):
             work.put_entities(entities)
@@ -242,21 +245,23 @@ class _Import:
         """Create entities, and add observations to those that exist."""
         new: dict[str, Entity] = {}
         again: list[Entity] = []
-        there = self._named(ENTITY, {entity.name for entity in batch})
+        there = self._named(type_numbers(self._tx.reader), {entity.name for entity in batch})
         for entity in batch:
             if entity.name in there or entity.name in new:
                 again.append(entity)
             else:
                 new[entity.name] = entity
+        types = require_types(self._tx, {each.entity_type for each in new.values()})
         self._tx.put_concepts(
-            ConceptRow(ENTITY, each.name, each.attributes()) for each in new.values()
+            ConceptRow(types[each.entity_type], each.name, each.attributes())
+            for each in new.values()
         )
         self._done.entities_created += len(new)
         for entity in again:
             self._add(entity)
 
     def _add(self, entity: Entity) -> None:
-        concept = self._tx.get_concept(ENTITY, entity.name)
+        concept = find_entity(self._tx, entity.name)
         observations = dict.fromkeys(entity.observations)
         new = [] if concept is None else observe(self._tx, concept, observations)
         if not new:
@@ -291,7 +296,10 @@ class _Import:
 
         The placeholder of a new entity has its relations until the commit.
         """
-        ends = self._named(ENTITY, names) | self._named(MISSING_ENTITY, names)
+        reader = self._tx.reader
+        missing = reader.find_type(MISSING_ENTITY)
+        ends = self._named(type_numbers(reader), names)
+        ends |= {} if missing is None else self._named([missing], names)
         absent = sorted(names - ends.keys())
         made = require_placeholders(self._tx, absent)
         return ends | {name: ids.parse_id(id_) for name, id_ in zip(absent, made, strict=True)}
@@ -307,12 +315,11 @@ class _Import:
             known = self._predicates[relation_type] = require_predicate(self._tx, relation_type)
         return known
 
-    def _named(self, type_name: str, names: set[str]) -> dict[str, int]:
-        """The numbers of the concepts of a type that have one of these names."""
-        kind = self._tx.reader.find_type(type_name)
-        if kind is None or not names:
-            return {}
-        return {each.name: each.number for each in members.named(self._tx.reader, kind, names)}
+    def _named(self, types: Collection[int], names: set[str]) -> dict[str, int]:
+        """The numbers of the entities or placeholders that have one of these names."""
+        reader = self._tx.reader
+        rows = entities_among(reader, members.named(reader, types, names))
+        return {row.name: row.number for row in rows}
 
 
 def _kind_of(item: Any) -> str:

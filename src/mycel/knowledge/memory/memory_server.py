@@ -13,27 +13,30 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, Final
 
-from mycel.engine.missing_concepts import ENTITY, MISSING_ENTITY
+from mycel.engine.missing_concepts import MISSING_ENTITY
 from mycel.errors import NotFound
 from mycel.knowledge.memory.entities import (
-    OBSERVATIONS_KEY,
     RELATION_KEY,
     SELF_KEY,
     Entity,
     EntityRelation,
+    entities_among,
     entity_fields,
     entity_of,
     find_end,
+    find_entity,
     listed,
     observe,
     predicate_of,
     relate_to_itself,
-    require_entities,
     require_placeholders,
     require_predicate,
+    require_types,
     texts,
+    type_numbers,
 )
 from mycel.knowledge.relation_writer import placeholders_of, sweep
+from mycel.knowledge.vocabulary import OBSERVATIONS_KEY
 from mycel.model.elements import Concept
 from mycel.model.names import shorten
 from mycel.model.values import parse_object
@@ -107,10 +110,10 @@ class EntityGraph:
             wanted.setdefault(each.name, each)
 
         def work(tx: Transaction) -> list[Entity]:
-            require_entities(tx)
-            new = [each for name, each in wanted.items() if _find(tx, name) is None]
+            new = [each for name, each in wanted.items() if find_entity(tx, name) is None]
+            types = require_types(tx, {each.entity_type for each in new})
             for each in new:
-                tx.put_concept(ENTITY, each.name, each.attributes())
+                tx.put_concept(types[each.entity_type], each.name, each.attributes())
             return new
 
         return self._db.write(work) if wanted else []
@@ -156,7 +159,9 @@ class EntityGraph:
                 others = _placeholders_near(tx, end)
                 tx.retire(end, reason="delete_entities")
                 sweep(tx, others)
-            there = [name for name in wanted if name in found and found[name].type == ENTITY]
+            there = [
+                name for name in wanted if name in found and found[name].type != MISSING_ENTITY
+            ]
             return tuple(there), tuple(name for name in wanted if name not in there)
 
         return self._db.write(work) if wanted else ((), ())
@@ -171,7 +176,7 @@ class EntityGraph:
             count = 0
             missing = []
             for name, contents in wanted:
-                concept = _find(tx, name)
+                concept = find_entity(tx, name)
                 if concept is None:
                     missing.append(name)
                     continue
@@ -201,7 +206,7 @@ class EntityGraph:
         with self._db.reading() as reader:
             return self._answer(
                 reader,
-                _every_member(reader, ENTITY),
+                _every_member(reader, type_numbers(reader)),
                 both_ways=False,
                 more="There are more: find them with search_nodes, or open_nodes by name.",
                 characters_max=characters_max,
@@ -224,21 +229,18 @@ class EntityGraph:
     def open_nodes(self, names: Iterable[str]) -> Subgraph:
         """The entities with these names, and all their relations; other names are ignored."""
         with self._db.reading() as reader:
-            kind = reader.find_type(ENTITY)
-            found = [] if kind is None else members.named(reader, kind, list(names))
+            found = members.named(reader, type_numbers(reader), list(names))
             return self._answer(
                 reader,
-                sorted(found, key=_by_creation),
+                sorted(entities_among(reader, found), key=_by_creation),
                 both_ways=True,
                 more="Open fewer nodes at once to see all of them.",
             )
 
     def _holding(self, reader: Reader, text: str) -> Iterator[Member]:
         """The entities that contain a text in lower case."""
-        kind = reader.find_type(ENTITY)
-        if kind is None:
-            return
-        for member in members.containing(reader, kind, text):
+        rows = members.containing(reader, type_numbers(reader), text)
+        for member in entities_among(reader, rows):
             if _holds(member, text):
                 yield member
 
@@ -260,7 +262,7 @@ class EntityGraph:
             left += room - int(room * _ENTITIES_SHARE)
         shown.sort(key=_by_creation)
         # All relations include those of placeholders.
-        near = shown if both_ways else [*shown, *_every_member(reader, MISSING_ENTITY)]
+        near = shown if both_ways else [*shown, *_every_member(reader, _placeholder_types(reader))]
         relations, _, has_all = _fitting(
             _relations(reader, near, both_ways=both_ways), left, _size_of_relation
         )
@@ -277,13 +279,8 @@ class EntityGraph:
 # Steps of a transaction.
 
 
-def _find(tx: Transaction, name: str) -> Concept | None:
-    found = find_end(tx, name)
-    return found if found is not None and found.type == ENTITY else None
-
-
 def _require(tx: Transaction, name: str) -> Concept:
-    found = _find(tx, name)
+    found = find_entity(tx, name)
     if found is None:
         raise NotFound(
             f"There is no entity named {shorten(name)!r}.",
@@ -342,12 +339,16 @@ def _unrelate_from_itself(tx: Transaction, concept: Concept, relation_type: str)
 # What is read.
 
 
-def _every_member(reader: Reader, type_name: str) -> Iterator[Member]:
-    kind = reader.find_type(type_name)
+def _placeholder_types(reader: Reader) -> list[int]:
+    number = reader.find_type(MISSING_ENTITY)
+    return [] if number is None else [number]
+
+
+def _every_member(reader: Reader, types: Collection[int]) -> Iterator[Member]:
     after = -1
-    while kind is not None:
-        rows = members.page(reader, kind, after, _PAGE)
-        yield from rows
+    while True:
+        rows = members.page(reader, types, after, _PAGE)
+        yield from entities_among(reader, rows)
         if len(rows) < _PAGE:
             return
         after = rows[-1].number
@@ -357,7 +358,7 @@ def _relations(
     reader: Reader, shown: Sequence[Member], *, both_ways: bool
 ) -> list[tuple[str, str, str]]:
     """The relations of entities, in the order of creation."""
-    types = reader.find_type(ENTITY), reader.find_type(MISSING_ENTITY)
+    types = [*type_numbers(reader), *_placeholder_types(reader)]
     numbers = [each.number for each in shown]
     links = members.links(reader, types, numbers, both_ways=both_ways)
     predicates = {predicate for _, _, _, predicate, _ in links}
@@ -400,8 +401,8 @@ def _fitting(
 
 def _size_of_member(member: Member) -> int:
     """The estimated characters of an entity as indented JSON."""
-    _, name, attributes, _ = member
-    return len(name) + len(attributes) + 60 + 8 * attributes.count('","')
+    attributes = member.attributes
+    return len(member.name) + len(attributes) + 60 + 8 * attributes.count('","')
 
 
 def _size_of_relation(relation: tuple[str, str, str]) -> int:

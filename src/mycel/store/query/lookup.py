@@ -134,17 +134,17 @@ def twins(
     type_number: int,
     names: Collection[str],
     *,
-    other: int | None = None,
+    others: Collection[int | None] | None = None,
 ) -> list[tuple[int, int]]:
     """Pairs of concepts with one of these names: one of the type, and one of another.
 
-    `other` is the type of the second one, if that matters.
+    `others` are the types that the second one may have, if that matters.
     """
     found = reader.every(
         "SELECT m.id, min(c.id) FROM json_each(?2) j CROSS JOIN concept m ON m.name = j.value"
         " AND m.type = ?1 CROSS JOIN concept c ON c.name = m.name AND c.type <> ?1"
-        " AND coalesce(c.type = ?3, 1) GROUP BY m.id",
-        (type_number, listed(names), other),
+        " AND (?3 IS NULL OR c.type IN (SELECT value FROM json_each(?3))) GROUP BY m.id",
+        (type_number, listed(names), None if others is None else listed(others)),
     )
     return [(one, other) for one, other in found]
 

@@ -170,9 +170,9 @@ def test_a_failure_halfway_leaves_nothing(
 def test_what_is_no_text_among_observations_survives_an_import(db: mycel.Nexus, path: Path) -> None:
     import_memory(db, write(path, ADA))
     with db.transaction() as tx:
-        tx.update(db.get_concept("Entity", "Ada"), attributes={"observations": [7]})
+        tx.update(db.get_concept("Person", "Ada"), attributes={"observations": [7]})
     import_memory(db, write(path, ADA))
-    assert db.get_concept("Entity", "Ada").attributes["observations"] == [7, "likes tea"]
+    assert db.get_concept("Person", "Ada").attributes["observations"] == [7, "likes tea"]
 
 
 def test_a_first_line_that_never_ends_is_not_taken_into_memory(
@@ -187,3 +187,32 @@ def test_a_first_line_that_never_ends_is_not_taken_into_memory(
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 4 << 20
+
+
+def test_the_type_of_an_entity_is_the_type_of_its_concept(db: mycel.Nexus, path: Path) -> None:
+    kinds = ("person", "design pattern", "event", "", "人", "Design Pattern")
+    lines = [ADA | {"name": f"e{at}", "entityType": kind} for at, kind in enumerate(kinds)]
+    import_memory(db, write(path, *lines, KNOWS | {"from": "e0", "to": "e1"}))
+    types = [
+        db.execute("FIND(?e.type) WHERE { ?e {name: :name} }", name=f"e{at}").value[0]
+        for at in range(len(kinds))
+    ]
+    # Event has rules of its own, which were not made for entities.
+    assert types[:4] == ["Person", "DesignPattern", "EventEntity", "Entity"]
+    assert types[4].startswith("Entity_")
+    assert types[5] == "DesignPattern"
+    assert [each.entity_type for each in graph(db)[0]] == list(kinds)
+    # Names stay unique over all types, and the core's own Persons are no entities.
+    again = import_memory(db, write(path, ADA | {"name": "e1", "entityType": "other"}))
+    assert (again.entities_created, again.entities_unchanged) == (0, 1)
+    assert "$self" not in [each.name for each in graph(db)[0]]
+    assert EntityGraph(db).search_nodes("self").entities == ()
+
+
+def test_the_observations_of_an_entity_are_its_content(db: mycel.Nexus, path: Path) -> None:
+    import_memory(db, write(path, ADA | {"observations": ["likes tea", "sings"]}, BOB))
+    knowledge = mycel.Knowledge(db, workspace="shop")
+    node = knowledge.get("kip:Person/Ada")
+    assert node.content == "- likes tea\n- sings"
+    assert node.properties == {"entityType": "person"}
+    assert knowledge.get("kip:Person/Bob").content is None

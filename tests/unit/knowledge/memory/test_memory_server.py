@@ -110,7 +110,7 @@ def test_relations_that_wait_are_listed_among_the_broken_links(
     knowledge = Knowledge(db, workspace="w")
     memory.create_relations([EntityRelation("Ada", "Nobody", "knows")])
     (link,) = knowledge.broken_links()
-    assert (link.source, link.missing) == ("kip:Entity/Ada", (link.target,))
+    assert (link.source, link.missing) == ("kip:Person/Ada", (link.target,))
     memory.create_entities([Entity("Nobody", "person")])
     assert not knowledge.broken_links().items
 
@@ -213,7 +213,7 @@ def test_other_concepts_of_the_graph_are_not_entities(db: mycel.Nexus, memory: E
         tx.define_type("Drug")
         tx.define_predicate("cures")
         drug = tx.put_concept("Drug", "Ada")
-        tx.add_edge(db.get_concept("Entity", "Ada"), "cures", drug)
+        tx.add_edge(db.get_concept("Person", "Ada"), "cures", drug)
     assert memory.open_nodes(["Ada"]).to_dict() == {"entities": [ADA.to_dict()], "relations": []}
 
 
@@ -222,7 +222,7 @@ def test_entities_are_concepts_that_the_language_knows(
 ) -> None:
     memory.create_relations([EntityRelation("Ada", "Babbage", "worked with")])
     found = db.execute(
-        'FIND(?b.attributes.entityType) WHERE { ?a {type: "Entity", name: "Ada"}'
+        'FIND(?b.attributes.entityType) WHERE { ?a {type: "Person", name: "Ada"}'
         ' (?a, "worked_with", ?b) }'
     )
     assert found.value == ["person"]

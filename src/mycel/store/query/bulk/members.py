@@ -1,4 +1,4 @@
-"""Concepts of one type, and the links between them.
+"""Concepts of some types, and the links between them.
 
 Rows, not elements: a caller that shows thousands of concepts needs only names and attributes.
 """
@@ -16,74 +16,82 @@ from mycel.store.query.reader import Reader
 
 
 class Member(NamedTuple):
-    """A concept of the type."""
+    """A concept of one of the types."""
 
     number: int
     name: str
     attributes: str
     """JSON."""
     created_us: int
+    type_number: int
 
 
-_COLUMNS: Final = "c.id, c.name, c.attributes, c.created_at"
+_COLUMNS: Final = "c.id, c.name, c.attributes, c.created_at, c.type"
 _LINKS: Final = (
     "SELECT p.created_at AS at, p.id, s.name AS subject, p.predicate, o.name AS object"
     " FROM json_each(?1) j CROSS JOIN proposition p ON p.{near} = j.value"
-    " CROSS JOIN concept s ON s.id = p.subject AND s.type IN (?2, ?3)"
-    " CROSS JOIN concept o ON o.id = p.object AND o.type IN (?2, ?3)"
+    " CROSS JOIN concept s ON s.id = p.subject AND s.type IN ({types})"
+    " CROSS JOIN concept o ON o.id = p.object AND o.type IN ({types})"
 )
 
 
-def page(reader: Reader, type_number: int, after: int, limit: int) -> list[Member]:
-    """Some concepts of the type, by number, after one that was seen before."""
-    query = f"SELECT {_COLUMNS} FROM concept c WHERE type = ? AND id > ? ORDER BY id LIMIT ?"
-    return list(map(Member._make, reader.every(query, (type_number, after, limit))))
+def _types(type_numbers: Collection[int]) -> str:
+    return ", ".join(map(str, sorted(type_numbers)))
 
 
-def named(reader: Reader, type_number: int, names: Collection[str]) -> list[Member]:
-    """The concepts of the type with one of these names, each once."""
+def page(reader: Reader, type_numbers: Collection[int], after: int, limit: int) -> list[Member]:
+    """Some concepts of the types, by number, after one that was seen before."""
+    query = (
+        f"SELECT {_COLUMNS} FROM concept c WHERE type IN ({_types(type_numbers)}) AND id > ?"
+        " ORDER BY id LIMIT ?"
+    )
+    return list(map(Member._make, reader.every(query, (after, limit))))
+
+
+def named(reader: Reader, type_numbers: Collection[int], names: Collection[str]) -> list[Member]:
+    """The concepts of the types with one of these names, each once."""
     query = (
         f"SELECT {_COLUMNS} FROM json_each(?1) j CROSS JOIN concept c ON c.name = j.value"
-        " AND c.type = ?2"
+        f" AND c.type IN ({_types(type_numbers)})"
     )
-    bindings = (listed(set(names)), type_number)
-    return list(map(Member._make, reader.every(query, bindings)))
+    return list(map(Member._make, reader.every(query, (listed(set(names)),))))
 
 
-def containing(reader: Reader, type_number: int, text: str) -> Iterator[Member]:
-    """The concepts of the type that may hold a text in lower case, by number, one at a time.
+def containing(reader: Reader, type_numbers: Collection[int], text: str) -> Iterator[Member]:
+    """The concepts of the types that may hold a text in lower case, by number, one at a time.
 
     SQLite reads all of them: 13 ms for 10,000 concepts. It folds the letters of ASCII alone, so for
     a text with others every concept is returned, and the caller compares.
     """
-    query = f"SELECT {_COLUMNS} FROM concept c WHERE type = ?1"
-    bindings: Row = (type_number,)
+    query = f"SELECT {_COLUMNS} FROM concept c WHERE type IN ({_types(type_numbers)})"
+    bindings: Row = ()
     if text.isascii():
-        query += " AND (instr(lower(name), ?2) OR instr(lower(attributes), ?3))"
-        bindings = (type_number, text, orjson.dumps(text).decode()[1:-1])
+        query += " AND (instr(lower(name), ?1) OR instr(lower(attributes), ?2))"
+        bindings = (text, orjson.dumps(text).decode()[1:-1])
     for row in reader.connection.execute(f"{query} ORDER BY id", bindings):
         yield Member(*row)
 
 
 def links(
     reader: Reader,
-    type_numbers: tuple[int | None, int | None],
+    type_numbers: Collection[int],
     numbers: Collection[int],
     *,
     both_ways: bool,
 ) -> list[list[Any]]:
-    """The links from these concepts to others of two types, by creation.
+    """The links from these concepts to others of the types, by creation.
 
     `both_ways`, those to these concepts too. Each is a list of when it was created, its number, the
     name of its subject, the number of its predicate and the name of its object. They come as one
     text of JSON: tens of thousands of rows take half as long again.
     """
-    query = _LINKS.format(near="subject")
+    types = _types(type_numbers)
+    query = _LINKS.format(near="subject", types=types)
     if both_ways:
-        query = f"{query} UNION {_LINKS.format(near='object')}"
+        query = f"{query} UNION {_LINKS.format(near='object', types=types)}"
     (text,) = reader.only(
         f"SELECT json_group_array(json_array(at, id, subject, predicate, object)) FROM ({query})",
-        (listed(numbers), *type_numbers),
+        (listed(numbers),),
     )
     found: list[list[Any]] = orjson.loads(text)
     found.sort()
