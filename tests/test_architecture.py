@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -85,8 +86,15 @@ def relative(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
+@cache
 def parse(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
+
+
+@cache
+def walk(tree: ast.Module) -> tuple[ast.AST, ...]:
+    """All nodes of a module; finding them takes most of the time of these tests."""
+    return tuple(ast.walk(tree))
 
 
 def child_names(package: Path) -> set[str]:
@@ -97,7 +105,7 @@ def child_names(package: Path) -> set[str]:
 
 def imported_modules(tree: ast.Module) -> Iterator[tuple[int, str]]:
     """Every module an import may load: `from a import b` gives both `a` and `a.b`."""
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 yield node.lineno, alias.name
@@ -113,7 +121,7 @@ def impurities_in(tree: ast.Module) -> Iterator[str]:
         prefixes = {".".join(parts[: n + 1]) for n in range(len(parts))}
         if prefixes & IMPURE_MODULES:
             yield f"line {line} imports {module}"
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.Call):
             name = ast.unparse(node.func)
             if name.removeprefix("datetime.") in IMPURE_CALLS or name in IMPURE_CALLS:
@@ -203,7 +211,7 @@ SQL_TEXT = re.compile(
 
 def texts_in(tree: ast.Module) -> Iterator[tuple[int, str]]:
     """The texts of a module; what an f-string puts in is written as {}."""
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.JoinedStr):
             parts = (each.value if isinstance(each, ast.Constant) else "{}" for each in node.values)
             yield node.lineno, "".join(map(str, parts))
@@ -216,7 +224,7 @@ def storage_in(tree: ast.Module) -> Iterator[str]:
     for line, name in imported_modules(tree):
         if name.split(".")[0] in ("apsw", "sqlite3"):
             yield f"{line}: import {name}"
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.Attribute) and node.attr in STORAGE_ATTRIBUTES:
             yield f"{node.lineno}: .{node.attr}"
     for line, text in texts_in(tree):
@@ -275,7 +283,7 @@ def test_what_only_sqlite_spells_so_stands_in_one_module() -> None:
         tree = parse(path)
         prose = {
             ast.get_docstring(node, clean=False)
-            for node in ast.walk(tree)
+            for node in walk(tree)
             if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
         }
         found += [
@@ -314,7 +322,7 @@ def test_invariants_raise_errors_and_not_bare_asserts() -> None:
     found = [
         f"{relative(path)}:{node.lineno}"
         for path in MODULES
-        for node in ast.walk(parse(path))
+        for node in walk(parse(path))
         if isinstance(node, ast.Assert)
     ]
     assert found == []
@@ -424,7 +432,7 @@ def test_docstrings_name_the_thing_first() -> None:
     questions = [
         f"{relative(path)}:{text.lineno}"
         for path in sorted(PACKAGE.rglob("*.py"))
-        for text in ast.walk(parse(path))
+        for text in walk(parse(path))
         if isinstance(text, ast.Expr)
         and isinstance(text.value, ast.Constant)
         and isinstance(text.value.value, str)
