@@ -60,6 +60,8 @@ def apply(tx: mycel.Transaction, step: list[Any]) -> None:
             tx.put_concept("Fact", name, attributes, *metadata)
         case ["drop", name, *keys]:
             tx.update(at(name), drop_attributes=keys)
+        case ["forget", name, *keys]:
+            tx.update(at(name), drop_metadata=keys)
         case ["retire", name]:
             tx.retire(at(name))
         case ["move", name, new]:
@@ -78,6 +80,10 @@ def apply(tx: mycel.Transaction, step: list[Any]) -> None:
             tx.update((at(subject), "likes", at(object_)), weight=weight)
         case ["lift", subject, object_, new]:
             tx.relink((at(subject), "likes", at(object_)), object_=at(new))
+        case ["lead", subject, object_, new]:
+            tx.relink((at(subject), "likes", at(object_)), subject=at(new))
+        case ["about", subject, object_, other]:
+            tx.put_proposition((at(subject), "likes", at(object_)), "likes", at(other))
         case ["define", type_, predicate]:
             tx.define_type(type_)
             tx.define_predicate(predicate)

@@ -196,3 +196,30 @@ def test_a_branch_that_is_made_while_a_merge_is_open_has_no_conflicts(db: mycel.
             assert open_conflicts(reader, [copy.get(at("a")).number]) == {}
         assert copy.verify().ok
     assert len(db.conflicts()) == 2, "they are decided where the merge was opened"
+
+
+def test_decisions_about_a_link_and_its_end_are_both_kept(db: mycel.Graph) -> None:
+    link = (at("a"), "likes", at("b"))
+    db.write(lambda tx: tx.put_proposition(*link, {"p": 1}))
+    with branch(db) as draft:
+        db.write(lambda tx: tx.retire(at("b")))
+        put(draft, "b", x=2)
+        draft.write(lambda tx: tx.put_proposition(*link, {"p": 2}))
+    for element, edge, wanted in (
+        ("theirs", "ours", (True, False)),
+        ("theirs", "theirs", (True, True)),
+        ("ours", "ours", (False, False)),
+        ("ours", "theirs", (True, True)),
+    ):
+        merge = db.merge("draft")
+        of_link, of_element = merge.conflicts
+        assert (of_link.label, of_element.label) == ('Fact "a" -likes-> Fact "b"', 'Fact "b"')
+        decided = db.resolve({of_element.id: element, of_link.id: edge})
+        for left in decided.unresolved:
+            assert (wanted, left.kind) == ((True, True), "orphan_link"), "a link without its end"
+            assert (element, edge) == ("ours", "theirs")
+            decided = db.resolve(left, "theirs")
+        assert decided.unresolved == ()
+        changes = {each.label: each.kind for each in decided.diff.elements}
+        assert (of_element.label in changes, of_link.label in changes) == wanted
+        db.abort_merge()

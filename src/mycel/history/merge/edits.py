@@ -68,7 +68,7 @@ class EditSides(MergeTarget):
         self.commits: Final = commit_at(ours, ours.position), ""
         self._purges: Final = purges_since(ours, seq)
 
-    def matches(self, made: Iterable[int]) -> Mapping[int, int]:
+    def matches(self, made: Iterable[int], joined: Mapping[int, int]) -> Mapping[int, int]:
         """Nothing: edits have no numbers of their own."""
         return {}
 

@@ -198,9 +198,8 @@ class ElementMerge:
 
     def _metadata(self, key: str, contest: Contest) -> Any:
         base, ours, theirs = contest[2:5]
-        if key in SOURCES and ABSENT not in (ours, theirs):
-            lists = [_listed(each) for each in (base, ours, theirs)]
-            return merge_sets(*lists)
+        if key in SOURCES:
+            return _united(base, ours, theirs)
         if len(self._decided) == 1 and "both" not in self._decided:
             (side,) = self._decided
             value = ours if side == "ours" else theirs
@@ -335,6 +334,15 @@ def edited(element: Element, value: Mapping[str, Any], number: int) -> Element:
 
 def _without_metadata(values: Mapping[Place, Any]) -> Values:
     return {place: each for place, each in values.items() if place[0] != "metadata"}
+
+
+def _united(base: Any, ours: Any, theirs: Any) -> Any:
+    """The items of either side that neither has dropped; a single one as the sides have it."""
+    united = merge_sets(*(_listed(each) for each in (base, ours, theirs)))
+    if not united and ABSENT in (ours, theirs):
+        return ABSENT
+    has_list = any(isinstance(each, list) for each in (ours, theirs))
+    return united if has_list or len(united) > 1 else united[0]
 
 
 def _listed(value: Any) -> list[Any]:

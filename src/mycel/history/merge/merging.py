@@ -198,7 +198,8 @@ class Merging:
                 sides.bases,
                 tuple(sides.marks(request.source)),
                 sides.matches(
-                    each.then.number for each in plan.goals if each.then and not each.now
+                    (each.then.number for each in plan.goals if each.then and not each.now),
+                    plan.joined,
                 ),
                 sides.is_news,
                 (*plan.warnings, *_moved(request, sides.commits[0], plan)),

@@ -21,7 +21,7 @@ from mycel.history.goals import Goal
 from mycel.history.merge.edits import EditSides
 from mycel.history.merge.element_merge import ElementMerge, MergeContext, chosen_element, edited
 from mycel.history.merge.outcome import Choice, Conflict, Resolution, conflict_id
-from mycel.history.merge.rules import Rules
+from mycel.history.merge.rules import Origin, Rules
 from mycel.history.merge.schemas import (
     Renames,
     SchemaContest,
@@ -30,7 +30,17 @@ from mycel.history.merge.schemas import (
     undeclared,
 )
 from mycel.history.merge.sides import BranchSides
-from mycel.history.merge.versions import Base, Versions, content_of
+from mycel.history.merge.versions import (
+    OBJECT,
+    SUBJECT,
+    Base,
+    Place,
+    Versions,
+    content_of,
+    values_of,
+    with_values,
+)
+from mycel.model import allowance
 from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.names import CONCEPT_TYPE, META_TYPES, PROPOSITION_TYPE
 from mycel.model.values import object_text
@@ -60,6 +70,8 @@ class MergePlan(NamedTuple):
     """Elements by number, for labels."""
     schema: tuple[Catalog, Catalog] | None = None
     """The schema of the target and the merged one, if they differ."""
+    joined: Mapping[int, int] = {}
+    """Links that become one with another link, and that link."""
     extras: tuple[Element, ...] = ()
     """Definitions of declared types, with what they should say beside the schema."""
 
@@ -93,6 +105,10 @@ class Planner:
         self._results: Final[dict[int, Element | None]] = {}
         self._contested: Final[set[int]] = set()
         """Elements with a conflict as a whole that nobody has decided about."""
+        self._asked: Final[set[int]] = set()
+        """Elements with a conflict as a whole, decided or not."""
+        self._joined: Final[dict[int, int]] = {}
+        """Links that have become one with another link, and that link."""
         self._base: Final[dict[int, Base]] = {}
         self._ours: Final[dict[int, Element]] = {}
         self._theirs: Final[dict[int, Element]] = {}
@@ -119,8 +135,10 @@ class Planner:
         purges = self._doom(self._sides.purged_there)
         touched -= purges
         for number in sorted(touched):
+            allowance.check()
             self._merge(number)
         self._keep_links()
+        self._settle_loops()
         self._settle_keys()
         self._settle_links()
         if self._has_revived:  # An element that came back for a link may have the key of another.
@@ -142,6 +160,7 @@ class Planner:
             tuple(sorted(each for each in purges if self._results.get(each) is None)),
             self._names,
             self._schema,
+            self._joined,
             tuple(self._extras),
         )
 
@@ -260,7 +279,10 @@ class Planner:
     def _note(self, number: int, merging: ElementMerge) -> None:
         self._conflicts.update({each.id: each for each in merging.conflicts})
         self._choices.extend(merging.choices)
-        if any(not each.field and each.resolution is None for each in merging.conflicts):
+        whole = [each for each in merging.conflicts if not each.field]
+        if whole:
+            self._asked.add(number)
+        if any(each.resolution is None for each in whole):
             self._contested.add(number)
 
     def _forget(self, purged: Iterable[int]) -> None:
@@ -297,7 +319,12 @@ class Planner:
             else:
                 continue
             for link in found:
-                if self._versions(link).base is not None and self._results.get(link) is None:
+                is_asked = link in self._asked  # Somebody decides about the link itself.
+                if (
+                    self._versions(link).base is not None
+                    and not is_asked
+                    and not self._results.get(link)
+                ):
                     self._results[link] = kept.get(link)
 
     # 2. Keys.
@@ -305,16 +332,125 @@ class Planner:
     def _settle_keys(self) -> None:
         while self._settle_names():
             pass  # A name that an element got back may be another one's by now.
+        while self._join_links():
+            pass  # Links about two that have become one may be in one place by now.
+
+    def _join_links(self) -> bool:
+        """Make one link of two that would be in one place. True if there were such links."""
         placed: dict[tuple[Any, ...], int] = {}
-        for number, result in list(self._results.items()):
+        has_joined = False
+        for number in list(self._results):
+            result = self._results[number]
             if not isinstance(result, Proposition):
                 continue
-            place = *result.ends, result.predicate
+            place = _place(result)
             holder = self._sides.link_at(result)
             there = placed.setdefault(place, number) if holder in (None, number) else holder
-            other = None if there in (None, number) else self._result(there or 0)
-            if isinstance(other, Proposition) and (*other.ends, other.predicate) == place:
-                self._results[number] = None  # The same link on both sides is one.
+            other = None if there == number else self._result(there)
+            if isinstance(other, Proposition) and _place(other) == place:
+                self._join(*self._in_order(there, number, place))
+                has_joined = True
+        return has_joined
+
+    def _in_order(self, one: int, other: int, place: tuple[Any, ...]) -> tuple[int, int]:
+        """Two links in one place: first the one that the target has there, or has at all."""
+
+        def rank(number: int) -> tuple[bool, bool, int]:
+            mine = self._versions(number).ours
+            is_there = isinstance(mine, Proposition) and _place(mine) == place
+            return not is_there, mine is None, number
+
+        first, second = sorted((one, other), key=rank)
+        return first, second
+
+    def _join(self, kept: int, joined: int) -> None:
+        """Make one link of two: as if both sides had made it, with the content of both."""
+
+        def origin(side: str, _: int, place: Place) -> Origin:
+            return self._sides.origin(side, kept if side == "ours" else joined, place)
+
+        sides = self._result(kept), self._result(joined)
+        merging = ElementMerge(self._context._replace(origin=origin), Versions(kept, None, *sides))
+        self._results[kept] = merging.run()
+        self._note(kept, merging)
+        self._results[joined] = None
+        self._joined[joined] = kept
+        about = {number for number, each in self._results.items() if each and joined in each.ends}
+        for number in sorted({*about, *self._sides.on(joined)}):
+            link = self._result(number)
+            if isinstance(link, Proposition) and joined in link.ends:
+                self._lead_to(number, link, joined, kept)
+
+    def _lead_to(self, number: int, link: Proposition, old: int, new: int) -> None:
+        """Let a link lead to another link than before, with which its own end has become one."""
+        ends = [new if end == old else end for end in link.ends]
+        if ends[0] == ends[1]:
+            self._warnings.append(f"{self._label(number)} goes: its ends have become one link.")
+            self._results[number] = None
+            return
+        values = values_of(link) | {SUBJECT: ends[0], OBJECT: ends[1]}
+        self._results[number] = with_values(link, values, number)
+
+    # Links that would lead to themselves.
+
+    def _settle_loops(self) -> None:
+        """Ask about links that would lead to themselves, alone or by way of others."""
+        for number, result in list(self._results.items()):
+            if isinstance(result, Proposition):
+                loop = self._loop_from(number)
+                if loop:
+                    self._break_loop(sorted(loop))
+
+    def _loop_from(self, number: int) -> list[int]:
+        """The links by way of which a link leads to itself; nothing if it does not."""
+        link = self._result(number)
+        if link is not None and link.ends and link.ends[0] == link.ends[1]:
+            return [number]
+        ways = {number: [number]}
+        waiting = [number]
+        while waiting:
+            at = waiting.pop()
+            link = self._result(at)
+            for end in () if link is None else link.ends:
+                if end == number:
+                    return ways[at]
+                if end not in ways and end & 1:
+                    ways[end] = [*ways[at], end]
+                    waiting.append(end)
+        return []
+
+    def _break_loop(self, loop: list[int]) -> None:
+        first = loop[0]
+        asking = ElementMerge(self._context, self._versions(first))
+        asking.whole(
+            "move_move",
+            "Together, the changes of both sides would make it lead to itself. Choose a side: it"
+            " gets the ends that it has there, and so do the links by way of which it does.",
+        )
+        self._note(first, asking)
+        self._contested.discard(first)  # Its content is not contested.
+        resolution = asking.conflicts[0].resolution
+        choice = "ours" if resolution is None else resolution.choice
+        for number in loop:
+            base, ours, theirs = self._versions(number)[1:]
+            merged = self._result(number)
+            old = (
+                None
+                if base is None
+                else ElementMerge(self._context, self._versions(number)).base_element()
+            )
+            chosen = {"theirs": theirs, "base": old}.get(choice, ours)
+            if isinstance(merged, Proposition) and isinstance(chosen, Proposition):
+                self._results[number] = merged._replace(
+                    subject=chosen.subject, object=chosen.object
+                )
+        if resolution is not None and choice == "value":
+            changed = self._result(first)
+            self._results[first] = (
+                None
+                if resolution.value is None or changed is None
+                else edited(changed, resolution.value, first)
+            )
 
     def _settle_names(self) -> bool:
         """Settle clashes of concepts. True if there was one."""
@@ -526,6 +662,11 @@ def _uses(element: Element | None, name: str) -> bool:
     if element is None:
         return False
     return name == (element.type if isinstance(element, Concept) else element.predicate)
+
+
+def _place(link: Proposition) -> tuple[Any, ...]:
+    """The ends and predicate of a link: no two links have the same."""
+    return *link.ends, link.predicate
 
 
 def _is_uri(concept: Concept) -> bool:

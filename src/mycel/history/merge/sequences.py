@@ -7,13 +7,16 @@ in which only one side differs from the base is that side's.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from typing import Final, NamedTuple
 
-PAIRS_MAX: Final = 1_000_000
-"""The number of pairs of equal items that are compared; it takes half a second."""
+from mycel.model import allowance
+
+WORK_MAX: Final = 2_000_000
+"""Pairs of equal items times items that one comparison looks at; it takes a fifth of a second."""
 
 
 class Region(NamedTuple):
@@ -79,19 +82,86 @@ def _regions(
 def _matches(base: tuple[str, ...], side: tuple[str, ...]) -> dict[int, int]:
     """For positions of the base, the position on one side that they are matched with.
 
-    Where too many items repeat, only those at both ends are matched, so a change between them is
-    one region.
+    Equal items at both ends are matched first. What is left is compared item by item if that is
+    not too much work; otherwise items that occur once on both sides divide it into smaller parts.
+    Where all items repeat, a large part stays unmatched, so a change in it is one region.
     """
-    shorter = min(len(base), len(side))
-    head = next((at for at in range(shorter) if base[at] != side[at]), shorter)
-    left = shorter - head
-    tail = next((at for at in range(left) if base[-1 - at] != side[-1 - at]), left)
-    ends = len(base) - tail, len(side) - tail
-    found = {at: at for at in range(head)}
-    found |= dict(zip(range(ends[0], len(base)), range(ends[1], len(side)), strict=True))
-    old, new = base[head : ends[0]], side[head : ends[1]]
-    counts = Counter(new)
-    if sum(counts[each] for each in old) > PAIRS_MAX:
-        return found
-    blocks = SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks()
-    return found | {head + a + i: head + b + i for a, b, size in blocks for i in range(size)}
+    found: dict[int, int] = {}
+    work = 0
+    waiting = [_Part(0, len(base), 0, len(side))]
+    while waiting:
+        allowance.check()
+        part = _without_ends(base, side, waiting.pop(), found)
+        old, new = base[part.base : part.base_end], side[part.side : part.side_end]
+        counts = Counter(new)
+        pairs = sum(counts[each] for each in old)
+        cost = pairs * min(len(old), len(new))
+        if not pairs:
+            continue
+        if work + cost <= WORK_MAX:
+            work += cost
+            blocks = SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks()
+            for a, b, size in blocks:
+                found |= {part.base + a + i: part.side + b + i for i in range(size)}
+            continue
+        anchors = _anchors(old, counts, new)
+        found |= {part.base + a: part.side + b for a, b in anchors}
+        if anchors:
+            waiting += part.divided(anchors)
+    return found
+
+
+class _Part(NamedTuple):
+    """A part of the base, and a part of one side."""
+
+    base: int
+    base_end: int
+    side: int
+    side_end: int
+
+    def divided(self, anchors: Sequence[tuple[int, int]]) -> Iterator[_Part]:
+        """The parts between pairs of items that are matched."""
+        at = self.base, self.side
+        for a, b in anchors:
+            yield _Part(at[0], self.base + a, at[1], self.side + b)
+            at = self.base + a + 1, self.side + b + 1
+        yield _Part(at[0], self.base_end, at[1], self.side_end)
+
+
+def _without_ends(
+    base: tuple[str, ...], side: tuple[str, ...], part: _Part, found: dict[int, int]
+) -> _Part:
+    """A part without the equal items at its ends, which are added to those that are matched."""
+    low, high, start, end = part
+    while low < high and start < end and base[low] == side[start]:
+        found[low] = start
+        low, start = low + 1, start + 1
+    while low < high and start < end and base[high - 1] == side[end - 1]:
+        high, end = high - 1, end - 1
+        found[high] = end
+    return _Part(low, high, start, end)
+
+
+def _anchors(
+    old: tuple[str, ...], counts: Mapping[str, int], new: tuple[str, ...]
+) -> list[tuple[int, int]]:
+    """The longest row of items that occur once in both, in the same order; as positions."""
+    before = Counter(old)
+    places = {each: at for at, each in enumerate(new) if counts[each] == before[each] == 1}
+    ends: list[int] = []
+    rows: list[tuple[int, int, int]] = []  # Position in old, position in new, the row before it.
+    last: list[int] = []
+    for at, each in enumerate(old):
+        there = places.get(each)
+        if there is None:
+            continue
+        length = bisect_left(ends, there)
+        rows.append((at, there, last[length - 1] if length else -1))
+        ends[length : length + 1] = [there]
+        last[length : length + 1] = [len(rows) - 1]
+    found = []
+    index = last[-1] if last else -1
+    while index >= 0:
+        at, there, index = rows[index]
+        found.append((at, there))
+    return found[::-1]

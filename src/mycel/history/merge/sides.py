@@ -153,16 +153,19 @@ class BranchSides(MergeTarget):
         """True if the source has more than marks that the target has not seen."""
         return has_content(self._theirs, self.lineage.seen)
 
-    def matches(self, made: Iterable[int]) -> Mapping[int, int]:
+    def matches(self, made: Iterable[int], joined: Mapping[int, int]) -> Mapping[int, int]:
         """The numbers of elements in the source and in the plan, as far as no merge has kept them.
 
-        `made` are the elements, in the plan, that the merge makes.
+        `made` are the elements, in the plan, that the merge makes. `joined` are links that become
+        one with another link.
         """
         aligned = self._alignment
         known = aligned.matches().items()
         found = {there: here for there, here in known if aligned.known(there) != here}
         new = aligned.stored(self._theirs, made)
-        return found | {each.number: here for here, each in new.items()}
+        one = aligned.stored(self._theirs, joined)
+        found |= {each.number: here for here, each in new.items()}
+        return found | {each.number: joined[here] for here, each in one.items()}
 
     def marks(self, source: str) -> Sequence[Mark]:
         """The parents in other copies that the commit gets: the source, and all that it has."""

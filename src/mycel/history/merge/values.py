@@ -153,11 +153,41 @@ def _text(item: Any) -> str:
 
 def _texts(path: Path, base: Any, ours: str, theirs: str, judge: Judge) -> Any:
     before = base if isinstance(base, str) else ""
-    texts = [text.splitlines(keepends=True) for text in (before, ours, theirs)]
-    if base is UNKNOWN or max(map(len, texts)) > LINES_MAX:
+    texts = [_lines(text) for text in (before, ours, theirs)]
+    if base is UNKNOWN or max(len(each.lines) for each in texts) > LINES_MAX:
         return judge(Contest("text", path, base, ours, theirs))
-    found = regions(*texts)
+    found = regions(*(each.lines for each in texts))
     parts = [region.merged for region in found]
     if None in parts:
         return judge(Contest("text", path, base, ours, theirs, tuple(found)))
-    return "".join(line for part in parts if part is not None for line in part)
+    merged = [line for part in parts if part is not None for line in part]
+    old, mine, others = (each.is_ended for each in texts)
+    is_ended = settle(old, mine, others, lambda: True)
+    return "".join(merged) if is_ended else _without_end("".join(merged))
+
+
+class Lines(NamedTuple):
+    """The lines of a text, each with its end; and the end of the last one."""
+
+    lines: tuple[str, ...]
+    is_ended: bool | None
+    """False if the last line of the text has no end; None if there is no line."""
+
+
+def _lines(text: str) -> Lines:
+    """The lines of a text. The last one gets an end: what follows it is no change of it."""
+    lines = text.splitlines(keepends=True)
+    if not lines:
+        return Lines((), None)
+    last = lines[-1]
+    is_ended = _without_end(last) != last
+    if not is_ended:
+        end = lines[0][len(_without_end(lines[0])) :] if len(lines) > 1 else "\n"
+        lines[-1] += end
+    return Lines(tuple(lines), is_ended)
+
+
+def _without_end(text: str) -> str:
+    """A text without the end of its last line."""
+    lines = text.splitlines(keepends=True)
+    return text if not lines else text[: len(text) - len(lines[-1])] + lines[-1].splitlines()[0]
