@@ -28,6 +28,7 @@ relation that it leaves, and `target` may be a relation too, as a map of `source
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
@@ -41,12 +42,14 @@ DEFAULT_WEIGHT: Final = 1.0
 
 CONFLICT: Final = re.compile(r"^(?:<{7}|>{7}|\|{7})(?: |$)", re.MULTILINE)
 """A line that a merge of Git leaves where two sides differ."""
-_FENCED: Final = re.compile(r"\s*---\s*$", re.MULTILINE)
-"""A text that begins as a front matter does."""
 _FOREIGN: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f\ufeff]")
 """Characters that editors change or hide."""
-_ESCAPED: Final = re.compile("[\x7f-\x9f\u2028\u2029\ufeff]")
+_ESCAPED: Final = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 """Characters that JSON writes as they are and YAML does not take."""
+KEY_CHARACTERS_MAX: Final = 1_000
+"""Readers of YAML look for the colon after a key no further than 1,024 characters ahead."""
+_MEMBER: Final = re.compile(r'("(?:[^"\\]|\\.)*+")(:?)')
+"""A text of JSON, and the colon after it if it is a key."""
 _WORD: Final = re.compile(r"[A-Za-z_$][A-Za-z0-9_$-]*", re.ASCII)
 _URI: Final = re.compile(r"[a-z][a-z0-9+.-]*:[^\s\"'`{}\[\],#]*[^\s\"'`{}\[\],#:]")
 _WORDS_OF_YAML: Final = frozenset(("true", "false", "null", "yes", "no", "on", "off", "y", "n"))
@@ -131,10 +134,18 @@ def as_json(value: Any) -> str:
 
 
 def for_yaml(text: str) -> str:
-    """JSON in which characters that YAML does not take are escaped."""
-    if text.isascii() and "\x7f" not in text:
-        return text
-    return _ESCAPED.sub(_escape, text)
+    """JSON as YAML takes it: some characters are escaped, and long keys have a mark."""
+    if not text.isascii() or "\x7f" in text:
+        text = _ESCAPED.sub(_escape, text)
+    if len(text) > KEY_CHARACTERS_MAX and "{" in text:
+        text = _MEMBER.sub(_marked, text)
+    return text
+
+
+def _marked(member: re.Match[str]) -> str:
+    """The beginning of a member of an object, or a text; a long key is written `? "…" :`."""
+    key, colon = member.groups()
+    return f"? {key} :" if colon and len(key) > KEY_CHARACTERS_MAX else member[0]
 
 
 def scalar(text: str) -> str:
@@ -148,7 +159,26 @@ def scalar(text: str) -> str:
 
 def is_fenced(content: str) -> bool:
     """True if a content begins with the line that opens a front matter."""
-    return _FENCED.match(content) is not None
+    begin = content.lstrip()
+    return begin.startswith(FENCE) and not begin[len(FENCE) :].partition("\n")[0].strip()
+
+
+def is_fronted(raw: bytes) -> bool:
+    """True if a file begins with a front matter."""
+    return raw.removeprefix(codecs.BOM_UTF8).partition(b"\n")[0].rstrip() == FENCE.encode()
+
+
+def has_uri(raw: bytes) -> bool:
+    """True if the front matter of a file has the key `uri`."""
+    if not is_fronted(raw):
+        return False
+    for line in raw.split(b"\n")[1:]:
+        if line.startswith(FENCE.encode()):
+            return False
+        key, colon, _ = line.partition(b":")
+        if colon and key.rstrip() == b"uri":
+            return True
+    return False
 
 
 def _is_plain(content: str) -> bool:
@@ -161,7 +191,10 @@ def _block(title: str, values: Mapping[str, Any]) -> Iterator[str]:
     yield f"{title}:"
     for key in sorted(values):
         value, shown = values[key], scalar(key) if _WORD.fullmatch(key) else as_json(key)
-        if isinstance(value, list) and value:
+        if len(shown) > KEY_CHARACTERS_MAX:
+            yield f"  ? {shown}"
+            yield f"  : {as_json(value)}"
+        elif isinstance(value, list) and value:
             yield f"  {shown}:"
             yield from (f"    - {as_json(each)}" for each in value)
         else:

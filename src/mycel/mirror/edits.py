@@ -21,11 +21,12 @@ from mycel.knowledge.node_lookup import Found, rank
 from mycel.knowledge.uris import CONCEPT as CONCEPT_SCHEME
 from mycel.knowledge.uris import kip_identity, parse
 from mycel.knowledge.vocabulary import DEFINITIONS, RESOURCE, UNDESCRIBED
-from mycel.mirror.documents import Document, FileRelation, LinkName
+from mycel.mirror.documents import Document, FileRelation, LinkName, is_fronted
+from mycel.mirror.folder import SHOWN_MAX
 from mycel.mirror.front_matter import Problem, UnreadableError, read_document
 from mycel.mirror.paths import DECLARATION, path_of
 from mycel.model.elements import Concept, Proposition
-from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, first_few
+from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, first_few, name_few
 from mycel.store.query import contents
 from mycel.store.query.reader import Reader
 
@@ -66,7 +67,7 @@ def edits_of(
 
     Raises:
         ConstraintViolation: a file cannot be read, two files have one URI, or more documents were
-            deleted than is allowed. The data lists everything.
+            deleted or emptied than is allowed. The data lists everything.
     """
     problems: list[Problem] = []
     read = list(_read(files, problems))
@@ -75,6 +76,14 @@ def edits_of(
     edits = changes.edits()
     if problems:
         raise refusal(problems)
+    if not allow_deletions and (emptied := _emptied(files, pairs)):
+        raise ConstraintViolation(
+            f"{name_few(emptied, SHOWN_MAX)} {'has' if len(emptied) == 1 else 'have'} lost the"
+            " front matter: properties and relations would be removed; nothing was imported.",
+            hint="Restore the files (`git checkout FILE`), or delete them to delete their concepts;"
+            " if they shall be as they are, say --allow-deletions (allow_deletions=True).",
+            data={"emptied": emptied},
+        )
     gone = [pair.path for pair in pairs if pair.theirs is None]
     known = len(others) + sum(pair.base is not None for pair in read)
     if not allow_deletions and (len(gone) > DELETIONS_MAX or len(gone) > known * DELETED_SHARE_MAX):
@@ -85,6 +94,29 @@ def edits_of(
             data={"deleted": gone, "documents": known},
         )
     return edits
+
+
+def _emptied(files: Iterable[EditedFile], pairs: Iterable[Pair]) -> list[str]:
+    """The files that say nothing any more, or only a content, where there was more before."""
+    blank = {file.path for file in files if file.theirs is not None and not is_fronted(file.theirs)}
+    return [
+        pair.path
+        for pair in pairs
+        if pair.path in blank
+        and pair.base is not None
+        and pair.theirs is not None
+        and _has_lost(pair.base, pair.theirs)
+    ]
+
+
+def _has_lost(base: Document, theirs: Document) -> bool:
+    """True if a document without a front matter lacks what that of the base said."""
+    return (
+        not theirs.attributes
+        or bool(base.metadata or base.relations)
+        or bool(base.attributes.keys() - theirs.attributes.keys())
+        or base.type != theirs.type
+    )
 
 
 def refusal(problems: Sequence[Problem]) -> ConstraintViolation:

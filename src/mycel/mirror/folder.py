@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -17,15 +16,13 @@ from typing import Final
 
 from mycel.errors import ConstraintViolation, GitFailed
 from mycel.knowledge.source_files.plain_files import read_plain
+from mycel.mirror.documents import has_uri
 from mycel.mirror.paths import DOCUMENT, is_document
 from mycel.mirror.repository import Repository, TreeChange, index_lines
 
 SHOWN_MAX: Final = 5
 FILE_BYTES_MAX: Final = 16 << 20
 """Larger files are refused: attributes and metadata have a MiB each."""
-_WITH_URI: Final = re.compile(
-    rb"(?:\xef\xbb\xbf)?---[^\S\n]*+\n(?>(?:(?!---|uri\s*+:)[^\n]*+\n)*)uri\s*+:"
-)
 _TEMPORARY: Final = ".mycel-new"
 
 
@@ -107,7 +104,7 @@ class Folder:
 
     def _has_uri(self, path: str) -> bool:
         try:
-            return _WITH_URI.match(self.content(path) or b"") is not None
+            return has_uri(self.content(path) or b"")
         except ConstraintViolation:
             return False
 

@@ -4,8 +4,9 @@ PyYAML reads the syntax, so any way to write YAML is fine: what Obsidian makes o
 comments, block lists, quotes of either kind. It is read event by event: the composer of PyYAML
 recurses in C, and ends the process if lists nest a hundred thousand deep. The meaning of a plain
 word is that of JSON alone: `true`, `null` and `1.5` are what they are there, and everything else is
-a text, `yes`, `1_000` and `2024-01-01` included. What would mean something else than it seems to is
-refused, with the line: keys that occur twice, anchors, tags, conflict marks, a second front matter.
+a text, `yes`, `~`, `1_000` and `2024-01-01` included; a key without a value is null. What would
+mean something else than it seems to is refused, with the line: keys that occur twice, anchors,
+tags, conflict marks, a second front matter.
 """
 
 from __future__ import annotations
@@ -45,8 +46,8 @@ DIGITS_MAX: Final = 400
 """The largest number of JSON has 309 digits before its point."""
 
 _NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?", re.ASCII)
-_WORDS: Final = {"true": True, "false": False, "null": None, "": None, "~": None}
-_OURS: Final = re.compile(r"^(?:uri|type|relations|properties)\s*:", re.MULTILINE)
+_WORDS: Final = {"true": True, "false": False, "null": None, "": None}
+_OURS: Final = re.compile(r"^(?:uri|type|relations|properties)[ \t]*:", re.MULTILINE)
 _SURROGATES: Final = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 _Loader: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _BEGINNINGS: Final = (yaml.StreamStartEvent, yaml.DocumentStartEvent)

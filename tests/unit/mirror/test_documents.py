@@ -1,18 +1,44 @@
 """A file says exactly what the concept says, to us and to other readers of YAML."""
 
+from contextlib import suppress
 from typing import Any
 
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mycel.mirror.documents import Document, FileRelation, as_json, line_of, render, scalar
-from mycel.mirror.front_matter import read_document
+from mycel.mirror import commits
+from mycel.mirror.documents import (
+    Document,
+    FileRelation,
+    as_json,
+    has_uri,
+    is_fenced,
+    line_of,
+    render,
+    scalar,
+)
+from mycel.mirror.front_matter import UnreadableError, read_document
 
+NUL = "\0"
 TEXTS = st.one_of(
     st.text(max_size=12),
     st.sampled_from(
-        ("", "yes", "null", "1_000", "2024-01-01", "0x1f", "1:30", "a: b", "# x", "- a", "{a}", "'")
+        (
+            "",
+            "~",
+            "yes",
+            "null",
+            "1_000",
+            "2024-01-01",
+            "0x1f",
+            "1:30",
+            "a: b",
+            "# x",
+            "- a",
+            "{a}",
+            "'",
+        )
     ),
     st.text(alphabet="\t \r\n\x00\x7f\x85\u2028\ufeff😀é<>|=-:#\"'\\", max_size=8),
 )
@@ -81,6 +107,38 @@ def test_what_is_written_is_read_again_with_any_line_ends(
         assert read.metadata == metadata
         assert len(read.relations) == len(relations)
         assert all(each in relations for each in read.relations)
+
+
+def test_every_character_of_unicode_can_be_read_wherever_it_is_written() -> None:
+    for begin in range(0, 0x110000, 0x8000):
+        points = (each for each in range(begin, begin + 0x8000) if not 0xD800 <= each < 0xE000)
+        text = "".join(map(chr, points))
+        parts = [text[at : at + 256] for at in range(0, len(text), 256)]  # Keys have 1,024 bytes.
+        relations = [
+            FileRelation("is", f"kip:Person/{part.lstrip(NUL)}", 1.0, {part: 1}) for part in parts
+        ]
+        for content in (text, f"\r{text}"):
+            values = {part: [part] for part in parts}
+            document = _document(values, content, {part: {part: 1} for part in parts}, relations)
+            read = read_document("x.md", _text(document).encode())
+            assert {**read.attributes} == {**document.attributes}
+            assert read.metadata == document.metadata
+            assert sorted(read.relations) == sorted(relations)
+
+
+def test_hostile_files_are_read_in_linear_time() -> None:
+    """Each of these would take minutes, were it read by an expression that goes back."""
+    many = 300_000
+    for text in ("---" + "\n" * many, "\n" * many + "---", "---\n" + "uri\n" * many, "---" * many):
+        assert not has_uri(text.encode())
+        assert is_fenced(text) == (text.strip() == "---" or text.startswith("---\n"))
+        with suppress(UnreadableError):
+            read_document("concepts/shop/x.md", f"{text}x".encode())
+    assert commits.identity("a" + " " * many + "b") is None
+    assert commits.identity(" Ada  Lovelace  <ada@example.org> ") == (
+        "Ada  Lovelace",
+        "ada@example.org",
+    )
 
 
 def test_other_readers_of_yaml_see_the_same_values() -> None:

@@ -274,6 +274,38 @@ def test_many_deletions_need_a_flag(shop: Shop) -> None:
     shop.check()
 
 
+def test_a_file_that_was_emptied_or_lost_its_front_matter_is_asked_about(shop: Shop) -> None:
+    shop.knowledge.add("plain", content="Nothing but text.")
+    shop.create()
+    before = shop.db.snapshot()
+    texts = ("", " \n\n", "Users log in.\n", "---\n")
+    with each_case() as case:
+        for text in texts:
+            with case(repr(text)):
+                shop.file(LOGIN).write_text(text)
+                with pytest.raises(ConstraintViolation, match=r"login\.md") as refused:
+                    shop.mirror.import_edits()
+                assert shop.db.snapshot() == before
+                if "no end" not in refused.value.message:
+                    assert refused.value.data["emptied"] == [LOGIN]
+                    assert "--allow-deletions" in refused.value.hint
+    shop.file(LOGIN).write_text("Users log in.\n")
+    shop.mirror.import_edits(allow_deletions=True)
+    assert shop.knowledge.get("auth/login").content == "Users log in."
+    assert not shop.knowledge.relations("auth/login")
+    shop.file("concepts/shop/plain.md").write_text("Other text, and no front matter.")
+    shop.mirror.import_edits()
+    assert shop.knowledge.get("plain").content == "Other text, and no front matter."
+    shop.check()
+
+
+def test_a_tilde_is_a_text_and_a_key_without_a_value_is_null(shop: Shop) -> None:
+    shop.create()
+    edit(shop, LOGIN, "relations:", "properties:\n  home: ~\n  none:\nrelations:")
+    shop.mirror.import_edits()
+    assert shop.knowledge.get("auth/login").properties == {"home": "~", "none": None}
+
+
 def test_other_line_ends_tabs_and_forms_of_yaml_change_nothing(shop: Shop) -> None:
     shop.knowledge.update("auth/login", properties={"tags": ["a"], "deep": {"x": [1]}, "yes": "no"})
     shop.create()
