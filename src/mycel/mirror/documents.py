@@ -48,7 +48,7 @@ _ESCAPED: Final = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 """Characters that JSON writes as they are and YAML does not take."""
 KEY_CHARACTERS_MAX: Final = 1_000
 """Readers of YAML look for the colon after a key no further than 1,024 characters ahead."""
-_MEMBER: Final = re.compile(r'("(?:[^"\\]|\\.)*+")(:?)')
+_MEMBER: Final = re.compile(r'("[^"\\]*+(?:\\.[^"\\]*+)*")(:?)')
 """A text of JSON, and the colon after it if it is a key."""
 _WORD: Final = re.compile(r"[A-Za-z_$][A-Za-z0-9_$-]*", re.ASCII)
 _URI: Final = re.compile(r"[a-z][a-z0-9+.-]*:[^\s\"'`{}\[\],#]*[^\s\"'`{}\[\],#:]")

@@ -140,12 +140,14 @@ def texts(attributes: Mapping[str, Any], key: str) -> tuple[str, ...]:
     return tuple([each for each in listed(attributes, key) if isinstance(each, str)])
 
 
-def relate_to_itself(tx: Transaction, ref: str, relation_type: str) -> bool:
-    """Relate an entity to itself. False if it is already."""
+def relate_to_itself(tx: Transaction, ref: str, relation_types: Iterable[str]) -> list[str]:
+    """Relate an entity to itself. Returns the types of the new relations."""
     stored = texts(tx.get(ref).attributes, SELF_KEY)
-    if relation_type in stored:
-        return False
-    return tx.update(ref, attributes={SELF_KEY: [*stored, relation_type]})
+    known = set(stored)
+    new = [each for each in dict.fromkeys(relation_types) if each not in known]
+    if new:
+        tx.update(ref, attributes={SELF_KEY: [*stored, *new]})
+    return new
 
 
 def require_types(tx: Transaction, texts_of_types: Iterable[str]) -> dict[str, str]:

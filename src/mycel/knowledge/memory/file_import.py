@@ -10,7 +10,7 @@ of relations get placeholders. Invalid lines are skipped; the result lists them 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -244,11 +244,11 @@ class _Import:
     def put_entities(self, batch: list[Entity]) -> None:
         """Create entities, and add observations to those that exist."""
         new: dict[str, Entity] = {}
-        again: list[Entity] = []
+        again: dict[str, list[Entity]] = {}
         there = self._named(type_numbers(self._tx.reader), {entity.name for entity in batch})
         for entity in batch:
             if entity.name in there or entity.name in new:
-                again.append(entity)
+                again.setdefault(entity.name, []).append(entity)
             else:
                 new[entity.name] = entity
         types = require_types(self._tx, {each.entity_type for each in new.values()})
@@ -257,27 +257,30 @@ class _Import:
             for each in new.values()
         )
         self._done.entities_created += len(new)
-        for entity in again:
-            self._add(entity)
+        for name, entities in again.items():
+            self._add(name, entities)
 
-    def _add(self, entity: Entity) -> None:
-        concept = find_entity(self._tx, entity.name)
-        observations = dict.fromkeys(entity.observations)
-        new = [] if concept is None else observe(self._tx, concept, observations)
-        if not new:
-            self._done.entities_unchanged += 1
-            return
-        self._done.entities_updated += 1
+    def _add(self, name: str, entities: Sequence[Entity]) -> None:
+        """Add the observations of several lines to an entity, in one update."""
+        concept = find_entity(self._tx, name)
+        observations = dict.fromkeys(each for entity in entities for each in entity.observations)
+        new = set() if concept is None else {*observe(self._tx, concept, observations)}
         self._done.observations_added += len(new)
+        for entity in entities:
+            is_updated = not new.isdisjoint(entity.observations)
+            self._done.entities_updated += is_updated
+            self._done.entities_unchanged += not is_updated
+            new.difference_update(entity.observations)
 
     def put_relations(self, batch: list[EntityRelation]) -> None:
         """Create the relations that do not exist."""
         ends = self._ends({name for each in batch for name in (each.source, each.target)})
         wanted: dict[tuple[int, int, int], PropositionRow] = {}
+        own: dict[int, list[str]] = {}
         for relation in batch:
             source, target = ends[relation.source], ends[relation.target]
             if source == target:
-                self._put_self_relation(source, relation.relation_type)
+                own.setdefault(source, []).append(relation.relation_type)
                 continue
             predicate = self._predicate(relation.relation_type)
             number = self._tx.reader.predicate_number(predicate)
@@ -290,6 +293,10 @@ class _Import:
         self._tx.put_propositions(new)
         self._done.relations_created += len(new)
         self._done.relations_unchanged += len(there)
+        for number, relation_types in own.items():
+            made = relate_to_itself(self._tx, ids.concept_id(number), relation_types)
+            self._done.relations_created += len(made)
+            self._done.relations_unchanged += len(relation_types) - len(made)
 
     def _ends(self, names: set[str]) -> dict[str, int]:
         """The numbers of entities or of their placeholders, created where needed.
@@ -303,11 +310,6 @@ class _Import:
         absent = sorted(names - ends.keys())
         made = require_placeholders(self._tx, absent)
         return ends | {name: ids.parse_id(id_) for name, id_ in zip(absent, made, strict=True)}
-
-    def _put_self_relation(self, number: int, relation_type: str) -> None:
-        is_new = relate_to_itself(self._tx, ids.concept_id(number), relation_type)
-        self._done.relations_created += is_new
-        self._done.relations_unchanged += not is_new
 
     def _predicate(self, relation_type: str) -> str:
         known = self._predicates.get(relation_type)

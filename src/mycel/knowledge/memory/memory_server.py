@@ -305,7 +305,7 @@ def _relate(tx: Transaction, relation: EntityRelation, ends: dict[str, str]) -> 
     """Write a relation between elements with these ids. False if it exists."""
     source, target = ends[relation.source], ends[relation.target]
     if source == target:
-        return relate_to_itself(tx, source, relation.relation_type)
+        return bool(relate_to_itself(tx, source, [relation.relation_type]))
     predicate = require_predicate(tx, relation.relation_type)
     if tx.get_edge(source, predicate, target) is not None:
         return False

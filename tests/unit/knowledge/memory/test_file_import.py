@@ -14,6 +14,7 @@ from mycel.knowledge.memory import file_import
 from mycel.knowledge.memory.entities import Entity, EntityRelation
 from mycel.knowledge.memory.file_import import import_memory
 from mycel.knowledge.memory.memory_server import EntityGraph
+from mycel.store.write.transaction import Transaction
 
 ADA = {"type": "entity", "name": "Ada", "entityType": "person", "observations": ["likes tea"]}
 BOB = {"type": "entity", "name": "Bob", "entityType": "person", "observations": []}
@@ -49,6 +50,31 @@ def test_everything_comes_over(db: mycel.Nexus, path: Path) -> None:
         (Entity("Ada", "person", ("likes tea",)), Entity("Bob", "person")),
         (EntityRelation("Ada", "Bob", "knows well"),),
     )
+
+
+def test_many_lines_about_one_entity_are_few_updates(
+    db: mycel.Nexus, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An update for each line would take time that grows with the square of the lines."""
+    updates = 0
+    update = Transaction.update
+
+    def counted(*words: Any, **how: Any) -> bool:
+        nonlocal updates
+        updates += 1
+        return update(*words, **how)
+
+    monkeypatch.setattr(Transaction, "update", counted)
+    own = [KNOWS | {"to": "Ada", "relationType": f"kind {number}"} for number in range(250)]
+    lines = [ADA | {"observations": [f"fact {number // 2}"]} for number in range(1_000)]
+    done = import_memory(db, write(path, *lines, *own, *own[:7]))
+    assert (done.entities_created, done.entities_updated, done.entities_unchanged) == (1, 499, 500)
+    assert (done.observations_added, done.relations_created) == (499, 250)
+    assert done.relations_unchanged == 7
+    assert updates <= 4
+    ((ada,), relations) = graph(db)
+    assert set(ada.observations) == {f"fact {number}" for number in range(500)}
+    assert len(relations) == 250
 
 
 def test_importing_twice_changes_nothing(
