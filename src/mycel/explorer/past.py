@@ -13,6 +13,7 @@ from mycel.history.graph import Graph
 from mycel.knowledge.relation_writer import bad_cursor
 from mycel.knowledge.uris import uri_of
 from mycel.model import times
+from mycel.model.commits import with_short_hashes
 from mycel.model.elements import Concept, Proposition
 from mycel.model.names import shorten
 from mycel.model.state import LIVE, State
@@ -32,7 +33,7 @@ def commit_of(entry: LogEntry) -> JsonObject:
         "before": entry.first_seq - 1,
         "time": times.to_text(entry.time_us),
         "actor": entry.actor,
-        "message": shorten(entry.message, _MESSAGE_CHARACTERS_MAX),
+        "message": shorten(with_short_hashes(entry.message), _MESSAGE_CHARACTERS_MAX),
         "changes": entry.changes,
     }
 

@@ -76,8 +76,9 @@ def _parting(branch: Branch) -> str:
     ahead, behind = branch.parting.ahead, branch.parting.behind
     if branch.name == "main":
         return "the graph itself"
-    merged = ", merged" if ahead and branch.is_merged else ""
-    return f"{count(ahead, 'commit')} ahead of main, {behind} behind{merged}"
+    if ahead and branch.is_merged:
+        return f"merged into main, which has {count(behind, 'more commit')}"
+    return f"{count(ahead, 'commit')} ahead of main, {behind} behind"
 
 
 def _told(call: ToolCall, branch: Branch) -> dict[str, Any]:

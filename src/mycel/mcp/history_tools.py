@@ -12,7 +12,7 @@ from mycel.mcp import branch_actions, merge_tools
 from mycel.mcp.results import Answer, TextPage, data_within, json_text
 from mycel.mcp.tool_context import ToolCall
 from mycel.model import times
-from mycel.model.commits import short
+from mycel.model.commits import short, with_short_hashes
 from mycel.model.names import count, shorten
 from mycel.store.query.diff import ABSENT, SIGNS, Diff, ElementChange, ValueChange, label_of
 
@@ -74,7 +74,8 @@ def _log(call: ToolCall) -> Answer:
     )
     page = TextPage()
     lines = (
-        f"{short(each.commit)} {times.to_text(each.time_us)} {each.actor}: {each.message}"
+        f"{short(each.commit)} {times.to_text(each.time_us)} {each.actor}:"
+        f" {with_short_hashes(each.message)}"
         for each in entries[:limit]
     )
     shown = page.add_all(shorten(line, _VALUE_CHARACTERS) for line in lines)

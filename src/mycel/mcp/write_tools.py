@@ -186,6 +186,8 @@ def _written(each: Written) -> str:
 
 
 def _moved(each: Written, old: str) -> str:
+    if not each.changed:
+        return f"{old} had moved to {each.uri} before; nothing changed."
     if each.version is None:
         below = count(each.moved, "node")
         return f"{below} below {old} moved to {each.uri}; relations stay."

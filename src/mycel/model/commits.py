@@ -18,6 +18,7 @@ SHORT_DIGITS: Final = 12
 """The number of digits of the hash in tables and messages."""
 
 _ID: Final = re.compile(r"([0-9]{1,18})-([0-9a-f]{8,64})")
+_HASH: Final = re.compile(rf"\b([0-9a-f]{{{SHORT_DIGITS}}})[0-9a-f]{{{64 - SHORT_DIGITS}}}\b")
 
 
 def commit_id(entries: int, journal_root: bytes) -> str:
@@ -29,6 +30,15 @@ def short(commit: str) -> str:
     """An id with the first digits of its hash."""
     entries, _, digest = commit.partition("-")
     return f"{entries}-{digest[:SHORT_DIGITS]}"
+
+
+def with_short_hashes(message: str) -> str:
+    """The message of a commit for people: only the first digits of each hash.
+
+    >>> with_short_hashes(f"schema apply sha256:{'da' * 32} for the shop")
+    'schema apply sha256:dadadadadada for the shop'
+    """
+    return _HASH.sub(r"\1", message)
 
 
 def entry_in(text: str) -> int | None:

@@ -159,6 +159,9 @@ def test_a_node_is_updated_appended_to_and_moved(session: Session) -> None:
     assert "importance: high" in text
     moved = session.ok("update_node", uri="move/me", drop=["importance"], new_uri="move/there")
     assert moved.data["uri"] == "concept://shop/move/there"
+    again = session.ok("update_node", uri="move/me", new_uri="move/there")
+    assert again.data["changed"] is False
+    assert "nothing changed" in again.text
     text = session.ok("get_nodes", uris=["move/there"]).text
     assert "← knows concept://shop/move/friend" in text
     assert "importance" not in text

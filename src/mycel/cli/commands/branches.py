@@ -46,7 +46,10 @@ def create(session: Session, name: str, *, also_switch: bool) -> None:
 @branch.command("list", cls=Command)
 @pass_session
 def list_(session: Session) -> None:
-    """List all branches, with the number of commits that each is ahead of main, and behind it."""
+    """List all branches, with the number of commits that each is ahead of main, and behind it.
+
+    A merged branch is not ahead: main has all that it has.
+    """
     with session.open(reading=True) as db:
         used = db.branch
         found = list(db.branches)
@@ -58,7 +61,7 @@ def list_(session: Session) -> None:
             each.name,
             _short(each),
             each.time,
-            each.parting.ahead,
+            0 if each.is_merged else each.parting.ahead,
             each.parting.behind,
             "yes" if each.is_merged and each.parting.ahead else "",
         ),

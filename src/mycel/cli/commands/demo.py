@@ -58,7 +58,8 @@ def demo(context: click.Context, session: Session) -> int:
         tale.step(
             "Write",
             "A ranger and a soil sensor record which fungus joins which tree. Each edge has a"
-            " weight,\nan author and a time, and each transaction is journaled.",
+            " weight (the\ncost of walking along it), an author and a time, and each transaction is"
+            " journaled.",
         )
         with mycel.open(path, actor=RANGER) as db:
             _plant(db)

@@ -10,7 +10,7 @@ import rich_click as click
 from mycel.cli.frame.context import Command, Session, pass_session
 from mycel.cli.frame.labels import readable
 from mycel.cli.frame.parameters import ELEMENT, confirmed, moment, resolve
-from mycel.model.commits import short
+from mycel.model.commits import short, with_short_hashes
 from mycel.model.names import count
 from mycel.model.times import to_datetime
 
@@ -41,7 +41,13 @@ def log(session: Session, /, limit: int, **conditions: Any) -> None:
     session.out.list(
         entries[:limit],
         ("commit", "time", "actor", "changes", "message"),
-        lambda each: (short(each.commit), each.time, each.actor, each.changes, each.message),
+        lambda each: (
+            short(each.commit),
+            each.time,
+            each.actor,
+            each.changes,
+            with_short_hashes(each.message),
+        ),
         empty="No transactions.",
     )
     if len(entries) > limit:
