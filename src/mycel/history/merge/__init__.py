@@ -4,6 +4,7 @@ merging        from a request to a commit, or to an open merge that waits for de
 requests       what is to be merged and how, and what was decided so far
 sides          the states that are merged, in one numbering
 edits          the same for edits of an earlier state
+origins        the origins of values that a merge takes over
 planner        what every element should become, and what has to be decided first
 schemas        the merge of schemas, and rows in the names of the merged one
 element_merge  the merge of one element

@@ -18,7 +18,6 @@ from typing import Any, Final
 
 from mycel.engine.missing_concepts import MISSING, MISSING_DEFINITION, SCHEME
 from mycel.errors import InvalidValueType, NotFound
-from mycel.history.merge.rules import Origin
 from mycel.history.merge.sides import MergeTarget, origin_of, purged_among
 from mycel.history.merge.versions import Base, Place
 from mycel.migration.schema_in_force import read as schema_at
@@ -34,6 +33,7 @@ from mycel.store.query.alignment import NEW
 from mycel.store.query.commits import commit_at
 from mycel.store.query.history import check_kept, purges_since
 from mycel.store.query.natural_keys import element_key
+from mycel.store.query.origins import Origin
 from mycel.store.query.reader import Reader
 
 Edit = Mapping[str, Any]
@@ -129,6 +129,10 @@ class EditSides(MergeTarget):
 
     def origin(self, side: str, number: int, place: Place) -> Origin:
         return origin_of(self.reader, number, place) if side == "ours" else self._origin
+
+    def written_once(self, numbers: Iterable[int]) -> Mapping[int, Origin]:
+        """The origins of edited elements: the edits."""
+        return dict.fromkeys(numbers, self._origin)
 
     def purged_here(self, numbers: Iterable[int]) -> frozenset[int]:
         edited = self.theirs(numbers)

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, Final, NamedTuple
 
 from mycel.history.merge.outcome import Choice, Conflict, ConflictKind, Resolution, conflict_id
-from mycel.history.merge.rules import Evidence, Origin, Rules, Side, Verdict, by_policy, newest
+from mycel.history.merge.rules import Evidence, Rules, Side, Verdict, by_policy, newest
 from mycel.history.merge.sequences import Region
 from mycel.history.merge.values import UNKNOWN, Contest, combine, merge_sets, same, settle
 from mycel.history.merge.versions import (
@@ -25,6 +25,7 @@ from mycel.history.merge.versions import (
 )
 from mycel.model.elements import Concept, Element
 from mycel.store.query.diff import ABSENT, identity_of
+from mycel.store.query.origins import Origin
 
 SOURCES: Final = ("source", "sources", "evidence")
 """Keys of the metadata whose values are united."""
@@ -61,6 +62,8 @@ class ElementMerge:
     def __init__(self, context: MergeContext, versions: Versions) -> None:
         self.conflicts: Final[list[Conflict]] = []
         self.choices: Final[list[Choice]] = []
+        self.given: Final[set[Place]] = set()
+        """The places whose values somebody gave as decisions."""
         self._context: Final = context
         self._versions: Final = versions
         self._identity: Final = identity_of(versions.element, context.names)
@@ -103,6 +106,11 @@ class ElementMerge:
         told = [shown(each, names) for each in (base, ours, theirs)]
         conflict = self._conflict(kind, "", (), *told, reason=reason)
         self.conflicts.append(conflict._replace(suggestion=suggestion))
+        resolution = conflict.resolution
+        if resolution is not None and resolution.choice == "value" and resolution.value:
+            for field in ("attributes", "metadata"):
+                self.given.update((field, key) for key in resolution.value.get(field, {}))
+            self.given.add(WEIGHT)
         return chosen_element(conflict.resolution, base, ours, theirs, self._versions.number)
 
     # An element that is gone on one side.
@@ -238,7 +246,7 @@ class ElementMerge:
         known = self._conflict(kind, field, path, base, ours, theirs)
         if known.resolution is not None:
             self.conflicts.append(known)
-            return self._chosen(known.resolution, contest)
+            return self._chosen(known.resolution, contest, field)
         if decides:
             self._decided.add(verdict.side)
         value, side, rule, reason = verdict
@@ -262,15 +270,17 @@ class ElementMerge:
         self.conflicts.append(conflict)
         if conflict.resolution is None:
             return contest.ours
-        return self._chosen(conflict.resolution, contest)
+        return self._chosen(conflict.resolution, contest, field)
 
     def _end(self, number: Any) -> Any:
         """The identity of an end of a link."""
         names = self._context.names
         return identity_of(names[number], names) if number in names else number
 
-    def _chosen(self, resolution: Resolution, contest: Contest) -> Any:
+    def _chosen(self, resolution: Resolution, contest: Contest, field: str) -> Any:
         choice, value = resolution
+        if choice not in ("ours", "theirs"):
+            self.given.add((field, contest.path[0] if contest.path else ""))
         if choice in ("ours", "theirs"):
             self._decided.add("ours" if choice == "ours" else "theirs")
         if choice == "value":

@@ -23,6 +23,7 @@ from mycel.errors import (
 )
 from mycel.history.goals import GONE, Reached, attempt
 from mycel.history.merge.edits import EditSides
+from mycel.history.merge.origins import OriginsByPlace, merged_origins
 from mycel.history.merge.outcome import (
     Choice,
     Conflict,
@@ -32,7 +33,7 @@ from mycel.history.merge.outcome import (
 )
 from mycel.history.merge.planner import MergePlan, Planner
 from mycel.history.merge.requests import Request, check, full_id, overrides
-from mycel.history.merge.rules import Origin, Rules
+from mycel.history.merge.rules import Rules
 from mycel.history.merge.schemas import declared_keys
 from mycel.history.merge.sides import BranchSides
 from mycel.migration.apply import apply_within
@@ -51,9 +52,10 @@ from mycel.store.query.diff import Diff, change_of, diff, identity_of, label_of,
 from mycel.store.query.history import entry_at
 from mycel.store.query.lineage import merged_copies
 from mycel.store.query.merges import opened, stored_conflicts
+from mycel.store.query.origins import Origin
 from mycel.store.query.reader import Reader
 from mycel.store.write.marks import add_mark
-from mycel.store.write.merges import end_merge, keep_choices, keep_matches
+from mycel.store.write.merges import end_merge, keep_choices, keep_matches, keep_origins
 from mycel.store.write.purge import purge
 from mycel.store.write.transaction import Transaction, rehearsal
 
@@ -79,6 +81,8 @@ class MergeDraft(NamedTuple):
     """The parents that the commit gets."""
     matches: Mapping[int, int]
     """The numbers of elements in the source, and in the plan."""
+    origins: Mapping[int, OriginsByPlace]
+    """The origins of the values that the merge takes over, by the numbers of the plan."""
     is_news: bool
     """False if the source has nothing that the target has not seen."""
     warnings: tuple[str, ...]
@@ -90,7 +94,12 @@ class MergeDraft(NamedTuple):
     @property
     def is_decided(self) -> bool:
         """True if no conflict is left."""
-        return all(each.resolution is not None for each in self.conflicts)
+        return all_decided(self.conflicts)
+
+
+def all_decided(conflicts: Sequence[Conflict]) -> bool:
+    """True if no conflict is left."""
+    return all(each.resolution is not None for each in conflicts)
 
 
 class _MovedError(Exception):
@@ -201,6 +210,7 @@ class Merging:
                     (each.then.number for each in plan.goals if each.then and not each.now),
                     plan.joined,
                 ),
+                merged_origins(sides, plan) if all_decided(plan.conflicts) else {},
                 sides.is_news,
                 (*plan.warnings, *_moved(request, sides.commits[0], plan)),
             )
@@ -251,12 +261,20 @@ class Merging:
             # First, because a purge ends every open merge.
             if not end_merge(tx, request.id, self._told(request)):
                 raise _RewrittenError
-            matches = self._apply(tx, draft)
+            reached = self._apply(tx, draft)
             if tx.is_empty:
                 return None
             seq = tx.position + 1  # With the row that closes it.
             keep_choices(tx, seq, [_row(each) for each in draft.plan.choices])
-            keep_matches(tx, seq, matches)
+            keep_matches(tx, seq, _matches(tx, draft, reached))
+            keep_origins(
+                tx,
+                seq,
+                {
+                    reached.numbers.get(number, number): places
+                    for number, places in draft.origins.items()
+                },
+            )
             return seq
 
         seq = self._store.run(work, actor=by, message=message)
@@ -271,8 +289,8 @@ class Merging:
         choices = tuple(each._replace(commit=commit) for each in draft.plan.choices)
         return merged._replace(commit=commit, choices=choices)
 
-    def _apply(self, tx: Transaction, draft: MergeDraft) -> Mapping[int, int]:
-        """Write a draft. Returns the numbers of elements in the source, and those they have now."""
+    def _apply(self, tx: Transaction, draft: MergeDraft) -> Reached:
+        """Write a draft."""
         if tx.first_seq - 1 != draft.seq:
             raise _MovedError
         tx.memo[UNLIMITED] = True
@@ -303,7 +321,7 @@ class Merging:
                 broken = [_violation(tx, draft, reached, each) for each in apart(error)]
         if broken:
             raise _BrokenError(tuple({each.id: each for each in broken}.values()))
-        return _matches(tx, draft, reached)
+        return reached
 
     def _purge(self, tx: Transaction, draft: MergeDraft, *, definitions: bool) -> None:
         """Purge what the source has purged: definitions, or everything else."""

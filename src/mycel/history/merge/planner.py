@@ -21,7 +21,7 @@ from mycel.history.goals import Goal
 from mycel.history.merge.edits import EditSides
 from mycel.history.merge.element_merge import ElementMerge, MergeContext, chosen_element, edited
 from mycel.history.merge.outcome import Choice, Conflict, Resolution, conflict_id
-from mycel.history.merge.rules import Origin, Rules
+from mycel.history.merge.rules import Rules
 from mycel.history.merge.schemas import (
     Renames,
     SchemaContest,
@@ -50,6 +50,7 @@ from mycel.schema.model import EdgeType, SchemaType
 from mycel.store.log.topological import all_about
 from mycel.store.query.alignment import NEW
 from mycel.store.query.diff import ABSENT, identity_of, label_of, with_ends
+from mycel.store.query.origins import Origin
 
 ROWS_MAX: Final = 20
 """The number of rows that a conflict about a definition shows."""
@@ -72,8 +73,24 @@ class MergePlan(NamedTuple):
     """The schema of the target and the merged one, if they differ."""
     joined: Mapping[int, int] = {}
     """Links that become one with another link, and that link."""
+    theirs: Mapping[int, Element] = {}
+    """Elements of the source."""
+    bases: Mapping[int, Base] = {}
+    """Elements of the base."""
+    given: frozenset[tuple[int, Place]] = frozenset()
+    """The places of elements whose values somebody gave as decisions."""
     extras: tuple[Element, ...] = ()
     """Definitions of declared types, with what they should say beside the schema."""
+
+    def source_of(self, number: int) -> int:
+        """The element of the source that an element takes values from: itself, or a joined one."""
+        if number in self.theirs:
+            return number
+        return next((each for each, kept in self.joined.items() if kept == number), number)
+
+    def theirs_of(self, number: int) -> Element | None:
+        """The element of the source that an element takes values from, as it is there."""
+        return self.theirs.get(self.source_of(number))
 
 
 class Planner:
@@ -107,6 +124,7 @@ class Planner:
         """Elements with a conflict as a whole that nobody has decided about."""
         self._asked: Final[set[int]] = set()
         """Elements with a conflict as a whole, decided or not."""
+        self._given: Final[set[tuple[int, Place]]] = set()
         self._joined: Final[dict[int, int]] = {}
         """Links that have become one with another link, and that link."""
         self._base: Final[dict[int, Base]] = {}
@@ -161,6 +179,9 @@ class Planner:
             self._names,
             self._schema,
             self._joined,
+            self._theirs,
+            self._base,
+            frozenset(self._given),
             tuple(self._extras),
         )
 
@@ -279,6 +300,7 @@ class Planner:
     def _note(self, number: int, merging: ElementMerge) -> None:
         self._conflicts.update({each.id: each for each in merging.conflicts})
         self._choices.extend(merging.choices)
+        self._given.update((number, place) for place in merging.given)
         whole = [each for each in merging.conflicts if not each.field]
         if whole:
             self._asked.add(number)

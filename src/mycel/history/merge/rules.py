@@ -22,6 +22,7 @@ from mycel.model import times
 from mycel.model.limits import INTEGER_MIN, JSON_INTEGER_MAX
 from mycel.schema.model import MERGE_POLICIES
 from mycel.store.query.diff import ABSENT
+from mycel.store.query.origins import Origin
 
 Side = Literal["ours", "theirs", "both"]
 
@@ -29,13 +30,6 @@ WORDS: Final = (*MERGE_POLICIES, "ours", "theirs")
 """The words of a policy that a caller gives."""
 CONFIDENCE_GAP: Final = 0.2
 ALL: Final = "*"
-
-
-class Origin(NamedTuple):
-    """The time and actor of the commit that gave an attribute its value."""
-
-    time_us: int
-    actor: str
 
 
 class Verdict(NamedTuple):

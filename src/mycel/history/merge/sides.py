@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, partial
 from typing import Any, Final
 
-from mycel.history.merge.rules import Origin
 from mycel.history.merge.values import same
 from mycel.history.merge.versions import Base, Place, Values, base_of, values_of
 from mycel.migration.schema_in_force import read as schema_at
@@ -16,14 +15,16 @@ from mycel.model.state import State
 from mycel.schema.catalog import Catalog
 from mycel.schema.definitions import merge_policies
 from mycel.store.log.marks import MERGE, Mark
+from mycel.store.query import origins
 from mycel.store.query.alignment import NEW, Alignment, Touched, touched
 from mycel.store.query.bulk import instances
 from mycel.store.query.commits import commit_at
 from mycel.store.query.diff import ABSENT
-from mycel.store.query.history import Purges, check_kept, purges_since, value_since
+from mycel.store.query.history import Purges, check_kept, purges_since
 from mycel.store.query.lineage import has_content, lineage, parents
 from mycel.store.query.lookup import named
 from mycel.store.query.natural_keys import element_key
+from mycel.store.query.origins import UNKNOWN_ORIGIN, Origin
 from mycel.store.query.reader import Reader
 
 Reading = Callable[[Iterable[int]], Mapping[int, Element]]
@@ -247,8 +248,15 @@ class BranchSides(MergeTarget):
                 for each in there
                 if self._theirs.element(each) is not None
             ),
-            Origin(0, ""),
+            UNKNOWN_ORIGIN,
         )
+
+    def written_once(self, numbers: Iterable[int]) -> Mapping[int, Origin]:
+        """The origins of elements of the source that it has written once since the base."""
+        stored = self._alignment.stored(self._theirs, numbers)
+        there = [each.number for each in stored.values()]
+        found = origins.written_once(self._theirs, there, self.lineage.seen)
+        return {here: found[each.number] for here, each in stored.items() if each.number in found}
 
     def purged_here(self, numbers: Iterable[int]) -> frozenset[int]:
         """Those elements of the source that the target has purged."""
@@ -345,9 +353,12 @@ def _policies(reader: Reader, name: str) -> Mapping[str, str]:
 
 
 def origin_of(reader: Reader, number: int, place: Place) -> Origin:
-    """The commit since which an element has the value that it has at a place."""
-    entry = value_since(reader, number, lambda element: _comparable(values_of(element), place))
-    return Origin(0, "") if entry is None else Origin(entry.time_us, entry.actor)
+    """The origin of the value that an element has at a place."""
+
+    def read(element: Element) -> _Compared:
+        return _comparable(values_of(element), place)
+
+    return origins.origin_of(reader, number, ".".join(place), read)
 
 
 class _Compared:

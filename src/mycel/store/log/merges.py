@@ -5,6 +5,7 @@
     merge_contested  the elements of this graph that each conflict is about
     merge_choice     the automatic choices of a merge that was committed, by its last entry
     merge_match      the numbers that its elements have in the source and here
+    merge_origin     the time and actor of the writes of values that it took from the source
 
 They are no part of the knowledge: no record, root or history depends on them, `verify` leaves them
 out, and they are made with the first row. A purge removes what it finds in them.
@@ -12,7 +13,7 @@ out, and they are made with the first row. A purge removes what it finds in them
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -48,6 +49,11 @@ CREATE TABLE IF NOT EXISTS merge_match (
     PRIMARY KEY (other, seq)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS merge_match_number ON merge_match (number, seq);
+CREATE TABLE IF NOT EXISTS merge_origin (
+    number INTEGER NOT NULL, seq INTEGER NOT NULL, place TEXT NOT NULL,
+    time INTEGER NOT NULL, actor TEXT NOT NULL,
+    PRIMARY KEY (number, seq, place)
+) STRICT, WITHOUT ROWID;
 """
 
 
@@ -66,6 +72,12 @@ class MergeRow(NamedTuple):
 def are_there(connection: apsw.Connection) -> bool:
     """True if there ever was a merge in this file that needed the tables."""
     return first(connection, "SELECT 1 FROM sqlite_schema WHERE name = 'merge_open'") is not None
+
+
+def have_origins(connection: apsw.Connection) -> bool:
+    """True if there ever was a merge in this file that has kept origins of values."""
+    query = "SELECT 1 FROM sqlite_schema WHERE name = 'merge_origin'"
+    return first(connection, query) is not None
 
 
 def is_at(connection: apsw.Connection, body: Mapping[str, Any]) -> bool:
@@ -126,11 +138,11 @@ def opened(connection: apsw.Connection) -> list[dict[str, Any]]:
     return [orjson.loads(body) for (body,) in every(connection, query)]
 
 
-def forget(connection: apsw.Connection, numbers: Iterable[int], until: int = 0) -> None:
-    """Forget elements that are purged: choices about them, and every open merge.
+def forget(connection: apsw.Connection, numbers: Collection[int], until: int = 0) -> None:
+    """Forget elements that are purged: choices about them, origins, and every open merge.
 
-    An open merge may have such an element in parts that nobody can tell. Choices of merges up to
-    the entry `until` go too.
+    An open merge may have such an element in parts that nobody can tell. Choices and origins of
+    merges up to the entry `until` go too.
     """
     if are_there(connection):
         _forget_open(connection)
@@ -138,6 +150,11 @@ def forget(connection: apsw.Connection, numbers: Iterable[int], until: int = 0) 
             "DELETE FROM merge_choice WHERE element = ?", [(each,) for each in numbers]
         )
         connection.execute("DELETE FROM merge_choice WHERE seq <= ?", (until,))
+    if have_origins(connection):
+        connection.executemany(
+            "DELETE FROM merge_origin WHERE number = ?", [(each,) for each in numbers]
+        )
+        connection.execute("DELETE FROM merge_origin WHERE seq <= ?", (until,))
 
 
 def _forget_open(connection: apsw.Connection) -> None:

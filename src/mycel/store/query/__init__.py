@@ -24,5 +24,6 @@
 - `alignment`   elements of two copies, matched with each other
 - `merges`      merges that are open, and choices of those that are done
 - `history`     versions of an element, moments of the past, and elements that were purged
+- `origins`     origins of values: the time and actor of the write itself
 - `diff`        differences between two states, of one copy or of two
 """

@@ -106,8 +106,8 @@ def _version_of(
     return Version(seq, kind, transaction_of(reader, seq), None, fields.reason)
 
 
-def value_since(reader: Reader, number: int, read: Callable[[Element], object]) -> LogEntry | None:
-    """The transaction since which an element has a value, as of the reader's state.
+def value_since(reader: Reader, number: int, read: Callable[[Element], object]) -> int | None:
+    """The entry since which an element has a value, as of the reader's state.
 
     `read` takes the value from a version. None if the element is not there.
     """
@@ -123,7 +123,7 @@ def value_since(reader: Reader, number: int, read: Callable[[Element], object]) 
         if since is not None and (element.tombstoned or read(element) != value):
             break
         since, value = seq, read(element)
-    return None if since is None else transaction_of(reader, since)
+    return since
 
 
 def state_at(reader: Reader, moment: Moment) -> State:

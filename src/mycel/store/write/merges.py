@@ -30,6 +30,22 @@ def keep_choices(tx: Transaction, seq: int, choices: Sequence[merges.MergeRow]) 
         )
 
 
+def keep_origins(
+    tx: Transaction, seq: int, origins: Mapping[int, Mapping[str, tuple[int, str]]]
+) -> None:
+    """Keep the origins of values that the merge takes over: of an element, by place."""
+    if origins:
+        tx.ledger.write(merges.TABLES)
+        tx.ledger.write_many(
+            "INSERT OR REPLACE INTO merge_origin VALUES (?, ?, ?, ?, ?)",
+            [
+                (number, seq, place, *origin)
+                for number, places in origins.items()
+                for place, origin in places.items()
+            ],
+        )
+
+
 def keep_matches(tx: Transaction, seq: int, matches: Mapping[int, int]) -> None:
     """Keep the numbers that elements have in the source of the merge, and those they have here."""
     if matches:

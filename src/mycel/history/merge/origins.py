@@ -1,0 +1,75 @@
+"""The origins of the values that a merge takes over, which its commit keeps.
+
+A value of the source keeps the origin that it has there. One that is made of both sides, such as a
+text or a set, has the later of both origins. A value that somebody gave as a decision has none:
+whoever commits the merge has written it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from mycel.history.goals import Goal
+from mycel.history.merge.edits import EditSides
+from mycel.history.merge.planner import MergePlan
+from mycel.history.merge.sides import BranchSides
+from mycel.history.merge.values import same
+from mycel.history.merge.versions import Place, Values, values_of
+from mycel.store.query.diff import ABSENT
+from mycel.store.query.origins import EVERYWHERE, Origin
+
+OriginsByPlace = Mapping[str, Origin]
+_FIELDS = ("attributes", "metadata", "weight")
+
+
+def merged_origins(sides: BranchSides | EditSides, plan: MergePlan) -> Mapping[int, OriginsByPlace]:
+    """The origins of the values that a plan gives to elements, by their numbers in the plan."""
+    goals = {
+        goal.then.number: goal
+        for goal in plan.goals
+        if goal.then is not None and plan.theirs_of(goal.then.number) is not None
+    }
+    sources = {number: plan.source_of(number) for number in goals}
+    once = sides.written_once(sources.values())
+    found: dict[int, OriginsByPlace] = {}
+    for number, goal in goals.items():
+        origin = once.get(sources[number])
+        places = _places(sides, plan, goal, number, origin)
+        if places:
+            found[number] = places
+    return found
+
+
+def _places(
+    sides: BranchSides | EditSides, plan: MergePlan, goal: Goal, number: int, once: Origin | None
+) -> OriginsByPlace:
+    """The origins of the values that one element gets; of one origin alone, that one."""
+    theirs = plan.theirs_of(number)
+    if goal.then is None or theirs is None:
+        return {}
+    source = plan.source_of(number)
+    base = plan.bases.get(source)
+    if base is None and goal.now is None and once is not None and not plan.given:
+        return {EVERYWHERE: once}
+    old = {} if goal.now is None else _contents(values_of(goal.now))
+    new, others = _contents(values_of(goal.then)), _contents(values_of(theirs))
+    before = {} if base is None else base.values
+    changed = [place for place, value in new.items() if not same(value, old.get(place, ABSENT))]
+    found: dict[str, Origin] = {}
+    for place in changed:
+        there = others.get(place, ABSENT)
+        is_theirs = same(new[place], there)
+        if not is_theirs and (number, place) in plan.given:
+            continue
+        is_news = not same(there, before.get(place, ABSENT))
+        origin = once if once and is_news else sides.origin("theirs", source, place)
+        if not is_theirs:
+            origin = max(origin, sides.origin("ours", number, place))
+        found[".".join(place)] = origin
+    if len(found) == len(changed) and len({*found.values()}) == 1:
+        return {EVERYWHERE: next(iter(found.values()))}
+    return found
+
+
+def _contents(values: Values) -> dict[Place, object]:
+    return {place: value for place, value in values.items() if place[0] in _FIELDS}

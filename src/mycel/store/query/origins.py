@@ -1,0 +1,94 @@
+"""Origins of values: the time and actor of the write itself, through any number of merges.
+
+A merge is one commit, made by whoever merged. For each element that it changes, it keeps the
+origins of the values that it took from its source (`log.merges`), so that they are known even when
+the source is deleted.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
+
+from mycel.model.elements import Element
+from mycel.store.file.rows import listed
+from mycel.store.log import merges
+from mycel.store.log.journal import Kind
+from mycel.store.query.history import value_since
+from mycel.store.query.reader import Reader
+
+EVERYWHERE = ""
+"""The place of an origin that all values have which a merge took from its source."""
+
+
+class Origin(NamedTuple):
+    """The time and actor of the commit that gave an attribute its value."""
+
+    time_us: int
+    actor: str
+
+
+UNKNOWN_ORIGIN = Origin(0, "")
+
+
+def origin_of(reader: Reader, number: int, place: str, read: Callable[[Element], object]) -> Origin:
+    """The origin of a value that an element has at a place; `read` takes it from a version."""
+    entry = value_since(reader, number, read)
+    return UNKNOWN_ORIGIN if entry is None else written_by(reader, number, entry, place)
+
+
+def written_by(reader: Reader, number: int, entry: int, place: str) -> Origin:
+    """The origin of a value that an entry has written."""
+    seq, time_us, actor = reader.only(
+        "SELECT seq, time, actor FROM tx WHERE seq >= ? ORDER BY seq LIMIT 1", (entry,)
+    )
+    if merges.have_origins(reader.connection):
+        kept = reader.first(
+            "SELECT time, actor FROM merge_origin WHERE number = ? AND seq = ? AND place IN (?, ?)"
+            " ORDER BY place DESC LIMIT 1",
+            (number, seq, EVERYWHERE, place),
+        )
+        if kept is not None:
+            return Origin(*kept)
+    return Origin(time_us, reader.registry.actors.name(reader.connection, actor))
+
+
+def written_once(reader: Reader, numbers: Iterable[int], after: int) -> Mapping[int, Origin]:
+    """The origins of elements that one entry alone has written since another one.
+
+    Elements whose entry is part of a merge with origins of several kinds are left out.
+    """
+    wanted = {*numbers}
+    entries: dict[int, int] = {}
+    several: set[int] = set()
+    query = "SELECT seq, element FROM journal WHERE seq > ? AND seq <= ? AND kind NOT IN (?, ?)"
+    for seq, element in reader.every(query, (after, reader.position, Kind.PURGE, Kind.MARK)):
+        if element in wanted and entries.setdefault(element, seq) != seq:
+            several.add(element)
+    once = {element: seq for element, seq in entries.items() if element not in several}
+    written = reader.every("SELECT seq, time, actor FROM tx WHERE seq > ? ORDER BY seq", (after,))
+    ends = [seq for seq, _, _ in written]
+    kept = _kept(reader, once)
+    found: dict[int, Origin] = {}
+    for element, entry in once.items():
+        seq, time_us, actor = written[bisect_left(ends, entry)]
+        origins = kept.get((element, seq))
+        if origins is None:
+            found[element] = Origin(time_us, reader.registry.actors.name(reader.connection, actor))
+        elif origins.keys() == {EVERYWHERE}:
+            found[element] = origins[EVERYWHERE]
+    return found
+
+
+def _kept(reader: Reader, numbers: Iterable[int]) -> Mapping[tuple[int, int], Mapping[str, Origin]]:
+    """The origins that merges have kept of elements, by element and merge."""
+    found: dict[tuple[int, int], dict[str, Origin]] = {}
+    if merges.have_origins(reader.connection):
+        query = (
+            "SELECT number, seq, place, time, actor FROM json_each(?) AS wanted"
+            " CROSS JOIN merge_origin ON number = wanted.value"
+        )
+        for number, seq, place, time_us, actor in reader.every(query, (listed(numbers),)):
+            found.setdefault((number, seq), {})[place] = Origin(time_us, actor)
+    return found
