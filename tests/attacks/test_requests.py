@@ -79,9 +79,26 @@ def test_targets_are_of_limited_length_and_may_be_urls_of_the_server(target: Ser
     assert status("http://localhost/openapi.json") == b"200"
     assert status("http://localhost/openapi.json?x=1") == b"200"
     assert status("http://localhost") == b"200"
+    assert status("HTTP://LocalHost/openapi.json") == b"200"
+    assert status("http://localhost?x=/nothing") == b"200"
+    assert status("https://localhost/openapi.json") == b"421"
+    assert status("ftp://localhost/openapi.json") == b"421"
+    assert status("https://evil.example/openapi.json") == b"400"
+    assert status("http://me@localhost/openapi.json") == b"400"
+    assert status("http://localhost:1/openapi.json") == b"400"
+    assert status("http:///openapi.json") == b"400"
     assert status("http://evil.example/openapi.json") == b"400"
     assert status("localhost:80") == b"400"
     assert status("*") == b"400"
+
+
+def test_an_expectation_that_is_not_met_is_refused(target: Server) -> None:
+    for value in ("other", "100-continue, other", "", "100-continue=1"):
+        reply = target.say(asking(NAMES, f"Expect: {value}"))
+        assert reply.startswith(b"HTTP/1.1 417"), value
+        assert b"100-continue" in reply
+    reply = target.say(asking(NAMES, "Expect: 100-Continue", "Connection: close"))
+    assert b"HTTP/1.1 200" in reply
 
 
 def test_one_pattern_does_not_exhaust_the_memory(target: Server) -> None:

@@ -3,8 +3,10 @@
 Modules, in the order in which a request passes through them:
 
 - `server`               sockets, the server around the application, and stopping it
+- `stop_watch`           a process that ends the server if even its threads cannot run
 - `supervisor`           several processes that serve one graph
 - `connection_protocol`  the bytes of HTTP, limits on slow clients and on connections
+- `request_head`         checks of its target and its framing
 - `exchange`             one request and its response, as an application sees them
 - `policy`               hosts, origins, token and limits
 - `request_guard`        checks a request against the policy, and reads its body
@@ -18,6 +20,7 @@ Modules, in the order in which a request passes through them:
 - `live_stream`          commits as server-sent events
 - `sessions`             tickets and tokens of people in a browser
 - `worker_pool`          threads that run the synchronous engine, cheap requests first
+- `interruption`         stops work that goes on after its answer was given
 - `responses`            JSON, and errors in their wire form
 - `openapi`              the description of the server
 - `branch_openapi`       the part of it about branches and merges

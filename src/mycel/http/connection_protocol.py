@@ -21,7 +21,12 @@ from uvicorn.config import Config
 from uvicorn.protocols.utils import get_local_addr, get_remote_addr
 from uvicorn.server import ServerState
 
-from mycel.errors import ExecutionTimeout, InvalidSyntax, MycelError, ResourceExhausted
+from mycel.errors import (
+    ExecutionTimeout,
+    InvalidSyntax,
+    MycelError,
+    ResourceExhausted,
+)
 from mycel.http.exchange import Exchange
 from mycel.http.jobs import find_job
 from mycel.http.policy import (
@@ -31,9 +36,9 @@ from mycel.http.policy import (
     LINGERING_S,
     PIECE_BYTES_MIN,
     PIECES_MAX,
-    TARGET_BYTES_MAX,
     Policy,
 )
+from mycel.http.request_head import has_body, mistake_in, relative_target
 from mycel.http.responses import raw_refusal
 
 _BUFFER_BYTES_MAX: Final = 64 << 10
@@ -207,11 +212,11 @@ class _Connection(asyncio.Protocol):
         self._phase, self._pieces = _BUSY, 0
         server, client = self._ends
         headers = list(request.headers)
-        mistake = _mistake_in(request)
+        mistake = mistake_in(request)
         if mistake is not None:
             self._refuse(*mistake)
             return
-        raw_path, _, query = _relative(request.target).partition(b"?")
+        raw_path, _, query = relative_target(request.target).partition(b"?")
         scope = {
             "type": "http",
             "asgi": {"version": "3.0", "spec_version": "2.3"},
@@ -235,7 +240,7 @@ class _Connection(asyncio.Protocol):
             self._server_state.default_headers,
             stalled_s=self.rules.stalled_s,
         )
-        if not _has_body(headers):
+        if not has_body(headers):
             self._parser.next_event()  # The end of the message.
             exchange.end_body()
         task = self._loop.create_task(exchange.run(self._app))
@@ -372,55 +377,3 @@ class _Connection(asyncio.Protocol):
                 hint="Send the headers at once.",
             )
             self._refuse(slow, 408)
-
-
-def _has_body(headers: list[tuple[bytes, bytes]]) -> bool:
-    for name, value in headers:
-        if name == b"transfer-encoding" or (name == b"content-length" and value != b"0"):
-            return True
-    return False
-
-
-def _mistake_in(request: h11.Request) -> tuple[MycelError, int] | None:
-    """The error and its status for a request that must not be answered otherwise."""
-    if len(request.target) > TARGET_BYTES_MAX:
-        long = ResourceExhausted(
-            f"The target of the request is longer than {TARGET_BYTES_MAX} bytes.",
-            hint="Send what is long in the body.",
-        )
-        return long, 414
-    if not request.target.startswith(b"/") and not _is_own_url(request):
-        foreign = InvalidSyntax(
-            "The target of the request is neither a path nor a URL of the host that it names.",
-            hint="Send the path alone, such as POST /kip.",
-        )
-        return foreign, 400
-    names = {name for name, _ in request.headers}
-    if b"transfer-encoding" in names and b"content-length" in names:
-        both = InvalidSyntax(
-            "The request has both Content-Length and Transfer-Encoding.", hint="Send one of them."
-        )
-        return both, 400
-    if sum(len(name) + len(value) for name, value in request.headers) > HEAD_BYTES_MAX:
-        large = ResourceExhausted(
-            f"The headers are larger than {HEAD_BYTES_MAX} bytes.", hint="Send smaller ones."
-        )
-        return large, 431
-    return None
-
-
-def _is_own_url(request: h11.Request) -> bool:
-    """True for a target in absolute form (RFC 9112 3.2.2) that agrees with the `Host` header."""
-    scheme, separator, rest = request.target.partition(b"://")
-    host = rest.partition(b"/")[0].partition(b"?")[0]
-    named = [value for name, value in request.headers if name == b"host"]
-    return bool(separator) and scheme.lower() in (b"http", b"https") and [host] == named
-
-
-def _relative(target: bytes) -> bytes:
-    """A target without the scheme and host of its absolute form."""
-    if target.startswith(b"/"):
-        return target
-    rest = target.partition(b"://")[2]
-    slash = rest.find(b"/")
-    return b"/" if slash < 0 else rest[slash:]

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import MutableMapping
+from math import inf
 from time import monotonic
 from typing import Any, Final
 
@@ -123,6 +124,7 @@ class Job:
         "_is_large",
         "_slice_ends",
         "_stopped",
+        "_stopped_at",
         "_timeout_s",
         "_turn_began",
         "_turns",
@@ -130,6 +132,7 @@ class Job:
         "deadline",
         "has_place",
         "is_brief",
+        "is_set_aside",
         "outgrew",
         "used_s",
         "wake",
@@ -144,6 +147,7 @@ class Job:
         self.wake = threading.Event()
         self.is_brief = False
         self.outgrew = False
+        self.is_set_aside = False
         self._answers = answers
         self._cells = 0
         """The size of what was read for the answer."""
@@ -152,6 +156,7 @@ class Job:
         self._is_large = False
         self._slice_ends = 0.0
         self._stopped = 0
+        self._stopped_at = inf
         self._timeout_s: float | None = None
         self._turns: Turns | None = None
         self._turn_began: float | None = None
@@ -264,13 +269,22 @@ class Job:
 
     def drop(self) -> None:
         """Stop what it reads: nobody waits for the answer. What it writes goes on."""
-        self._stopped = max(self._stopped, _DROPPED)
-        self.wake.set()
+        self._stop(_DROPPED)
 
     def abort(self) -> None:
         """Stop it: what it reads, and what it writes unless it is being committed."""
-        self._stopped = _ABORTED
+        self._stop(_ABORTED)
+
+    def _stop(self, how: int) -> None:
+        self._stopped = max(self._stopped, how)
+        self._stopped_at = min(self._stopped_at, monotonic())
         self.wake.set()
+
+    def is_overdue(self, margin_s: float) -> bool:
+        """True if its work should have stopped some time ago, and others lose nothing by it."""
+        if self.holds_turn or self.is_set_aside:
+            return False
+        return monotonic() > min(self.deadline, self._stopped_at) + margin_s
 
     @property
     def is_aborted(self) -> bool:

@@ -6,7 +6,7 @@ request waits for cheap ones only, and few threads compete for the processor.
 
 Work that has not begun at its deadline is dropped. Work that has begun is stopped by its job: reads
 at the deadline, or when their client has gone; a write at its deadline, unless it is being
-committed.
+committed. Work that does not ask its job is interrupted a second later (`interruption`).
 
 All fields belong to the event loop; the threads only take work from a queue.
 """
@@ -24,6 +24,7 @@ from time import monotonic
 from typing import Any, Final, Generic, TypeVar
 
 from mycel.errors import ExecutionTimeout
+from mycel.http.interruption import LOOK_S, Interruption, WorkStopped
 from mycel.http.jobs import Answers, Job, Turns, job_of
 from mycel.http.policy import ANSWER_MARGIN_S, QUICK_WORKERS
 from mycel.model.allowance import using
@@ -70,20 +71,22 @@ class Workers:
         return await self._run(job_of(scope), work, _client(scope))
 
     async def run_apart(self, work: Callable[[], Result], *, timeout_s: float) -> Result:
-        """The same for work that belongs to no request."""
+        """The same for work that belongs to no request. It is not interrupted."""
         job = Job(monotonic() + timeout_s, Answers())
         try:
-            return await self._run(job, work)
+            return await self._run(job, work, is_of_request=False)
         finally:
             job.close()
 
-    async def _run(self, job: Job, work: Callable[[], Result], client: str = "") -> Result:
+    async def _run(
+        self, job: Job, work: Callable[[], Result], client: str = "", *, is_of_request: bool = True
+    ) -> Result:
         job.begin()
         await self._take_place(job)
         if not self._idle:
             self._start_thread()
         self._idle -= 1
-        run = _Run(self, job, work, client)
+        run = _Run(self, job, work, client, is_of_request=is_of_request)
         self._running.add(run)
         self._queue.put(run)
         return await run.result
@@ -130,7 +133,10 @@ class Workers:
 
     def _work(self) -> None:
         while (run := self._queue.get()) is not None:
-            run.work(self._leftovers)
+            try:
+                run.work(self._leftovers)
+            except WorkStopped as late:  # It came when the work had just ended.
+                run.tell_end(None, late)
             del run
 
     def tell(self, loop: asyncio.AbstractEventLoop, function: Callable[[], None]) -> None:
@@ -170,27 +176,50 @@ class Workers:
 class _Run(Generic[Result]):
     """Work that was begun."""
 
-    def __init__(self, workers: Workers, job: Job, work: Callable[[], Result], client: str) -> None:
+    def __init__(
+        self,
+        workers: Workers,
+        job: Job,
+        work: Callable[[], Result],
+        client: str,
+        *,
+        is_of_request: bool,
+    ) -> None:
         self.job = job
+        self._is_of_request = is_of_request
         self._client = client
         self._workers = workers
         self._work = work
         self._loop = asyncio.get_running_loop()
         self.result: asyncio.Future[Result] = self._loop.create_future()
         self._is_quick = True
+        self._is_working = False
+        self._has_ended = False
+        self._interruption: Interruption | None = None
         self._timer = self._loop.call_later(QUICK_S, self._grow_heavy)
 
     def work(self, leftovers: MemoryTrim) -> None:
         """Do the work, in a thread."""
+        self._interruption = Interruption(threading.get_ident())
         try:
+            self._is_working = True
             with using(self.job), working_for(self._client):
                 result = leftovers.after(self._work)
+            self._is_working = False
         except BaseException as error:  # noqa: BLE001 - It is the caller's, in the other thread.
-            self._workers.tell(self._loop, partial(self._end, None, error))
+            self._is_working = False
+            self.tell_end(None, error)
         else:
-            self._workers.tell(self._loop, partial(self._end, result, None))
+            self.tell_end(result, None)
+
+    def tell_end(self, result: Any, error: BaseException | None) -> None:
+        """Let the event loop take note that the work is done."""
+        self._workers.tell(self._loop, partial(self._end, result, error))
 
     def _end(self, result: Any, error: BaseException | None) -> None:
+        if self._has_ended:
+            return
+        self._has_ended = True
         self._timer.cancel()
         self.job.leave_turns()
         self._workers.end(self)
@@ -200,23 +229,39 @@ class _Run(Generic[Result]):
             self.job.close()
         elif error is None:
             self.result.set_result(result)
+        elif isinstance(error, WorkStopped):
+            self.result.set_exception(_late())
         else:
             self.result.set_exception(error)
 
     def _grow_heavy(self) -> None:
         self._is_quick = False
         self._workers.promote(self.job)
-        self._timer = self._loop.call_later(self.job.wait_s() + ANSWER_MARGIN_S, self._be_late)
+        self._look()
+
+    def _look(self) -> None:
+        """Look again and again at work that has run for long: it may have to be stopped."""
+        late_s = self.job.deadline + ANSWER_MARGIN_S - monotonic()
+        if late_s <= 0:
+            self._be_late()
+        is_overdue = self._is_working and self.job.is_overdue(ANSWER_MARGIN_S)
+        if is_overdue and self._is_of_request and self._interruption is not None:
+            self._interruption.stop()
+        wait_s = min(LOOK_S, late_s) if late_s > 0 else LOOK_S
+        self._timer = self._loop.call_later(wait_s, self._look)
 
     def _be_late(self) -> None:
         if not self.result.done():
-            self.result.set_exception(
-                ExecutionTimeout(
-                    "There is no answer at the deadline. The command continues and may succeed.",
-                    hint="Check whether it has happened, or send it again: an identical write"
-                    " changes nothing. If it reads, ask for less.",
-                )
-            )
+            self.result.set_exception(_late())
+
+
+def _late() -> ExecutionTimeout:
+    return ExecutionTimeout(
+        "There is no answer at the deadline. The command is being stopped; if it is being written,"
+        " it may succeed.",
+        hint="Check whether it has happened, or send it again: an identical write changes nothing."
+        " If it reads, ask for less.",
+    )
 
 
 def _client(scope: MutableMapping[str, Any]) -> str:

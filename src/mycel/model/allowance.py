@@ -55,6 +55,9 @@ class Allowance(Protocol):
         """The seconds that are left for a transaction that has the turn, or takes it now."""
         ...
 
+    is_set_aside: bool
+    """True while the thread works for others too, who wait for it, without an allowance."""
+
 
 _current: ContextVar[Allowance | None] = ContextVar("mycel_allowance", default=None)
 current = _current.get
@@ -63,11 +66,16 @@ current = _current.get
 
 @contextmanager
 def using(allowance: Allowance | None) -> Iterator[None]:
-    """Let an allowance be the current one in this block."""
+    """Let an allowance be the current one in this block; None for work that others wait for too."""
+    before = _current.get() if allowance is None else None
     token = _current.set(allowance)
+    if before is not None:
+        before.is_set_aside = True
     try:
         yield
     finally:
+        if before is not None:
+            before.is_set_aside = False
         _current.reset(token)
 
 

@@ -209,7 +209,7 @@ def test_the_second_request_of_a_connection_is_not_waited_for_either(start: Star
 
 
 def test_a_command_that_takes_too_long_is_cut_off(start: Start) -> None:
-    server = start("--timeout", "0.1")
+    server = start("--timeout", "1")
     blocks = " ".join(f'?t{n} {{type: "$ConceptType"}}' for n in range(9))
     filters = " ".join(f"FILTER(?t{n}.name != ?t{n + 1}.attributes.x)" for n in range(8))
     counted = ", ".join(f"COUNT(?t{n}.name)" for n in range(9))

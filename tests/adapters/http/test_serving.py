@@ -142,7 +142,7 @@ def test_a_folder_is_brought_in_first(start: Start, tmp_path: Path) -> None:
     found = server.run('FIND(?r.name) WHERE { ?r {type: "Resource"} }')
     assert "file://wood/tree.py" in found
     _, _, complained = server.stop()
-    assert "1 file added" in json.loads(complained)["note"]
+    assert "1 file added" in json.loads(complained.splitlines()[-1])["note"]
 
 
 def test_people_are_told_where_it_is_and_how_to_connect(graph: Path) -> None:

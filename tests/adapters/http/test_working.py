@@ -4,6 +4,7 @@ import asyncio
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 from unittest.mock import Mock
 
@@ -252,5 +253,112 @@ def test_a_door_that_could_not_be_loaded_is_loaded_for_the_next_request() -> Non
         async with asyncio.timeout(60), closing.lifespan():
             closing._wanted.set()
             await asyncio.sleep(0)
+
+    asyncio.run(story())
+
+
+def endless_loops() -> dict[str, Callable[[], None]]:
+    """Work that never asks its job whether to stop."""
+
+    def count() -> None:
+        number = 0
+        while True:
+            number += 1
+
+    def swallow() -> None:
+        while True:
+            with suppress(Exception):  # As careless work does it.
+                "x".index("y")
+
+    def nest() -> None:
+        def inner(depth: int) -> int:
+            return sum(inner(depth - 1) for _ in range(4)) if depth else 1
+
+        inner(400)
+
+    def build() -> None:
+        parts: list[str] = []
+        while True:
+            parts = [*parts[-100:], ",".join(parts)[:1000]]
+
+    return {each.__name__: each for each in (count, swallow, nest, build)}
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        *((name, "deadline") for name in sorted(endless_loops())),
+        ("count", "client"),
+        ("count", "server"),
+    ],
+)
+def test_work_that_asks_nobody_stops_after_its_answer(
+    monkeypatch: pytest.MonkeyPatch, name: str, reason: str
+) -> None:
+    monkeypatch.setattr("mycel.http.worker_pool.ANSWER_MARGIN_S", 0)
+    released = []
+
+    def work() -> None:
+        try:
+            endless_loops()[name]()
+        finally:
+            released.append(name)
+
+    async def story() -> None:
+        workers = Workers(1)
+        scope = asked(0.01 if reason == "deadline" else 600)
+        running = asyncio.ensure_future(workers.run(scope, work))
+        await asyncio.sleep(0)
+        if reason == "client":
+            job(scope).drop()
+        elif reason == "server":
+            job(scope).abort()
+        with pytest.raises(ExecutionTimeout, match="no answer at the deadline"):
+            await running
+        # The thread is there for the next request.
+        assert await workers.run(asked(), lambda: 5) == 5
+        await workers.close()
+        assert released == [name]
+
+    asyncio.run(story())
+
+
+def test_work_for_all_others_and_work_that_is_being_written_is_not_interrupted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("mycel.http.worker_pool.ANSWER_MARGIN_S", 0)
+    looks = 0
+    enough = threading.Event()
+
+    def look(_self: Job, _margin_s: float) -> bool:
+        nonlocal looks
+        looks += 1
+        if looks == 5:
+            enough.set()
+        return is_overdue(_self, _margin_s)
+
+    is_overdue = Job.is_overdue
+    monkeypatch.setattr(Job, "is_overdue", look)
+
+    def compute() -> str:
+        while not enough.is_set():
+            pass
+        return "done"
+
+    def for_all() -> str:
+        with allowance.using(None):
+            return compute()
+
+    async def story() -> None:
+        nonlocal looks
+        workers = Workers(1)
+        for work in (for_all, compute):
+            looks = 0
+            enough.clear()
+            scope = asked(600)
+            job(scope).holds_turn = work is compute
+            job(scope).drop()
+            assert await workers.run(scope, work) == "done"
+        await workers.close()
 
     asyncio.run(story())

@@ -12,7 +12,7 @@ import os
 import stat
 import sys
 import threading
-from contextlib import ExitStack, closing, suppress
+from contextlib import ExitStack, closing, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -184,6 +184,7 @@ def serve(
     from mycel.history.open_branches import OpenBranches
     from mycel.http.policy import Policy, names_of, origins_of
     from mycel.http.server import bind, is_loopback, resolve, run, url_of
+    from mycel.http.stop_watch import stop_watch
     from mycel.http.supervisor import Supervisor, check_possible, listening_again
 
     addresses = resolve(host, port)
@@ -249,7 +250,10 @@ def serve(
         url = here if session.as_json else there
         _prepare_logs(verbose=verbose)
         # What --bootstrap brings in is written here, whatever others may do.
-        with _graph(session, policy, readonly=readonly and project is None) as db:
+        with (
+            stop_watch(grace_s) if workers == 1 else nullcontext(),
+            _graph(session, policy, readonly=readonly and project is None) as db,
+        ):
             if project is not None:
                 _bring_in(session, db, folder, project.resolve())
             if workers == 1:

@@ -1,0 +1,76 @@
+"""A process that ends the server if even its threads cannot run.
+
+The server ends itself at the end of its grace period (`server`), but only if one of its threads
+gets the interpreter. Code in C may keep the interpreter for long, and then no handler of a signal
+runs. So a small process waits for the signal too: the interpreter writes the number of each signal
+into a pipe at once, whatever runs. If the server is still there when its grace period is over, that
+process kills it. SQLite rolls back what was begun, as after a crash.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import sys
+import threading
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from time import monotonic
+from typing import Final, NoReturn
+
+MARGIN_S: Final = 0.25
+"""The time after the grace period until the server is killed: it ends itself before, if it can."""
+_STOPPING: Final = frozenset((signal.SIGINT, signal.SIGTERM))
+
+
+@contextmanager
+def stop_watch(grace_s: float) -> Iterator[None]:
+    """Let this process be killed if it is told to stop in this block and does not within a time."""
+    is_main = threading.current_thread() is threading.main_thread()
+    if sys.platform == "win32" or not is_main or not hasattr(os, "fork"):
+        yield
+        return
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    server = os.getpid()
+    with warnings.catch_warnings():
+        # The child only closes files, reads and waits, so threads of its parent do not matter.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        watcher = os.fork()
+    if not watcher:
+        _watch(reading, server, grace_s + MARGIN_S)
+    os.close(reading)
+    before = signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+    try:
+        yield
+    finally:
+        signal.set_wakeup_fd(before)
+        os.close(writing)
+        os.waitpid(watcher, 0)
+
+
+def _watch(reading: int, server: int, within_s: float) -> NoReturn:
+    """Wait until the server ends, or is told to and does not."""
+    status = 1
+    try:
+        for number in _STOPPING:
+            signal.signal(number, signal.SIG_IGN)  # Ctrl-C reaches all processes of a terminal.
+        # Files of the server stay open as long as one process has them.
+        os.closerange(0, reading)
+        os.closerange(reading + 1, os.sysconf("SC_OPEN_MAX"))
+        deadline: float | None = None
+        while os.getppid() == server:
+            left_s = None if deadline is None else max(deadline - monotonic(), 0.0)
+            if not select.select([reading], [], [], left_s)[0]:
+                os.kill(server, signal.SIGKILL)
+                break
+            told = os.read(reading, 64)
+            if not told:
+                break
+            if deadline is None and not _STOPPING.isdisjoint(told):
+                deadline = monotonic() + within_s
+        status = 0
+    finally:
+        os._exit(status)
