@@ -29,6 +29,8 @@ CONTENT: Final = "content"
 """The attribute with the text of a concept."""
 OBSERVATIONS_KEY: Final = "observations"
 """The attribute with the known facts of an entity of the memory server."""
+SECTION: Final = "Section"
+TAG: Final = "Tag"
 
 CONTAINS: Final = "contains"
 DEFINES: Final = "defines"
@@ -39,6 +41,9 @@ EXTENDS: Final = "extends"
 TESTED_BY: Final = "tested_by"
 REFERENCES: Final = "references"
 DOCUMENTED_BY: Final = "documented_by"
+SECTION_OF: Final = "section_of"
+NAMES: Final = "names"
+TAGGED: Final = "tagged"
 
 README_COST: Final = 0.1
 FOLDER_COST: Final = 0.5
@@ -52,6 +57,11 @@ EXTENDS_COST: Final = 0.4
 TEST_COST: Final = 0.8
 REFERENCE_COST: Final = 0.8
 DOCUMENT_COST: Final = 0.6
+BEGINNING_COST: Final = 0.1
+SECTION_COST: Final = 0.5
+SECTION_OF_COST: Final = 0.3
+NAME_COST: Final = 0.9
+TAG_COST: Final = 1.0
 
 STAMP: Final = "_bootstrap"
 """The attribute in which a bootstrap keeps a stamp of what it wrote; never shown as a property."""
@@ -110,8 +120,18 @@ SYMBOL_DEFINITION: Final = {
     " signature, doc (the beginning of its documentation), line and end_line."
 }
 
+SECTION_DEFINITION: Final = {
+    "description": "A part of a document: a heading and the text below it. Its name is the URI of"
+    " its file followed by the headings around it. Its attributes are name (the headings from the"
+    " title of the document on), heading, content (the text), level, line and end_line."
+}
+
+TAG_DEFINITION: Final = {
+    "description": "A tag of notes. Its name is the URI concept://workspace/tags/tag."
+}
+
 RELATIONS: Final[dict[str, str]] = {
-    CONTAINS: "A folder contains a file or another folder.",
+    CONTAINS: "A folder contains a file or another folder, a document or section a section.",
     DEFINES: "A file defines a symbol, or a symbol another one inside it, such as a method.",
     IMPORTS: "A file imports another file of the project.",
     CALLS: "A symbol, or the top level of a file, calls a symbol.",
@@ -119,8 +139,11 @@ RELATIONS: Final[dict[str, str]] = {
     " unknown class: it may be this method.",
     EXTENDS: "A class or interface extends or implements another one.",
     TESTED_BY: "A file is tested by another file.",
-    REFERENCES: "A document refers to a file, a folder or another document.",
+    REFERENCES: "A document or section links to a file, a folder, a section or another document.",
     DOCUMENTED_BY: "A file or folder is described in a document.",
+    SECTION_OF: "A section is a part of a file, or of the section around it.",
+    NAMES: "The text of a section names a file, a folder or a symbol.",
+    TAGGED: "A note has a tag.",
 }
 
 
@@ -158,6 +181,9 @@ def require_code_vocabulary(tx: Transaction) -> None:
     for name in (CONCEPT, RESOURCE):
         require_type(tx, name)
     require_type(tx, SYMBOL, SYMBOL_DEFINITION)
+    require_type(tx, SECTION, SECTION_DEFINITION)
+    require_type(tx, TAG, TAG_DEFINITION)
+    require_type(tx, MISSING)
     for name, description in RELATIONS.items():
         require_relation(tx, name, description)
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from mycel.errors import ConstraintViolation
 from mycel.knowledge.node_values import Node
-from mycel.knowledge.vocabulary import SYMBOL
+from mycel.knowledge.vocabulary import SECTION, SYMBOL
 from mycel.mcp import node_text
 from mycel.mcp.tool_context import ServerState
 from mycel.model.values import JsonObject
@@ -18,8 +18,8 @@ from mycel.model.values import JsonObject
 PAGE: Final = 100
 PAGES_MAX: Final = 10
 RELATIONS_SHOWN: Final = 50
-UNLISTED: Final = (SYMBOL,)
-"""Types that are not listed: a bootstrap writes thousands of symbols."""
+UNLISTED: Final = (SYMBOL, SECTION)
+"""Types that are not listed: a bootstrap writes thousands of them."""
 
 TEMPLATES: Final[list[JsonObject]] = [
     {

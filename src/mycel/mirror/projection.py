@@ -19,10 +19,10 @@ from typing import Final, NamedTuple
 
 from mycel.engine.missing_concepts import keeps_place
 from mycel.knowledge.bootstrap.ownership import AUTHOR_TEXT, values_of_others
-from mycel.knowledge.bootstrap.project_graph import FILE_KEYS, FOLDER_KEYS, SYMBOL_KEYS
+from mycel.knowledge.bootstrap.project_graph import KEYS
 from mycel.knowledge.node_lookup import Found, rank
 from mycel.knowledge.uris import KIP, uri_of
-from mycel.knowledge.vocabulary import CONCEPT, RESOURCE, STAMP, SYMBOL
+from mycel.knowledge.vocabulary import STAMP
 from mycel.migration import schema_in_force
 from mycel.mirror.documents import LinkName, as_json, for_yaml, line_of, render, scalar
 from mycel.mirror.paths import declaration_path, path_of
@@ -37,7 +37,6 @@ from mycel.store.query.reader import Reader
 CONCEPTS_AT_ONCE: Final = 1_000
 URIS_KEPT_MAX: Final = 100_000
 
-_BOOTSTRAP_KEYS: Final = {RESOURCE: FILE_KEYS, CONCEPT: FOLDER_KEYS, SYMBOL: SYMBOL_KEYS}
 _STAMP: Final = f'"{STAMP}":'
 _RESERVED: Final = '"_'
 """The beginning of a key that only the engine writes, or of another text."""
@@ -143,7 +142,7 @@ class Projection:
         if _RESERVED in row.metadata:
             metadata = own_metadata(metadata)
         if _STAMP in row.attributes and STAMP in attributes:
-            keys = _BOOTSTRAP_KEYS.get(type_name, frozenset())
+            keys = KEYS.get(type_name, frozenset())
             attributes = values_of_others(attributes, keys)
             if row.metadata == AUTHOR_TEXT:
                 metadata = {}

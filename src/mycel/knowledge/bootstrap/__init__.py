@@ -7,6 +7,7 @@ Modules, in the order in which a run passes through them:
     facts_cache      facts of unchanged files
     project_graph    nodes and relations for files
     ownership        tells the values of a bootstrap from those of others
+    renamed_sections finds sections that have another heading now
     graph_writer     writes the difference, in a few transactions
     watcher          runs again whenever a file changes
     run_summary      progress and results of a run

@@ -51,7 +51,11 @@ class FactsCache:
         return found
 
     def keep(self, read: Mapping[str, tuple[int, Facts]], gone: Collection[str]) -> None:
-        """Store the facts of read files; forget removed files."""
+        """Store the facts of read files, without texts; forget removed files."""
+        read = {
+            path: (hash_, None if facts is None else facts.without_texts())
+            for path, (hash_, facts) in read.items()
+        }
         self._facts.update(read)
         for path in gone:
             self._facts.pop(path, None)

@@ -8,7 +8,7 @@ A file and its symbols are written together; `relate` alone writes their relatio
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from math import inf
@@ -23,17 +23,18 @@ from mycel.knowledge.bootstrap.limits import ROWS_IN_TRANSACTION
 from mycel.knowledge.bootstrap.ownership import AUTHOR, MISSING_SINCE
 from mycel.knowledge.bootstrap.project_graph import (
     FILE_KEYS,
-    FOLDER_KEYS,
+    KEYS,
     SYMBOL_KEYS,
     Namer,
     Wanted,
     WantedEdge,
 )
+from mycel.knowledge.bootstrap.renamed_sections import Renamed, find_renamed
 from mycel.knowledge.bootstrap.run_summary import Progress, Report, Summary
 from mycel.knowledge.vocabulary import STAMP
 from mycel.model import ids
 from mycel.model.records import canonical_weight
-from mycel.model.values import parse_object
+from mycel.model.values import EMPTY_OBJECT, parse_object
 from mycel.nexus import Nexus
 from mycel.store.query import lookup
 from mycel.store.query.bulk import prefixes
@@ -51,6 +52,10 @@ _LEAVING: Final = (
     words.MAY_CALL,
     words.EXTENDS,
     words.REFERENCES,
+    words.CONTAINS,
+    words.SECTION_OF,
+    words.NAMES,
+    words.TAGGED,
 )
 _REACHING: Final = (words.TESTED_BY, words.DOCUMENTED_BY)
 
@@ -58,15 +63,15 @@ Place = tuple[int, int, int]
 
 
 class FileNodes(NamedTuple):
-    """A new or changed file, with its symbols."""
+    """A new or changed file, with its symbols and sections."""
 
     path: str
     file: Wanted
-    symbols: tuple[Wanted, ...]
+    inner: tuple[Wanted, ...]
 
     @property
     def rows(self) -> int:
-        return 1 + len(self.symbols)
+        return 1 + len(self.inner)
 
 
 class Touch(NamedTuple):
@@ -89,6 +94,8 @@ class WritePlan:
     contains: list[WantedEdge] = field(default_factory=list)
     related: dict[str, list[WantedEdge]] = field(default_factory=dict)
     """All relations written in a file, for each file whose relations may differ."""
+    tags: dict[str, Wanted] = field(default_factory=dict)
+    """The tags of these files, by URI."""
     gone: list[str] = field(default_factory=list)
     gone_folders: list[str] = field(default_factory=list)
 
@@ -122,6 +129,7 @@ def write(
         work.put_nodes(plan.folders)
         work.put_files(plan.files)
         work.touch(plan.touched)
+        work.put_nodes(list(plan.tags.values()))
         work.put_edges(plan.contains)
         work.relate(plan.related)
         if not is_small:
@@ -238,16 +246,45 @@ class _Work:
             tx.update(outer, attributes=change.set, drop_attributes=change.drop)
 
     def put_files(self, files: Sequence[FileNodes]) -> None:
-        """Write files with their symbols, and remove their former symbols."""
+        """Write files with their symbols and sections, and remove those that they had before."""
         for group in _grouped(files, lambda each: each.rows):
-            nodes = [node for each in group for node in (each.file, *each.symbols)]
-            held = self._put_group(nodes)
-            known = [self._namer.folder(each.path) for each in group if each.file.uri in held]
-            if known:
-                wanted = {node.uri for node in nodes}
-                below = prefixes.below(self._tx.reader, known)
-                self._discard([each for each in below if each.name not in wanted], SYMBOL_KEYS)
+            below = self._below(group)
+            wanted = {node.uri: each.path for each in group for node in each.inner}
+            gone = {each.number: each for each in below if each.name not in wanted}
+            for number, node in self._renamed(group, below, wanted):
+                self._tx.move(ids.concept_id(number), name=node.uri)
+                del gone[number]
+            self._put_group([node for each in group for node in (each.file, *each.inner)])
+            self._discard(list(gone.values()))
             self._count(sum(each.rows for each in group))
+
+    def _below(self, group: Sequence[FileNodes]) -> list[Held]:
+        """The stored symbols and sections of those of these files that exist."""
+        uris = {each.file.uri: each.path for each in group}
+        found = self._find(uris)
+        known = [self._namer.folder(path) for uri, path in uris.items() if uri in found]
+        return prefixes.below(self._tx.reader, known) if known else []
+
+    def _renamed(
+        self, group: Sequence[FileNodes], below: Sequence[Held], wanted: Mapping[str, str]
+    ) -> Iterator[Renamed]:
+        section = self._tx.reader.find_type(words.SECTION)
+        there = {each.name for each in below}
+        gone = [each for each in below if each.type == section and each.name not in wanted]
+        if not gone:
+            return iter(())
+        paths = sorted((self._namer.folder(each.path) + "/" for each in group), key=len)
+        places = (
+            (next(path for path in reversed(paths) if each.name.startswith(path)), each)
+            for each in gone
+        )
+        new = (
+            (self._namer.folder(each.path) + "/", node)
+            for each in group
+            for node in each.inner
+            if node.type == words.SECTION and node.uri not in there
+        )
+        return find_renamed(places, new)
 
     def touch(self, touched: Mapping[str, Touch]) -> None:
         """Change single attributes of files that a bootstrap owns."""
@@ -274,25 +311,28 @@ class _Work:
         for group in _grouped(paths, lambda _: 30):
             uris = [self._namer.file(path) for path in group]
             below = [self._namer.folder(path) for path in group]
-            self._discard(prefixes.below(self._tx.reader, below), SYMBOL_KEYS)
-            self._discard(prefixes.named(self._tx.reader, uris), FILE_KEYS)
+            self._discard(prefixes.below(self._tx.reader, below))
+            self._discard(prefixes.named(self._tx.reader, uris))
             self._count(len(group))
         uris = [self._namer.folder(path) for path in folders]
-        self._discard(prefixes.named(self._tx.reader, uris), FOLDER_KEYS)
+        self._discard(prefixes.named(self._tx.reader, uris))
 
-    def _discard(self, nodes: Sequence[Held], keys: frozenset[str]) -> None:
+    def _discard(self, nodes: Sequence[Held]) -> None:
         """Remove the nodes that only a bootstrap wrote; mark the others."""
         ours = [each for each in nodes if STAMP in parse_object(each.attributes)]
         if not ours:
             return
         tx = self._tx
         needed = _needed_by_others(tx, [each.number for each in ours])
+        links = prefixes.links_on(tx.reader, [each.number for each in ours])
         for each in ours:
+            keys = KEYS.get(tx.reader.type_name(each.type), SYMBOL_KEYS)
             if each.number not in needed and ownership.is_ours(each, keys):
                 retired = tx.retire(ids.concept_id(each.number), reason=ownership.GONE)
                 self._summary.relations_removed += retired.propositions
             else:
                 self._mark(each)
+        self._sweep({link.object for link in links})
 
     def _mark(self, held: Held) -> None:
         """Mark a node whose file is gone, and remove its relations of a bootstrap."""
@@ -305,6 +345,19 @@ class _Work:
         tx.update(ids.concept_id(held.number), attributes={STAMP: stamp} | since)
         self._retire(prefixes.links_on(tx.reader, [held.number]))
         self._summary.kept += 1
+
+    def _sweep(self, numbers: Collection[int]) -> None:
+        """Remove placeholders and tags among these that have lost their last relation."""
+        reader = self._tx.reader
+        swept = [reader.find_type(name) for name in (MISSING, words.TAG)]
+        for held in prefixes.numbered(reader, numbers):
+            if held.type not in swept or reader.touching(held.number):
+                continue
+            is_tag = reader.type_name(held.type) == words.TAG
+            is_empty = held.attributes == EMPTY_OBJECT
+            if ownership.is_ours(held, KEYS[words.TAG]) if is_tag else is_empty:
+                self._tx.retire(ids.concept_id(held.number), reason=ownership.GONE)
+                self._numbers.pop(held.name, None)
 
     def _retire(self, links: Iterable[HeldLink]) -> None:
         """Remove the relations of a bootstrap that no proposition is about."""
@@ -320,6 +373,7 @@ class _Work:
                 continue
             tx.retire(tx.reader.outer_id(link.number), reason=ownership.GONE)
             self._summary.relations_removed += 1
+        self._sweep({link.object for link in ours})
 
     # Relations.
 
@@ -333,6 +387,7 @@ class _Work:
         """Bring all relations written in some files to the wanted state."""
         for group in _grouped(list(related), lambda path: 1 + len(related[path])):
             edges = [edge for path in group for edge in related[path]]
+            self._put_missing({edge.target for edge in edges if edge.is_missing})
             wanted = self._placed(edges)
             present = self._present(group)
             stale = [link for place, link in present.items() if _is_stale(link, wanted.get(place))]
@@ -341,6 +396,15 @@ class _Work:
                 present.pop((link.subject, link.predicate, link.object))
             self._put_places({k: v for k, v in wanted.items() if k not in present})
             self._count(len(edges))
+
+    def _put_missing(self, uris: Collection[str]) -> None:
+        """Make placeholders for concepts that documents link to and that do not exist."""
+        if not uris:
+            return
+        numbers = self._find(uris)
+        absent = sorted(uri for uri in uris if uri not in numbers)
+        made = self._tx.put_concepts(ConceptRow(MISSING, uri) for uri in absent)
+        numbers.update(zip(absent, map(ids.parse_id, made), strict=True))
 
     def _present(self, paths: Sequence[str]) -> dict[Place, HeldLink]:
         """The stored relations written in these files."""
@@ -366,7 +430,7 @@ class _Work:
         predicates = dict(zip(names, self._predicates(names), strict=True))
         return {
             (source, predicates[relation], target): weight
-            for subject, relation, object_, weight in edges
+            for subject, relation, object_, weight, _ in edges
             if (source := numbers.get(subject)) is not None
             and (target := numbers.get(object_)) is not None
             and source != target

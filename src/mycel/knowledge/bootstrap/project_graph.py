@@ -3,6 +3,8 @@
 file://ws/src/a.py             a file, of the type Resource
 concept://ws/src               a folder, of the type Concept
 concept://ws/src/a.py/Cart.add a symbol, of the type Symbol
+concept://ws/docs/a.md/usage   a section, of the type Section
+concept://ws/tags/idea         a tag, of the type Tag
 """
 
 from __future__ import annotations
@@ -13,7 +15,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from functools import cache
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, assert_never
+
+import orjson
 
 from mycel.errors import MycelError
 from mycel.knowledge import vocabulary as words
@@ -21,7 +25,7 @@ from mycel.knowledge.bootstrap.limits import EXTERNAL_MAX
 from mycel.knowledge.code.edge_values import FileEdges
 from mycel.knowledge.code.languages import detect
 from mycel.knowledge.code.module_paths import outward
-from mycel.knowledge.code.source_facts import Symbol
+from mycel.knowledge.code.source_facts import FileFacts, Section, Symbol
 from mycel.knowledge.source_files.file_facts import FileRead, is_readme
 from mycel.knowledge.uris import build
 from mycel.knowledge.vocabulary import CONCEPT, RESOURCE
@@ -30,11 +34,24 @@ from mycel.model.limits import NAME_BYTES_MAX
 EDGE_KEYS: Final = frozenset({"external_imports", "external_links", "note"})
 FILE_KEYS: Final = EDGE_KEYS | {
     "file_type", "extension", "size_bytes", "line_count", "mime_type", "last_modified",
+    "aliases", "tags", "front_matter",
 }  # fmt: skip
 FOLDER_KEYS: Final = frozenset(
     ("name", "content", "node_type", "file_count", "total_size", "depth")
 )
 SYMBOL_KEYS: Final = frozenset(("name", "kind", "signature", "doc", "line", "end_line"))
+SECTION_KEYS: Final = frozenset(("name", "heading", "content", "level", "line", "end_line"))
+TAG_KEYS: Final = frozenset(("name",))
+KEYS: Final = {
+    words.RESOURCE: FILE_KEYS,
+    words.CONCEPT: FOLDER_KEYS,
+    words.SYMBOL: SYMBOL_KEYS,
+    words.SECTION: SECTION_KEYS,
+    words.TAG: TAG_KEYS,
+}
+"""The attributes that a bootstrap writes, by the type of the node."""
+QUIET_KEYS: Final = frozenset(("line", "end_line"))
+"""Attributes of a section that are not worth a new version of it."""
 
 _PLAIN: Final = re.compile(r"[\w.$!@~-]+", re.ASCII)
 _DOCUMENTS: Final = frozenset(("markdown", "restructuredtext", "asciidoc"))
@@ -50,6 +67,8 @@ class Wanted(NamedTuple):
     """All attributes that a bootstrap writes for this kind of node."""
     stamp: dict[str, Any] | None = None
     """The state of a file, to find out in the next run whether it changed."""
+    quiet: frozenset[str] = frozenset()
+    """Attributes that are only written together with others."""
 
 
 class WantedEdge(NamedTuple):
@@ -59,6 +78,8 @@ class WantedEdge(NamedTuple):
     relation: str
     target: str
     weight: float
+    is_missing: bool = False
+    """True if the target does not exist: a placeholder stands for it."""
 
 
 class Totals(NamedTuple):
@@ -87,6 +108,21 @@ class Namer:
             return self._odd_symbol(path, qualified)
         uri = f"{self.folder(path)}/{qualified}"
         return uri if len(uri) <= NAME_BYTES_MAX // 4 else self._odd_symbol(path, qualified)
+
+    def section(self, path: str, slug: str) -> str:
+        """The URI of a section; "" if it cannot have one."""
+        try:
+            return _checked(build("concept", self._workspace, f"{path}/{slug}").text)
+        except MycelError:
+            return ""
+
+    def concept(self, path: str) -> str:
+        """The URI of a concept that a document names; "" if it cannot have one."""
+        try:
+            uri = _checked(build("concept", self._workspace, path).text)
+        except MycelError:
+            return ""
+        return uri if uri != self.folder("") else ""
 
     def _odd_symbol(self, path: str, qualified: str) -> str:
         try:
@@ -141,8 +177,17 @@ def wanted_file(namer: Namer, read: FileRead, edges: FileEdges, version: int) ->
     if read.line_count is not None:
         attributes["line_count"] = read.line_count
     attributes |= edge_attributes(edges, read.facts.note if read.facts is not None else "")
+    if read.facts is not None:
+        attributes |= _note_attributes(read.facts)
     stamp = {"size": read.size, "mtime_ns": read.mtime_ns, "hash": read.hash, "version": version}
     return Wanted(namer.file(read.path), RESOURCE, attributes, FILE_KEYS, stamp)
+
+
+def _note_attributes(facts: FileFacts) -> dict[str, Any]:
+    """The properties that a note gives itself."""
+    matter = orjson.loads(facts.front_matter) if facts.front_matter else {}
+    found = {"aliases": list(facts.aliases), "tags": list(facts.tags), "front_matter": matter}
+    return {key: value for key, value in found.items() if value}
 
 
 def edge_attributes(edges: FileEdges, note: str) -> dict[str, Any]:
@@ -185,6 +230,41 @@ def _symbol_attributes(symbol: Symbol) -> dict[str, Any]:
     return attributes
 
 
+def wanted_sections(namer: Namer, read: FileRead) -> Iterator[Wanted]:
+    """The nodes of the sections of a document."""
+    for section in read.facts.sections if read.facts is not None else ():
+        uri = namer.section(read.path, section.slug)
+        if uri:
+            attributes = _section_attributes(section)
+            yield Wanted(uri, words.SECTION, attributes, SECTION_KEYS, quiet=QUIET_KEYS)
+
+
+def _section_attributes(section: Section) -> dict[str, Any]:
+    attributes: dict[str, Any] = {
+        "name": section.name,
+        "heading": section.heading,
+        "level": section.level,
+    }
+    if section.text:
+        attributes["content"] = section.text
+    if section.line:
+        attributes |= {"line": section.line, "end_line": section.end_line}
+    return attributes
+
+
+def wanted_tags(namer: Namer, edges: FileEdges) -> Iterator[Wanted]:
+    """The nodes of the tags of a note."""
+    for edge in edges.texts:
+        uri = _tag_uri(namer, edge.target.path) if edge.target.kind == "tag" else ""
+        if uri:
+            yield Wanted(uri, words.TAG, {"name": edge.target.path}, TAG_KEYS)
+
+
+def _tag_uri(namer: Namer, tag: str) -> str:
+    # Tags that differ in case only are one tag.
+    return namer.concept(f"tags/{tag.casefold()}")
+
+
 def contains(namer: Namer, path: str, *, is_folder: bool) -> WantedEdge | None:
     """The relation from the folder of a file or folder; None for the root."""
     if not path:
@@ -207,6 +287,55 @@ def defined_in(namer: Namer, path: str, symbols: tuple[Symbol, ...]) -> Iterator
             yield WantedEdge(holder, words.DEFINES, uri, words.MEMBER_COST)
         else:
             yield WantedEdge(namer.file(path), words.DEFINES, uri, words.SYMBOL_COST)
+
+
+def sections_in(namer: Namer, path: str, sections: tuple[Section, ...]) -> Iterator[WantedEdge]:
+    """Relations between a document and its sections, and between those and the ones in them."""
+    file = namer.file(path)
+    is_first = True
+    for section in sections:
+        uri = namer.section(path, section.slug)
+        if not uri:
+            continue
+        yield WantedEdge(uri, words.SECTION_OF, file, words.SECTION_OF_COST)
+        holder = namer.section(path, section.parent) if section.parent else ""
+        if holder:
+            yield WantedEdge(uri, words.SECTION_OF, holder, words.SECTION_OF_COST)
+        cost = words.BEGINNING_COST if is_first else words.SECTION_COST
+        yield WantedEdge(holder or file, words.CONTAINS, uri, cost)
+        is_first = False
+
+
+def text_edges(
+    namer: Namer, edges: FileEdges, folders: Mapping[str, object]
+) -> Iterator[WantedEdge]:
+    """The links and mentions of the sections of a file, and its tags."""
+    here = namer.file(edges.path)
+    for section, relation, (kind, path, name) in edges.texts:
+        source = namer.section(edges.path, section) if section else here
+        match kind:
+            case "path":
+                target = namer.folder(path) if path in folders else namer.file(path)
+            case "symbol":
+                target = namer.symbol(path, name)
+            case "section":
+                target = namer.section(path, name)
+            case "missing":
+                target = namer.concept(path)
+            case "tag":
+                target = _tag_uri(namer, path)
+            case _:
+                assert_never(kind)
+        if source and target and source != target:
+            is_missing = kind == "missing"
+            yield WantedEdge(source, relation, target, _TEXT_COSTS[relation], is_missing)
+
+
+_TEXT_COSTS: Final = {
+    words.REFERENCES: words.REFERENCE_COST,
+    words.NAMES: words.NAME_COST,
+    words.TAGGED: words.TAG_COST,
+}
 
 
 def code_edges(

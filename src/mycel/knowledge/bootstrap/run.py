@@ -214,11 +214,9 @@ class Bootstrap:
         summary.removed = len(step.gone)
         inside = sum(path.startswith(self._prefix) for path in step.entries)
         summary.unchanged = inside - summary.added - summary.changed
-        summary.symbols = sum(
-            len(read.facts.symbols)
-            for path in (*step.added, *step.changed)
-            if (read := step.reads[path]).facts is not None
-        )
+        facts = [step.reads[path].facts for path in (*step.added, *step.changed)]
+        summary.symbols = sum(len(each.symbols) for each in facts if each is not None)
+        summary.sections = sum(len(each.sections) for each in facts if each is not None)
 
     # Planning.
 
@@ -251,8 +249,16 @@ class Bootstrap:
             if (edge := project_graph.contains(self._namer, path, is_folder=is_folder)) is not None
         ]
         for path, found in edges.items():
-            defines = project_graph.defined_in(self._namer, path, step.facts[path].symbols)
-            plan.related[path] = [*defines, *project_graph.code_edges(self._namer, found, below)]
+            facts = step.facts[path]
+            plan.related[path] = [
+                *project_graph.defined_in(self._namer, path, facts.symbols),
+                *project_graph.sections_in(self._namer, path, facts.sections),
+                *project_graph.code_edges(self._namer, found, below),
+                *project_graph.text_edges(self._namer, found, below),
+            ]
+            plan.tags.update(
+                (tag.uri, tag) for tag in project_graph.wanted_tags(self._namer, found)
+            )
         self._touch(plan, step, edges)
         return plan
 
@@ -266,8 +272,10 @@ class Bootstrap:
 
     def _file(self, read: FileRead, edges: FileEdges) -> graph_writer.FileNodes:
         node = project_graph.wanted_file(self._namer, read, edges, _version(read))
-        symbols = {each.uri: each for each in project_graph.wanted_symbols(self._namer, read)}
-        return graph_writer.FileNodes(read.path, node, tuple(symbols.values()))
+        inner = {each.uri: each for each in project_graph.wanted_symbols(self._namer, read)}
+        for section in project_graph.wanted_sections(self._namer, read):
+            inner.setdefault(section.uri, section)
+        return graph_writer.FileNodes(read.path, node, tuple(inner.values()))
 
     def _touch(
         self, plan: graph_writer.WritePlan, step: _RunState, edges: Mapping[str, FileEdges]

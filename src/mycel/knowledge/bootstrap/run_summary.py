@@ -22,8 +22,8 @@ _DOING: Final[dict[Stage, str]] = {
     "writing": "Writing",
 }
 _COUNTS: Final = (
-    "files", "added", "changed", "removed", "unchanged", "symbols", "relations_added",
-    "relations_removed", "kept",
+    "files", "added", "changed", "removed", "unchanged", "symbols", "sections",
+    "relations_added", "relations_removed", "kept",
 )  # fmt: skip
 _UNIT: Final[dict[Stage, str]] = {"reading": "files", "relating": "files", "writing": "rows"}
 
@@ -63,6 +63,8 @@ class Summary:
     unchanged: int = 0
     symbols: int = 0
     """Of the files that were added or changed."""
+    sections: int = 0
+    """Of the same files."""
     relations_added: int = 0
     relations_removed: int = 0
     kept: int = 0
@@ -129,6 +131,8 @@ class Summary:
         told = [f"{files}, {self.removed:,} removed, {self.unchanged:,} unchanged"]
         if self.symbols:
             told.append(_count(self.symbols, "symbol"))
+        if self.sections:
+            told.append(_count(self.sections, "section"))
         if self.relations_added or self.relations_removed:
             relations = _count(self.relations_added, "relation")
             told.append(f"{relations} added, {self.relations_removed:,} removed")

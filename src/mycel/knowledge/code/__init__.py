@@ -11,7 +11,7 @@ Modules, in the order in which a file passes through them:
 - `scopes`              definitions as intervals of a source
 - `calls`               calls, variables and fields
 - `comments`            documentation above a definition
-- `markdown`, `manifests`  files that are read without a grammar
+- `manifests`           files that are read without a grammar; `documents` reads prose
 - `source_facts`        the facts themselves, and their encoding
 - `module_paths`        from imports to files, by the rules of each language
 - `edge_values`         relations between files and symbols, and what they depend on

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from mycel.knowledge.code.source_facts import FileFacts
 
@@ -28,6 +28,26 @@ class SymbolEdge(NamedTuple):
     target: CodeLocation
 
 
+class TextTarget(NamedTuple):
+    """The target of a link or a name in a text.
+
+    `name` is that of a symbol or section in the file at `path`. The path of a tag is its name, that
+    of something missing is where it would be.
+    """
+
+    kind: Literal["path", "symbol", "section", "missing", "tag"]
+    path: str
+    name: str = ""
+
+
+class TextEdge(NamedTuple):
+    """From a section, by its slug, to something that it links to or names; "" is the file."""
+
+    section: str
+    relation: Literal["references", "names", "tagged"]
+    target: TextTarget
+
+
 @dataclass(frozen=True, slots=True)
 class FileEdges:
     """The edges written in one file: the files that it imports, tests and links to, and calls."""
@@ -42,6 +62,8 @@ class FileEdges:
     tests: tuple[str, ...] = ()
     links: tuple[str, ...] = ()
     external_links: tuple[str, ...] = ()
+    texts: tuple[TextEdge, ...] = ()
+    """The links and mentions of its sections."""
     note: str = ""
     """Tells what was left out, and why."""
 
@@ -52,8 +74,9 @@ def outline(facts: FileFacts) -> tuple[object, ...]:
     imports = tuple(
         (i.module, i.names, i.level, i.alias, i.form) for i in facts.imports if not i.scope
     )
+    sections = tuple((s.slug, s.heading, s.anchor) for s in facts.sections)
     rest = (facts.package, facts.exports, facts.fields, facts.settings, facts.is_test)
-    return (facts.language, symbols, imports, *rest)
+    return (facts.language, symbols, imports, *rest, sections, facts.aliases)
 
 
 def affected(
@@ -61,8 +84,8 @@ def affected(
 ) -> frozenset[str]:
     """The files whose edges may differ when the paths `changed` are added, removed or written.
 
-    Files of other languages are never affected. A file with an unchanged outline affects only
-    itself.
+    Code of other languages is never affected, but documents name symbols of all languages. A file
+    with an unchanged outline affects only itself.
     """
     families: set[str] = set()
     for path in changed:
@@ -76,9 +99,13 @@ def affected(
     return frozenset(
         own
         | {path for path, facts in after.items() if family(facts.language) in families}
-        # A link may lead to any file.
-        | {path for path, facts in after.items() if moved and facts.links}
+        # A link may lead to any file, a name in a text to any symbol.
+        | {path for path, facts in after.items() if (moved and facts.links) or _names(facts)}
     )
+
+
+def _names(facts: FileFacts) -> bool:
+    return any(section.names for section in facts.sections)
 
 
 def family(language: str) -> str:

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Final
 from mycel.knowledge.code.fact_extraction import extract
 from mycel.knowledge.code.languages import is_binary
 from mycel.knowledge.code.manifests import MANIFESTS
-from mycel.knowledge.code.markdown import LINKS_MAX, links
 from mycel.knowledge.code.source_facts import FileFacts
+from mycel.knowledge.documents.document_reading import DOCUMENTS, read_document
 from mycel.model.extras import install_command
 from mycel.search.names import is_test_path
 
@@ -51,7 +51,7 @@ _SYNTAXES: Final = {
     "cpp": ("c_family", "Cpp"),
 }
 
-LANGUAGES: Final = frozenset({*_SYNTAXES, *MANIFESTS, "markdown"})
+LANGUAGES: Final = frozenset({*_SYNTAXES, *MANIFESTS, *DOCUMENTS})
 """The languages that `analyse` reads."""
 
 
@@ -61,7 +61,7 @@ def analyse(path: str, source: bytes, language: str) -> FileFacts:
     Raises nothing for the content of a file: parts that cannot be read are left out.
     """
     source = source.removeprefix(codecs.BOM_UTF8)
-    facts = _analyse(source, language)
+    facts = _analyse(path, source, language)
     return replace(facts, is_test=True) if is_test_path(path) else facts
 
 
@@ -71,7 +71,7 @@ def missing_extra(language: str) -> str:
     return read if isinstance(read, str) else ""
 
 
-def _analyse(source: bytes, language: str) -> FileFacts:
+def _analyse(path: str, source: bytes, language: str) -> FileFacts:
     if language not in LANGUAGES or not source:
         return FileFacts(language)
     if len(source) > SOURCE_BYTES_MAX:
@@ -80,11 +80,8 @@ def _analyse(source: bytes, language: str) -> FileFacts:
         return FileFacts(language, note="binary: not analysed")
     # Invalid UTF-8 is replaced: tree-sitter's text predicates fail on it.
     text = source.decode("utf-8", "replace")
-    if language == "markdown":
-        found = links(text)
-        is_cut = len(found) == LINKS_MAX
-        note = f"only its first {LINKS_MAX:,} links are kept" if is_cut else ""
-        return FileFacts(language, links=found, note=note)
+    if language in DOCUMENTS:
+        return read_document(path, text, language)
     if language in MANIFESTS:
         return MANIFESTS[language](text)
     source = text.encode()

@@ -11,13 +11,19 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache
 from typing import Final
-from urllib.parse import unquote
 
-from mycel.knowledge.code.edge_values import CodeLocation, FileEdges, SymbolEdge, family
+from mycel.knowledge.code.edge_values import (
+    CodeLocation,
+    FileEdges,
+    SymbolEdge,
+    TextEdge,
+    family,
+)
 from mycel.knowledge.code.module_paths import LOCATORS, RustLocator, Unit
 from mycel.knowledge.code.name_resolution import SymbolNames
 from mycel.knowledge.code.receivers import Receivers
 from mycel.knowledge.code.source_facts import FileFacts, Import
+from mycel.knowledge.documents.document_edges import DocumentEdges
 
 PACKAGE_FILES_MAX: Final = 100
 """Files of a package that an import leads to if none of its names is used."""
@@ -36,6 +42,7 @@ class Project:
         self._facts = files
         self._names = SymbolNames(files, paths)
         self._receivers = Receivers(self._names)
+        self._documents = DocumentEdges(self._names.files)
         self._names_used = cache(self._find_names_used)
         self._stems: defaultdict[tuple[str, ...], list[str]] = defaultdict(list)
         """Files that are no tests, by their family and stem, and by their folder as well."""
@@ -50,10 +57,10 @@ class Project:
         """The edges written in this file."""
         facts = self._facts[path]
         self._names.begin_file(facts)
-        if facts.links:
-            return self._link_edges(path, facts)
+        texts = tuple(self._documents.edges(path, facts)) if facts.sections else ()
         if facts.language not in LOCATORS:
-            return FileEdges(path)
+            links, pages = self._link_edges(path, facts, texts)
+            return FileEdges(path, links=links, external_links=pages, texts=texts)
         imports, external = self._import_edges(path, facts)
         calls, may_calls = self._call_edges(path, facts)
         extends = tuple(self._extends_edges(path, facts))
@@ -66,6 +73,7 @@ class Project:
             may_calls=may_calls,
             extends=extends,
             tests=tests,
+            texts=texts,
             note=NAMES_NOTE if self._names.is_spent else "",
         )
 
@@ -169,27 +177,24 @@ class Project:
         found = self._stems.get((*key, posixpath.dirname(path))) or self._stems.get(key, [])
         return found[0] if len(found) == 1 else None
 
-    def _link_edges(self, path: str, facts: FileFacts) -> FileEdges:
+    def _link_edges(
+        self, path: str, facts: FileFacts, texts: Iterable[TextEdge]
+    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The files and folders that a document links to, and the pages outside the project."""
         targets: dict[str, None] = {}
         external: dict[str, None] = {}
         for link in facts.links:
             if re.match(r"[A-Za-z][A-Za-z0-9+.-]*:|//", link):
                 external[link] = None
                 continue
-            target = self._linked(path, link)
-            if target is not None and target != path:
+            target = self._documents.linked_path(path, link.partition("#")[0])
+            if target is not None:
                 targets[target] = None
-        return FileEdges(path, links=tuple(targets), external_links=tuple(external))
-
-    def _linked(self, path: str, target: str) -> str | None:
-        """The file or folder of the project that a relative link names."""
-        name = unquote(re.split(r"[#?]", target, maxsplit=1)[0])
-        if not name or "\0" in name:
-            return None
-        folder = "" if name.startswith("/") else posixpath.dirname(path)
-        found = posixpath.normpath(posixpath.join(folder, name.lstrip("/")))
-        known = found in self._names.files.paths or found in self._names.files.folders
-        return found if known and found != "." else None
+        for edge in texts:
+            if edge.relation == "references" and edge.target.kind in ("path", "section"):
+                targets[edge.target.path] = None
+        targets.pop(path, None)
+        return tuple(targets), tuple(external)
 
     # Symbols.
 

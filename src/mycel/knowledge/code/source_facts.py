@@ -1,4 +1,4 @@
-"""The facts of one source file: its symbols, imports, calls and links.
+"""The facts of one file: its symbols, imports, calls and links, and the sections of its prose.
 
 Facts are plain strings and numbers: worker processes pickle them, and the cache of unchanged files
 stores them as JSON. A fact repeats what is written; `name_resolution` finds what a name refers to.
@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
-FORMAT: Final = 6
+FORMAT: Final = 7
 """The version of the facts; stored facts of another version are extracted again."""
 
 RESULT: Final = "()"
@@ -73,6 +73,28 @@ class Call(NamedTuple):
     callee: tuple[str, ...]
 
 
+class Section(NamedTuple):
+    """A part of a document: a heading and the text below it, up to the next heading.
+
+    `slug` is its path below the file, and unique there. `name` is the trail of headings from the
+    title of the document. `parent` is the slug of the section around it, "" for the document.
+    `links` are targets as they are written; `names` are names in the text that may be files or
+    symbols. Lines count from 1; without lines (a notebook, a PDF) they are 0.
+    """
+
+    slug: str
+    heading: str
+    name: str
+    level: int
+    line: int
+    end_line: int
+    text: str
+    parent: str = ""
+    anchor: str = ""
+    links: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class FileFacts:
     """All facts of one file.
@@ -80,8 +102,8 @@ class FileFacts:
     `package` is the declared package of Java and Go, the module of go.mod, or the crate of
     Cargo.toml. `links` are the targets of the links of a Markdown document. `exports` are pairs
     (name outside, name inside) of JavaScript. `fields` are pairs of the qualified name of a field
-    and its type. `settings` are further pairs of a manifest. `note` tells what was left out and
-    why.
+    and its type. `settings` are further pairs of a manifest. `tags`, `aliases` and `front_matter`
+    (an object as JSON) are the properties of a note. `note` tells what was left out and why.
     """
 
     language: str
@@ -95,6 +117,18 @@ class FileFacts:
     fields: tuple[tuple[str, str], ...] = ()
     settings: tuple[tuple[str, str], ...] = ()
     note: str = ""
+    sections: tuple[Section, ...] = ()
+    tags: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
+    front_matter: str = ""
+
+    def without_texts(self) -> FileFacts:
+        """The facts as far as relations depend on them: without the texts of sections."""
+        if not self.sections:
+            return self
+        return dataclasses.replace(
+            self, sections=tuple(section._replace(text="") for section in self.sections)
+        )
 
 
 def encode(facts: FileFacts) -> bytes:
@@ -112,7 +146,11 @@ def decode(encoded: bytes) -> FileFacts | None:
         row["symbols"] = tuple(Symbol._make((*s[:-2], tuple(s[-2]), s[-1])) for s in row["symbols"])
         row["imports"] = tuple(Import(i[0], _pairs(i[1]), *i[2:]) for i in row["imports"])
         row["calls"] = tuple(Call(caller, tuple(callee)) for caller, callee in row["calls"])
-        row["links"] = tuple(row["links"])
+        row["sections"] = tuple(
+            Section._make((*s[:-2], tuple(s[-2]), tuple(s[-1]))) for s in row["sections"]
+        )
+        for name in ("links", "tags", "aliases"):
+            row[name] = tuple(row[name])
         for name in ("exports", "fields", "settings"):
             row[name] = _pairs(row[name])
         return FileFacts(**row)

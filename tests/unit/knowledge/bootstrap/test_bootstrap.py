@@ -122,6 +122,7 @@ def test_relations_say_how_they_hang_together(shop: mycel.Knowledge, project: Pa
     assert ("calls", f"{symbols}/Cart", 0.6) in links(shop, f"{main}/sell")
     assert ("extends", f"{symbols}/Cart", 0.4) in links(shop, f"{main}/BigCart")
     assert links(shop, "file://shop/README.md") == {
+        ("contains", "concept://shop/README.md/shop", 0.1),
         ("references", "file://shop/src/shop/cart.py", 0.8),
         ("references", "concept://shop/src", 0.8),
     }
@@ -159,7 +160,8 @@ def test_a_folder_brings_its_readme_before_its_files(
     bootstrap(shop)
     near = shop.traverse("concept://shop", max_cost=0.9)
     assert [node.uri for node in near.nodes[1:]] == [
-        "file://shop/README.md", "concept://shop/sub", "file://shop/sub/README.md",
+        "file://shop/README.md", "concept://shop/README.md/x",
+        "concept://shop/sub", "file://shop/sub/README.md", "concept://shop/sub/README.md/y",
     ]  # fmt: skip
     assert near.nodes[0].uri == "concept://shop"
 

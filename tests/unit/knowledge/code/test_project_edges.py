@@ -357,9 +357,10 @@ def test_a_change_inside_a_function_affects_only_its_own_file() -> None:
 def test_a_change_that_others_can_see_affects_the_files_of_its_language() -> None:
     before = {path: facts(path, source) for path, source in PYTHON.items()}
     before["a.md"], before["a.go"] = facts("a.md", "[x](y.py)"), facts("a.go", "package a\n")
+    before["named.md"] = facts("named.md", "Calls `other()`.")
     after = {**before, "src/pkg/core.py": facts("src/pkg/core.py", "def other(): ...\n")}
-    assert affected(before, after, ["src/pkg/core.py"]) == set(PYTHON)
+    assert affected(before, after, ["src/pkg/core.py"]) == set(PYTHON) | {"named.md"}
     gone = {path: found for path, found in before.items() if path != "src/pkg/core.py"}
-    assert affected(before, gone, ["src/pkg/core.py"]) == (set(PYTHON) | {"a.md"}) - {
+    assert affected(before, gone, ["src/pkg/core.py"]) == (set(PYTHON) | {"a.md", "named.md"}) - {
         "src/pkg/core.py"
     }

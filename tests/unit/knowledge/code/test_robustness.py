@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from mycel.knowledge.code.file_analysis import LANGUAGES, SOURCE_BYTES_MAX, analyse
 from mycel.knowledge.code.languages import detect
-from mycel.knowledge.code.markdown import LINKS_MAX
 from mycel.knowledge.code.source_facts import FileFacts, decode, encode
+from mycel.knowledge.documents.markdown_links import LINKS_MAX
 from tests.cases import cases
 from tests.unit.knowledge.code.given import facts, resolve
 from tests.unit.knowledge.code.test_other_languages import (

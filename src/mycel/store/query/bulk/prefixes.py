@@ -82,6 +82,12 @@ def named(reader: Reader, names: Collection[str]) -> list[Held]:
     return list(map(Held._make, reader.every(query, (listed(names),))))
 
 
+def numbered(reader: Reader, numbers: Collection[int]) -> list[Held]:
+    """The live concepts among these elements."""
+    query = f"SELECT {_HELD} FROM json_each(?) j CROSS JOIN concept c ON c.id = j.value"
+    return list(map(Held._make, reader.every(query, (listed(numbers),))))
+
+
 def below(reader: Reader, paths: Collection[str]) -> list[Held]:
     """The concepts whose names continue one of these paths after a slash, by number."""
     query = f"SELECT {_HELD} {_BELOW} ORDER BY c.id"

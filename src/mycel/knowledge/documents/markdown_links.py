@@ -1,4 +1,4 @@
-"""Links of Markdown documents: inline, by reference, images and autolinks.
+"""Links of Markdown documents: inline, by reference, images, autolinks and wikilinks; tags.
 
 No full parser: code fences, code spans and paragraphs decide whether a bracket is a link. Code is
 blanked out first, so that offsets stay valid. Brackets are paired with a stack in one pass, and
@@ -17,7 +17,7 @@ LINKS_MAX: Final = 10_000
 _LABEL_CHARS_MAX: Final = 200
 """Longer labels are ignored."""
 
-_FENCE: Final = re.compile(r" {0,3}(?>(?:[-*+]\s++|\d++[.)]\s++|>\s*+)*)(`{3,}+|~{3,}+)(.*)")
+FENCE: Final = re.compile(r" {0,3}(?>(?:[-*+]\s++|\d++[.)]\s++|>\s*+)*)(`{3,}+|~{3,}+)(.*)")
 _TICKS: Final = re.compile(r"`+")
 _PARAGRAPH_END: Final = re.compile(r"\n[ \t]*+\n")
 _BRACKET: Final = re.compile(r"\\.|(!?\[)|(\])", re.DOTALL)
@@ -33,9 +33,11 @@ _AUTOLINK: Final = re.compile(r"<([A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>]++)>")
 _BARE: Final = re.compile(r"\bhttps?://[^\s<>\[\]`\"']++")
 _ESCAPE: Final = re.compile(r"\\([!-/:-@\[-`{-~])")
 _PUNCTUATION: Final = ".,;:!?*_~"
+_WIKILINK: Final = re.compile(r"!?\[\[([^\[\]\n]{1,500}+)\]\]")
+_TAG: Final = re.compile(r"(?<![^\s(,;])#([^\W\d][\w/-]{0,99}+)(?![\w#])")
 
 
-class _Found(NamedTuple):
+class FoundLink(NamedTuple):
     """A link and its place in the text."""
 
     start: int
@@ -43,18 +45,37 @@ class _Found(NamedTuple):
     target: str
 
 
-def links(text: str) -> tuple[str, ...]:
-    """The targets of the links of a document in the order of the text.
+class DocumentLinks(NamedTuple):
+    """The links of a document by their places, those between `[[` and `]]` apart, and its tags."""
 
-    >>> links("See [this](a.md) and `[not](b.md)`.")
-    ('a.md',)
+    links: list[FoundLink]
+    wikilinks: list[FoundLink]
+    tags: tuple[str, ...]
+
+
+def find_links(text: str) -> DocumentLinks:
+    """The links and tags of a document whose lines end with a line feed.
+
+    >>> [link.target for link in find_links("See [this](a.md) and `[not](b.md)`.").links]
+    ['a.md']
+    >>> found = find_links("[[Tea#Green|tea]] #drinks/hot")
+    >>> [link.target for link in found.wikilinks], found.tags
+    (['Tea#Green'], ('drinks/hot',))
     """
-    text = _without_code(text.replace("\r\n", "\n").replace("\r", "\n"))
+    text = _without_code(text)
+    wikilinks: list[FoundLink] = []
+    if "[[" in text:
+        for wiki in _WIKILINK.finditer(text):
+            target = wiki[1].partition("|")[0].rstrip("\\").strip()
+            if target:
+                wikilinks.append(FoundLink(*wiki.span(), target))
+        text = _blanked(text, [(each.start, each.end) for each in wikilinks])
     found = sorted(each for each in _found(text) if each.target)
-    return tuple(each.target for each in found[:LINKS_MAX])
+    tags = dict.fromkeys(each[1].rstrip("/") for each in _TAG.finditer(text))
+    return DocumentLinks(found[:LINKS_MAX], wikilinks[:LINKS_MAX], tuple(tags))
 
 
-def _found(text: str) -> Iterator[_Found]:
+def _found(text: str) -> Iterator[FoundLink]:
     definitions: dict[str, str] = {}
     for definition in _DEFINITION.finditer(text):
         definitions.setdefault(_key(definition[1]), _target(definition[2]))
@@ -70,14 +91,14 @@ def _found(text: str) -> Iterator[_Found]:
         start = end
     text = _blanked(text, taken)
     for auto in _AUTOLINK.finditer(text):
-        yield _Found(*auto.span(), auto[1])
+        yield FoundLink(*auto.span(), auto[1])
     for bare in _BARE.finditer(_AUTOLINK.sub(_blank, text)):
-        yield _Found(*bare.span(), _trimmed(bare[0]))
+        yield FoundLink(*bare.span(), _trimmed(bare[0]))
 
 
 def _in_brackets(
     text: str, start: int, end: int, definitions: Mapping[str, str]
-) -> Iterator[_Found]:
+) -> Iterator[FoundLink]:
     """The inline and reference links of a paragraph, in the order in which they end."""
     openings: list[tuple[int, int, bool]] = []
     outermost = 0
@@ -103,7 +124,7 @@ def _in_brackets(
         if target is None or not is_active:
             continue
         at = found.end() if found is not None else at
-        yield _Found(opening, at, target)
+        yield FoundLink(opening, at, target)
         if not is_image:
             outermost = len(openings)
 
@@ -113,7 +134,7 @@ def _without_code(text: str) -> str:
     lines = text.split("\n")
     fence = ""
     for number, line in enumerate(lines):
-        found = _FENCE.match(line)
+        found = FENCE.match(line)
         if fence:
             closes = found is not None and found[1].startswith(fence) and not found[2].strip()
             fence = "" if closes else fence

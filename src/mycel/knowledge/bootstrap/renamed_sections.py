@@ -1,0 +1,91 @@
+"""Finds the sections of a changed document that have another heading now.
+
+A section that is gone and a new one of the same document are the same if their texts are equal, or
+if each is the one most like the other, and most of their words are the same. The node then gets a
+new URI, and keeps its number, its history, and the relations that others made.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from mycel.knowledge.bootstrap.project_graph import Wanted
+from mycel.model.values import parse_object
+from mycel.store.query.bulk.prefixes import Held
+
+LIKE_MIN: Final = 0.6
+"""The share of words that two texts have in common from which they are alike."""
+CHARACTERS_MIN: Final = 30
+"""Shorter texts say too little to recognise a section by."""
+COMPARED_MAX: Final = 40_000
+"""Pairs of sections of one document that are compared."""
+
+_WORD: Final = re.compile(r"\w+")
+_CONTENT: Final = "content"
+
+
+class Renamed(NamedTuple):
+    """The number of a stored section, and what it becomes."""
+
+    number: int
+    wanted: Wanted
+
+
+def find_renamed(
+    gone: Iterable[tuple[str, Held]], new: Iterable[tuple[str, Wanted]]
+) -> Iterator[Renamed]:
+    """Pairs of sections that are gone and sections that are new, each with its document."""
+    old_by_document: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
+    for document, held in gone:
+        text = _text(parse_object(held.attributes))
+        if text:
+            old_by_document[document].append((held.number, text))
+    new_by_document: defaultdict[str, list[Wanted]] = defaultdict(list)
+    for document, wanted in new:
+        if document in old_by_document and _text(wanted.attributes):
+            new_by_document[document].append(wanted)
+    for document, wanted_here in new_by_document.items():
+        yield from _pairs(old_by_document[document], wanted_here)
+
+
+def _pairs(old: Sequence[tuple[int, str]], new: Sequence[Wanted]) -> Iterator[Renamed]:
+    by_text: defaultdict[str, list[int]] = defaultdict(list)
+    for number, text in old:
+        by_text[text].append(number)
+    left: list[Wanted] = []
+    taken: set[int] = set()
+    for wanted in new:
+        numbers = by_text[_text(wanted.attributes)]
+        if numbers:
+            taken.add(numbers[0])
+            yield Renamed(numbers.pop(0), wanted)
+        else:
+            left.append(wanted)
+    rest = [each for each in old if each[0] not in taken]
+    if rest and left and len(rest) * len(left) <= COMPARED_MAX:
+        yield from _alike(rest, left)
+
+
+def _alike(old: Sequence[tuple[int, str]], new: Sequence[Wanted]) -> Iterator[Renamed]:
+    """The pairs that are most like each other, in both directions."""
+    words = [Counter(_WORD.findall(text.casefold())) for _, text in old]
+    found = [Counter(_WORD.findall(_text(each.attributes).casefold())) for each in new]
+    likeness = [[_likeness(one, other) for other in found] for one in words]
+    for at, row in enumerate(likeness):
+        best = max(range(len(row)), key=row.__getitem__)
+        is_mutual = row[best] == max(each[best] for each in likeness)
+        if row[best] >= LIKE_MIN and is_mutual and row.count(row[best]) == 1:
+            yield Renamed(old[at][0], new[best])
+
+
+def _likeness(one: Counter[str], other: Counter[str]) -> float:
+    return (one & other).total() / max((one | other).total(), 1)
+
+
+def _text(attributes: Mapping[str, Any]) -> str:
+    """The text of a section, if it is long enough to recognise it by."""
+    text = attributes.get(_CONTENT)
+    return text if isinstance(text, str) and len(text) >= CHARACTERS_MIN else ""

@@ -1,0 +1,262 @@
+"""From the links and names in sections to files, folders, symbols and other sections.
+
+A link leads to what it names. A name in a text is a mention only if exactly one thing in the
+project can be meant: a path, the end of a path, or a symbol. A word that has the form of ordinary
+prose is no mention, nor are names that every project has.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from functools import cache, cached_property
+from typing import Final
+from urllib.parse import unquote
+
+from mycel.knowledge.code.edge_values import CodeLocation, TextEdge, TextTarget
+from mycel.knowledge.code.module_paths import Files
+from mycel.knowledge.code.source_facts import FileFacts, Section
+from mycel.knowledge.documents.document_reading import WIKILINK
+from mycel.knowledge.documents.sections import anchor_of
+from mycel.knowledge.documents.text_names import CALLED, SPAN
+
+MENTIONS_MAX: Final = 30
+"""Mentions of one section."""
+_NAME_CHARACTERS_MIN: Final = 3
+
+_ELSEWHERE: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
+_ENDINGS: Final = (".md", ".mdx", ".rst", ".adoc", ".txt", ".html", "/index.md", "/README.md")
+"""Endings that a link between documents may leave out."""
+_SHAPED: Final = re.compile(r"_|[a-z0-9][A-Z]|[.]|\(\)$")
+"""The form of a name that is no word."""
+_COMMON: Final = frozenset(
+    {"Self", "Result", "Option", "String", "Vec", "Box", "Error", "None", "Some", "Ok", "Err",
+     "True", "False", "Object", "Array", "Promise", "Any", "List", "Dict", "Exception", "Map",
+     "Set", "Type", "Value", "Date", "Number", "Boolean", "Function", "JSON", "HTTP", "URL",
+     "self", "main()", "new()", "get()", "set()", "run()", "test()", "init()", "__init__"}
+)  # fmt: skip
+"""Names that mean something else than a symbol of the project, even if it has one."""
+
+
+class DocumentEdges:
+    """The documents, paths and symbols of a project, indexed for the links of sections."""
+
+    def __init__(self, files: Files) -> None:
+        self._files = files
+        self._anchors = cache(self._find_anchors)
+
+    def edges(self, path: str, facts: FileFacts) -> Iterator[TextEdge]:
+        """The links and mentions of the sections of a document, and its tags."""
+        for section in facts.sections:
+            own = TextTarget("section", path, section.slug)
+            targets: dict[TextTarget, None] = {}
+            for link in section.links:
+                target = self._linked(path, link)
+                if target is not None and target != own:
+                    targets[target] = None
+            for target in targets:
+                yield TextEdge(section.slug, "references", target)
+            for target in self._mentioned(path, facts, section):
+                if target not in targets and target != own:
+                    yield TextEdge(section.slug, "names", target)
+        for tag in facts.tags:
+            yield TextEdge("", "tagged", TextTarget("tag", tag))
+
+    # Links.
+
+    def _linked(self, path: str, link: str) -> TextTarget | None:
+        if link.startswith(WIKILINK):
+            return self._wiki_target(path, link.removeprefix(WIKILINK))
+        if _ELSEWHERE.match(link):
+            return None
+        name, _, anchor = link.partition("#")
+        found = path if not name else self.linked_path(path, name)
+        if found is None:
+            return _missing_file(path, name)
+        return self._at(found, unquote(anchor))
+
+    def linked_path(self, path: str, name: str) -> str | None:
+        """The file or folder of the project that a relative link names."""
+        name = unquote(name.partition("?")[0])
+        if not name or "\0" in name:
+            return None
+        folder = "" if name.startswith("/") else posixpath.dirname(path)
+        found = posixpath.normpath(posixpath.join(folder, name.lstrip("/")))
+        if found == ".":
+            return None
+        if found in self._files.paths or found in self._files.folders:
+            return found
+        stem = found.removesuffix(".html")
+        return next((stem + end for end in _ENDINGS if stem + end in self._files.paths), None)
+
+    def _wiki_target(self, path: str, link: str) -> TextTarget | None:
+        """The note, and perhaps the section of it, that a wikilink names."""
+        name, _, heading = link.partition("#")
+        name = name.strip()
+        if not name:
+            return self._at(path, heading)
+        found = self._note(path, name)
+        if found is None:
+            return TextTarget("missing", name.strip("/")) if name.strip("/.") else None
+        return self._at(found, heading)
+
+    def _note(self, path: str, name: str) -> str | None:
+        """The file of a note: by its path, by the end of it, or by an alias."""
+        key = name.removesuffix(".md").strip("/").casefold()
+        places = self._notes.get(key) or self._notes.get(posixpath.basename(key), [])
+        fitting = [place for place in places if _ends(place, key)]
+        if not fitting:
+            fitting = list(self._aliases.get(key, ()))
+        folder = posixpath.dirname(path)
+        # As vaults do: the nearest of several is the one beside, then the one with a short path.
+        fitting.sort(
+            key=lambda place: (posixpath.dirname(place) != folder, place.count("/"), place)
+        )
+        return fitting[0] if fitting else None
+
+    def _at(self, path: str, anchor: str) -> TextTarget | None:
+        """A file, or the section of it with an anchor."""
+        if not anchor:
+            return TextTarget("path", path)
+        anchors = self._anchors(path)
+        # A wikilink may name headings inside of each other: A#B#C.
+        last = anchor.rpartition("#")[2]
+        slug = anchors.get(last) or anchors.get(anchor_of(last))
+        return TextTarget("section", path, slug) if slug else TextTarget("path", path)
+
+    def _find_anchors(self, path: str) -> dict[str, str]:
+        """The slugs of the sections of a file by the names with which links refer to them."""
+        facts = self._files.facts.get(path)
+        found: dict[str, str] = {}
+        for section in facts.sections if facts is not None else ():
+            if section.anchor:
+                found[section.anchor] = section.slug
+        for section in facts.sections if facts is not None else ():
+            if "/part-" not in section.slug:
+                found.setdefault(_unused(anchor_of(section.heading), found), section.slug)
+        return found
+
+    @cached_property
+    def _notes(self) -> Mapping[str, list[str]]:
+        """Files by their names, as wikilinks use them: notes without their ending."""
+        found: defaultdict[str, list[str]] = defaultdict(list)
+        for path in sorted(self._files.paths):
+            name = posixpath.basename(path).casefold()
+            found[name.removesuffix(".md")].append(path)
+        return found
+
+    @cached_property
+    def _aliases(self) -> Mapping[str, list[str]]:
+        found: defaultdict[str, list[str]] = defaultdict(list)
+        for path in sorted(self._files.facts):
+            for alias in self._files.facts[path].aliases:
+                found[alias.casefold()].append(path)
+        return found
+
+    # Mentions.
+
+    def _mentioned(self, path: str, facts: FileFacts, section: Section) -> list[TextTarget]:
+        found: dict[TextTarget, None] = {}
+        for name in section.names:
+            target = self._named(path, name)
+            if target is not None and target != TextTarget("path", path):
+                found[target] = None
+        return list(found)[:MENTIONS_MAX]
+
+    def _named(self, path: str, name: str) -> TextTarget | None:
+        """The only file or symbol that a name in a text can mean."""
+        is_span = name.startswith(SPAN)
+        name = name.removeprefix(SPAN)
+        if name in _COMMON:
+            return None
+        place = self._place(path, name)
+        if place is not None:
+            return TextTarget("path", place)
+        is_shaped = _SHAPED.search(name) is not None
+        if not is_shaped and not (is_span and name[:1].isupper()):
+            return None
+        parts = name.removesuffix(CALLED).split(".")
+        if len(parts[-1]) < _NAME_CHARACTERS_MIN:
+            return None
+        symbol = self._symbol(tuple(parts))
+        return TextTarget("symbol", *symbol) if symbol is not None else None
+
+    def _place(self, path: str, name: str) -> str | None:
+        """The file that a path or a file name in a text means; the folder, if it has a slash."""
+        if "/" not in name and "." not in name[1:]:
+            return None
+        clean = posixpath.normpath(name.rstrip("/"))
+        if clean in self._files.paths:
+            return clean
+        beside = posixpath.normpath(posixpath.join(posixpath.dirname(path), clean))
+        if beside in self._files.paths:
+            return beside
+        if "/" in name:
+            folder = next((p for p in (clean, beside) if p in self._files.folders and p), None)
+            if folder is not None and folder != ".":
+                return folder
+        named = self._by_name.get(posixpath.basename(clean), ())
+        ends = [each for each in named if each.endswith(f"/{clean}")]
+        return ends[0] if len(ends) == 1 else None
+
+    @cached_property
+    def _by_name(self) -> Mapping[str, list[str]]:
+        found: defaultdict[str, list[str]] = defaultdict(list)
+        for path in sorted(self._files.paths):
+            found[posixpath.basename(path)].append(path)
+        return found
+
+    def _symbol(self, parts: tuple[str, ...]) -> CodeLocation | None:
+        """The only symbol outside of tests with this name, or whose path ends so."""
+        places = self._symbols.get(parts[-1], ())
+        if len(parts) > 1:
+            fitting = [place for place in places if _is_path_of(place, parts)]
+        else:
+            fitting = [place for place in places if "." not in place.qualified] or list(places)
+        return fitting[0] if len(fitting) == 1 else None
+
+    @cached_property
+    def _symbols(self) -> Mapping[str, list[CodeLocation]]:
+        found: defaultdict[str, list[CodeLocation]] = defaultdict(list)
+        for path, facts in self._files.facts.items():
+            if not facts.is_test:
+                for symbol in facts.symbols:
+                    found[symbol.name].append(CodeLocation(path, symbol.qualified))
+        return found
+
+
+def _ends(place: str, key: str) -> bool:
+    """True if a path ends with the name of a note."""
+    return f"/{place.casefold()}".removesuffix(".md").endswith(f"/{key}")
+
+
+def _is_path_of(place: CodeLocation, parts: tuple[str, ...]) -> bool:
+    """True if the dotted name of a symbol, its module included, ends with these parts."""
+    own = place.qualified.split(".")
+    if len(parts) <= len(own):
+        return tuple(own[-len(parts) :]) == parts
+    stem = posixpath.splitext(place.path)[0]
+    for index in ("/__init__", "/mod", "/lib", "/index"):
+        stem = stem.removesuffix(index)
+    whole = [*stem.split("/"), *own]
+    return tuple(whole[-len(parts) :]) == parts
+
+
+def _missing_file(path: str, name: str) -> TextTarget | None:
+    """The place of a missing file that a relative link names; None for a page of a site."""
+    name = unquote(name.partition("?")[0])
+    if name.startswith("/") or not posixpath.splitext(name)[1] or "\0" in name:
+        return None
+    place = posixpath.normpath(posixpath.join(posixpath.dirname(path), name))
+    return TextTarget("missing", place) if not place.startswith("..") else None
+
+
+def _unused(anchor: str, taken: Mapping[str, str]) -> str:
+    """The anchor of a heading; the second of a name has -1 at its end, as sites do it."""
+    name, number = anchor, 0
+    while name in taken:
+        number += 1
+        name = f"{anchor}-{number}"
+    return name

@@ -1,0 +1,114 @@
+"""The front matter of a note: properties as YAML between two lines of dashes.
+
+What cannot be read is left out: a note is a text first. Aliases of YAML are refused, since a few
+lines of them may stand for gigabytes, and so is deep nesting.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any, Final, NamedTuple
+
+FRONT_MATTER_CHARACTERS_MAX: Final = 32 << 10
+LINES_MAX: Final = 1_000
+NESTING_MAX: Final = 100
+NAMES_MAX: Final = 100
+"""Tags or aliases of one note."""
+
+_REFERENCE: Final = re.compile(r"(?:^|[\s:,\[{-])[&*]\w", re.MULTILINE)
+_SEPARATOR: Final = re.compile(r"[,\s]+")
+
+
+class FrontMatter(NamedTuple):
+    """The properties of a note; `lines` is the number of lines that they take."""
+
+    lines: int = 0
+    title: str = ""
+    tags: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
+    properties: dict[str, Any] = {}  # noqa: RUF012 - never changed
+    """All others."""
+
+
+def read_front_matter(lines: list[str]) -> FrontMatter:
+    """The front matter at the beginning of the lines of a document.
+
+    >>> read_front_matter(["---", "tags: [a, b]", "status: draft", "---", "Text"])[2:]
+    (('a', 'b'), (), {'status': 'draft'})
+    """
+    if not lines or lines[0].rstrip() != "---":
+        return FrontMatter()
+    for number, line in enumerate(lines[1:LINES_MAX], 2):
+        if line.rstrip() in ("---", "..."):
+            values = _values("\n".join(lines[1 : number - 1]))
+            if values is None:
+                break
+            return _sorted(number, values)
+    return FrontMatter()
+
+
+def _values(text: str) -> dict[str, Any] | None:
+    """The values of a mapping; None if it is none, which makes its lines ordinary text."""
+    if len(text) > FRONT_MATTER_CHARACTERS_MAX or _REFERENCE.search(text):
+        return None
+    if text.count("[") + text.count("{") > NESTING_MAX:
+        return None
+    # Late: few files have a front matter, and readers start often.
+    import yaml  # noqa: PLC0415
+
+    try:
+        found = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    except (yaml.YAMLError, ValueError, RecursionError):
+        return None
+    return {} if found is None else found if isinstance(found, dict) else None
+
+
+def _sorted(lines: int, values: dict[Any, Any]) -> FrontMatter:
+    plain = {str(key): _plain(value) for key, value in values.items() if key is not None}
+    by_key = {key.lower(): key for key in plain}
+    tags = _names(plain, by_key, ("tags", "tag"), separator=_SEPARATOR)
+    aliases = _names(plain, by_key, ("aliases", "alias"), separator=re.compile(","))
+    title = plain.get(by_key.get("title", ""))
+    return FrontMatter(
+        lines,
+        title.strip() if isinstance(title, str) else "",
+        tuple(tag.lstrip("#").strip("/") for tag in tags),
+        aliases,
+        plain,
+    )
+
+
+def _names(
+    values: dict[str, Any],
+    by_key: dict[str, str],
+    keys: Iterable[str],
+    *,
+    separator: re.Pattern[str],
+) -> tuple[str, ...]:
+    """The names under one of these keys, as a list or in one text; they are taken out."""
+    found: dict[str, None] = {}
+    for key in keys:
+        given = values.pop(by_key.get(key, ""), None)
+        listed = separator.split(given) if isinstance(given, str) else given
+        for name in listed if isinstance(listed, list) else ():
+            if isinstance(name, str | int | float) and str(name).strip():
+                found[str(name).strip()] = None
+    return tuple(found)[:NAMES_MAX]
+
+
+def _plain(value: Any) -> Any:
+    """A value of YAML as one of JSON: dates become texts."""
+    match value:
+        case dict():
+            return {str(key): _plain(each) for key, each in value.items()}
+        case list() | tuple() | set():
+            return [_plain(each) for each in value]
+        case bool() | str() | None:
+            return value
+        case int():
+            return value if -(1 << 63) <= value < 1 << 64 else str(value)
+        case float():
+            return value if abs(value) < float("inf") else str(value)
+        case _:
+            return str(value)

@@ -1,0 +1,120 @@
+"""Headings and texts of Markdown.
+
+No full parser: only fences decide whether a line is a heading. Comments and badges are left out of
+the text, and so are HTML tags that carry only layout. Every pattern looks at one line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from mycel.knowledge.documents.markdown_links import FENCE
+from mycel.knowledge.documents.text_lines import Block, NumberedLine
+
+_ATX: Final = re.compile(r" {0,3}(#{1,6})(?:[ \t]++(.*))?")
+_HTML_HEADING: Final = re.compile(
+    r"\s*<h([1-6])\b[^>]{0,500}>(.*?)</h[1-6]>(?:\s*</?\w+>)*\s*", re.IGNORECASE
+)
+_SETEXT: Final = re.compile(r" {0,3}(?:(=+)|(-{3,}))[ \t]*")
+_NO_PARAGRAPH: Final = re.compile(r"\s*(?:[-*+>|#<`~]|\d+[.)]\s|$)")
+_CLOSING: Final = re.compile(r"[ \t]+#+[ \t]*$")
+_ANCHOR: Final = re.compile(r"\s*\{#([\w.-]+)[^{}]*\}\s*$")
+_BADGES: Final = re.compile(
+    r"\s*(?:\[?!\[[^\]\n]{0,300}\](?:\([^()\n]{0,500}\)|\[[^\]\n]{0,200}\])"
+    r"(?:\](?:\([^()\n]{0,500}\)|\[[^\]\n]{0,200}\]))?[\s|·•]*)+"
+)
+_DEFINITION: Final = re.compile(r" {0,3}\[[^\[\]\n]{1,200}\]:[ \t]*\S+.*")
+_LAYOUT: Final = re.compile(
+    r"</?(?:p|div|img|a|br|hr|picture|source|h[1-6]|center|span|sub|sup|b|i|table|tbody|thead|tr|td"
+    r"|th|ul|ol|li|strong|em|figure|svg|path|video|align)\b[^<>]{0,1000}>",
+    re.IGNORECASE,
+)
+_IMAGE: Final = re.compile(r"!\[([^\[\]\n]{0,300})\]")
+_LINK: Final = re.compile(r"\[([^\[\]\n]{0,300})\](?:\([^()\n]{0,500}\)|\[[^\[\]\n]{0,200}\])?")
+_WIKILINK: Final = re.compile(r"\[\[(?:[^\[\]|\n]{0,300}\|)?([^\[\]|\n]{0,300})\]\]")
+_EMPHASIS: Final = re.compile(r"(?<![\w*])(\*{1,3}|__|~~)(?=\S)(.{1,300}?)(?<=\S)\1(?![\w*])")
+
+
+def markdown_blocks(lines: Iterable[NumberedLine]) -> Iterator[Block]:
+    """The headings of a document, each with the lines below it."""
+    level, heading, anchor, start = 0, "", "", 0
+    body: list[NumberedLine] = []
+    fence = ""
+    in_comment = False
+    for line in lines:
+        start = start or line.number
+        if fence:
+            found = FENCE.match(line.text)
+            closes = found is not None and found[1].startswith(fence) and not found[2].strip()
+            fence = "" if closes else fence
+            body.append(line)
+            continue
+        text, in_comment = _without_comment(line.text, in_comment)
+        found = FENCE.match(text)
+        if found is not None and not (found[1][0] == "`" and "`" in found[2]):
+            fence = found[1]
+            body.append(line)
+            continue
+        new = _heading(text) or _underlined(text, body)
+        if new is None:
+            if not (_BADGES.fullmatch(text) or _DEFINITION.fullmatch(text)):
+                body.append(line._replace(text=_LAYOUT.sub("", text).rstrip()))
+            continue
+        first = line.number
+        if new[0] < 0:  # The line above is the heading.
+            new, first = (-new[0], body[-1].text), body.pop().number
+        if heading or any(each.text.strip() for each in body):
+            yield Block(level, heading, start, tuple(body), anchor)
+        level, start, body = new[0], first, []
+        heading, anchor = plain_heading(new[1])
+    if heading or any(each.text.strip() for each in body):
+        yield Block(level, heading, start, tuple(body), anchor)
+
+
+def plain_heading(text: str) -> tuple[str, str]:
+    """A heading without marks, and its anchor or "".
+
+    >>> plain_heading("The `Cart` of [Ada](a.md) {#cart}")
+    ('The Cart of Ada', 'cart')
+    """
+    text = _CLOSING.sub("", text)
+    named = _ANCHOR.search(text)
+    text = text[: named.start()] if named is not None else text
+    text = _WIKILINK.sub(r"\1", _IMAGE.sub("", _LAYOUT.sub("", text)))
+    text = _EMPHASIS.sub(r"\2", _LINK.sub(r"\1", text)).replace("`", "").replace("\\", "")
+    return " ".join(text.split()), named[1] if named is not None else ""
+
+
+def _heading(text: str) -> tuple[int, str] | None:
+    found = _ATX.fullmatch(text)
+    if found is not None:
+        return len(found[1]), found[2] or ""
+    found = _HTML_HEADING.fullmatch(text) if "<" in text else None
+    return (int(found[1]), found[2]) if found is not None else None
+
+
+def _underlined(text: str, body: list[NumberedLine]) -> tuple[int, str] | None:
+    """The negative level of a heading whose underline this line is."""
+    found = _SETEXT.fullmatch(text) if text[:4].strip()[:1] in ("=", "-") else None
+    if found is None or not body or _NO_PARAGRAPH.match(body[-1].text):
+        return None
+    if len(body) > 1 and body[-2].text.strip():
+        return None  # The last line of a longer paragraph: rather a rule or a table.
+    return (-1, "") if found[1] else (-2, "")
+
+
+def _without_comment(text: str, is_inside: bool) -> tuple[str, bool]:
+    """A line without its HTML comments, and True if one goes on."""
+    if not is_inside and "<!--" not in text:
+        return text, False
+    kept: list[str] = []
+    while text:
+        mark = "-->" if is_inside else "<!--"
+        before, sign, text = text.partition(mark)
+        if not is_inside:
+            kept.append(before)
+        if sign:
+            is_inside = not is_inside
+    return "".join(kept), is_inside

@@ -1,0 +1,74 @@
+"""Names in a text that may be files or symbols: candidates, which a project resolves or not.
+
+A name between backticks is one if it has the form of an identifier or a path. Elsewhere its form
+has to tell that it is no word of the language: `src/cart.py`, `cart.py`, `CartItem`, `add_item`,
+`Cart.add`, `add()`. A name from between backticks begins with a backtick.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+NAMES_MAX: Final = 60
+"""Names of one section."""
+SPAN: Final = "`"
+CALLED: Final = "()"
+
+_SPAN: Final = re.compile(r"(?<!`)(`{1,2})(?!`)([^`\n]{2,100})\1(?!`)")
+_IDENTIFIER: Final = re.compile(
+    r"[&*$@!]{0,2}([A-Za-z_][\w$]*(?:(?:\.|::|#|->|/)[A-Za-z_][\w$]*)*+)"
+    r"(?:::?<[^<>]{0,60}>|<[^<>]{0,60}>)?(!?\(.{0,60}\)|!)?",
+    re.ASCII,
+)
+_PATH: Final = re.compile(r"(?:\.{0,2}/)?[\w@.+-]+(?:/[\w@.+-]+)*/?", re.ASCII)
+_FILE: Final = re.compile(r"[\w@.+-]*\w\.[A-Za-z][A-Za-z0-9]{0,9}", re.ASCII)
+_PLAIN: Final = re.compile(
+    r"(?<![\w/.:@`$-])(?:"
+    r"((?:[\w@.-]+/)+[\w@-]+\.[A-Za-z]\w{0,9})"  # a path of a file
+    r"|([\w-]+\.(?:py|rs|ts|tsx|js|mjs|go|java|c|h|cc|cpp|hpp|md|rst|toml|ya?ml|json|sh|sql))"
+    r"|([A-Za-z_]\w*(?:(?:\.|::)[A-Za-z_]\w*)+)(\(\))?"  # a dotted name
+    r"|([A-Za-z_]\w*)(\(\))"  # a call
+    r"|([A-Z][a-z0-9]+(?:[A-Z][a-z0-9]*)+|[A-Za-z][a-z0-9]*_\w+|[A-Z][A-Z0-9]*_[A-Z0-9_]+)"
+    r")(?![\w/])",
+    re.ASCII,
+)
+_DOTTED: Final = re.compile(r"[A-Z_]|::")
+_SEPARATOR: Final = re.compile(r"::|->|#|\.")
+_URL: Final = re.compile(r"\b[a-z][a-z0-9+.-]*://\S+|\]\([^()\s]*\)")
+
+
+def names_in(text: str) -> tuple[str, ...]:
+    """The candidates in a text, each once, up to `NAMES_MAX`.
+
+    >>> names_in("`Cart` keeps items, see src/cart.py; `memory` and add_item() e.g. twice.")
+    ('`Cart', '`memory', 'src/cart.py', 'add_item()')
+    """
+    found: dict[str, None] = {}
+    spans = _SPAN.finditer(text) if "`" in text else ()
+    for span in spans:
+        name = span_name(span[2].strip())
+        if name:
+            found[SPAN + name] = None
+    text = _URL.sub(" ", _SPAN.sub(" ", text))
+    for plain in _PLAIN.finditer(text):
+        path, file, dotted, dotted_call, called, _, shaped = plain.groups()
+        if path or file:
+            found[path or file] = None
+        elif dotted and (_DOTTED.search(dotted) or dotted_call):
+            found[".".join(_SEPARATOR.split(dotted)) + (dotted_call or "")] = None
+        elif called:
+            found[called + CALLED] = None
+        elif shaped:
+            found[shaped] = None
+    return tuple(found)[:NAMES_MAX]
+
+
+def span_name(text: str) -> str:
+    """The name in a code span: a path, or a dotted name with () if it is called; "" for none."""
+    if "/" in text or _FILE.fullmatch(text):
+        return text if _PATH.fullmatch(text) is not None else ""
+    found = _IDENTIFIER.fullmatch(text)
+    if found is None:
+        return ""
+    return ".".join(_SEPARATOR.split(found[1])) + (CALLED if found[2] else "")
