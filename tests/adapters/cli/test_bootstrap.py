@@ -36,7 +36,7 @@ def test_a_folder_becomes_part_of_a_graph_that_is_created_for_it(
     done = run("bootstrap", project)
     assert done.status == 0
     assert done.stdout.startswith(
-        "2 files added, 0 changed, 0 removed, 0 unchanged; 2 symbols; 6 relations added, 0 removed"
+        "2 files added, 0 changed, 0 removed, 0 unchanged; 2 symbols; 1 section; 8 relations added,"
     )
     with mycel.open(tmp_path / "graph.db", create=False) as db:
         knowledge = mycel.Knowledge(db, workspace="shop-1")

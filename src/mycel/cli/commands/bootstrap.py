@@ -68,12 +68,12 @@ def bootstrap(
     here: bool,
     into: Path | None,
 ) -> None:
-    """Bring a folder into the graph: files, folders, symbols, and how they are related.
+    """Bring a folder into the graph: files, folders, symbols, sections, and their relations.
 
-    Symbols, imports and calls come from Python, JavaScript, TypeScript, Go, Rust, Java, C and C++;
-    tests and links in Markdown are followed too. What .gitignore leaves out is left out. Run it
-    again whenever you like: only what changed is read and written, what is gone is removed, and
-    what others wrote stays. The database is created if it does not exist.
+    Symbols, imports and calls come from Python, JavaScript, TypeScript, Go, Rust, Java, C and C++,
+    sections and links from documents. What .gitignore leaves out is left out. Run it again whenever
+    you like: only what changed is read and written, what is gone is removed, and what others wrote
+    stays. The database is created if it does not exist.
 
     The graph is that of the folder or of the nearest folder above that has one. A Git repository
     below such a folder is brought in only after you say so: with --here, --into, or an answer.
