@@ -19,6 +19,7 @@
     limits           every bound of these
 
     code             facts about source files
+    documents        facts about documents: sections, links, names
     source_files     reads files, in processes that may be killed
     bootstrap        brings a folder into the graph
     memory           entities and observations, as the official MCP memory server has them

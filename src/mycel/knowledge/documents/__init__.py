@@ -3,9 +3,11 @@
 Modules, in the order in which a document passes through them:
 
 - `document_reading`   from the text of a file to its facts, by its format
+- `text_lines`         lines and headings of a document
 - `markdown_blocks`    headings and texts of Markdown
 - `front_matter`       properties, tags and aliases at the beginning of a note
 - `markdown_links`     links, wikilinks and tags of Markdown
 - `text_names`         names in a text that may be files or symbols
 - `sections`           from headings and texts to sections with names and bounds
+- `document_edges`     from links and names to files, symbols and other sections
 """

@@ -18,6 +18,7 @@ NAMES_MAX: Final = 100
 
 _REFERENCE: Final = re.compile(r"(?:^|[\s:,\[{-])[&*]\w", re.MULTILINE)
 _SEPARATOR: Final = re.compile(r"[,\s]+")
+_COMMA: Final = re.compile(r",")
 
 
 class FrontMatter(NamedTuple):
@@ -68,7 +69,7 @@ def _sorted(lines: int, values: dict[Any, Any]) -> FrontMatter:
     plain = {str(key): _plain(value) for key, value in values.items() if key is not None}
     by_key = {key.lower(): key for key in plain}
     tags = _names(plain, by_key, ("tags", "tag"), separator=_SEPARATOR)
-    aliases = _names(plain, by_key, ("aliases", "alias"), separator=re.compile(","))
+    aliases = _names(plain, by_key, ("aliases", "alias"), separator=_COMMA)
     title = plain.get(by_key.get("title", ""))
     return FrontMatter(
         lines,

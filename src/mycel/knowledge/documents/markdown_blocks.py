@@ -19,8 +19,7 @@ _HTML_HEADING: Final = re.compile(
 )
 _SETEXT: Final = re.compile(r" {0,3}(?:(=+)|(-{3,}))[ \t]*")
 _NO_PARAGRAPH: Final = re.compile(r"\s*(?:[-*+>|#<`~]|\d+[.)]\s|$)")
-_CLOSING: Final = re.compile(r"[ \t]+#+[ \t]*$")
-_ANCHOR: Final = re.compile(r"\s*\{#([\w.-]+)[^{}]*\}\s*$")
+_ANCHOR: Final = re.compile(r"\{#([\w.-]++)[^{}]*+\}")
 _BADGES: Final = re.compile(
     r"\s*(?:\[?!\[[^\]\n]{0,300}\](?:\([^()\n]{0,500}\)|\[[^\]\n]{0,200}\])"
     r"(?:\](?:\([^()\n]{0,500}\)|\[[^\]\n]{0,200}\]))?[\s|·•]*)+"
@@ -34,7 +33,7 @@ _LAYOUT: Final = re.compile(
 _IMAGE: Final = re.compile(r"!\[([^\[\]\n]{0,300})\]")
 _LINK: Final = re.compile(r"\[([^\[\]\n]{0,300})\](?:\([^()\n]{0,500}\)|\[[^\[\]\n]{0,200}\])?")
 _WIKILINK: Final = re.compile(r"\[\[(?:[^\[\]|\n]{0,300}\|)?([^\[\]|\n]{0,300})\]\]")
-_EMPHASIS: Final = re.compile(r"(?<![\w*])(\*{1,3}|__|~~)(?=\S)(.{1,300}?)(?<=\S)\1(?![\w*])")
+_EMPHASIS: Final = re.compile(r"\*{2,3}|~~|(?<!\w)\*|\*(?!\w)")
 
 
 def markdown_blocks(lines: Iterable[NumberedLine]) -> Iterator[Block]:
@@ -79,11 +78,14 @@ def plain_heading(text: str) -> tuple[str, str]:
     >>> plain_heading("The `Cart` of [Ada](a.md) {#cart}")
     ('The Cart of Ada', 'cart')
     """
-    text = _CLOSING.sub("", text)
-    named = _ANCHOR.search(text)
-    text = text[: named.start()] if named is not None else text
+    text = text.rstrip()
+    closed = text.rstrip("#")
+    text = closed if not closed.rstrip() or closed[-1:].isspace() else text
+    begin = text.rfind("{#") if text.endswith("}") else -1
+    named = _ANCHOR.fullmatch(text, begin) if begin >= 0 else None
+    text = text[:begin] if named is not None else text
     text = _WIKILINK.sub(r"\1", _IMAGE.sub("", _LAYOUT.sub("", text)))
-    text = _EMPHASIS.sub(r"\2", _LINK.sub(r"\1", text)).replace("`", "").replace("\\", "")
+    text = _EMPHASIS.sub("", _LINK.sub(r"\1", text)).replace("`", "").replace("\\", "")
     return " ".join(text.split()), named[1] if named is not None else ""
 
 

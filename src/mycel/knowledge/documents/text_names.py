@@ -17,7 +17,7 @@ CALLED: Final = "()"
 
 _SPAN: Final = re.compile(r"(?<!`)(`{1,2})(?!`)([^`\n]{2,100})\1(?!`)")
 _IDENTIFIER: Final = re.compile(
-    r"[&*$@!]{0,2}([A-Za-z_][\w$]*(?:(?:\.|::|#|->|/)[A-Za-z_][\w$]*)*+)"
+    r"[&*$@!]{0,2}([A-Za-z_][\w$]*+(?>(?:(?:\.|::|#|->|/)[A-Za-z_][\w$]*+)*))"
     r"(?:::?<[^<>]{0,60}>|<[^<>]{0,60}>)?(!?\(.{0,60}\)|!)?",
     re.ASCII,
 )
@@ -35,7 +35,7 @@ _PLAIN: Final = re.compile(
 )
 _DOTTED: Final = re.compile(r"[A-Z_]|::")
 _SEPARATOR: Final = re.compile(r"::|->|#|\.")
-_URL: Final = re.compile(r"\b[a-z][a-z0-9+.-]*://\S+|\]\([^()\s]*\)")
+_URL: Final = re.compile(r"\b[a-z][a-z0-9+.-]{0,20}://\S++|\]\([^()\s]{0,500}\)")
 
 
 def names_in(text: str) -> tuple[str, ...]:
