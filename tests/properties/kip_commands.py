@@ -269,6 +269,7 @@ def graphs(draw: st.DrawFn) -> Command:
                 ast.LinkPattern(subject, literal(predicate), object_),
                 attributes=literal(own) if own else None,
                 metadata=literal(about) if about else None,
+                weight=draw(st.sampled_from([None, None, literal(0), literal(0.25)])),
             )
         )
         ends.append((handle, ""))
@@ -411,6 +412,9 @@ def _path(scope: _Scope, *, sortable: bool = False) -> ast.Path:
         (*DEEP, "more"),
         ("attributes",),
         *(("metadata", key) for key in METADATA_KEYS),
+        ("weight",),
+        ("metadata", "_created_by"),
+        ("metadata", "_updated_by"),
     ]
     if not sortable:
         fields += [("id",), ("subject",), ("object",)]
@@ -670,7 +674,10 @@ def _concept_block(scope: _Scope, handle: str | None, handles: list[str]) -> ast
     type_name, name = scope.draw(identities())
     entries = [
         ast.SetProposition(
-            scope.value(_written_predicate(scope)), _target(scope, handles), _metadata_map(scope)
+            scope.value(_written_predicate(scope)),
+            _target(scope, handles),
+            _metadata_map(scope),
+            _weight(scope),
         )
         for _ in range(scope.one_of(0, 0, 1, 2))
     ]
@@ -695,7 +702,12 @@ def _proposition_block(
         expect_version=_expected_version(scope),
         attributes=_attribute_map(scope),
         metadata=_metadata_map(scope),
+        weight=_weight(scope),
     )
+
+
+def _weight(scope: _Scope) -> ast.Literal | ast.Placeholder | None:
+    return scope.value(scope.one_of(0, 0.5, 1, 2)) if scope.chance(15) else None
 
 
 def _upsert(scope: _Scope) -> ast.Upsert:
@@ -805,6 +817,7 @@ def updates(draw: st.DrawFn) -> Command:
         _own_block(scope, "t", links=scope.chance(40)),
         attributes=own,
         metadata=about,
+        weight=_weight(scope),
         limit=scope.value(draw(st.integers(1, 3))) if scope.chance(20) else None,
     )
     return Command(tree, scope.parameters)

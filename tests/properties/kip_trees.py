@@ -191,7 +191,9 @@ finds = st.builds(
     as_of=st.none() | versions | texts,
 )
 
-set_propositions = st.builds(ast.SetProposition, texts, exact_endpoints, st.none() | maps)
+set_propositions = st.builds(
+    ast.SetProposition, texts, exact_endpoints, st.none() | maps, st.none() | numbers
+)
 concept_blocks = st.builds(
     ast.ConceptBlock,
     handle=st.none() | variables,
@@ -208,6 +210,7 @@ proposition_blocks = st.builds(
     expect_version=st.none() | versions,
     attributes=st.none() | maps,
     metadata=st.none() | maps,
+    weight=st.none() | numbers,
 )
 upserts = st.builds(
     ast.Upsert,
@@ -252,6 +255,7 @@ updates = st.builds(
     attributes=st.none() | changes,
     metadata=changes,
     limit=st.none() | limits,
+    weight=st.none() | numbers | arithmetic,
 ) | st.builds(ast.Update, target=variables, where=blocks, attributes=changes)
 merges = st.builds(ast.Merge, variables, variables, blocks)
 

@@ -109,6 +109,7 @@ class LinkPut:
     object: str | ConceptPut
     attributes: _Keys
     metadata: _Keys
+    weight: float | None
     place: BlockPlace
     id: str | None = None
 
@@ -119,7 +120,7 @@ class LinkPut:
     def put(self, tx: Transaction) -> None:
         subject, object_ = self.ends()
         self.id = tx.put_proposition(
-            subject, self.predicate, object_, self.attributes, self.metadata
+            subject, self.predicate, object_, self.attributes, self.metadata, weight=self.weight
         )
 
 
@@ -214,7 +215,7 @@ class Batch:
             if there and (put.predicate, subject, object_) in there:
                 put.put(self._tx)
             else:
-                keys = put.attributes, put.metadata
+                keys = put.attributes, put.metadata, put.weight
                 fresh.append(put)
                 rows.append(PropositionRow(subject, put.predicate, object_, *keys))
         first = self._tx.next_proposition

@@ -7,8 +7,8 @@ a new graph does not have. WITH DEFINITIONS puts the types and predicates that t
 front, except those that every new graph has and that were not changed here.
 
 Ids, versions and metadata keys that start with an underscore are left out. Of a type that a schema
-declares, the definition is exported and the declaration is not: schemas are applied. A capsule has
-no place for the weight of a link; a warning reports the loss.
+declares, the definition is exported and the declaration is not: schemas are applied. The weight of
+a link is written (`SET WEIGHT`) unless it is 1, which every new link has.
 
 Pages go through the matched concepts and then the matched links that join something else, each in
 the order of their numbers. A link that comes along is on the page of its later end, so pages have
@@ -89,7 +89,7 @@ def export(reader: Reader, node: ast.Export, values: Values) -> Outcome:
             **({"outside": outside} if outside else {}),
         },
         cursor_after(purpose, [page[-1], *given, *definitions]) if more else None,
-        tuple(_warnings(selection, capsule)),
+        tuple(_warnings(capsule)),
     )
 
 
@@ -160,10 +160,7 @@ def _purpose(node: ast.Export, values: Values) -> str:
     return format_command(bare) + orjson.dumps(given, option=orjson.OPT_SORT_KEYS).decode()
 
 
-def _warnings(selection: CapsuleContent, capsule: str) -> Iterator[str]:
-    weighted = sum(link.weight != DEFAULT_WEIGHT for link in selection.links.values())
-    if weighted:
-        yield f"A capsule cannot carry weights: {weighted} links lose theirs."
+def _warnings(capsule: str) -> Iterator[str]:
     size = len(capsule.encode())
     if size > CAPSULE_BYTES_MAX:
         raise ResourceExhausted(
@@ -324,6 +321,7 @@ class CapsuleWriter:
             self._pattern(link, 0),
             attributes=_map(link.attributes),
             metadata=_map(own_metadata(link.metadata)),
+            weight=None if link.weight == DEFAULT_WEIGHT else ast.Literal(link.weight),
         )
 
     def _pattern(self, link: Proposition, depth: int) -> ast.LinkPattern:

@@ -14,14 +14,16 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from mycel.engine.outcome import Outcome, all_or_nothing
 from mycel.engine.values import Values
 from mycel.engine.where_targets import named_targets, to_change
-from mycel.errors import ConstraintViolation, UnknownReference
+from mycel.errors import ConstraintViolation, MycelError, UnknownReference
 from mycel.kip import ast
 from mycel.kip.fragments import path_text
 from mycel.model.elements import Element
 from mycel.model.limits import INTEGER_MIN, JSON_INTEGER_MAX
+from mycel.model.records import canonical_weight
 from mycel.model.values import JsonObject, check_metadata_keys
 from mycel.plan.bind import ELEMENT_FIELDS
 from mycel.store.write.transaction import Transaction
+from mycel.syntax.diagnostics import located
 
 _Number: TypeAlias = int | float
 _Compute: TypeAlias = Callable[[JsonObject], _Number | None]
@@ -47,6 +49,7 @@ def update(tx: Transaction, node: ast.Update, values: Values) -> Outcome:
     attributes = _changes(node.attributes, node.target.name, values, "attributes")
     metadata = _changes(node.metadata, node.target.name, values, "metadata")
     check_metadata_keys((*metadata.same, *metadata.computed))
+    weight = _weight(node, values)
     limit = None if node.limit is None else values.positive(node.limit, "LIMIT")
     with all_or_nothing(tx):
         numbers = named_targets(tx, node, values, limit=limit)
@@ -55,6 +58,7 @@ def update(tx: Transaction, node: ast.Update, values: Values) -> Outcome:
                 element,
                 attributes=_applied(attributes, element),
                 metadata=_applied(metadata, element),
+                weight=weight(element),
             )
             for element in to_change(tx, numbers)
         )
@@ -74,6 +78,30 @@ def _applied(changes: _Changes, element: Element) -> JsonObject:
         if result is not None:
             new[key] = result
     return new
+
+
+def _weight(node: ast.Update, values: Values) -> Callable[[Element], float | None]:
+    """Computes the new weight of a link; None leaves it as it is."""
+    given = node.weight
+    if given is None:
+        return lambda _: None
+    compute = _operand(given, node.target.name, values)
+
+    def weight(element: Element) -> float | None:
+        try:
+            number = compute(element.to_dict())
+        except _NotANumberError:
+            return None
+        try:
+            return None if number is None else canonical_weight(number)
+        except MycelError as error:
+            if isinstance(given, ast.Arithmetic):
+                error.hint = "Keep it within its bounds: SET WEIGHT CLAMP(…, 0, 1)."
+            raise located(error, given.span) from None
+
+    if not isinstance(given, ast.Arithmetic):
+        canonical_weight(values.number(given, "weight"))  # Refused even if nothing matches.
+    return weight
 
 
 # From the tree to functions, once for all elements.

@@ -8,7 +8,7 @@ predicate is executed at once, after the queue.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final, TypeAlias, assert_never
+from typing import Final, NamedTuple, TypeAlias, assert_never
 
 from mycel.engine.batch import (
     Batch,
@@ -34,12 +34,21 @@ from mycel.engine.values import Values
 from mycel.errors import ConstraintViolation, DuplicateExists, MycelError, NotFound
 from mycel.kip import ast
 from mycel.model.names import META_TYPES
+from mycel.model.records import canonical_weight
 from mycel.model.values import JsonObject
 from mycel.store.write.transaction import Transaction
 from mycel.syntax.diagnostics import located
 
 _CREATE_IT: Final = ", or create it with a CONCEPT block before this one"
 _Metadata: TypeAlias = JsonObject | None
+
+
+class LinkKeys(NamedTuple):
+    """The content of a link to write."""
+
+    attributes: JsonObject | None
+    metadata: _Metadata
+    weight: float | None
 
 
 def upsert(tx: Transaction, capsule: ast.Capsule, values: Values) -> Outcome:
@@ -186,7 +195,8 @@ class _Run:
         predicate = self._predicate(entry.predicate)
         target = self._end(entry.target, handles, place)
         own = self._metadata(entry.metadata, metadata)
-        self._links.append(self._link(subject, predicate, target, None, own, place))
+        keys = LinkKeys(None, own, self._weight(entry.weight))
+        self._links.append(self._link(subject, predicate, target, keys, place))
 
     # Links.
 
@@ -204,17 +214,18 @@ class _Run:
             self._change(found, block, metadata)
             return found
         subject, predicate, object_ = self._pattern(target, handles, place)
-        attributes = self._attributes(block)
+        keys = LinkKeys(self._attributes(block), metadata, self._weight(block.weight))
         if block.expect_version is None:
-            return self._link(subject, predicate, object_, attributes, metadata, place)
+            return self._link(subject, predicate, object_, keys, place)
         self._batch.write()
         ends = [settled(end) for end in (subject, object_)]
         return self._tx.put_proposition(
             str(ends[0]),
             predicate,
             str(ends[1]),
-            attributes,
-            metadata,
+            keys.attributes,
+            keys.metadata,
+            weight=keys.weight,
             expect_version=self._version(block),
         )
 
@@ -223,12 +234,11 @@ class _Run:
         subject: End,
         predicate: str,
         object_: End,
-        attributes: JsonObject | None,
-        metadata: _Metadata,
+        keys: LinkKeys,
         place: BlockPlace,
     ) -> LinkPut:
         subject, object_ = self._ends(subject, object_)
-        put = LinkPut(subject, predicate, object_, attributes, metadata, place)
+        put = LinkPut(subject, predicate, object_, *keys, place)
         self._batch.put_link(put)
         return put
 
@@ -328,12 +338,21 @@ class _Run:
             id_,
             attributes=self._attributes(block),
             metadata=None if _only_refers(block) else metadata,
+            weight=None if isinstance(block, ast.ConceptBlock) else self._weight(block.weight),
             expect_version=self._version(block),
         )
 
     def _attributes(self, block: Block) -> JsonObject | None:
         given = block.attributes
         return None if given is None else self._values.mapping(given, "attributes")
+
+    def _weight(self, node: ast.Number | None) -> float | None:
+        if node is None:
+            return None
+        try:
+            return canonical_weight(self._values.number(node, "weight"))
+        except MycelError as error:
+            raise located(error, node.span) from None
 
     def _metadata(self, node: ast.Map | None, outer: _Metadata) -> _Metadata:
         """The metadata of an inner level: its keys win, null included (KIP §2.10)."""
@@ -360,7 +379,8 @@ def _only_refers(block: Block) -> bool:
 
     Such an element takes none of the metadata of the UPSERT (KIP §4.1).
     """
-    return block.attributes is None and block.metadata is None
+    weight = None if isinstance(block, ast.ConceptBlock) else block.weight
+    return block.attributes is None and block.metadata is None and weight is None
 
 
 def _matchers(statement: ast.Upsert) -> Iterator[ast.ConceptMatcher]:

@@ -282,11 +282,15 @@ class Find(SyntaxNode):
 
 @node
 class SetProposition(SyntaxNode):
-    """One entry of `SET PROPOSITIONS`: `("p", target) [WITH METADATA { … }]`."""
+    """One entry of `SET PROPOSITIONS`: `("p", target) [SET WEIGHT w] [WITH METADATA { … }]`.
+
+    `SET WEIGHT` is our extension, here and below.
+    """
 
     predicate: Text
     target: Endpoint
     metadata: Map | None = None
+    weight: Number | None = None
 
 
 @node
@@ -306,13 +310,14 @@ class ConceptBlock(SyntaxNode):
 
 @node
 class PropositionBlock(SyntaxNode):
-    """`PROPOSITION ?h { (s, "p", o) | (id: …) [EXPECT VERSION n] [SET ATTRIBUTES …] } …`."""
+    """`PROPOSITION ?h { (s, "p", o) | (id: …) [EXPECT VERSION n] [SET ATTRIBUTES …] … } …`."""
 
     handle: Variable | None
     target: LinkPattern | LinkById
     expect_version: Number | None = None
     attributes: Map | None = None
     metadata: Map | None = None
+    weight: Number | None = None
 
 
 @node
@@ -373,9 +378,9 @@ Change = Value | Arithmetic
 
 @node
 class Update(SyntaxNode):
-    """`UPDATE ?t SET ATTRIBUTES { … } SET METADATA { … } WHERE { … } [LIMIT n]`.
+    """`UPDATE ?t SET ATTRIBUTES { … } SET METADATA { … } SET WEIGHT w WHERE { … } [LIMIT n]`.
 
-    A placeholder may be a whole map. At least one of the two is given.
+    A placeholder may be a whole map. At least one of the three is given.
     """
 
     target: Variable
@@ -383,6 +388,7 @@ class Update(SyntaxNode):
     attributes: tuple[tuple[str, Change], ...] | Placeholder | None = None
     metadata: tuple[tuple[str, Change], ...] | Placeholder | None = None
     limit: Number | None = None
+    weight: Number | Arithmetic | None = None
 
 
 @node

@@ -184,6 +184,8 @@ def _body(block: ast.ConceptBlock | ast.PropositionBlock) -> Iterator[str]:
     yield from _options(**{"EXPECT VERSION": block.expect_version})
     if block.attributes is not None:
         yield from lines_of("SET ATTRIBUTES ", block.attributes)
+    if isinstance(block, ast.PropositionBlock):
+        yield from _options(**{"SET WEIGHT": block.weight})
     if isinstance(block, ast.ConceptBlock) and block.propositions is not None:
         yield "SET PROPOSITIONS {"
         for entry in block.propositions:
@@ -193,6 +195,8 @@ def _body(block: ast.ConceptBlock | ast.PropositionBlock) -> Iterator[str]:
 
 def _entry(entry: ast.SetProposition) -> Iterator[str]:
     start = f"({inline(entry.predicate)}, {pattern(entry.target)})"
+    if entry.weight is not None:
+        start += f" SET WEIGHT {inline(entry.weight)}"
     if entry.metadata is None:
         yield start
     else:
@@ -221,6 +225,8 @@ def _update(command: ast.Update) -> Iterator[str]:
             yield f"SET {part} {inline(changes)}"
         elif changes is not None:
             yield from _changes(f"SET {part} {{", changes)
+    if command.weight is not None:
+        yield f"SET WEIGHT {_change(command.weight)}"
     yield from _where(command.where)
     yield from _options(LIMIT=command.limit)
 

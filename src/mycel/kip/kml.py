@@ -104,7 +104,7 @@ def _delete_concept(tokens: Tokens, first: int) -> ast.DeleteConcept:
 
 
 def update(tokens: Tokens) -> ast.Update:
-    """`UPDATE ?t SET ATTRIBUTES { … } SET METADATA { … } WHERE { … } [LIMIT n]`."""
+    """`UPDATE ?t SET ATTRIBUTES { … } SET METADATA { … } SET WEIGHT w WHERE { … } [LIMIT n]`."""
     texts = tokens.tokens
     first = tokens.at
     tokens.at = first + 1
@@ -112,22 +112,26 @@ def update(tokens: Tokens) -> ast.Update:
         raise unexpected(tokens, "a variable such as `?x`", hint=_update_hint(texts[tokens.at]))
     target = values.variable(tokens)
     changes: dict[str, Changes] = {}
+    weight: ast.Number | ast.Arithmetic | None = None
     while texts[tokens.at] == "SET":
         part = texts[tokens.at + 1]
         tokens.at += 1
-        if part not in {"ATTRIBUTES", "METADATA"}:
+        if part not in {"ATTRIBUTES", "METADATA", "WEIGHT"}:
             hint = foreign_idioms.assignment(tokens, target.name)
-            raise unexpected(tokens, "ATTRIBUTES", "METADATA", hint=hint)
-        if part in changes:
-            raise fail(tokens, f"SET {part} is given twice.", "Put all keys into one of them.")
+            raise unexpected(tokens, "ATTRIBUTES", "METADATA", "WEIGHT", hint=hint)
+        if part in changes or (part == "WEIGHT" and weight is not None):
+            raise fail(tokens, f"SET {part} is given twice.", "Put all of it into one of them.")
         tokens.at += 1
-        changes[part] = _changes(tokens, target.name)
-    if not changes:
+        if part == "WEIGHT":
+            weight = _weight(tokens)
+        else:
+            changes[part] = _changes(tokens, target.name)
+    if not changes and weight is None:
         form = f"UPDATE ?{shorten(target.name)} SET ATTRIBUTES {{ … }} WHERE {{ … }}."
         raise unexpected(
             tokens, "SET", hint=misplaced(tokens, f"SET comes before WHERE: {form}") or form
         )
-    clauses = where(tokens, *(("SET",) if len(changes) < 2 else ()))
+    clauses = where(tokens, *(("SET",) if len(changes) < 2 or weight is None else ()))
     rows = limit(tokens)
     return ast.Update(
         target,
@@ -135,6 +139,7 @@ def update(tokens: Tokens) -> ast.Update:
         changes.get("ATTRIBUTES"),
         changes.get("METADATA"),
         rows,
+        weight,
         span=tokens.span(first),
     )
 
@@ -183,6 +188,15 @@ def _change(tokens: Tokens, target: str) -> ast.Change:
     if token[0].isalpha() and tokens.tokens[tokens.at + 1] == "(":
         raise unexpected(tokens, "a JSON value, a placeholder", *_ARITY)
     return values.value(tokens)
+
+
+def _weight(tokens: Tokens) -> ast.Number | ast.Arithmetic:
+    token = tokens.tokens[tokens.at]
+    if token in _ARITY:
+        return _arithmetic(tokens, 2)
+    if token != ":" and not values.is_number(token):
+        raise unexpected(tokens, "a number, a placeholder", *_ARITY)
+    return values.number(tokens, "SET WEIGHT")
 
 
 def _arithmetic(tokens: Tokens, depth: int) -> ast.Arithmetic:

@@ -16,6 +16,11 @@ _ENTRY = '("predicate", target)'
 _NO_SUBJECT = f"An entry is {_ENTRY}; the subject is the concept of the block, so it is not named."
 _METADATA = "Metadata follows the block's closing brace: } WITH METADATA { … }."
 _CONCEPT_PARTS = ("ATTRIBUTES", "PROPOSITIONS")
+_LINK_PARTS = ("ATTRIBUTES", "WEIGHT")
+_NO_WEIGHT = (
+    "Only links have a weight: set it behind an entry of SET PROPOSITIONS, or in a PROPOSITION"
+    " block."
+)
 # For folded entries, which hold nothing else.
 _FOLDED_ENTRY = re.compile(r'\(\s*+"([^"]*+)"\s*+,\s*+\?(\w++)\s*+\)')
 
@@ -84,13 +89,16 @@ def _proposition(tokens: Tokens) -> ast.PropositionBlock:
         )
     found = link(tokens, 2, exact=True)
     version = _expect_version(tokens)
+    weight = _weight(tokens)
     attributes = _attributes(tokens)
+    weight = _weight(tokens) if weight is None else weight
     if tokens.tokens[tokens.at] != "}":
-        parts = ("ATTRIBUTES",) if attributes is None else ()
-        raise _not_closed(tokens, ("ATTRIBUTES",), parts, is_first=version is None)
+        given = (attributes, weight)
+        left = tuple(part for part, value in zip(_LINK_PARTS, given, strict=True) if value is None)
+        raise _not_closed(tokens, _LINK_PARTS, left, is_first=version is None)
     tokens.at += 1
     return ast.PropositionBlock(
-        handle, found, version, attributes, _metadata(tokens), span=tokens.span(first)
+        handle, found, version, attributes, _metadata(tokens), weight, span=tokens.span(first)
     )
 
 
@@ -114,12 +122,15 @@ def _not_closed(
     not been read.
     """
     token, part = tokens.tokens[tokens.at : tokens.at + 2]
-    if token == "SET" and part in {"ATTRIBUTES", "PROPOSITIONS", "METADATA"}:
+    if token == "SET" and part in {*_CONCEPT_PARTS, *_LINK_PARTS, "METADATA"}:
         expected = listed((*(f"`SET {each}`" for each in left), "}"))
+        hints = {"METADATA": _METADATA, "WEIGHT": _order(known)}
+        if part not in known:
+            hints["WEIGHT"] = _NO_WEIGHT
         return fail(
             tokens,
             f"Expected {expected}, found `SET {part}`.",
-            _METADATA if part == "METADATA" else _order(known),
+            hints.get(part, _order(known)),
             length=2,
         )
     version = ("EXPECT",) if is_first and left == known else ()
@@ -149,10 +160,17 @@ def _attributes(tokens: Tokens) -> ast.Map | None:
     if part == "ATTRIBUTES":
         tokens.at += 2
         return values.mapping(tokens, "SET ATTRIBUTES")
-    if part in {"PROPOSITIONS", "METADATA"}:
+    if part in {"PROPOSITIONS", "METADATA", "WEIGHT"}:
         return None
     tokens.at += 1
     raise unexpected(tokens, "ATTRIBUTES", "PROPOSITIONS")
+
+
+def _weight(tokens: Tokens) -> ast.Number | None:
+    if tokens.tokens[tokens.at] != "SET" or tokens.tokens[tokens.at + 1] != "WEIGHT":
+        return None
+    tokens.at += 2
+    return values.number(tokens, "SET WEIGHT")
 
 
 def _propositions(tokens: Tokens) -> tuple[ast.SetProposition, ...] | None:
@@ -170,7 +188,7 @@ def _propositions(tokens: Tokens) -> tuple[ast.SetProposition, ...] | None:
         if token != "(":
             hint = f"Entries are {_ENTRY}, one after another"
             hint += ", without commas." if token == "," else "."
-            raise unexpected(tokens, "(", "}", *(("WITH",) if entries else ()), hint=hint)
+            raise unexpected(tokens, "(", "}", *(("SET", "WITH") if entries else ()), hint=hint)
         entries.append(_entry(tokens))
     tokens.at += 1
     return tuple(entries)
@@ -209,7 +227,9 @@ def _entry(tokens: Tokens) -> ast.SetProposition:
     if texts[tokens.at] != ")":
         raise unexpected(tokens, ")", hint=_NO_SUBJECT if texts[tokens.at] == "," else None)
     tokens.at += 1
-    return ast.SetProposition(predicate, target, _metadata(tokens), span=tokens.span(first))
+    weight = _weight(tokens)
+    metadata = _metadata(tokens)
+    return ast.SetProposition(predicate, target, metadata, weight, span=tokens.span(first))
 
 
 def _metadata(tokens: Tokens) -> ast.Map | None:

@@ -38,7 +38,16 @@ Role = Literal["name", "kind", "list"]
 """The way in which a parameter shapes a plan: by its value, its kind, or (IN) its kind of list."""
 
 _OPEN_FIELDS: Final = ("attributes", "metadata")
-ELEMENT_FIELDS: Final = ("id", "type", "name", "subject", "predicate", "object", *_OPEN_FIELDS)
+ELEMENT_FIELDS: Final = (
+    "id",
+    "type",
+    "name",
+    "subject",
+    "predicate",
+    "object",
+    "weight",
+    *_OPEN_FIELDS,
+)
 
 _AFTER_UNION: Final = (
     "{clause} follows a UNION. It applies to the patterns beside the UNION, not to the rows of"
@@ -541,8 +550,8 @@ def _check_fields(path: ast.Path) -> None:
     if first not in ELEMENT_FIELDS:
         close = did_you_mean(first, list(ELEMENT_FIELDS))
         hint = (
-            f"{close} Concepts have id, type and name; links have id, subject, predicate and"
-            f" object; both have attributes and metadata. Perhaps"
+            f"{close} Concepts have id, type and name; links have id, subject, predicate, object"
+            f" and weight; both have attributes and metadata. Perhaps"
             f" {path_text(name, ('attributes', first))}?"
         )
         raise UnknownReference(
@@ -552,7 +561,7 @@ def _check_fields(path: ast.Path) -> None:
         )
     if rest and first not in _OPEN_FIELDS:
         raise UnknownReference(
-            f"{path_text(name, path.fields)}: {first!r} is a text and has no fields.",
+            f"{path_text(name, path.fields)}: {first!r} has no fields.",
             hint=f"Use ?{name}.{first}; to go on along a link, bind its end to a variable.",
             span=path.span,
         )

@@ -28,6 +28,11 @@ CLASS: Final = (
 """JSON types as one letter each, both kinds of number being one."""
 
 _TIME: Final = sqlite.time_text("{row}.updated_at")
+_UPDATED_BY: Final = (
+    "(SELECT (SELECT a.name FROM actor a WHERE a.id = u.actor) FROM tx u"
+    " WHERE u.seq >= {row}.seq AND u.first_seq <= {row}.seq ORDER BY u.seq LIMIT 1)"
+)
+"""The actor of the transaction whose row closes the entry that wrote the element."""
 _METADATA: Final = (
     '\'{{"_version":\' || {row}.version || \',"_updated_at":"\' || '
     + _TIME
@@ -108,6 +113,15 @@ class Fields:
                 return Access("text", self._of_link(cell, self._predicate_name("{row}.predicate")))
             case ("subject" | "object" as end,):
                 return Access("text", self._of_link(cell, self.element_id(f"{{row}}.{end}")))
+            case ("weight",):
+                return Access("number", self._of_link(cell, "{row}.weight"))
+            case ("metadata", "_created_at"):
+                return Access("text", self._of_either(cell, sqlite.time_text("{row}.created_at")))
+            case ("metadata", "_created_by"):
+                actor = "(SELECT a.name FROM actor a WHERE a.id = {row}.created_by)"
+                return Access("text", self._of_either(cell, actor))
+            case ("metadata", "_updated_by"):
+                return Access("text", self._of_either(cell, _UPDATED_BY))
             case ("metadata", "_version"):
                 return Access("number", self._of_either(cell, "{row}.version"))
             case ("metadata", "_updated_at"):

@@ -549,7 +549,7 @@ class Patterns:
             return cell
         if cell.row is not None or cell.kind in ("link", "predicate") or path in ((), ("id",)):
             return cell
-        if path[0] in ("subject", "predicate", "object"):
+        if path[0] in ("subject", "predicate", "object", "weight"):
             return cell
         half = select.halves.get(cell.number)
         if half is None:

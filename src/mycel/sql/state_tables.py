@@ -16,8 +16,9 @@ from mycel.model.state import State
 from mycel.sql import sqlite
 from mycel.syntax.nodes import node
 
-_CONCEPT = "id, type, name, attributes, metadata, version, updated_at"
-_LINK = "id, subject, predicate, object, attributes, metadata, version, updated_at"
+_PROVENANCE = "attributes, metadata, version, {seq} AS seq, created_at, created_by, updated_at"
+_CONCEPT = f"id, type, name, {_PROVENANCE}"
+_LINK = f"id, subject, predicate, object, weight, {_PROVENANCE}"
 
 
 def _past(table: str, columns: str, moment: str) -> str:
@@ -36,8 +37,8 @@ def tables(state: State) -> str:
     """
     if state.is_live:
         return ""
-    concept = _past("main.concept", f"{_CONCEPT}, created_by, {{seq}}", str(state.seq))
-    link = _past("main.proposition", f"{_LINK}, weight, created_by, {{seq}}", str(state.seq))
+    concept = _past("main.concept", _CONCEPT, str(state.seq))
+    link = _past("main.proposition", _LINK, str(state.seq))
     return f"WITH concept AS {sqlite.INLINE} {concept}, proposition AS {sqlite.INLINE} {link} "
 
 

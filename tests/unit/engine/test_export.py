@@ -218,13 +218,20 @@ def test_a_target_that_is_null_in_some_rows_is_skipped_there(db: mycel.Nexus) ->
     assert told["concepts"] == 2
 
 
-def test_weights_that_a_capsule_cannot_carry_are_announced(db: mycel.Nexus) -> None:
+@pytest.mark.parametrize("weight", [0, 0.25, 1])
+def test_a_capsule_carries_weights(db: mycel.Nexus, weight: float) -> None:
     with db.transaction() as tx:
         one, other = (tx.get_concept("Plant", name) for name in ("Rosemary", "薰衣草 Sage"))
         assert one is not None
         assert other is not None
-        tx.put_proposition(one, "grows_beside", other, weight=0.25)
-    assert run(db, PLANTS).warnings == ("A capsule cannot carry weights: 1 links lose theirs.",)
+        tx.put_proposition(one, "grows_beside", other, weight=weight)
+    told = run(db, f"{PLANTS} WITH DEFINITIONS")
+    assert not told.warnings
+    with mycel.open(":memory:") as there:
+        there.apply_capsule(told.result["capsule"])
+        command = 'FIND(?l.weight) WHERE { ?l ({name: "Rosemary"}, "grows_beside", ?o) }'
+        assert there.execute(command).value == db.execute(command).value
+        assert weight in there.execute(command).value
 
 
 # Pages.

@@ -169,7 +169,7 @@ def test_the_hint_says_it_in_kip(text: str, at: str, hint: str) -> None:
         ),
         (
             'UPSERT { PROPOSITION { (id: "P:1:p") SET METADATA {a: 1} } }',
-            "Expected `SET ATTRIBUTES` or `}`, found `SET METADATA`.",
+            "Expected `SET ATTRIBUTES`, `SET WEIGHT` or `}`, found `SET METADATA`.",
         ),
         (
             "FIND(?c) AS OF yesterday WHERE { }",

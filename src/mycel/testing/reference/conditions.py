@@ -26,7 +26,8 @@ class Conditions:
             return term  # Null, or the name of a predicate.
         if not path.fields:
             return self.graph.elements[term]
-        value: Any = self.graph.wire(term)
+        whole = path.fields == ("metadata",)
+        value: Any = self.graph.wire(term) if whole else self.graph.facts(term)
         for field in path.fields:
             value = value.get(field) if isinstance(value, dict) else None
         return value

@@ -13,7 +13,14 @@ from mycel.model import ids
 from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, check_identifier, check_name
 from mycel.model.values import check_metadata_keys, object_text
 from mycel.testing.reference import protection, schema
-from mycel.testing.reference.graph import Concept, Element, Graph, JsonObject, Link
+from mycel.testing.reference.graph import (
+    Concept,
+    Element,
+    Graph,
+    JsonObject,
+    Link,
+    Origin,
+)
 from mycel.testing.reference.json_values import identical
 from mycel.testing.reference.scopes import check_predicate, check_type
 
@@ -49,9 +56,8 @@ class Draft:
         check_metadata_keys(metadata)
         number = self.graph.next_concept
         self.graph.next_concept += ids.ID_STEP
-        self._write(
-            Concept(number, type_name, name, attributes, metadata, 1, self.time_us), before=None
-        )
+        content = (attributes, metadata, 1, self.time_us)
+        self._write(Concept(number, type_name, name, *content, self._origin()), before=None)
         return number
 
     def put_link(
@@ -61,27 +67,41 @@ class Draft:
         object_: int,
         attributes: JsonObject,
         metadata: JsonObject,
+        weight: float | None = None,
     ) -> int:
         """Create a link, or merge keys into the one that is there."""
         check_predicate(predicate, self.graph)
         self.check_not_self(subject, object_)
         found = self.graph.link(subject, predicate, object_)
         if found is not None:
-            self.merge_keys(found.number, attributes, metadata)
+            self.merge_keys(found.number, attributes, metadata, weight)
             return found.number
         schema.check_ends(subject, predicate, object_, self.graph)
         check_metadata_keys(metadata)
         number = self.graph.next_link
         self.graph.next_link += ids.ID_STEP
-        link = Link(number, subject, predicate, object_, attributes, metadata, 1, self.time_us)
+        content = (attributes, metadata, 1, self.time_us)
+        link = Link(number, subject, predicate, object_, *content, self._origin())
+        link = link if weight is None else replace(link, weight=weight)
         self._write(link, before=None)
         return number
+
+    def _origin(self, before: Origin | None = None) -> Origin:
+        if before is None:
+            return Origin(self.time_us, self.actor, self.actor)
+        return replace(before, updated_by=self.actor)
 
     def check_not_self(self, subject: int, object_: int) -> None:
         if subject == object_:
             raise SelfEdgeError(f"{self.graph.id_of(subject)} cannot be linked to itself.")
 
-    def merge_keys(self, number: int, attributes: JsonObject, metadata: JsonObject) -> bool:
+    def merge_keys(
+        self,
+        number: int,
+        attributes: JsonObject,
+        metadata: JsonObject,
+        weight: float | None = None,
+    ) -> bool:
         """Set these keys; all others stay. Says whether anything changed."""
         check_metadata_keys(metadata)
         element = self.graph.elements[number]
@@ -89,14 +109,29 @@ class Draft:
             number,
             attributes=element.attributes | attributes,
             metadata=element.metadata | metadata,
+            weight=weight,
         )
 
-    def replace(self, number: int, *, attributes: JsonObject, metadata: JsonObject) -> bool:
+    def replace(
+        self,
+        number: int,
+        *,
+        attributes: JsonObject,
+        metadata: JsonObject,
+        weight: float | None = None,
+    ) -> bool:
         """Give an element these attributes and metadata. Says whether anything changed."""
         before = self.graph.elements[number]
-        if identical([before.attributes, before.metadata], [attributes, metadata]):
-            return False
         after = replace(before, attributes=attributes, metadata=metadata)
+        if weight is not None:
+            if not isinstance(after, Link):
+                raise ConstraintViolation("Only links have a weight.")
+            after = replace(after, weight=weight)
+        if after == before and identical(
+            [before.attributes, before.metadata], [attributes, metadata]
+        ):
+            return False
+        after = replace(after, origin=self._origin(before.origin))
         protection.check_change(before, after, self.actor)
         self._write(replace(after, version=before.version + 1, updated_us=self.time_us), before)
         return True
@@ -106,7 +141,8 @@ class Draft:
         before = self.graph.elements[number]
         if isinstance(before, Link):
             after = replace(before, subject=subject, object=object_, version=before.version + 1)
-            self._write(replace(after, updated_us=self.time_us), before)
+            origin = self._origin(before.origin)
+            self._write(replace(after, updated_us=self.time_us, origin=origin), before)
 
     def _write(self, after: Element, before: Element | None) -> None:
         object_text(after.attributes, "attributes")  # Refuses what cannot be stored.

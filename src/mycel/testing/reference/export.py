@@ -59,7 +59,11 @@ def _concept_block(concept: Concept) -> ast.ConceptBlock:
 
 def _proposition_block(link: Link, graph: Graph) -> ast.PropositionBlock:
     return ast.PropositionBlock(
-        None, _pattern(link, graph), attributes=_attributes(link), metadata=_metadata(link)
+        None,
+        _pattern(link, graph),
+        attributes=_attributes(link),
+        metadata=_metadata(link),
+        weight=None if link.weight == 1 else ast.Literal(link.weight),
     )
 
 

@@ -11,9 +11,18 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from mycel.model import ids, times
-from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE
+from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, SYSTEM_ACTOR
 
 JsonObject = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The creator and the last editor of an element, and the time of its creation."""
+
+    created_us: int = 0
+    created_by: str = SYSTEM_ACTOR
+    updated_by: str = SYSTEM_ACTOR
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +36,7 @@ class Concept:
     metadata: JsonObject
     version: int
     updated_us: int
+    origin: Origin = Origin()
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +51,8 @@ class Link:
     metadata: JsonObject
     version: int
     updated_us: int
+    origin: Origin = Origin()
+    weight: float = 1.0
 
 
 Element = Concept | Link
@@ -130,6 +142,17 @@ class Graph:
             "metadata": metadata,
         }
 
+    def facts(self, number: int) -> JsonObject:
+        """All that a path can name: the wire form, the weight of a link, and the origin."""
+        element, wire = self.elements[number], self.wire(number)
+        origin = {
+            "_created_at": times.to_text(element.origin.created_us),
+            "_created_by": element.origin.created_by,
+            "_updated_by": element.origin.updated_by,
+        }
+        weight = {"weight": element.weight} if isinstance(element, Link) else {}
+        return wire | weight | {"metadata": wire["metadata"] | origin}
+
     def identity(self, number: int) -> tuple[Any, ...]:
         """The identity of an element: (type, name), or (subject, predicate, object) in full."""
         element = self.elements[number]
@@ -144,6 +167,7 @@ class Graph:
                 "attributes": element.attributes,
                 "metadata": element.metadata,
                 "version": element.version,
+                **({"weight": element.weight} if isinstance(element, Link) else {}),
             }
             for number, element in self.elements.items()
         }

@@ -16,7 +16,10 @@ from mycel.syntax.regex import matcher
 from mycel.testing.reference.graph import Graph
 from mycel.testing.reference.parameters import Parameters
 
-FIELDS = ("id", "type", "name", "subject", "predicate", "object", "attributes", "metadata")
+FIELDS = (
+    *("id", "type", "name", "subject", "predicate", "object", "weight"),
+    *("attributes", "metadata"),
+)
 OPEN_FIELDS = ("attributes", "metadata")
 """Those that hold JSON, as deep as somebody wrote it."""
 

@@ -1,6 +1,6 @@
 """TRAVERSE: the nearest elements, found by comparing all paths in every step.
 
-Links that KIP writes cost 1. A path is compared by its cost, its hops, the number of its last
+A link costs its weight. A path is compared by its cost, its hops, the number of its last
 predicate and its end; of all paths that continue from a reached element, the least is next.
 """
 
@@ -18,12 +18,11 @@ from mycel.testing.reference.graph import Concept, Graph, JsonObject, Link
 from mycel.testing.reference.parameters import Parameters
 from mycel.testing.reference.patterns import Patterns
 
-WEIGHT = 1.0
-
 
 class _Way(NamedTuple):
     """A way; in this order the least is found."""
 
+    cost: float
     hops: int
     predicate: int
     number: int
@@ -31,6 +30,7 @@ class _Way(NamedTuple):
     """The index of the element that it was reached from."""
     against: bool
     relation: str
+    weight: float
 
 
 def traverse(
@@ -51,13 +51,13 @@ def traverse(
         if name not in graph.predicate_names():
             raise TypeMismatch(f"The predicate {name!r} is not defined.")
     start = _start(node, graph, Patterns(graph, values))
-    reached = [_Way(0, 0, start, 0, False, "")]
+    reached = [_Way(0.0, 0, 0, start, 0, False, "", 0.0)]
     while True:
         seen = {way.number for way in reached}
         ways = [
             each
             for each in _ways(reached, graph, direction, along)
-            if each.number not in seen and each.hops * WEIGHT <= cost
+            if each.number not in seen and each.cost <= cost
         ]
         if not ways:
             return _answers(reached, graph), []
@@ -91,11 +91,13 @@ def _ways(
                 continue
             either = direction == "both" or graph.is_symmetric(link.predicate)
             number = _predicate_number(link, graph)
-            further = (way.hops + 1, number)
+            # Costs are exact to a billionth, so that 0.1 and 0.2 make 0.3.
+            further = (round(way.cost + link.weight, 9), way.hops + 1, number)
+            step = (link.predicate, link.weight)
             if link.subject == way.number and (either or direction == "out"):
-                yield _Way(*further, link.object, place, False, link.predicate)
+                yield _Way(*further, link.object, place, False, *step)
             if link.object == way.number and (either or direction == "in"):
-                yield _Way(*further, link.subject, place, True, link.predicate)
+                yield _Way(*further, link.subject, place, True, *step)
 
 
 def _predicate_number(link: Link, graph: Graph) -> int:
@@ -116,7 +118,7 @@ def _answers(reached: list[_Way], graph: Graph) -> list[JsonObject]:
             source = answers[way.source]
             step = {
                 "relation": way.relation,
-                "weight": WEIGHT,
+                "weight": way.weight,
                 "direction": "in" if way.against else "out",
                 "node": graph.id_of(way.number),
                 "name": _name(way.number, graph),
@@ -124,11 +126,11 @@ def _answers(reached: list[_Way], graph: Graph) -> list[JsonObject]:
             path = [*source["path"], step]
             over = "back over" if way.against else "over"
             origin = _name(reached[way.source].number, graph)
-            reason = f"reached {over} {way.relation} ({WEIGHT:g}) from {origin}"
+            reason = f"reached {over} {way.relation} ({way.weight:g}) from {origin}"
         answers.append(
             {
                 "node": graph.wire(way.number),
-                "cost": way.hops * WEIGHT,
+                "cost": way.cost,
                 "hops": way.hops,
                 "path": path,
                 "reason": reason,

@@ -9,6 +9,7 @@ from typing import Any, assert_never
 from mycel.errors import ConstraintViolation, UnknownReference
 from mycel.kip import ast
 from mycel.model.limits import INTEGER_MIN, JSON_INTEGER_MAX
+from mycel.model.records import canonical_weight
 from mycel.model.values import check_metadata_keys
 from mycel.testing.reference.conditions import Conditions
 from mycel.testing.reference.draft import Draft
@@ -31,6 +32,10 @@ def update(draft: Draft, update_: ast.Update, parameters: Parameters) -> JsonObj
     for changes in (update_.attributes, update_.metadata):
         _check_changes(changes, update_.target, parameters)
     check_metadata_keys(_keys(update_.metadata, parameters))
+    if update_.weight is not None:
+        _check(update_.weight, update_.target, parameters)
+        if not isinstance(update_.weight, ast.Arithmetic):
+            canonical_weight(parameters.number(update_.weight))
     limit = None if update_.limit is None else parameters.positive(update_.limit)
     numbers = required_targets(update_.target, update_.where, draft.graph, parameters)[:limit]
     before = draft.graph.copy()
@@ -39,8 +44,16 @@ def update(draft: Draft, update_: ast.Update, parameters: Parameters) -> JsonObj
         row: Row = {update_.target.name: number}
         attributes = _computed(update_.attributes, row, before, parameters)
         metadata = _computed(update_.metadata, row, before, parameters)
-        updated += draft.merge_keys(number, attributes, metadata)
+        weight = _weight(update_.weight, row, Conditions(before, parameters))
+        updated += draft.merge_keys(number, attributes, metadata, weight)
     return {"updated": updated, "matched": len(numbers)}
+
+
+def _weight(node: ast.Number | ast.Arithmetic | None, row: Row, look: Conditions) -> float | None:
+    with suppress(_NoNumber):
+        number = None if node is None else _number(node, row, look)
+        return None if number is None else canonical_weight(number)
+    return None
 
 
 def _computed(changes: Changes, row: Row, graph: Graph, parameters: Parameters) -> JsonObject:

@@ -10,6 +10,7 @@ from mycel.errors import (
     VersionConflict,
 )
 from mycel.kip import ast
+from mycel.model.records import canonical_weight
 from mycel.testing.reference.draft import Draft
 from mycel.testing.reference.graph import JsonObject
 from mycel.testing.reference.parameters import Parameters
@@ -77,21 +78,23 @@ class _Upsert:
         check_predicate(predicate, self.draft.graph)
         object_ = self.existing(entry.target)
         metadata = outer | self.parameters.mapping(entry.metadata)
-        link = self.draft.put_link(subject, predicate, object_, {}, metadata)
+        weight = self.weight(entry.weight)
+        link = self.draft.put_link(subject, predicate, object_, {}, metadata, weight)
         self.links[link] = None
 
     def proposition_block(self, block: ast.PropositionBlock, metadata: JsonObject) -> int:
         attributes = self.parameters.mapping(block.attributes)
+        weight = self.weight(block.weight)
         if isinstance(block.target, ast.LinkById):
             number = self.existing(block.target)
             self.expect(block.expect_version, number)
-            self.draft.merge_keys(number, attributes, self.inherited(block, metadata))
+            self.draft.merge_keys(number, attributes, self.inherited(block, metadata), weight)
         else:
             place = self.place(block.target)
             self.draft.check_not_self(place[0], place[2])
             found = self.draft.graph.link(*place)
             self.expect(block.expect_version, found.number if found else None)
-            number = self.draft.put_link(*place, attributes, metadata)
+            number = self.draft.put_link(*place, attributes, metadata, weight)
         self.links[number] = None
         return number
 
@@ -100,7 +103,12 @@ class _Upsert:
     ) -> JsonObject:
         """Metadata for an element that exists: none if the block says nothing about it."""
         says_something = block.attributes is not None or block.metadata is not None
+        if isinstance(block, ast.PropositionBlock):
+            says_something = says_something or block.weight is not None
         return metadata if says_something else {}
+
+    def weight(self, node: ast.Number | None) -> float | None:
+        return None if node is None else canonical_weight(self.parameters.number(node))
 
     # What blocks refer to.
 
