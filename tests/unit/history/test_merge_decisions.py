@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,8 @@ import pytest
 
 import mycel
 from mycel.errors import ConstraintViolation, NotFound
+from mycel.history.merge.merging import Merging
+from mycel.history.merge.requests import Request
 from mycel.store.query.merges import open_conflicts
 from tests.unit.history.test_merge import (
     _without_waiting,
@@ -223,3 +226,45 @@ def test_decisions_about_a_link_and_its_end_are_both_kept(db: mycel.Graph) -> No
         changes = {each.label: each.kind for each in decided.diff.elements}
         assert (of_element.label in changes, of_link.label in changes) == wanted
         db.abort_merge()
+
+
+def test_a_merge_is_committed_although_others_write_whenever_it_was_computed(
+    db: mycel.Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compute = Merging._draft
+    drafts: list[bool] = []
+    with branch(db) as draft, opened(Path(db.path)) as other:
+
+        def meanwhile(merging: Merging, request: Request) -> Any:
+            found = compute(merging, request)
+            drafts.append(db._store._writer.is_mine())
+            if not drafts[-1]:
+                put(other, "busy", x=len(drafts))
+            return found
+
+        monkeypatch.setattr(Merging, "_draft", meanwhile)
+        put(draft, "a", x=2)
+        assert db.merge("draft").status == "merged"
+        assert drafts == [False, False, True], "at last while nobody else can write"
+        assert (value(db, "a"), value(db, "busy")) == (2, 2)
+
+        # A conflict that comes up there leaves the merge open, and is decided as always.
+        put(draft, "a", x=3)
+        put(db, "a", y=5)
+        drafts.clear()
+        monkeypatch.setattr(Merging, "_draft", compute)
+        assert db.merge("draft", dry_run=True).status == "clean"
+        monkeypatch.setattr(Merging, "_draft", meanwhile)
+        monkeypatch.setattr(
+            other, "write", lambda work: mycel.Graph.write(other, lambda tx: clash(work, tx))
+        )
+        found = db.merge("draft")
+        assert (found.status, [each.path for each in found.conflicts]) == ("conflicts", [("x",)])
+        db.resolve("*", "theirs")
+        assert db.commit_merge().status == "merged"
+        assert value(db, "a") == 3
+
+
+def clash(work: Callable[[mycel.Transaction], object], tx: mycel.Transaction) -> None:
+    work(tx)
+    tx.put_concept("Fact", "a", {"x": 7})

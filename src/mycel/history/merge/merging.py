@@ -8,6 +8,7 @@ that are still the same stay in force.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import replace
@@ -59,8 +60,12 @@ from mycel.store.write.merges import end_merge, keep_choices, keep_matches, keep
 from mycel.store.write.purge import purge
 from mycel.store.write.transaction import Transaction, rehearsal
 
-ATTEMPTS_MAX: Final = 5
-"""The number of times that a merge is computed while others keep writing."""
+ATTEMPTS_MAX: Final = 2
+"""The number of times that a merge is computed while others may write."""
+DECISIONS_MAX: Final = 5
+"""The number of times that a merge is read again because somebody else has decided about it."""
+TURN_S_MAX: Final = 10.0
+"""The time for which computing a merge may keep others from writing."""
 LISTED_MAX: Final = 5
 """The number of conflicts in the message of an error."""
 
@@ -92,6 +97,11 @@ class MergeDraft(NamedTuple):
         return (*self.plan.conflicts, *self.request.constraints)
 
     @property
+    def has_nothing(self) -> bool:
+        """True if there is nothing to merge."""
+        return not self.is_news and not self.plan.goals and not self.conflicts
+
+    @property
     def is_decided(self) -> bool:
         """True if no conflict is left."""
         return all_decided(self.conflicts)
@@ -104,6 +114,15 @@ def all_decided(conflicts: Sequence[Conflict]) -> bool:
 
 class _MovedError(Exception):
     """The target has moved on since the merge was computed."""
+
+
+class _LeftError(Exception):
+    """Nothing is committed in this turn."""
+
+    def __init__(self, outcome: Merge | MergeDraft) -> None:
+        super().__init__()
+        self.outcome = outcome
+        """The result; or a draft that has to be decided about."""
 
 
 class _RewrittenError(Exception):
@@ -150,7 +169,7 @@ class Merging:
 
     def _in_turn(self, work: Callable[[], Merge]) -> Merge:
         """Do something with an open merge, from the beginning if others have written it."""
-        for _ in range(ATTEMPTS_MAX):
+        for _ in range(DECISIONS_MAX):
             try:
                 return work()
             except _RewrittenError:
@@ -161,9 +180,12 @@ class Merging:
 
     def _run(self, request: Request, *, dry_run: bool, by: str) -> Merge:
         request = request.with_broken()
+        spent_s = 0.0
         for _ in range(ATTEMPTS_MAX):
+            begun = time.monotonic()
             draft = self._draft(request)
-            if not draft.is_news and not draft.plan.goals and not draft.conflicts:
+            spent_s = max(spent_s, time.monotonic() - begun)
+            if draft.has_nothing:
                 return self._merge(draft, "up_to_date")
             if not draft.is_decided:
                 return self._left_open(draft, dry_run=dry_run)
@@ -174,10 +196,35 @@ class Merging:
             except _BrokenError as broken:
                 draft = draft._replace(request=request.with_broken(broken.conflicts))
                 return self._left_open(draft, dry_run=dry_run)
-        raise DatabaseBusy(
-            "Others write to the target all the time, so the merge could not be finished.",
-            hint="Try again when fewer write.",
-        )
+        if spent_s > TURN_S_MAX:
+            raise DatabaseBusy(
+                "Others write to the target all the time, and the merge takes too long to keep them"
+                f" waiting: {spent_s:.0f} s.",
+                hint="Try again when fewer write.",
+            )
+        return self._run_in_turn(request, dry_run=dry_run, by=by)
+
+    def _run_in_turn(self, request: Request, *, dry_run: bool, by: str) -> Merge:
+        """Compute a merge and commit it while nobody else can write."""
+        try:
+            with self._store.transaction(actor=by, message=_message(request)) as tx:
+                draft = self._draft(request)
+                if draft.has_nothing:
+                    raise _LeftError(self._merge(draft, "up_to_date"))
+                if not draft.is_decided:
+                    raise _LeftError(draft)
+                try:
+                    if dry_run:
+                        raise _LeftError(self._rehearse(tx, draft))
+                    seq = self._write(tx, draft)
+                except _BrokenError as broken:
+                    left = request.with_broken(broken.conflicts)
+                    raise _LeftError(draft._replace(request=left)) from broken
+        except _LeftError as error:
+            if isinstance(error.outcome, Merge):
+                return error.outcome
+            return self._left_open(error.outcome, dry_run=dry_run)
+        return self._done(draft, seq)
 
     def _left_open(self, draft: MergeDraft, *, dry_run: bool) -> Merge:
         if dry_run:
@@ -247,37 +294,40 @@ class Merging:
             _MovedError: the target has moved on since.
             _BrokenError: constraints do not allow it.
         """
-        request = draft.request
-        at = f" ({short(draft.commits[1])})" if draft.commits[1] else ""
-        message = request.message or f"merge {request.source}{at}"
+        message = _message(draft.request)
         if dry_run:
             with rehearsal(self._store.transaction(actor=by, message=message)) as tx:
-                self._apply(tx, draft)
-                tx.flush()
-                changes = diff(tx.reader, State(draft.seq), State(tx.position))
-            return self._merge(draft, "clean", changes=changes)
+                return self._rehearse(tx, draft)
 
-        def work(tx: Transaction) -> int | None:
-            # First, because a purge ends every open merge.
-            if not end_merge(tx, request.id, self._told(request)):
-                raise _RewrittenError
-            reached = self._apply(tx, draft)
-            if tx.is_empty:
-                return None
-            seq = tx.position + 1  # With the row that closes it.
-            keep_choices(tx, seq, [_row(each) for each in draft.plan.choices])
-            keep_matches(tx, seq, _matches(tx, draft, reached))
-            keep_origins(
-                tx,
-                seq,
-                {
-                    reached.numbers.get(number, number): places
-                    for number, places in draft.origins.items()
-                },
-            )
-            return seq
+        seq = self._store.run(lambda tx: self._write(tx, draft), actor=by, message=message)
+        return self._done(draft, seq)
 
-        seq = self._store.run(work, actor=by, message=message)
+    def _rehearse(self, tx: Transaction, draft: MergeDraft) -> Merge:
+        """The result that a draft would have; the transaction is to be rolled back."""
+        self._apply(tx, draft)
+        tx.flush()
+        changes = diff(tx.reader, State(draft.seq), State(tx.position))
+        return self._merge(draft, "clean", changes=changes)
+
+    def _write(self, tx: Transaction, draft: MergeDraft) -> int | None:
+        """Write a draft as one commit. Returns its last entry; None if nothing changes."""
+        # First, because a purge ends every open merge.
+        if not end_merge(tx, draft.request.id, self._told(draft.request)):
+            raise _RewrittenError
+        reached = self._apply(tx, draft)
+        if tx.is_empty:
+            return None
+        seq = tx.position + 1  # With the row that closes it.
+        keep_choices(tx, seq, [_row(each) for each in draft.plan.choices])
+        keep_matches(tx, seq, _matches(tx, draft, reached))
+        origins = {
+            reached.numbers.get(number, number): places for number, places in draft.origins.items()
+        }
+        keep_origins(tx, seq, origins)
+        return seq
+
+    def _done(self, draft: MergeDraft, seq: int | None) -> Merge:
+        """The result of a merge that is committed."""
         if seq is None:
             return self._merge(draft, "up_to_date")
         if draft.plan.purges:
@@ -489,6 +539,12 @@ class Merging:
             draft.warnings,
             id=id_,
         )
+
+
+def _message(request: Request) -> str:
+    """The message of the commit."""
+    at = "" if request.edits is not None else f" ({short(request.theirs)})"
+    return request.message or f"merge {request.source}{at}"
 
 
 # Conflicts.
