@@ -102,9 +102,11 @@ def plain_lines(told: Mapping[str, Any], *, characters_max: int) -> list[str]:
     """A conflict in lines without colour: its versions below each other, long ones cut."""
     lines = [title(told), f"  {told.get('reason', '')}"]
     lines += [f"  - {_cut(line, characters_max)}" for line in element_lines(told)]
-    for row in side_rows(told):
-        if not row.contested:
-            continue
+    rows = [row for row in side_rows(told) if row.contested]
+    is_in_parts = bool(told.get("hunks")) and len(rows) > 1
+    for at, row in enumerate(rows, 1):
+        if is_in_parts:
+            lines.append(f"  contested part {at} of {len(rows)}")
         if row.name:
             lines.append(f"  {row.name}")
         for side, text in zip(SIDES, row.versions, strict=True):
@@ -114,14 +116,21 @@ def plain_lines(told: Mapping[str, Any], *, characters_max: int) -> list[str]:
         lines.append(f"  resolved: {resolution_text(told['resolution'])}")
     elif told.get("suggestion"):
         lines.append(f"  suggestion: {told['suggestion']}")
+    if told.get("hunks") and not told.get("resolution"):
+        given = f"a list of {len(rows)} texts, one for each part" if is_in_parts else "one text"
+        lines.append(
+            '  To combine the contested lines, choose "lines", with what they become as the value'
+            f' ({given}); the other lines of the text stay. A "value" replaces the whole text.'
+        )
     return lines
 
 
 def resolution_text(resolution: Mapping[str, Any]) -> str:
     """A decision in words."""
-    if resolution["choice"] != "value":
-        return str(resolution["choice"])
-    return f"value {text_of(resolution.get('value'))}"
+    choice = str(resolution["choice"])
+    if choice not in ("value", "lines"):
+        return choice
+    return f"{choice} {text_of(resolution.get('value'))}"
 
 
 def _cut(text: str, characters_max: int) -> str:

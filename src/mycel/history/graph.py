@@ -356,9 +356,11 @@ class Graph(Nexus):
     ) -> Merge:
         """Decide about a conflict of an open merge, or overrule an automatic choice.
 
-        `choice` is "ours", "theirs", "base", or "value" with a `value`. The conflict is one of
-        `conflicts()`, its id, or "*" for all that are left. Many are decided at once by a mapping
-        from ids to choices, or by a list of `{"conflict": id, "choice": …, "value": …}`.
+        `choice` is "ours", "theirs", "base", or "value" with a `value`; for a text of several lines
+        also "lines" with the text for its contested part, or a list of texts for its parts. The
+        conflict is one of `conflicts()`, its id, or "*" for all that are left. Many are decided at
+        once by a mapping from ids to choices, or by a list of
+        `{"conflict": id, "choice": …, "value": …}`.
 
         Raises:
             NotFound: there is no such conflict, or no open merge.

@@ -7,13 +7,12 @@ from typing import Any, Final
 
 from mycel.errors import InvalidSyntax
 from mycel.history.conflict_text import plain_lines, summary
-from mycel.history.merge.outcome import Merge
+from mycel.history.merge.outcome import CHOICES, Merge
 from mycel.mcp.results import Answer, TextPage, Undecided, data_within
 from mycel.mcp.tool_context import ToolCall
 from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, count
 from mycel.schema.definitions import merge_policies
 
-CHOICES: Final = ("ours", "theirs", "base", "value")
 RESOLUTIONS: Final = {
     "type": "array",
     "items": {
@@ -21,7 +20,9 @@ RESOLUTIONS: Final = {
         "properties": {
             "conflict": {"type": "string"},
             "choice": {"type": "string", "enum": list(CHOICES)},
-            "value": {"description": "Of choice value"},
+            "value": {
+                "description": "Of choice value: the whole value. Of lines: the contested lines"
+            },
         },
         "required": ["conflict", "choice"],
     },
@@ -143,7 +144,9 @@ def _show(call: ToolCall, page: TextPage, done: Merge, data: dict[str, Any]) -> 
         branch = "" if call.state.db.branch == "main" else f', branch: "{call.state.db.branch}"'
         page.close(
             f'Decide with resolve_conflicts: merge_id: "{done.id}"{branch}, resolutions:'
-            ' [{"conflict": "…", "choice": "ours" | "theirs" | "base" | "value", "value": …}].'
-            " Combine both versions in a value where both are right; ask the user where you cannot"
-            " tell. It commits when none is left."
+            ' [{"conflict": "…", "choice": "ours" | "theirs" | "base" | "value" | "lines",'
+            ' "value": …}].'
+            " Combine both versions where both are right: in a value, which replaces the whole"
+            " value, or in lines, which replace the contested lines of a text. Ask the user where"
+            " you cannot tell. It commits when none is left."
         )

@@ -10,6 +10,7 @@ import pytest
 
 import mycel
 from mycel.errors import ConstraintViolation, NotFound
+from mycel.history.conflict_text import plain_lines
 from mycel.history.merge.merging import Merging
 from mycel.history.merge.requests import Request
 from mycel.store.query.merges import open_conflicts
@@ -268,3 +269,41 @@ def test_a_merge_is_committed_although_others_write_whenever_it_was_computed(
 def clash(work: Callable[[mycel.Transaction], object], tx: mycel.Transaction) -> None:
     work(tx)
     tx.put_concept("Fact", "a", {"x": 7})
+
+
+def test_lines_replace_the_contested_part_of_a_text_and_a_value_the_whole(db: mycel.Graph) -> None:
+    put(db, "a", x="one\ntwo\nthree\nfour\nfive\nsix\nseven")
+    with branch(db) as draft:
+        put(db, "a", x="ONE\ntwo\nthree\nfour o\nfive\nsix\nseven")
+        put(draft, "a", x="one\ntwo\nthree\nfour t\nfive\nsix\nseven\neight")
+    (conflict,) = db.merge("draft").conflicts
+    assert (conflict.kind, conflict.options) == (
+        "text",
+        ("ours", "theirs", "base", "value", "lines"),
+    )
+    for wrong in (["a", "b"], 7, None, []):
+        with pytest.raises(ConstraintViolation, match="1 part of the text is contested"):
+            db.resolve(conflict, "lines", wrong)
+    with pytest.raises(ConstraintViolation, match="there is no value"):
+        db.resolve(conflict, "lines")
+    db.resolve(conflict, "lines", "four o and t")
+    text = "\n".join(plain_lines(db.conflicts()[0].to_dict(), characters_max=99))
+    assert "resolved: lines four o and t" in text
+    db.commit_merge()
+    assert value(db, "a") == "ONE\ntwo\nthree\nfour o and t\nfive\nsix\nseven\neight"
+    with branch(db, "second") as second:
+        put(db, "a", x="1 o\ntwo\nthree\nfour\nfive\nsix\n7 o")
+        put(second, "a", x="1 t\ntwo\nthree\nfour\nfive\nsix\n7 t")
+    (conflict,) = db.merge("second").conflicts
+    text = "\n".join(plain_lines(conflict.to_dict(), characters_max=99))
+    assert "contested part 2 of 2" in text
+    assert "a list of 2 texts, one for each part" in text
+    db.resolve(conflict, "lines", ["1\n1b\n", ""])
+    db.commit_merge()
+    assert value(db, "a") == "1\n1b\ntwo\nthree\nfour\nfive\nsix"
+    with branch(db, "third") as third:
+        put(db, "b", x=2)
+        put(third, "b", x=3)
+    (conflict,) = db.merge("third").conflicts
+    with pytest.raises(ConstraintViolation, match="'lines' is no choice"):
+        db.resolve(conflict, "lines", "2")

@@ -9,7 +9,15 @@ from typing import Any, Final, NamedTuple
 from mycel.history.merge.outcome import Choice, Conflict, ConflictKind, Resolution, conflict_id
 from mycel.history.merge.rules import Evidence, Rules, Side, Verdict, by_policy, newest
 from mycel.history.merge.sequences import Region
-from mycel.history.merge.values import UNKNOWN, Contest, combine, merge_sets, same, settle
+from mycel.history.merge.values import (
+    UNKNOWN,
+    Contest,
+    combine,
+    merge_sets,
+    same,
+    settle,
+    with_lines,
+)
 from mycel.history.merge.versions import (
     WEIGHT,
     Base,
@@ -285,6 +293,8 @@ class ElementMerge:
             self._decided.add("ours" if choice == "ours" else "theirs")
         if choice == "value":
             return value
+        if choice == "lines":
+            return with_lines(contest, [value] if isinstance(value, str) else value)
         return {"ours": contest.ours, "theirs": contest.theirs, "base": contest.base}[choice]
 
     def _conflict(

@@ -28,7 +28,7 @@ MergeStatus = Literal["merged", "up_to_date", "clean", "conflicts", "aborted"]
 
 ID_DIGITS: Final = 12
 """Enough for a hundred thousand conflicts without two of the same id."""
-CHOICES: Final = ("ours", "theirs", "base", "value")
+CHOICES: Final = ("ours", "theirs", "base", "value", "lines")
 
 
 class Resolution(NamedTuple):
@@ -38,7 +38,8 @@ class Resolution(NamedTuple):
     value: Any = None
 
     def to_dict(self) -> dict[str, Any]:
-        return {"choice": self.choice} | ({"value": self.value} if self.choice == "value" else {})
+        has_value = self.choice in ("value", "lines")
+        return {"choice": self.choice} | ({"value": self.value} if has_value else {})
 
 
 class Conflict(NamedTuple):
@@ -74,7 +75,14 @@ class Conflict(NamedTuple):
     @property
     def options(self) -> tuple[str, ...]:
         """The choices that there are."""
-        return tuple(each for each in CHOICES if each != "base" or self.base is not UNKNOWN)
+        missing = {"base"} if self.base is UNKNOWN else set()
+        missing |= set() if self.parts else {"lines"}
+        return tuple(each for each in CHOICES if each not in missing)
+
+    @property
+    def parts(self) -> int:
+        """The number of contested parts of a text."""
+        return sum(each.merged is None for each in self.regions)
 
     @property
     def hunks(self) -> list[dict[str, list[str]]]:

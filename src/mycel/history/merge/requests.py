@@ -117,11 +117,11 @@ def decisions(
 
 
 def _decision(choice: str, value: Any = ABSENT) -> Resolution:
-    if choice != "value":
+    if choice not in ("value", "lines"):
         return Resolution(choice)
     if value is ABSENT:  # None is a value: null, or no element.
         raise ConstraintViolation(
-            'The choice is "value", and there is no value.',
+            f'The choice is "{choice}", and there is no value.',
             hint="Give it as `value`, or choose ours, theirs or base.",
         )
     return Resolution(choice, value)
@@ -150,11 +150,23 @@ def check(resolution: Resolution, about: Conflict | Choice) -> None:
         ConstraintViolation: it does not.
     """
     choice, value = resolution
-    if choice not in CHOICES or (choice == "base" and about.base is UNKNOWN):
+    parts = about.parts if isinstance(about, Conflict) else 0
+    if (
+        choice not in CHOICES
+        or (choice == "base" and about.base is UNKNOWN)
+        or (choice == "lines" and not parts)
+    ):
         raise ConstraintViolation(
             f"{choice!r} is no choice for {about.label}.",
             hint="Choose ours, theirs, base, or value with a value. There is no base if the common"
-            " ancestors disagree.",
+            " ancestors disagree, and lines are for a text of several lines.",
+        )
+    if choice == "lines" and not _are_parts(value, parts):
+        raise ConstraintViolation(
+            f"{about.label}: {parts} part{'' if parts == 1 else 's'} of the text"
+            f" {'is' if parts == 1 else 'are'} contested, and the value does not fit.",
+            hint="With lines, give the text for each contested part: one text, or a list of them."
+            " To replace the whole text, choose value.",
         )
     if choice != "value":
         return
@@ -165,6 +177,16 @@ def check(resolution: Resolution, about: Conflict | Choice) -> None:
             " name; or None to remove it. For a constraint, an object with ours, theirs, base or"
             " such an object for each element. The ends of a link are ours or theirs.",
         )
+
+
+def _are_parts(value: Any, count: int) -> bool:
+    """True for a text for each of some contested parts."""
+    texts = [value] if isinstance(value, str) else value
+    return (
+        isinstance(texts, list)
+        and len(texts) == count
+        and all(isinstance(each, str) for each in texts)
+    )
 
 
 def _fits(value: Any, about: Conflict | Choice) -> bool:

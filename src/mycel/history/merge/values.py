@@ -7,7 +7,7 @@ graphs.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import Enum
 from typing import Any, Final, Literal, NamedTuple
 
@@ -161,9 +161,27 @@ def _texts(path: Path, base: Any, ours: str, theirs: str, judge: Judge) -> Any:
     if None in parts:
         return judge(Contest("text", path, base, ours, theirs, tuple(found)))
     merged = [line for part in parts if part is not None for line in part]
-    old, mine, others = (each.is_ended for each in texts)
-    is_ended = settle(old, mine, others, lambda: True)
-    return "".join(merged) if is_ended else _without_end("".join(merged))
+    return _ended("".join(merged), *texts)
+
+
+def with_lines(contest: Contest, given: Sequence[str]) -> str:
+    """A text whose contested parts are replaced by others, one for each."""
+    rest = iter(given)
+    parts = (region.merged for region in contest.regions)
+    merged = (next(rest) if part is None else "".join(part) for part in parts)
+    text = "".join(each if not each or _is_ended(each) else f"{each}\n" for each in merged)
+    before = contest.base if isinstance(contest.base, str) else ""
+    return _ended(text, *(_lines(each) for each in (before, contest.ours, contest.theirs)))
+
+
+def _ended(merged: str, base: Lines, ours: Lines, theirs: Lines) -> str:
+    """A merged text, whose last line has an end if it should."""
+    is_ended = settle(base.is_ended, ours.is_ended, theirs.is_ended, lambda: True)
+    return merged if is_ended else _without_end(merged)
+
+
+def _is_ended(text: str) -> bool:
+    return _without_end(text) != text
 
 
 class Lines(NamedTuple):
@@ -179,8 +197,7 @@ def _lines(text: str) -> Lines:
     lines = text.splitlines(keepends=True)
     if not lines:
         return Lines((), None)
-    last = lines[-1]
-    is_ended = _without_end(last) != last
+    is_ended = _is_ended(lines[-1])
     if not is_ended:
         end = lines[0][len(_without_end(lines[0])) :] if len(lines) > 1 else "\n"
         lines[-1] += end
