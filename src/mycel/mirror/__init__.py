@@ -1,6 +1,8 @@
 """The Git mirror: a repository with one file for each concept, and the way back into the graph.
 
 paths         the path of the file of a URI
+core          documents that every graph has, which are left out
+new_graph     the documents of a new graph
 documents     the content of a file: YAML front matter and a Markdown body
 projection    the documents of a state, and those that a range of the journal changed
 repository    calls of git
@@ -9,7 +11,8 @@ commits       Git commits from transactions: authors, messages, trailers
 export        Git objects from documents, by `git fast-import`
 folder        the files that people see and edit
 front_matter  reading a file, as written or as edited
-edits         from edited files to changes of the graph
+edits         from edited files to the documents before and after
+changes       from these to changes of the graph
 upkeep        what is written to the repository, in which order, and when not
 creation      all files as one commit: a new mirror, or one that is written again
 intake        the merge of edited files into the graph

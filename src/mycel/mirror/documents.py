@@ -21,6 +21,13 @@ YAML. The content is the body, followed by one line break. If it could be mistak
 else, because it holds carriage returns, marks of a merge conflict or a second front matter, it is a
 JSON text in the front matter: `content: "…"`.
 
+Relations to concepts are at the end of the body as well, as links that Obsidian and other programs
+follow. The block is written anew from the front matter; `links_in` reads it:
+
+    <!-- mycel:relations -->
+    - depends_on [shop/auth/session](session.md)
+    <!-- /mycel:relations -->
+
 A relation about a relation is in the file of the concept that it begins at: `source` names the
 relation that it leaves, and `target` may be a relation too, as a map of `source`, `relation` and
 `target`.
@@ -31,7 +38,9 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from posixpath import dirname, normpath
 from typing import Any, Final, NamedTuple
+from urllib.parse import quote, unquote
 
 import orjson
 
@@ -50,6 +59,11 @@ KEY_CHARACTERS_MAX: Final = 1_000
 """Readers of YAML look for the colon after a key no further than 1,024 characters ahead."""
 _MEMBER: Final = re.compile(r'("[^"\\]*+(?:\\.[^"\\]*+)*")(:?)')
 """A text of JSON, and the colon after it if it is a key."""
+LINKS_BEGIN: Final = "<!-- mycel:relations -->"
+LINKS_END: Final = "<!-- /mycel:relations -->"
+_CONCEPT: Final = "concept://"
+_LABEL: Final = re.compile(r"[\[\]\\]")
+_PLAIN_PATH: Final = re.compile(r"[A-Za-z0-9/~._-]*")
 _WORD: Final = re.compile(r"[A-Za-z_$][A-Za-z0-9_$-]*", re.ASCII)
 _URI: Final = re.compile(r"[a-z][a-z0-9+.-]*:[^\s\"'`{}\[\],#]*[^\s\"'`{}\[\],#:]")
 _WORDS_OF_YAML: Final = frozenset(("true", "false", "null", "yes", "no", "on", "off", "y", "n"))
@@ -70,6 +84,13 @@ class FileRelation(NamedTuple):
     """The relation that it leaves; None if it leaves the concept of the file."""
 
 
+class BodyLink(NamedTuple):
+    """A link in the block at the end of a body: a relation, and the path of its target's file."""
+
+    relation: str
+    path: str
+
+
 class Document(NamedTuple):
     """The content of a file."""
 
@@ -78,6 +99,8 @@ class Document(NamedTuple):
     attributes: Mapping[str, Any]
     metadata: Mapping[str, Any]
     relations: Sequence[FileRelation] = ()
+    links: frozenset[BodyLink] | None = None
+    """The links of its body; None if it has no block of them."""
 
 
 def render(
@@ -86,8 +109,9 @@ def render(
     attributes: Mapping[str, Any],
     metadata: Mapping[str, Any],
     relations: Sequence[str],
+    links: Sequence[str] = (),
 ) -> str:
-    """The file of a concept, whose relations are lines already."""
+    """The file of a concept, whose relations, and links in the body, are lines already."""
     rest = dict(attributes)
     content = rest.pop(CONTENT) if isinstance(rest.get(CONTENT), str) else None
     name = rest.pop(NAME) if isinstance(rest.get(NAME), str) else None
@@ -107,6 +131,10 @@ def render(
     lines.append(FENCE)
     if content is not None and is_plain:
         lines.append(content)
+    if links:
+        if content is not None and is_plain:
+            lines.append("")
+        lines += [LINKS_BEGIN, *sorted(links), LINKS_END]
     lines.append("")
     return "\n".join(lines)
 
@@ -126,6 +154,67 @@ def line_of(
     if metadata:
         line += f", metadata: {metadata}"
     return line + "}"
+
+
+def link_line(relation: str, uri: str, target: str, folder: str) -> str:
+    """A line of the block of links: the path of a target, as seen from a folder."""
+    label = _LABEL.sub(r"\\\g<0>", uri.removeprefix(_CONCEPT))
+    if not label.isprintable():
+        label = "".join(each if each.isprintable() else "_" for each in label)
+    return f"- {relation} [{label}]({_relative(target, folder)})"
+
+
+def quote_path(path: str) -> str:
+    """A path as a link has it."""
+    return path if _PLAIN_PATH.fullmatch(path) else quote(path, safe="/!$&'*+,;=:@~-._")
+
+
+def _relative(target: str, folder: str) -> str:
+    """A path as seen from a folder; both are quoted."""
+    if target.startswith(folder):
+        return target[len(folder) :]
+    there, here = target.split("/"), folder.split("/")[:-1]
+    shared = 0
+    while shared < min(len(here), len(there) - 1) and here[shared] == there[shared]:
+        shared += 1
+    return "../" * (len(here) - shared) + "/".join(there[shared:])
+
+
+def without_links(body: str, path: str) -> tuple[str, frozenset[BodyLink] | None]:
+    """The body of a file without its block of links, and these; text after the block is kept.
+
+    Raises:
+        ValueError: the block has no end, or a line of it is no link; with the line and the reason.
+    """
+    if LINKS_BEGIN not in body:
+        return body, None
+    lines = body.split("\n")
+    begin = next((at for at, line in enumerate(lines) if line.strip() == LINKS_BEGIN), None)
+    if begin is None:
+        return body, None
+    links: set[BodyLink] = set()
+    for at in range(begin + 1, len(lines)):
+        line = lines[at].strip()
+        if line == LINKS_END:
+            before, after = lines[:begin], lines[at + 1 :]
+            if len(before) > 1 and not before[-1]:
+                before.pop()
+            kept = [*before, *after] if any(map(str.strip, after)) else [*before, ""]
+            return "" if kept == [""] else "\n".join(kept), frozenset(links)
+        if line:
+            links.add(_link(line, path, at))
+    raise ValueError(begin, f"its block of links has no end: a line `{LINKS_END}`")
+
+
+def _link(line: str, path: str, at: int) -> BodyLink:
+    head, _, rest = line.removeprefix("- ").partition(" ")
+    if line.startswith("- ") and rest.startswith("[[") and rest.endswith("]]"):
+        named = rest[2:-2].partition("|")[0].partition("#")[0]
+        return BodyLink(head, named if named.endswith(".md") else f"{named}.md")
+    if line.startswith("- ") and rest.startswith("[") and rest.endswith(")") and "](" in rest:
+        target = unquote(rest[:-1].rpartition("](")[2].removeprefix("<").removesuffix(">"))
+        return BodyLink(head, normpath(f"{dirname(path)}/{target}".lstrip("/")))
+    raise ValueError(at, "it is no link; write `- relation [text](path.md)`")
 
 
 def as_json(value: Any) -> str:
@@ -182,7 +271,13 @@ def has_uri(raw: bytes) -> bool:
 
 
 def _is_plain(content: str) -> bool:
-    return not (_FOREIGN.search(content) or CONFLICT.search(content) or is_fenced(content))
+    return not (
+        _FOREIGN.search(content)
+        or CONFLICT.search(content)
+        or is_fenced(content)
+        or LINKS_BEGIN in content
+        or LINKS_END in content
+    )
 
 
 def _block(title: str, values: Mapping[str, Any]) -> Iterator[str]:

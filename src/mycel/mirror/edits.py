@@ -1,41 +1,36 @@
-"""From files that were edited to the changes that they mean, for `Graph.merge_changes`.
+"""From files that were edited to the documents that they were and are, and to changes of the graph.
 
 A document is compared with the one of the mirror's last commit, the base. `uri:` decides what a
 file is about, not its path: a file that was renamed is the same concept, and one whose `uri` was
-changed has moved. What is not in files (values of a bootstrap, metadata of the engine) stays as it
-is in the graph.
+changed has moved. A concept has moved, too, if a commit says so, or if its file is gone and a new
+one says the same under another URI.
 
 All files are read before anything is changed, and all problems are told at once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple, Protocol
 
-import orjson
-
-from mycel.engine.missing_concepts import MISSING, keeps_place
+from mycel.engine.missing_concepts import keeps_place
 from mycel.errors import ConstraintViolation
-from mycel.knowledge.node_lookup import Found, rank
-from mycel.knowledge.uris import CONCEPT as CONCEPT_SCHEME
 from mycel.knowledge.uris import kip_identity, parse
-from mycel.knowledge.vocabulary import DEFINITIONS, RESOURCE, UNDESCRIBED
-from mycel.mirror.documents import Document, FileRelation, LinkName, is_fronted
+from mycel.mirror.changes import Changes, FileEdit, Identity, Pair, identity_of, json_of
+from mycel.mirror.core import is_core_path
+from mycel.mirror.documents import Document, is_fronted
 from mycel.mirror.folder import SHOWN_MAX
 from mycel.mirror.front_matter import Problem, UnreadableError, read_document
-from mycel.mirror.paths import DECLARATION, path_of
-from mycel.model.elements import Concept, Proposition
-from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, first_few, name_few
-from mycel.store.query import contents
+from mycel.mirror.new_graph import core_document
+from mycel.mirror.paths import DECLARATION, path_of, uri_of_path
+from mycel.mirror.projection import Projection
+from mycel.model.names import first_few, name_few
+from mycel.model.records import concept_key
 from mycel.store.query.reader import Reader
 
 DELETIONS_MAX: Final = 50
 DELETED_SHARE_MAX: Final = 0.1
 PROBLEMS_SHOWN: Final = 20
-
-Identity = dict[str, Any]
-Edit = dict[str, Any]
 
 
 class EditedFile(NamedTuple):
@@ -46,24 +41,42 @@ class EditedFile(NamedTuple):
     theirs: bytes | None
 
 
-class Pair(NamedTuple):
-    """The document of one concept, before and after; None where there is none."""
+class Unedited(Protocol):
+    """The files of the base that were not edited."""
 
-    path: str
-    base: Document | None
-    theirs: Document | None
+    def content(self, path: str) -> bytes | None:
+        """The content of a file; None if there is no such file, or it was edited."""
+
+    def count(self) -> int:
+        """The number of documents among them."""
+
+
+class News(NamedTuple):
+    """Moves and purges that commits tell of."""
+
+    moves: Mapping[str, str] = {}
+    """New URIs of concepts that have moved, each with the old one."""
+    purged: frozenset[bytes] = frozenset()
+    """Keys of concepts that were purged."""
+
+
+class Edits(NamedTuple):
+    """The changes that edited files mean."""
+
+    edits: list[FileEdit]
+    purged: list[Identity]
+    """Concepts that were purged where the files come from, under the names of the base."""
 
 
 def edits_of(
     base: Reader,
     files: Sequence[EditedFile],
-    others: Collection[str],
+    others: Unedited,
+    news: News = News(),  # noqa: B008 - it is frozen
     *,
     allow_deletions: bool = False,
-) -> list[Edit]:
-    """The changes that edited files mean; `others` are the paths of files that were not edited.
-
-    `base` reads the state that the base shows.
+) -> Edits:
+    """The changes that edited files mean. `base` reads the state that the base shows.
 
     Raises:
         ConstraintViolation: a file cannot be read, two files have one URI, or more documents were
@@ -71,35 +84,39 @@ def edits_of(
     """
     problems: list[Problem] = []
     read = list(_read(files, problems))
-    pairs = _paired(read, others, problems)
-    changes = _Changes(base, pairs, problems)
-    edits = changes.edits()
+    pairs = [_with_core(base, pair) for pair in _paired(read, others, news.moves, problems)]
+    purged = [pair for pair in pairs if pair.theirs is None and _key(pair.base) in news.purged]
+    kept = [pair for pair in pairs if pair not in purged]
+    found = Changes(base, kept, problems, _finder(read, others)).edits()
     if problems:
         raise refusal(problems)
-    if not allow_deletions and (emptied := _emptied(files, pairs)):
-        raise ConstraintViolation(
-            f"{name_few(emptied, SHOWN_MAX)} {'has' if len(emptied) == 1 else 'have'} lost the"
-            " front matter: properties and relations would be removed; nothing was imported.",
-            hint="Restore the files (`git checkout FILE`), or delete them to delete their concepts;"
-            " if they shall be as they are, say --allow-deletions (allow_deletions=True).",
-            data={"emptied": emptied},
-        )
-    gone = [pair.path for pair in pairs if pair.theirs is None]
-    known = len(others) + sum(pair.base is not None for pair in read)
-    if not allow_deletions and (len(gone) > DELETIONS_MAX or len(gone) > known * DELETED_SHARE_MAX):
+    if not allow_deletions:
+        _check_emptied(files, kept)
+        _check_deleted([pair.path for pair in kept if pair.theirs is None], read, others)
+    return Edits(found, [identity_of(pair.base) for pair in purged if pair.base is not None])
+
+
+def _key(document: Document | None) -> bytes:
+    return b"" if document is None else concept_key(*identity_of(document).values())
+
+
+def _check_deleted(gone: Sequence[str], read: Sequence[Pair], others: Unedited) -> None:
+    if not gone:
+        return
+    known = others.count() + sum(pair.base is not None for pair in read)
+    if len(gone) > DELETIONS_MAX or len(gone) > known * DELETED_SHARE_MAX:
         raise ConstraintViolation(
             f"{len(gone)} of {known} files are gone from the mirror; nothing was imported.",
             hint="If their concepts shall be deleted, say --allow-deletions (allow_deletions=True);"
             " if not, restore the files: `git checkout .` in the folder of the mirror.",
-            data={"deleted": gone, "documents": known},
+            data={"deleted": list(gone), "documents": known},
         )
-    return edits
 
 
-def _emptied(files: Iterable[EditedFile], pairs: Iterable[Pair]) -> list[str]:
-    """The files that say nothing any more, or only a content, where there was more before."""
+def _check_emptied(files: Iterable[EditedFile], pairs: Iterable[Pair]) -> None:
+    """Refuse files that say nothing any more, or only a content, where there was more before."""
     blank = {file.path for file in files if file.theirs is not None and not is_fronted(file.theirs)}
-    return [
+    emptied = [
         pair.path
         for pair in pairs
         if pair.path in blank
@@ -107,6 +124,14 @@ def _emptied(files: Iterable[EditedFile], pairs: Iterable[Pair]) -> list[str]:
         and pair.theirs is not None
         and _has_lost(pair.base, pair.theirs)
     ]
+    if emptied:
+        raise ConstraintViolation(
+            f"{name_few(emptied, SHOWN_MAX)} {'has' if len(emptied) == 1 else 'have'} lost the"
+            " front matter: properties and relations would be removed; nothing was imported.",
+            hint="Restore the files (`git checkout FILE`), or delete them to delete their concepts;"
+            " if they shall be as they are, say --allow-deletions (allow_deletions=True).",
+            data={"emptied": emptied},
+        )
 
 
 def _has_lost(base: Document, theirs: Document) -> bool:
@@ -127,6 +152,9 @@ def refusal(problems: Sequence[Problem]) -> ConstraintViolation:
         hint="Correct them, or undo the edits with git, and import again.",
         data={"problems": [each._asdict() for each in problems]},
     )
+
+
+# Reading.
 
 
 def _read(files: Iterable[EditedFile], problems: list[Problem]) -> Iterator[Pair]:
@@ -161,10 +189,78 @@ def _misnamed(path: str, document: Document) -> Problem | None:
     return None
 
 
-def _paired(read: Sequence[Pair], others: Collection[str], problems: list[Problem]) -> list[Pair]:
-    """Documents by concept: those of one URI, and those of one path whose URI was changed."""
+def _finder(read: Sequence[Pair], others: Unedited) -> Callable[[str], str | None]:
+    """A function that finds the URI of the document at a path."""
+    edited = {pair.path: pair.theirs.uri for pair in read if pair.theirs is not None}
+
+    def find(path: str) -> str | None:
+        if path in edited:
+            return edited[path]
+        content = others.content(path)
+        if content is not None:
+            try:
+                return read_document(path, content).uri
+            except UnreadableError:
+                return None
+        uri = uri_of_path(path)
+        return uri if uri is not None and path_of(uri) == path else None
+
+    return find
+
+
+# Pairing.
+
+
+def _paired(
+    read: Sequence[Pair], others: Unedited, moves: Mapping[str, str], problems: list[Problem]
+) -> list[Pair]:
+    """Documents by concept: those of one URI, and those of a concept that has moved."""
     bases = {pair.base.uri: pair for pair in read if pair.base is not None}
+    theirs = _by_uri(read, others, problems)
+    found: dict[str, Pair] = {}
+    new: dict[str, Pair] = {}
+    left = {uri: pair for uri, pair in bases.items() if uri not in theirs}
+    for uri, pair in theirs.items():
+        before = bases.get(uri)
+        if before is not None:
+            is_moved = before.path != pair.path
+            found[uri] = pair._replace(base=before.base, is_moved=is_moved)
+        elif pair.base is not None and pair.base.uri in left:
+            del left[pair.base.uri]
+            found[uri] = pair
+        elif moves.get(uri, "") in left:
+            was = left.pop(moves[uri])
+            found[uri] = pair._replace(base=was.base, is_moved=True)
+        else:
+            new[uri] = pair
+    for uri, old in list(_alike(left, new)):
+        found[uri] = new.pop(uri)._replace(base=left.pop(old).base, is_moved=True)
+    return [
+        *found.values(),
+        *new.values(),
+        *(left[uri]._replace(theirs=None) for uri in sorted(left)),
+    ]
+
+
+def _with_core(base: Reader, pair: Pair) -> Pair:
+    """A pair with the document that is not in a file because every graph has it."""
+    document = pair.theirs or pair.base
+    if document is None or (pair.base and pair.theirs) or not is_core_path(path_of(document.uri)):
+        return pair
+    identity = identity_of(document)
+    stored = base.find_concept(identity["type"], identity["name"])
+    if stored is None:
+        return pair
+    if pair.theirs is None:
+        return pair._replace(theirs=core_document(document.uri))
+    (file,) = Projection(base, is_whole=True).files_of([stored.number])
+    return pair._replace(base=read_document(*file))
+
+
+def _by_uri(read: Sequence[Pair], others: Unedited, problems: list[Problem]) -> dict[str, Pair]:
+    """The edited documents that are there, by their URI."""
     theirs: dict[str, Pair] = {}
+    edited = {pair.path for pair in read}
     for pair in read:
         if pair.theirs is None:
             continue
@@ -173,213 +269,42 @@ def _paired(read: Sequence[Pair], others: Collection[str], problems: list[Proble
         first = theirs.setdefault(uri, pair)
         if first is not pair:
             problems.append(Problem(pair.path, 0, f"{uri} is the uri of {first.path} too"))
-        elif place != pair.path and place in others:
+        elif place not in edited and others.content(place) is not None:
             problems.append(Problem(pair.path, 0, f"{uri} is the uri of {place} too"))
-    found = []
-    moved: set[str] = set()
-    for uri, pair in theirs.items():
-        if uri in bases:
-            found.append(pair._replace(base=bases[uri].base))
-        elif pair.base is not None and pair.base.uri not in theirs:
-            moved.add(pair.base.uri)
-            found.append(pair)
-        else:
-            found.append(pair._replace(base=None))
-    gone = bases.keys() - theirs.keys() - moved
-    return found + [bases[uri]._replace(theirs=None) for uri in sorted(gone)]
+    return theirs
 
 
-class _Changes:
-    """The changes of some documents."""
+def _alike(gone: Mapping[str, Pair], new: Mapping[str, Pair]) -> Iterator[tuple[str, str]]:
+    """The new URI and the old one of each concept that says the same in a new file.
 
-    def __init__(self, base: Reader, pairs: Sequence[Pair], problems: list[Problem]) -> None:
-        self._readers: Final = (base, base.live)
-        self._pairs: Final = pairs
-        self._problems: Final = problems
-        self._needed: Final[dict[tuple[str, str], Edit]] = {}
-        """Definitions and placeholders that the changes need, by type and name."""
-        self._identities: Final = {
-            pair.theirs.uri: _identity(pair.base or pair.theirs)
-            for pair in pairs
-            if pair.theirs is not None
-        }
-        """Concepts by their URI in the files, under the names that they have in the base."""
-        self._made: Final = {
-            tuple(_identity(pair.theirs).values()) for pair in pairs if pair.theirs is not None
-        }
-        """Types and names of the concepts that the files describe."""
-
-    def edits(self) -> list[Edit]:
-        concepts = [edit for pair in self._pairs for edit in self._concept(pair)]
-        links = [(edit, pair.path) for pair in self._pairs for edit in self._links(pair)]
-        # A link about a link follows it.
-        links.sort(key=lambda each: _depth(each[0]["link"]))
-        self._check_ends(links)
-        return [*self._needed.values(), *concepts, *(edit for edit, _ in links)]
-
-    # Concepts.
-
-    def _concept(self, pair: Pair) -> Iterator[Edit]:
-        base, theirs = pair.base, pair.theirs
-        if theirs is None:
-            if base is not None:
-                yield {"concept": _identity(base), "removed": True}
-            return
-        self._require(CONCEPT_TYPE, theirs.type)
-        if base is None:
-            yield {
-                "concept": _identity(theirs),
-                "attributes": dict(theirs.attributes),
-                "metadata": dict(theirs.metadata),
-            }
-            return
-        edit: Edit = {"concept": _identity(base)}
-        stored = _stored(self._readers[0], _identity(base))
-        for field in ("attributes", "metadata"):
-            old, new = getattr(base, field), getattr(theirs, field)
-            if not _is_same(old, new):
-                kept = {} if stored is None else getattr(stored, field)
-                edit[field] = {k: v for k, v in kept.items() if k not in old} | dict(new)
-        if (base.uri, base.type) != (theirs.uri, theirs.type):
-            edit["to"] = _identity(theirs)
-        if len(edit) > 1:
-            yield edit
-
-    # Links.
-
-    def _links(self, pair: Pair) -> Iterator[Edit]:
-        base, theirs = pair.base, pair.theirs
-        if theirs is None:
-            return
-        owner = _identity(base or theirs)
-        old = {} if base is None else _by_key(base.relations)
-        new = _by_key(theirs.relations)
-        if len(new) != len(theirs.relations):
-            self._problems.append(Problem(pair.path, 0, "it has a relation twice"))
-        for key in old.keys() - new.keys():
-            yield {"link": self._link(owner, old[key], pair.path), "removed": True}
-        for key, relation in new.items():
-            if key in old and _is_same(old[key][2:5], relation[2:5]):
-                continue
-            self._require(PROPOSITION_TYPE, relation.relation)
-            link = self._link(owner, relation, pair.path)
-            stored = _stored(self._readers[0], link) if key in old else None
-            kept = {} if stored is None else stored.metadata
-            reserved = {key: value for key, value in kept.items() if key.startswith("_")}
-            yield {
-                "link": link,
-                "weight": relation.weight,
-                "attributes": dict(relation.properties),
-                "metadata": reserved | dict(relation.metadata),
-            }
-
-    def _link(self, owner: Identity, relation: FileRelation, path: str) -> Identity:
-        source = relation.source
-        return {
-            "subject": owner if source is None else self._end(source, path),
-            "predicate": relation.relation,
-            "object": self._end(relation.target, path),
-        }
-
-    def _end(self, end: str | LinkName, path: str) -> Identity:
-        if not isinstance(end, str):
-            return {
-                "subject": self._end(end["source"], path),
-                "predicate": end["relation"],
-                "object": self._end(end["target"], path),
-            }
-        if end not in self._identities:
-            self._identities[end] = self._found(end) or self._missing(end, path)
-        return self._identities[end]
-
-    def _found(self, end: str) -> Identity | None:
-        """The identity of a concept that the graph has, at the base or now."""
-        uri = parse(end, "")
-        named = kip_identity(uri) if uri.is_kip else ""
-        for reader in self._readers:
-            if isinstance(named, tuple):
-                identity = {"type": named[0], "name": named[1]}
-                if _stored(reader, identity) is not None:
-                    return identity
-            elif rows := contents.concepts_named(reader, [end]):
-                found = [Found(row.number, reader.type_name(row.type)) for row in rows]
-                ranked = [each._replace(is_missing=keeps_place(each.type, end)) for each in found]
-                return {"type": min(ranked, key=rank).type, "name": end}
-        return None
-
-    def _missing(self, end: str, path: str) -> Identity:
-        """The identity of a placeholder, or of a new resource, for an end that is not there."""
-        uri = parse(end, "")
-        if uri.is_kip:
-            self._problems.append(Problem(path, 0, f"there is no {end}, which a relation names"))
-        type_name = MISSING if uri.scheme == CONCEPT_SCHEME else RESOURCE
-        self._require(CONCEPT_TYPE, type_name)
-        identity = {"type": type_name, "name": end}
-        self._needed[type_name, end] = {"concept": identity}
-        return identity
-
-    def _require(self, kind: str, name: str) -> None:
-        """Define a type or predicate that is not defined, as the knowledge engine does."""
-        identity = {"type": kind, "name": name}
-        if (kind, name) in self._made or any(_stored(each, identity) for each in self._readers):
-            return
-        known = DEFINITIONS.get(name) if kind == CONCEPT_TYPE else None
-        self._needed[kind, name] = {"concept": identity, "attributes": dict(known or UNDESCRIBED)}
-
-    def _check_ends(self, links: Iterable[tuple[Edit, str]]) -> None:
-        """Note relations about relations that are neither in the graph nor in the files."""
-        made: set[bytes] = set()
-        for edit, path in links:
-            link = edit["link"]
-            made.add(_json(link))
-            for end in (link["subject"], link["object"]):
-                if "predicate" not in end or _json(end) in made:
-                    continue
-                if not any(_stored(each, end) for each in self._readers):
-                    said = (
-                        f"a relation {edit['link']['predicate']!r} is about one that is not there"
-                    )
-                    self._problems.append(Problem(path, 0, said))
+    Where several say the same, the last segment of the URI decides, and without it nothing.
+    """
+    before: dict[bytes, list[str]] = {}
+    for uri, pair in gone.items():
+        before.setdefault(_text(pair.base), []).append(uri)
+    after: dict[bytes, list[str]] = {}
+    for uri, pair in new.items():
+        after.setdefault(_text(pair.theirs), []).append(uri)
+    for text, uris in after.items():
+        olds = before.get(text, []) if text else []
+        if len(uris) == len(olds) == 1:
+            yield uris[0], olds[0]
+            continue
+        named = _by_last_segment(olds)
+        for last, several in _by_last_segment(uris).items():
+            if len(several) == len(named.get(last, ())) == 1:
+                yield several[0], named[last][0]
 
 
-def _stored(reader: Reader, identity: Identity) -> Concept | Proposition | None:
-    """The element of an identity in a state."""
-    if "name" in identity:
-        return reader.find_concept(identity["type"], identity["name"])
-    subject, object_ = (_stored(reader, identity[end]) for end in ("subject", "object"))
-    if subject is None or object_ is None:
-        return None
-    return reader.find_link(subject.number, identity["predicate"], object_.number)
+def _by_last_segment(uris: Iterable[str]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for uri in uris:
+        found.setdefault(uri.rpartition("/")[2], []).append(uri)
+    return found
 
 
-def _depth(identity: Identity) -> int:
-    """0 for a concept, 1 for a link of concepts, 2 for one about such a link."""
-    if "name" in identity:
-        return 0
-    return 1 + max(_depth(identity["subject"]), _depth(identity["object"]))
-
-
-def _identity(document: Document) -> Identity:
-    uri = parse(document.uri, "")
-    named = kip_identity(uri) if uri.is_kip else (document.type, document.uri)
-    if isinstance(named, str):
-        raise ConstraintViolation(f"{document.uri} is an id; write kip:Type/name.")
-    return {"type": named[0], "name": named[1]}
-
-
-def _by_key(relations: Iterable[FileRelation]) -> dict[bytes, FileRelation]:
-    return {
-        orjson.dumps([each.source, each.relation, each.target], option=orjson.OPT_SORT_KEYS): each
-        for each in relations
-    }
-
-
-def _is_same(one: object, other: object) -> bool:
-    """True for equal JSON values: 1, 1.0 and true are three."""
-    return _json(one) == _json(other)
-
-
-def _json(value: object) -> bytes:
-    return orjson.dumps(
-        dict(value) if isinstance(value, Mapping) else value, option=orjson.OPT_SORT_KEYS
-    )
+def _text(document: Document | None) -> bytes:
+    """The type, attributes and metadata of a document as JSON; empty without attributes."""
+    if document is None or not document.attributes:
+        return b""
+    return json_of([document.type, dict(document.attributes), dict(document.metadata)])

@@ -26,10 +26,12 @@ from mycel.mirror.documents import (
     DEFAULT_WEIGHT,
     FENCE,
     NAME,
+    BodyLink,
     Document,
     FileRelation,
     LinkName,
     is_fenced,
+    without_links,
 )
 from mycel.mirror.paths import uri_of_path
 from mycel.model.limits import JSON_DEPTH_MAX
@@ -98,7 +100,7 @@ class _Reading:
         self._text: Final = text
 
     def document(self) -> Document:
-        front, body, line = self._parts()
+        front, body, line, links = self._parts()
         fields = {} if front is None else self._fields(front)
         uri, type_name = self._uri(fields), self._word(fields, "type", NEW_TYPE)
         attributes, metadata = self._map(fields, "properties"), self._map(fields, "metadata")
@@ -116,27 +118,33 @@ class _Reading:
             attributes[CONTENT] = body
         self._check_content(attributes, "properties", fields.get("properties", (None, line))[1])
         self._check_content(metadata, "metadata", fields.get("metadata", (None, line))[1])
-        return Document(uri, type_name, attributes, metadata, tuple(self._relations(fields)))
+        relations = tuple(self._relations(fields))
+        return Document(uri, type_name, attributes, metadata, relations, links)
 
     # Front matter and body.
 
-    def _parts(self) -> tuple[str | None, str | None, int]:
-        """The front matter, the body, and the line at which that begins."""
+    def _parts(self) -> tuple[str | None, str | None, int, frozenset[BodyLink] | None]:
+        """The front matter, the body, the line at which that begins, and its links."""
         lines = self._text.split("\n")
         if lines[0].rstrip() != FENCE:
-            return None, self._body(self._text, 1), 1
+            return None, *self._body(self._text, 1)
         for at in range(1, len(lines)):
             if lines[at].rstrip() == FENCE:
                 front = "\n".join(map(_untabbed, lines[1:at]))
-                return front, self._body("\n".join(lines[at + 1 :]), at + 2), at + 2
+                return front, *self._body("\n".join(lines[at + 1 :]), at + 2)
         raise self._error(1, "its front matter has no end: a line `---`")
 
-    def _body(self, text: str, line: int) -> str | None:
+    def _body(self, text: str, line: int) -> tuple[str | None, int, frozenset[BodyLink] | None]:
         if is_fenced(text):
             second = text.split(FENCE, 2)[1]
             if _OURS.search(second):
                 raise self._error(line, "it has a second front matter; keep one of the two")
-        return text.removesuffix("\n") if text else None
+        try:
+            text, links = without_links(text, self._path)
+        except ValueError as error:
+            at, reason = error.args
+            raise self._error(line + at, reason) from None
+        return text.removesuffix("\n") if text else None, line, links
 
     # Values.
 

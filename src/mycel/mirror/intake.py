@@ -19,9 +19,11 @@ from mycel.errors import ConstraintViolation
 from mycel.history.graph import Graph
 from mycel.history.merge.outcome import Merge
 from mycel.mirror import edits
+from mycel.mirror.changes import FileEdit
 from mycel.mirror.edits import EditedFile
 from mycel.mirror.folder import Folder
 from mycel.mirror.paths import DOCUMENT
+from mycel.mirror.repository import Repository
 from mycel.mirror.settings import Pending
 from mycel.mirror.upkeep import Pushed, Sight, Upkeep
 from mycel.model.names import count
@@ -56,7 +58,7 @@ class Intake(NamedTuple):
     head: int
     files: Mapping[str, str]
     """The object of each file; empty for one that was deleted."""
-    edits: list[edits.Edit]
+    edits: list[FileEdit]
     message: str
 
     @property
@@ -64,6 +66,27 @@ class Intake(NamedTuple):
         """The name of the merge, which follows from the files."""
         said = repr((self.sight.last, sorted(self.files.items())))
         return f"mirror {sha256(said.encode()).hexdigest()[:12]}"
+
+
+class CommittedFiles:
+    """The files of a commit that were not edited."""
+
+    def __init__(self, repository: Repository, commit: str, edited: frozenset[str]) -> None:
+        self._repository: Final = repository
+        self._commit: Final = commit
+        self._edited: Final = edited
+
+    def content(self, path: str) -> bytes | None:
+        """The content of a file; None if there is no such file, or it was edited."""
+        if path in self._edited or not self._commit:
+            return None
+        found = self._repository.objects_at(self._commit, [path])
+        return next(self._repository.blobs(list(found.values())), None)
+
+    def count(self) -> int:
+        """The number of documents among them."""
+        paths = self._repository.tree(self._commit)
+        return sum(path.endswith(DOCUMENT) and path not in self._edited for path in paths)
 
 
 def import_edits(
@@ -93,7 +116,7 @@ def import_edits(
                 pending = Pending(taken.source, taken.head, taken.sight.tip, taken.files)
                 upkeep.note_pending(pending)
             merged = graph.merge_changes(
-                taken.edits,
+                [each.edit for each in taken.edits],
                 base=taken.base,
                 source=taken.source,
                 dry_run=dry_run,
@@ -139,10 +162,10 @@ def _taken(graph: Graph, upkeep: Upkeep, *, allow_deletions: bool) -> Intake:
         had = [path for path in paths if path in known]
         bases = dict(zip(had, repository.blobs([known[path] for path in had]), strict=True))
         files = [EditedFile(path, bases.get(path), folder.content(path)) for path in paths]
-        others = {path for path in known if path.endswith(DOCUMENT)} - set(paths)
+        others = CommittedFiles(repository, sight.last, frozenset(paths))
         seq, head = upkeep.start(sight), reader.head().seq
         base = reader.at(LIVE if seq == head else State(seq))
-        found = edits.edits_of(base, files, others, allow_deletions=allow_deletions)
+        found = edits.edits_of(base, files, others, allow_deletions=allow_deletions).edits
     objects = {
         each.path: "" if each.theirs is None else repository.blob(each.theirs) for each in files
     }

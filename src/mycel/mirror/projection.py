@@ -5,7 +5,8 @@ Every live concept has a document, with the relations that leave it, except:
 - placeholders of missing concepts: relations name them, and that is all there is;
 - symbols, files and folders of which only a bootstrap has written: the next run finds them again.
   One that somebody else has described or linked has a document with what they wrote;
-- definitions of types that a schema declares: they are in `schema/`, in the schema language.
+- definitions of types that a schema declares: they are in `schema/`, in the schema language;
+- what every graph has, as long as nobody has changed it (`core`).
 
 Where KIP has written several concepts of one name, the node that the URI names (`node_lookup`) has
 the document of the URI, and the others have documents of `kip:Type/name`.
@@ -24,7 +25,17 @@ from mycel.knowledge.node_lookup import Found, rank
 from mycel.knowledge.uris import KIP, uri_of
 from mycel.knowledge.vocabulary import STAMP
 from mycel.migration import schema_in_force
-from mycel.mirror.documents import LinkName, as_json, for_yaml, line_of, render, scalar
+from mycel.mirror.core import is_core, is_default
+from mycel.mirror.documents import (
+    LinkName,
+    as_json,
+    for_yaml,
+    line_of,
+    link_line,
+    quote_path,
+    render,
+    scalar,
+)
 from mycel.mirror.paths import declaration_path, path_of
 from mycel.model.names import META_TYPES
 from mycel.model.values import EMPTY_OBJECT, own_metadata, parse_object
@@ -55,11 +66,15 @@ class File(NamedTuple):
 class Projection:
     """The documents of one state."""
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: Reader, *, is_whole: bool = False) -> None:
         self._reader: Final = reader
+        self._is_whole: Final = is_whole
+        """True if what every graph has is not left out."""
         self._uris: Final[dict[int, str]] = {}
         self._quoted: Final[dict[int, str]] = {}
         """The same URIs as JSON."""
+        self._paths: Final[dict[int, str]] = {}
+        """The paths of their files, as links have them."""
         self._words: Final[dict[int, str]] = {}
         """The names of predicates, as they are written."""
         self._nests: Final = contents.has_links_on_links(reader)
@@ -91,11 +106,6 @@ class Projection:
     def files_of(self, numbers: Collection[int]) -> Iterator[File]:
         """The files of some concepts."""
         yield from self._files(contents.concepts(self._reader, numbers))
-
-    def paths_of(self, numbers: Collection[int]) -> set[str]:
-        """The paths of some concepts, if they have documents or not."""
-        self._learn(numbers)
-        return {path_of(self._uris[each]) for each in numbers if each in self._uris}
 
     def owners(self, numbers: Iterable[int]) -> set[int]:
         """The concepts in whose documents some elements are: themselves, or where a link begins."""
@@ -149,8 +159,28 @@ class Projection:
                 if not attributes and not links:
                     return None
         uri = self._uris[row.number]
+        path = path_of(uri)
+        is_bare = not links and not metadata and not self._is_whole
+        if is_bare and is_default(type_name, row.name, attributes, path):
+            return None
         lines = [self._line(each, row.number) for each in links]
-        return File(path_of(uri), render(uri, type_name, attributes, metadata, lines).encode())
+        shown = self._body_links(row.number, path, links) if links else ()
+        text = render(uri, type_name, attributes, metadata, lines, shown).encode()
+        is_left_out = not self._is_whole and is_core(path, text)
+        return None if is_left_out else File(path, text)
+
+    def _body_links(self, owner: int, path: str, links: Collection[StoredLink]) -> list[str]:
+        """The links of a body: the relations that lead from a concept to another one."""
+        folder = quote_path(path[: path.rfind("/") + 1])
+        found = []
+        for _, subject, predicate, object_, *_ in links:
+            if subject != owner or object_ & 1:
+                continue
+            target = self._paths.get(object_)
+            if target is None:
+                target = self._paths[object_] = quote_path(path_of(self._uris[object_]))
+            found.append(link_line(self._words[predicate], self._uris[object_], target, folder))
+        return found
 
     def _links(self, numbers: Collection[int]) -> dict[int, list[StoredLink]]:
         """The links in the files of some concepts, those about links of theirs included."""
@@ -212,6 +242,7 @@ class Projection:
             unknown |= self._uris.keys() & set(numbers)
             self._uris.clear()
             self._quoted.clear()
+            self._paths.clear()
         rows = contents.names(self._reader, unknown)
         seconds = self._seconds
         if seconds is None:
@@ -258,18 +289,16 @@ def changes(old: Reader, new: Reader, numbers: Collection[int]) -> FileChanges:
     before, after = Projection(old), Projection(new)
     concepts = before.owners(numbers) | after.owners(numbers)
     concepts |= before.namesakes(concepts) | after.namesakes(concepts)
-    had = before.paths_of(concepts)
+    was = {file.path: file for file in before.files_of(concepts)}
     written = list(after.files_of(concepts))
     if _are_definitions(old, concepts) or _are_definitions(new, concepts):
-        known = {file.path: file for file in before.declarations()}
-        declared = list(after.declarations())
-        written += [file for file in declared if known.get(file.path) != file]
-        had |= known.keys() - {file.path for file in declared if known.get(file.path) == file}
+        was |= {file.path: file for file in before.declarations()}
+        written += after.declarations()
     written.sort()
     return FileChanges(
-        [file for file in written if file.path not in had],
-        [file for file in written if file.path in had],
-        sorted(had - {file.path for file in written}),
+        [file for file in written if file.path not in was],
+        [file for file in written if file.path in was and was[file.path] != file],
+        sorted(was.keys() - {file.path for file in written}),
     )
 
 

@@ -12,7 +12,7 @@ import hashlib
 import os
 import shutil
 import subprocess
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
@@ -44,6 +44,8 @@ _SAFE: Final = tuple(
     for word in ("-c", setting)
 )
 REASON_LINES_MAX: Final = 3
+LISTED_MAX: Final = 200
+"""Paths that are arguments of one call."""
 
 _REASONS: Final = ("fatal:", "error:", "! [")
 """The beginning of a line in which git tells why it failed."""
@@ -215,11 +217,17 @@ class Repository:
 
     def tree(self, commit: str) -> dict[str, str]:
         """The files of a commit: each path with its object."""
-        found: dict[str, str] = {}
-        for line in self.run("ls-tree", "-r", "-z", "--full-tree", commit).split(b"\0")[:-1]:
-            head, _, path = line.partition(b"\t")
-            found[os.fsdecode(path)] = os.fsdecode(head.split()[2])
-        return found
+        if not commit:
+            return {}
+        return _listed(self.run("ls-tree", "-r", "-z", "--full-tree", commit))
+
+    def objects_at(self, commit: str, paths: Collection[str]) -> dict[str, str]:
+        """The objects of those of these files that a commit has."""
+        if len(paths) > LISTED_MAX:
+            found = self.tree(commit)
+            return {path: found[path] for path in paths if path in found}
+        words = ("--literal-pathspecs", "ls-tree", "-z", "--full-tree", commit, "--")
+        return _listed(self.run(*words, *paths)) if paths else {}
 
     def tree_changes(self, old: str, new: str) -> list[TreeChange]:
         """The paths that differ between two commits; an empty one has no files."""
@@ -312,6 +320,15 @@ def _environment(
     for at, (name, value) in enumerate(settings.items()):
         kept |= {f"GIT_CONFIG_KEY_{at}": name, f"GIT_CONFIG_VALUE_{at}": value}
     return kept
+
+
+def _listed(output: bytes) -> dict[str, str]:
+    """The objects of `git ls-tree -z`, by path."""
+    found: dict[str, str] = {}
+    for line in output.split(b"\0")[:-1]:
+        head, _, path = line.partition(b"\t")
+        found[os.fsdecode(path)] = os.fsdecode(head.split()[2])
+    return found
 
 
 def _object(name: str) -> str:

@@ -15,10 +15,13 @@ from mycel.mirror.documents import (
     has_uri,
     is_fenced,
     line_of,
+    link_line,
+    quote_path,
     render,
     scalar,
 )
 from mycel.mirror.front_matter import UnreadableError, read_document
+from mycel.mirror.paths import path_of
 
 NUL = "\0"
 TEXTS = st.one_of(
@@ -91,7 +94,13 @@ def _text(document: Document) -> str:
         )
         for each in document.relations
     ]
-    return render(document.uri, document.type, document.attributes, document.metadata, lines)
+    links = [
+        link_line(scalar(each.relation), each.target, quote_path(path_of(each.target)), "concepts/")
+        for each in document.relations
+        if each.source is None
+    ]
+    parts = document.uri, document.type, document.attributes, document.metadata
+    return render(*parts, lines, links)
 
 
 @given(MAPS, st.none() | BODIES, MAPS, st.lists(RELATIONS, max_size=3))

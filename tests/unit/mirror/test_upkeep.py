@@ -45,6 +45,10 @@ def test_a_concept_is_a_file_that_a_person_can_read(shop: Shop) -> None:
         "---\n"
         "Users log in.\n"
         "Sessions last a day.\n"
+        "\n"
+        "<!-- mycel:relations -->\n"
+        "- depends_on [shop/auth/session](session.md)\n"
+        "<!-- /mycel:relations -->\n"
     )
     shop.check()
 

@@ -1,0 +1,300 @@
+"""From documents before and after to changes of the graph, for `Graph.merge_changes`.
+
+What is not in files (values of a bootstrap, metadata of the engine) stays as it is in the graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+import orjson
+
+from mycel.engine.missing_concepts import MISSING, keeps_place
+from mycel.errors import ConstraintViolation
+from mycel.knowledge.node_lookup import Found, rank
+from mycel.knowledge.uris import CONCEPT as CONCEPT_SCHEME
+from mycel.knowledge.uris import kip_identity, parse
+from mycel.knowledge.vocabulary import RESOURCE
+from mycel.mirror.core import default_definition
+from mycel.mirror.documents import BodyLink, Document, FileRelation, LinkName
+from mycel.mirror.front_matter import Problem
+from mycel.mirror.paths import path_of
+from mycel.model.elements import Concept, Proposition
+from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE
+from mycel.store.query import contents
+from mycel.store.query.reader import Reader
+
+Identity = dict[str, Any]
+Edit = dict[str, Any]
+UriAt = Callable[[str], str | None]
+"""The URI of the document at a path; None if there is none."""
+
+
+class Pair(NamedTuple):
+    """The document of one concept, before and after; None where there is none."""
+
+    path: str
+    base: Document | None
+    theirs: Document | None
+    is_moved: bool = False
+    """True if the file has another path than before."""
+
+
+class FileEdit(NamedTuple):
+    """A change of the graph, and the file that it comes from."""
+
+    path: str
+    edit: Edit
+
+
+class Changes:
+    """The changes of some documents."""
+
+    def __init__(
+        self, base: Reader, pairs: Sequence[Pair], problems: list[Problem], uri_at: UriAt
+    ) -> None:
+        self._readers: Final = (base, base.live)
+        self._uri_at: Final = uri_at
+        self._pairs: Final = pairs
+        self._problems: Final = problems
+        self._needed: Final[dict[tuple[str, str], FileEdit]] = {}
+        """Definitions and placeholders that the changes need, by type and name."""
+        self._identities: Final = {
+            pair.theirs.uri: identity_of(pair.base or pair.theirs)
+            for pair in pairs
+            if pair.theirs is not None
+        }
+        """Concepts by their URI in the files, under the names that they have in the base."""
+        self._made: Final = {
+            tuple(identity_of(pair.theirs).values()) for pair in pairs if pair.theirs is not None
+        }
+        """Types and names of the concepts that the files describe."""
+
+    def edits(self) -> list[FileEdit]:
+        """The changes, in an order in which they can be made."""
+        concepts = [
+            FileEdit(pair.path, edit) for pair in self._pairs for edit in self._concept(pair)
+        ]
+        links = [FileEdit(pair.path, edit) for pair in self._pairs for edit in self._links(pair)]
+        # A link about a link follows it.
+        links.sort(key=lambda each: depth_of(each.edit["link"]))
+        self._check_ends(links)
+        return [*self._needed.values(), *concepts, *links]
+
+    # Concepts.
+
+    def _concept(self, pair: Pair) -> Iterator[Edit]:
+        base, theirs = pair.base, pair.theirs
+        if theirs is None:
+            if base is not None:
+                yield {"concept": identity_of(base), "removed": True}
+            return
+        self._require(CONCEPT_TYPE, theirs.type, pair.path)
+        if base is None:
+            yield {
+                "concept": identity_of(theirs),
+                "attributes": dict(theirs.attributes),
+                "metadata": dict(theirs.metadata),
+            }
+            return
+        edit: Edit = {"concept": identity_of(base)}
+        stored = stored_element(self._readers[0], identity_of(base))
+        for field in ("attributes", "metadata"):
+            old, new = getattr(base, field), getattr(theirs, field)
+            if not is_same(old, new):
+                kept = {} if stored is None else getattr(stored, field)
+                edit[field] = {k: v for k, v in kept.items() if k not in old} | dict(new)
+        if (base.uri, base.type) != (theirs.uri, theirs.type):
+            edit["to"] = identity_of(theirs)
+        if len(edit) > 1:
+            yield edit
+
+    # Links.
+
+    def _links(self, pair: Pair) -> Iterator[Edit]:
+        base, theirs = pair.base, pair.theirs
+        if theirs is None:
+            return
+        owner = identity_of(base or theirs)
+        old = {} if base is None else _by_key(base.relations)
+        relations = list(theirs.relations)
+        if theirs.links is not None and not pair.is_moved:
+            relations = self._with_links(pair, relations)
+        new = _by_key(relations)
+        if len(new) != len(relations):
+            self._problems.append(Problem(pair.path, 0, "it has a relation twice"))
+        for key in old.keys() - new.keys():
+            yield {"link": self._link(owner, old[key], pair.path), "removed": True}
+        for key, relation in new.items():
+            if key in old and is_same(old[key][2:5], relation[2:5]):
+                continue
+            self._require(PROPOSITION_TYPE, relation.relation, pair.path)
+            link = self._link(owner, relation, pair.path)
+            stored = stored_element(self._readers[0], link) if key in old else None
+            kept = {} if stored is None else stored.metadata
+            reserved = {key: value for key, value in kept.items() if key.startswith("_")}
+            yield {
+                "link": link,
+                "weight": relation.weight,
+                "attributes": dict(relation.properties),
+                "metadata": reserved | dict(relation.metadata),
+            }
+
+    def _with_links(self, pair: Pair, relations: list[FileRelation]) -> list[FileRelation]:
+        """Relations with what was changed in the block of links of the body."""
+        base, theirs = pair.base, pair.theirs
+        known = frozenset() if base is None else links_of(base)
+        now = (theirs.links if theirs is not None else None) or frozenset()
+        old = set() if base is None else _by_key(base.relations).keys()
+        gone = known - now
+        kept = [
+            each
+            for each, key in zip(relations, _keys(relations), strict=True)
+            if key not in old or _body_link(each) not in gone
+        ]
+        for link in sorted(now - known):
+            if link in map(_body_link, kept):
+                continue
+            target = self._uri_at(link.path)
+            if target is None:
+                said = f"the link to {link.path} leads to no document of the mirror"
+                self._problems.append(Problem(pair.path, 0, said))
+            else:
+                kept.append(FileRelation(link.relation, target))
+        return kept
+
+    def _link(self, owner: Identity, relation: FileRelation, path: str) -> Identity:
+        source = relation.source
+        return {
+            "subject": owner if source is None else self._end(source, path),
+            "predicate": relation.relation,
+            "object": self._end(relation.target, path),
+        }
+
+    def _end(self, end: str | LinkName, path: str) -> Identity:
+        if not isinstance(end, str):
+            return {
+                "subject": self._end(end["source"], path),
+                "predicate": end["relation"],
+                "object": self._end(end["target"], path),
+            }
+        if end not in self._identities:
+            self._identities[end] = self._found(end) or self._missing(end, path)
+        return self._identities[end]
+
+    def _found(self, end: str) -> Identity | None:
+        """The identity of a concept that the graph has, at the base or now."""
+        uri = parse(end, "")
+        named = kip_identity(uri) if uri.is_kip else ""
+        for reader in self._readers:
+            if isinstance(named, tuple):
+                identity = {"type": named[0], "name": named[1]}
+                if stored_element(reader, identity) is not None:
+                    return identity
+            elif rows := contents.concepts_named(reader, [end]):
+                found = [Found(row.number, reader.type_name(row.type)) for row in rows]
+                ranked = [each._replace(is_missing=keeps_place(each.type, end)) for each in found]
+                return {"type": min(ranked, key=rank).type, "name": end}
+        return None
+
+    def _missing(self, end: str, path: str) -> Identity:
+        """The identity of a placeholder, or of a new resource, for an end that is not there."""
+        uri = parse(end, "")
+        if uri.is_kip:
+            self._problems.append(Problem(path, 0, f"there is no {end}, which a relation names"))
+        type_name = MISSING if uri.scheme == CONCEPT_SCHEME else RESOURCE
+        self._require(CONCEPT_TYPE, type_name, path)
+        identity = {"type": type_name, "name": end}
+        self._needed[type_name, end] = FileEdit(path, {"concept": identity})
+        return identity
+
+    def _require(self, kind: str, name: str, path: str) -> None:
+        """Define a type or predicate that is not defined, as the knowledge engine does."""
+        identity = {"type": kind, "name": name}
+        if (kind, name) in self._made or any(
+            stored_element(each, identity) for each in self._readers
+        ):
+            return
+        attributes = dict(default_definition(kind, name))
+        edit = {"concept": identity, "attributes": attributes}
+        self._needed[kind, name] = FileEdit(path, edit)
+
+    def _check_ends(self, links: Iterable[FileEdit]) -> None:
+        """Note relations about relations that are neither in the graph nor in the files."""
+        made: set[bytes] = set()
+        for path, edit in links:
+            link = edit["link"]
+            made.add(json_of(link))
+            for end in (link["subject"], link["object"]):
+                if "predicate" not in end or json_of(end) in made:
+                    continue
+                if not any(stored_element(each, end) for each in self._readers):
+                    said = (
+                        f"a relation {edit['link']['predicate']!r} is about one that is not there"
+                    )
+                    self._problems.append(Problem(path, 0, said))
+
+
+def stored_element(reader: Reader, identity: Identity) -> Concept | Proposition | None:
+    """The element of an identity in a state."""
+    if "name" in identity:
+        return reader.find_concept(identity["type"], identity["name"])
+    subject, object_ = (stored_element(reader, identity[end]) for end in ("subject", "object"))
+    if subject is None or object_ is None:
+        return None
+    return reader.find_link(subject.number, identity["predicate"], object_.number)
+
+
+def depth_of(identity: Identity) -> int:
+    """0 for a concept, 1 for a link of concepts, 2 for one about such a link."""
+    if "name" in identity:
+        return 0
+    return 1 + max(depth_of(identity["subject"]), depth_of(identity["object"]))
+
+
+def identity_of(document: Document) -> Identity:
+    """The type and name of the concept of a document."""
+    uri = parse(document.uri, "")
+    named = kip_identity(uri) if uri.is_kip else (document.type, document.uri)
+    if isinstance(named, str):
+        raise ConstraintViolation(f"{document.uri} is an id; write kip:Type/name.")
+    return {"type": named[0], "name": named[1]}
+
+
+def links_of(document: Document) -> frozenset[BodyLink]:
+    """The links that the body of a document has, or would have."""
+    if document.links is not None:
+        return document.links
+    links = map(_body_link, document.relations)
+    return frozenset(link for link in links if link is not None)
+
+
+def _body_link(relation: FileRelation) -> BodyLink | None:
+    if relation.source is not None or not isinstance(relation.target, str):
+        return None
+    return BodyLink(relation.relation, path_of(relation.target))
+
+
+def _by_key(relations: Iterable[FileRelation]) -> dict[bytes, FileRelation]:
+    relations = list(relations)
+    return dict(zip(_keys(relations), relations, strict=True))
+
+
+def _keys(relations: Iterable[FileRelation]) -> Iterator[bytes]:
+    """The identity of each relation of a document."""
+    for each in relations:
+        key = [each.source, each.relation, each.target]
+        yield orjson.dumps(key, option=orjson.OPT_SORT_KEYS)
+
+
+def is_same(one: object, other: object) -> bool:
+    """True for equal JSON values: 1, 1.0 and true are three."""
+    return json_of(one) == json_of(other)
+
+
+def json_of(value: object) -> bytes:
+    """A value as canonical JSON."""
+    return orjson.dumps(
+        dict(value) if isinstance(value, Mapping) else value, option=orjson.OPT_SORT_KEYS
+    )

@@ -1,0 +1,68 @@
+"""Documents that every graph has; a mirror leaves them out.
+
+They are what a new graph begins with (`mycel.capsules`), and definitions that say no more than the
+ones which are made on first use. A document that somebody has changed, or linked to something, is
+no longer one of them, and has a file.
+
+`core_documents.json` has the SHA-256 of each document of a new graph by its path; a test compares
+it with a new graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+from typing import Any, Final
+
+import orjson
+
+from mycel.knowledge.vocabulary import (
+    DEFINITIONS,
+    RELATIONS,
+    SYMBOL,
+    SYMBOL_DEFINITION,
+    UNDESCRIBED,
+)
+from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE
+
+TABLE: Final = "core_documents.json"
+
+
+@cache
+def core_documents() -> Mapping[str, str]:
+    """The documents of a new graph: the SHA-256 of each by its path."""
+    table: dict[str, str] = orjson.loads((files("mycel.mirror") / TABLE).read_bytes())
+    return table
+
+
+def is_core_path(path: str) -> bool:
+    """True if a new graph has a document with this path."""
+    return path in core_documents()
+
+
+def is_core(path: str, content: bytes) -> bool:
+    """True if a document is one that every new graph has."""
+    known = core_documents().get(path)
+    return known is not None and known == sha256(content).hexdigest()
+
+
+def default_definition(kind: str, name: str) -> Mapping[str, Any]:
+    """The attributes of a type or predicate that is defined on first use."""
+    if kind == CONCEPT_TYPE:
+        known = SYMBOL_DEFINITION if name == SYMBOL else DEFINITIONS.get(name)
+        return known or UNDESCRIBED
+    return {"description": RELATIONS[name]} if name in RELATIONS else UNDESCRIBED
+
+
+def is_default(kind: str, name: str, attributes: Mapping[str, Any], path: str) -> bool:
+    """True if a definition with these attributes, and nothing else, is made on first use.
+
+    A graph without the core capsules has their predicates without a description.
+    """
+    if kind not in (CONCEPT_TYPE, PROPOSITION_TYPE):
+        return False
+    if not attributes:
+        return path in core_documents()
+    return attributes in (UNDESCRIBED, default_definition(kind, name))

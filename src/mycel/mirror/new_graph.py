@@ -1,0 +1,23 @@
+"""The documents of a new graph. They are rarely needed, so one is made in memory for them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+
+from mycel.history.graph import open_graph
+from mycel.mirror.documents import Document
+from mycel.mirror.front_matter import read_document
+from mycel.mirror.projection import Projection
+
+
+def core_document(uri: str) -> Document | None:
+    """The document that every new graph has under a URI; None if there is none."""
+    return _by_uri().get(uri)
+
+
+@cache
+def _by_uri() -> Mapping[str, Document]:
+    with open_graph() as graph, graph.reading() as reader:
+        read = [read_document(*file) for file in Projection(reader, is_whole=True).files()]
+    return {document.uri: document for document in read}
