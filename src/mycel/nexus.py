@@ -112,6 +112,11 @@ class Nexus(StateView):
     def path(self) -> str:
         return self._store.path
 
+    @property
+    def has_written(self) -> bool:
+        """True once a transaction through this object has changed something."""
+        return self._store.has_written
+
     def close(self) -> None:
         """Close the graph. Closing twice does no harm."""
         self._adjacency.stop()

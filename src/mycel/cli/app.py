@@ -56,6 +56,7 @@ _MODULES: Final = {
     "transfer": "load export",
     "memory_import": "import",
     "concepts": "define concept search",
+    "nodes": "note show ls",
     "edges": "edge find",
     "traversal": "traverse",
     "history": "log tag history snapshot purge scrub",
@@ -69,6 +70,8 @@ _MODULES: Final = {
 _PANELS: Final = {
     "Database": {
         "init": "Create the database; an existing one is kept.",
+        "status": "Show which graph is used here, its branch, size and last change, and who"
+        " writes.",
         "doctor": "Check the installation and the database; exit status 1 if something is broken.",
         "backup": "Copy the graph to a file, or with all of its branches into a folder, and verify"
         " the copy.",
@@ -80,6 +83,9 @@ _PANELS: Final = {
         "capsule": "Apply, list and export capsules: knowledge as text, in UPSERT statements.",
     },
     "Knowledge": {
+        "note": "Write a note: a text with a title, and relations to what it is about.",
+        "show": "Show a node: its text, its properties, and its relations.",
+        "ls": "List what is directly below a path: nodes, and how many are below each.",
         "bootstrap": "Bring a folder into the graph: files, folders, symbols, and how they are"
         " related.",
     },

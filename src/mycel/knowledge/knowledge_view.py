@@ -20,6 +20,7 @@ from mycel.knowledge.limits import RESOURCE_BYTES_MAX
 from mycel.knowledge.node_conflicts import with_conflicts
 from mycel.knowledge.node_lookup import (
     as_node,
+    children_of,
     concepts_page,
     current_uris,
     element_uri,
@@ -28,6 +29,7 @@ from mycel.knowledge.node_lookup import (
 )
 from mycel.knowledge.node_traversal import NodeTraversal, with_uris
 from mycel.knowledge.node_values import (
+    Child,
     Direction,
     Hit,
     Node,
@@ -56,6 +58,8 @@ Result = TypeVar("Result")
 Sought = Literal["any", "node", "relation"]
 
 _ID: Final = re.compile(r"[CP]:\d", re.ASCII)
+_ROOTLESS: Final = re.compile(r"[./]*")
+_KINDS: Final[tuple[Kind, ...]] = ("concept", "file")
 _SOUGHT: Final[dict[str, Literal["CONCEPT", "PROPOSITION"] | None]] = {
     "any": None,
     "node": "CONCEPT",
@@ -201,6 +205,25 @@ class KnowledgeView:
         most = page_limit(limit)
         with self._reading() as reader:
             return concepts_page(reader, self.workspace, most, cursor, without)
+
+    def children(self, path: str = "") -> list[Child]:
+        """The parts directly below a path of the workspace, by name: concepts and files.
+
+        Raises:
+            InvalidId: it is no path, or leads out of its workspace.
+        """
+        with self._reading() as reader:
+            if path and not _ROOTLESS.fullmatch(path):
+                addresses = [self.uri(path, kind=kind).text for kind in _KINDS]
+            else:
+                addresses = [f"{kind}://{self.workspace}" for kind in _KINDS]
+            return children_of(reader, list(dict.fromkeys(addresses)))
+
+    def has(self, uri: str) -> bool:
+        """True if there is a node with this URI."""
+        with self._reading() as reader:
+            found = find(reader, self.uri(uri))
+            return found is not None and not found.is_missing
 
     def relations(
         self,

@@ -7,13 +7,15 @@ and a placeholder only if there is nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any, Final, NamedTuple
+from urllib.parse import unquote
 
 from mycel.engine.missing_concepts import MISSING, MISSING_ENTITY, is_placeholder, keeps_place
 from mycel.errors import ConstraintViolation, InvalidId, NotFound
-from mycel.knowledge.node_values import Node, NodeType, Page, Relation
+from mycel.knowledge.node_values import Child, Node, NodeType, Page, Relation
 from mycel.knowledge.uris import Uri, build, kip_identity, uri_of
 from mycel.knowledge.vocabulary import (
     CONCEPT,
@@ -218,6 +220,29 @@ def concepts_page(
         if concept is not None:
             nodes.setdefault(name, as_node(concept, content=False))
     return Page(tuple(nodes.values()), rows[limit - 1][2] if len(rows) > limit else None)
+
+
+def children_of(reader: Reader, roots: Sequence[str]) -> list[Child]:
+    """The parts directly below URIs, by name, once each. Placeholders are left out."""
+    hidden = [number for name in (MISSING, MISSING_ENTITY) if (number := reader.find_type(name))]
+    children: dict[str, Child] = {}
+    for root in roots:
+        for segment in lookup.segments_below(reader, root, without=hidden):
+            concept = None if segment.number is None else reader.concept(segment.number)
+            node = None if concept is None else as_node(concept, content=False)
+            child = Child(
+                path=unquote(segment.name),
+                uri=f"{root}/{segment.name}",
+                type=None if node is None else node.type,
+                name=None if node is None or node.name == node.uri else node.name,
+                below=segment.below,
+            )
+            there = children.get(child.path)
+            if there is not None:  # A file, and the symbols in it.
+                below = there.below + child.below
+                child = replace(there if there.type is not None else child, below=below)
+            children[child.path] = child
+    return [children[path] for path in sorted(children)]
 
 
 # From elements to values.

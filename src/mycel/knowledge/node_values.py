@@ -40,6 +40,20 @@ def _plain(fields: Mapping[str, Any]) -> JsonObject:
 
 
 @dataclass(frozen=True, slots=True)
+class Child(_Value):
+    """A part of a path, directly below another."""
+
+    path: str
+    uri: str
+    type: str | None
+    """The type of the node; None for a part that is no node, with nodes below it."""
+    name: str | None
+    """The readable name, if it is not the path."""
+    below: int
+    """The number of nodes below it."""
+
+
+@dataclass(frozen=True, slots=True)
 class Node(_Value):
     """A concept or resource."""
 

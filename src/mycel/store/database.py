@@ -394,6 +394,11 @@ class Store:
                 "This database was opened for reading only.", hint="Open it without readonly=True."
             )
 
+    @property
+    def has_written(self) -> bool:
+        """True once a transaction of this process has changed something."""
+        return self._writer.has_written
+
     def close(self) -> None:
         """Close every connection. Closing twice does no harm."""
         if self._closed:

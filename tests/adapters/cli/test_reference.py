@@ -46,12 +46,16 @@ def test_every_command_shows_help_and_takes_the_shared_options(run: Run, path: s
 def test_the_commands_are_those_that_were_promised() -> None:
     assert list(app.commands) == [
         "init",
+        "status",
         "doctor",
         "backup",
         "restore",
         "demo",
         "kip",
         "capsule",
+        "note",
+        "show",
+        "ls",
         "bootstrap",
         "schema",
         "load",

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import mycel
-from tests.adapters.cli.conftest import Done, Run, Terminal, needs_posix
+from tests.adapters.cli.conftest import Run, Terminal, needs_posix
 
 SCHEMA = """
 node Person { email: String @key  name: String  age: I32? }
@@ -37,7 +37,8 @@ def exported(run: Run, *words: str) -> list[dict[str, object]]:
 
 def test_loading_shows_a_table_of_what_was_done(run: Run, people: Path) -> None:
     done = run("load", people)
-    assert done == Done(0, "type    rows  created\nPerson  2     2\nKnows   1     1\n", "")
+    table = "type    rows  created\nPerson  2     2\nKnows   1     1\n"
+    assert (done.status, done.stdout) == (0, table)
     again = run("load", people, "--mode", "merge")
     assert again.lines[0].split() == ["type", "rows", "unchanged"]
 

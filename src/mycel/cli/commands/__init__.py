@@ -16,6 +16,8 @@
 - `history`        log, tag, history, snapshot, purge, scrub
 - `branches`       branch
 - `mirror`         mirror
+- `nodes`          note, show, ls
+- `status`         status
 - `merges`         merge, conflicts, resolve, choices
 - `differences`    diff, rollback, revert
 - `proofs`         prove, verify

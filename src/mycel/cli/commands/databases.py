@@ -389,7 +389,7 @@ def _database(path: Path) -> Iterator[Finding]:
     from mycel.store.check.installation import read_header
 
     try:
-        yield Finding("ok", "size", _size(path))
+        yield Finding("ok", "size", size_text(path))
         header = read_header(path)
         yield _finding("format", str(header.format), header.problem)
         said = header.quick_check
@@ -401,7 +401,8 @@ def _database(path: Path) -> Iterator[Finding]:
     yield from _contents(path)
 
 
-def _size(path: Path) -> str:
+def size_text(path: Path) -> str:
+    """The size of a database for people, with its write-ahead log."""
     log = path.with_name(f"{path.name}-wal")
     log_size = log.stat().st_size if log.exists() else 0
     more = f", and {_bytes(log_size)} in the write-ahead log" if log_size else ""

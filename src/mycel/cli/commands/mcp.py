@@ -109,7 +109,7 @@ def open_served(session: Session, *, readonly: bool, **how: Any) -> Graph:
     """
     if readonly:
         return session.open(reading=True, memory="modest", **how)
-    return open_or_create(session, **how)
+    return open_or_create(session, by_person=False, **how)
 
 
 def open_or_create(session: Session, **how: Any) -> Graph:

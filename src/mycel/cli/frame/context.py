@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 EVERYWHERE = "Options of every command"
 
 CANDIDATES_NAMED = 3
+GIT_SECONDS_MAX = 2
+ACTOR_CHARACTERS_MAX = 200
 _NAMED = ("--workspace", "MYCEL_WORKSPACE")
 
 
@@ -44,6 +46,10 @@ class Session:
     """The folder whose own graph is meant, if the nearest one above is not."""
     written: Path | None = None
     """The database that was opened for writing, if it has a mirror to follow it."""
+    graph: Graph | None = None
+    """The graph that was opened for writing by a person's command."""
+    says_graph: bool = True
+    """False if the command has already said which graph it writes to."""
 
     @property
     def out(self) -> Output:
@@ -180,12 +186,24 @@ class Session:
                     f" {name!r}. Leave it out; then `mycel branch create {name}` makes the branch."
                 )
 
-    def open(self, *, reading: bool = False, **how: Any) -> Graph:
+    def actor(self) -> str:
+        """The actor of what a person writes: as given, or else the person's own name.
+
+        The name is that in Git's configuration, or that of the user of the system.
+        """
+        # Late: this is where the engine is loaded.
+        from mycel.nexus import DEFAULT_ACTOR
+
+        given = self.given.get("actor", self.environment.get("actor"))
+        return given or _name_in_git() or _name_of_user() or DEFAULT_ACTOR
+
+    def open(self, *, reading: bool = False, by_person: bool = True, **how: Any) -> Graph:
         """Open the existing database, or its branch.
 
-        With `reading`, a file without write permission is opened too. One with it is opened for
-        writing all the same: then closing it moves the log into the database and leaves no files
-        beside it. The core capsules are not added. `how` goes to `mycel.open`.
+        A server that others write through is not opened `by_person`: its actor is the agent, unless
+        one is given. With `reading`, a file without write permission is opened too. One with it is
+        opened for writing all the same: then closing it moves the log into the database and leaves
+        no files beside it. The core capsules are not added. `how` goes to `mycel.open`.
 
         Raises:
             NotADatabase, FormatTooNew, DatabaseReadOnly, DatabaseError: it cannot be opened.
@@ -202,17 +220,26 @@ class Session:
             value = self.given.get(option, self.environment.get(option))
             if value is not None:
                 how[option] = value
+        if by_person and not reading:
+            how["actor"] = self.actor()
         if not reading and has_mirror(path):
             self.written = path
         try:
-            return mycel.open(path, create=False, readonly=readonly, bootstrap=False, **how)
+            db = mycel.open(path, create=False, readonly=readonly, bootstrap=False, **how)
+            self.graph = db if by_person and not reading else None
+            return db
         except NotADatabase as error:
             if not path.exists():
                 error.hint = f"Create one with `{place.creation}`. {self.candidates()}".rstrip()
             raise
 
     def follow_up(self) -> None:
-        """Let the Git mirror follow what a command has written; a problem is a note."""
+        """Say which graph a command has written to, and let its Git mirror follow."""
+        says_graph = self.says_graph and not self.as_json
+        if says_graph and self.graph is not None and self.graph.has_written:
+            place = self.branch_place()
+            named = "" if place.workspace is None else f"workspace {place.workspace}, "
+            self.out.note(f"Written to {named}{place.path}")
         if self.written is None:
             return
         # Late: most graphs have no mirror.
@@ -242,6 +269,33 @@ def _home() -> Path:
         return Path.home()
     except RuntimeError:
         raise click.UsageError("There is no home directory: name a file with --db.") from None
+
+
+def _name_in_git() -> str:
+    """The name of the user in Git's configuration; empty if there is none."""
+    # Late: only commands that write need a name.
+    import subprocess
+
+    try:
+        done = subprocess.run(
+            ["git", "config", "user.name"],
+            capture_output=True,
+            check=False,
+            timeout=GIT_SECONDS_MAX,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return done.stdout.decode(errors="replace").strip()[:ACTOR_CHARACTERS_MAX]
+
+
+def _name_of_user() -> str:
+    """The name of the system's user; empty if the system knows none."""
+    from getpass import getuser
+
+    try:
+        return getuser()[:ACTOR_CHARACTERS_MAX]
+    except (OSError, KeyError):
+        return ""
 
 
 def _current_directory() -> Path:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import reduce
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeVar
 
 import rich_click as click
 
@@ -18,9 +18,13 @@ from mycel.knowledge.uris import parse
 from mycel.model.elements import Concept
 from mycel.model.json_text import read_json
 
+if TYPE_CHECKING:
+    from mycel.knowledge.knowledge_view import KnowledgeView
+
 ELEMENT = "ID|TYPE:NAME|URI|PATH"
 """The form of an argument for `resolve`, as help shows it."""
 
+_KINDS: Final[tuple[Literal["concept", "file"], ...]] = ("concept", "file")
 _ID = re.compile(r"C:[0-9]+|P:[0-9]+:.+", re.ASCII)
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://", re.ASCII)
 
@@ -170,9 +174,51 @@ def _at_path(graph: HasConcepts, path: str) -> Concept | None:
     if session is None:
         return None
     workspace = session.workspace(session.root())
-    with suppress(InvalidId):
-        uris = (parse(path, workspace, kind=kind).text for kind in ("concept", "file"))
-        return next(filter(None, (_named(graph, uri) for uri in uris)), None)
+    on_disk = path_from_root(session, path)
+    for each in (path,) if on_disk in (None, path) else (on_disk, path):
+        with suppress(InvalidId):
+            uris = (parse(each, workspace, kind=kind).text for kind in _KINDS)
+            found = next(filter(None, (_named(graph, uri) for uri in uris)), None)
+            if found is not None:
+                return found
+    return None
+
+
+def node_reference(session: Session, knowledge: KnowledgeView, text: str) -> str:
+    """The URI of a node that a person names: by URI, id, `Type:name`, or a path.
+
+    A path is one of the workspace, or of a file below the current folder.
+
+    Raises:
+        InvalidId: it is none of these.
+        NotFound: there is no such node or file.
+    """
+    if is_uri(text) or _ID.fullmatch(text) or text.startswith("kip:"):
+        return text
+    on_disk = path_from_root(session, text)
+    candidates = [text] if on_disk is None else [on_disk, text]
+    for path in candidates:
+        with suppress(InvalidId):
+            for kind in _KINDS:
+                uri = knowledge.uri(path, kind=kind)
+                if knowledge.has(uri.text):
+                    return uri.text
+    if on_disk is not None:
+        return knowledge.uri(on_disk, kind="file").text
+    if ":" in text:
+        return "kip:{}/{}".format(*(type_and_name(text) or ()))
+    raise NotFound(
+        f"There is no node and no file {text!r}.", hint="`mycel search` finds nodes by words."
+    )
+
+
+def path_from_root(session: Session, text: str) -> str | None:
+    """The path of a file or folder from the root of the project; None if it is not below it."""
+    with suppress(OSError, ValueError):
+        path = Path(text).resolve()
+        root = session.root().resolve()
+        if path.exists() and path != root and path.is_relative_to(root):
+            return path.relative_to(root).as_posix()
     return None
 
 

@@ -42,6 +42,7 @@ def choose_graph(
     ):
         session.owner = folder
     place = session.place()
+    session.says_graph = False
     reason = "" if place.workspace is None else f" (workspace {place.workspace}, {_reason(place)})"
     session.out.note(f"Graph: {place.path}{reason}")
 

@@ -108,6 +108,29 @@ def named_below(
     return [(number, type_number, name) for number, type_number, name in found]
 
 
+class Segment(NamedTuple):
+    """A part of a path, directly below another: its concept, if it has one, and what is below."""
+
+    name: str
+    below: int
+    number: int | None
+    type_number: int | None
+
+
+def segments_below(reader: Reader, path: str, *, without: Collection[int] = ()) -> list[Segment]:
+    """The parts that continue a path, by name, `without` concepts of some types."""
+    query = (
+        "WITH part AS (SELECT id, type, substr(name, length(?1) + 2) AS rest FROM concept"
+        " WHERE name > ?1 || '/' AND name < ?1 || '0'"
+        " AND type NOT IN (SELECT value FROM json_each(?2))),"
+        " cut AS (SELECT id, type, rest, instr(rest, '/') AS slash FROM part)"
+        " SELECT CASE slash WHEN 0 THEN rest ELSE substr(rest, 1, slash - 1) END AS segment,"
+        " sum(slash > 0), min(CASE slash WHEN 0 THEN id END), min(CASE slash WHEN 0 THEN type END)"
+        " FROM cut GROUP BY segment ORDER BY segment"
+    )
+    return list(map(Segment._make, reader.every(query, (path, listed(without)))))
+
+
 def furniture(reader: Reader) -> frozenset[int]:
     """Definitions and what else the core capsules bring, by number."""
     return frozenset(reader.column(tables(reader.state) + FURNITURE))

@@ -155,6 +155,8 @@ class Writer:
         """The head as this writer left it; another process may have moved on since."""
         self._changes_seen = -1
         """SQLite's count of what was committed, by others too, when this writer last looked."""
+        self.has_written = False
+        """True once a transaction of this process has changed something."""
         self._is_alone = False
         """True if no other process can have written since: then the head in memory is current."""
         self._memory: Final = WriteCache()
@@ -264,8 +266,7 @@ class Writer:
                     else:
                         if self._forks != forks:
                             raise self._forked()
-                        tx.finish()
-                        self._head = tx.ledger.head
+                        self._finish(tx)
                 except BaseException as error:
                     self._undo(tools, forks)
                     if isinstance(error, apsw.Error):
@@ -286,6 +287,12 @@ class Writer:
                 finally:
                     self._owner = None
                     _set_holds_turn(False)
+
+    def _finish(self, tx: Transaction) -> None:
+        """Close the rows of a transaction, before its commit."""
+        tx.finish()
+        self._head = tx.ledger.head
+        self.has_written |= not tx.is_empty
 
     def _undo(self, tools: _Tools, forks: int) -> None:
         """Roll back, unless this is a child of the process that began."""
@@ -483,8 +490,7 @@ class Writer:
         tx = self._transaction(tools, actor, message)
         try:
             result = work(tx)
-            tx.finish()
-            self._head = tx.ledger.head
+            self._finish(tx)
         except apsw.Error as error:
             raise translate(error) from error
         finally:

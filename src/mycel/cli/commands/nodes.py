@@ -1,0 +1,147 @@
+"""`mycel note`, `show` and `ls`: nodes for hands, by path, URI or id."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import rich_click as click
+
+from mycel.cli.commands.mcp import knowledge_of, open_or_create
+from mycel.cli.frame.context import Command, Session, pass_session
+from mycel.cli.frame.parameters import ELEMENT, node_reference, read_text
+from mycel.errors import InvalidSyntax, NotFound
+from mycel.model.names import count, shorten
+
+if TYPE_CHECKING:
+    from mycel.knowledge.knowledge import Knowledge
+    from mycel.knowledge.node_values import Written
+
+NOTE = "Note"
+ABOUT = "about"
+NOTES_PATH = "notes"
+TITLE_CHARACTERS = 60
+SLUG_CHARACTERS = 50
+NAMESAKES_MAX = 1_000
+RELATIONS_SHOWN = 50
+CHILDREN_SHOWN = 200
+
+
+@click.command(cls=Command)
+@click.argument("text", help="What to remember; - reads standard input")
+@click.option(
+    "--about",
+    multiple=True,
+    metavar="PATH|URI",
+    help="What it is about: a file, or any node; may be repeated",
+)
+@click.option("--type", "type_name", default=NOTE, metavar="NAME", help="Such as Decision or Risk")
+@click.option("--name", metavar="TITLE", help="Its title; by default the beginning of the text")
+@click.option("--uri", metavar="URI", help="Its URI or path; by default below notes/")
+@pass_session
+def note(
+    session: Session,
+    *,
+    text: str,
+    about: tuple[str, ...],
+    type_name: str,
+    name: str | None,
+    uri: str | None,
+) -> None:
+    """Write a note: a text with a title, and relations to what it is about.
+
+    The same text again changes nothing. The database is created if it does not exist.
+    """
+    content = (read_text("-") if text == "-" else text).strip()
+    if not content:
+        raise InvalidSyntax("The note is empty.", hint="Write the text behind `mycel note`.")
+    title = name or _title(content)
+    with open_or_create(session) as db:
+        knowledge = knowledge_of(session, db, session.root())
+        targets = [node_reference(session, knowledge, path) for path in about]
+        address = uri or _free_uri(knowledge, title, content)
+        relations = [{"relation": ABOUT, "target": target} for target in targets]
+        written = knowledge.add(
+            address,
+            name=title,
+            content=content,
+            type=type_name,
+            relations=relations,
+            exist_ok=True,
+        )
+    _report(session, written)
+
+
+def _title(content: str) -> str:
+    line = content.splitlines()[0].lstrip("# ").strip()
+    sentence = re.split(r"(?<=[.!?])\s", line, maxsplit=1)[0].rstrip(".")
+    return shorten(sentence, TITLE_CHARACTERS)
+
+
+def _free_uri(knowledge: Knowledge, title: str, content: str) -> str:
+    """The URI of a note: one that is free, or has this very text."""
+    slug = re.sub(r"[^\w]+", "-", title.lower()).strip("-")[:SLUG_CHARACTERS].strip("-") or "note"
+    for number in range(1, NAMESAKES_MAX):
+        address = f"{NOTES_PATH}/{slug}" + (f"-{number}" if number > 1 else "")
+        try:
+            there = knowledge.get(address)
+        except NotFound:
+            return address
+        if there.node_type == "missing" or there.content == content:
+            return address
+    raise InvalidSyntax(
+        f"There are {NAMESAKES_MAX} notes called {title!r}.", hint="Give it another --name."
+    )
+
+
+def _report(session: Session, written: Written) -> None:
+    done = "Created" if written.created else "Updated" if written.changed else "Unchanged:"
+    session.out.say(f"{done} {written.uri}.", written.to_dict())
+    session.out.warn(written.warnings)
+
+
+@click.command(cls=Command)
+@click.argument("element", metavar=ELEMENT, help="The node; a path of a file is enough")
+@click.option("--all", "everything", is_flag=True, help="All relations, metadata and times too")
+@pass_session
+def show(session: Session, element: str, *, everything: bool) -> None:
+    """Show a node: its text, its properties, and its relations."""
+    from mycel.mcp import node_text
+
+    with session.open(reading=True) as db:
+        knowledge = knowledge_of(session, db, session.root())
+        with knowledge.moment() as view:
+            node = view.get(node_reference(session, view, element))
+            page = view.relations(node.uri, limit=1_000 if everything else RELATIONS_SHOWN)
+    if session.as_json:
+        wire: dict[str, Any] = node.to_dict()
+        session.out.object(wire | {"relations": [each.to_dict() for each in page.items]})
+        return
+    lines = [node_text.head(node)]
+    facts = node_text.facts(node, detailed=everything)
+    lines += [facts] if facts else []
+    lines += node_text.conflicts(node)
+    lines += ["", node.content] if node.content else []
+    lines += [""] if page.items else []
+    lines += [node_text.relation(each, seen_from=node.uri) for each in page.items]
+    session.out.line("\n".join(lines))
+    if page.next_cursor is not None:
+        session.out.note("It has more relations; --all shows up to 1,000.")
+
+
+@click.command(cls=Command)
+@click.argument("path", metavar="[PATH|URI]", default="", help="By default all of the workspace")
+@pass_session
+def ls(session: Session, path: str) -> None:
+    """List what is directly below a path: nodes, and how many are below each."""
+    with session.open(reading=True) as db:
+        knowledge = knowledge_of(session, db, session.root())
+        found = knowledge.children(path)
+    session.out.list(
+        found[:CHILDREN_SHOWN],
+        ("path", "type", "below", "name"),
+        lambda each: (each.path + "/" * bool(each.below), each.type, each.below or None, each.name),
+        empty=f"Nothing is below {path}." if path else "The workspace is empty.",
+    )
+    if len(found) > CHILDREN_SHOWN and not session.as_json:
+        session.out.note(f"… and {count(len(found) - CHILDREN_SHOWN, 'more')}.")

@@ -1,0 +1,49 @@
+"""`mycel status`: the graph that commands use here, and its state."""
+
+from __future__ import annotations
+
+import rich_click as click
+
+from mycel.cli.commands.databases import size_text
+from mycel.cli.frame.context import Command, Session, pass_session
+from mycel.model.commits import short, with_short_hashes
+from mycel.model.times import to_text
+
+
+@click.command(cls=Command)
+@pass_session
+def status(session: Session) -> None:
+    """Show which graph is used here, its branch, size and last change, and who writes."""
+    from mycel.mirror import settings
+    from mycel.store.query import summary
+
+    place = session.branch_place()
+    has_mirror = settings.has_mirror(place.path)
+    with session.open(reading=True) as db:
+        with db.reading() as reader:
+            concepts, links = summary.totals(reader)
+        last = next(iter(db.log(limit=1)), None)
+        merges = len(db.merges)
+        branch = db.branch
+    wire: dict[str, object] = {
+        "graph": str(place.path.absolute()),
+        "workspace": place.workspace,
+        "chosen_by": place.chosen_by,
+        "folder": None if place.folder is None else str(place.folder),
+        "branch": branch,
+        "size_bytes": place.path.stat().st_size,
+        "concepts": concepts,
+        "links": links,
+        "last_change": None if last is None else last.to_dict(),
+        "actor": session.actor(),
+        "open_merges": merges,
+        "mirror": str(settings.read(place.path).folder) if has_mirror else None,
+    }
+    shown = dict(wire)
+    shown["size"] = size_text(place.path)
+    del shown["size_bytes"]
+    if last is not None:
+        who = f"{to_text(last.time_us)} {last.actor}"
+        shown["last_change"] = f"{short(last.commit)} {who}: {with_short_hashes(last.message)}"
+    shown["open_merges"] = merges or None
+    session.out.fields(((key.replace("_", " "), value) for key, value in shown.items()), wire)
