@@ -19,7 +19,8 @@ from mycel.errors import close_names
 from mycel.kip import ast
 from mycel.kip.fragments import path_text, quoted_key
 from mycel.model.ids import parse_concept_id, parse_proposition_id
-from mycel.model.names import shorten
+from mycel.model.names import is_identifier, shorten
+from mycel.plan.bind import KNOWN_FIELDS
 from mycel.schema.definitions import (
     ANY,
     AttributeRule,
@@ -89,7 +90,11 @@ class _Adviser:
         types = dict(self._said(tuple(clauses)))
         for at in empty:
             path = find.expressions[at]
-            if isinstance(path, ast.Path) and path.variable.name in types:
+            if not isinstance(path, ast.Path):
+                continue
+            if path.fields[0] == "metadata":
+                yield from _kept_elsewhere(path)
+            elif path.variable.name in types:
                 yield from self._absent(path, types[path.variable.name])
 
     def _absent(self, path: ast.Path, type_name: str) -> Iterator[str]:
@@ -130,7 +135,7 @@ class _Adviser:
             if matcher.type is not None:
                 yield from self._named(self._values.text(matcher.type, "type"), name)
             elif self._may_look() and not types_of(self._reader, name):
-                yield f"There is no concept named {shorten(name)!r}."
+                yield f"There is no concept named {shorten(name)!r}.{_placeholder_hint(name)}"
 
     def _named(self, type_name: str, name: str) -> Iterator[str]:
         if not self._may_look():
@@ -139,7 +144,9 @@ class _Adviser:
         if self._reader.concept_named(number, name) is not None:
             return
         missing = f"There is no {type_name} named {shorten(name)!r}"
-        if close := close_to(self._reader, number, name):
+        if hint := _placeholder_hint(name):
+            yield f"{missing}.{hint}"
+        elif close := close_to(self._reader, number, name):
             yield f"{missing}. Did you mean {quoted_names(close)}?"
         elif elsewhere := types_of(self._reader, name):
             yield f"{missing}, but there is one of type {_either(elsewhere)}."
@@ -189,6 +196,7 @@ class _Adviser:
         function: str | None = None,
     ) -> Iterator[str]:
         """Hints if the type of a variable has no such attribute, or none of these JSON types."""
+        yield from _kept_elsewhere(path)
         type_name = types.get(path.variable.name)
         if type_name is None or len(path.fields) < 2 or path.fields[0] != "attributes":
             return
@@ -261,6 +269,26 @@ class _Adviser:
     def _may_look(self) -> bool:
         self._looks += 1
         return self._looks <= LOOKS_MAX
+
+
+def _placeholder_hint(name: str) -> str:
+    """A further sentence about a name that looks like a placeholder."""
+    if name.startswith(":") and is_identifier(name[1:]):
+        return f" A placeholder stands without quotes: {shorten(name)}."
+    return ""
+
+
+def _kept_elsewhere(path: ast.Path) -> Iterator[str]:
+    """A hint about metadata that the engine keeps under a key of its own."""
+    if len(path.fields) != 2 or path.fields[0] != "metadata":
+        return
+    kept = KNOWN_FIELDS.get(path.fields[1].replace("_", ""))
+    if kept is not None and kept != path.fields and path.fields[1][0] != "_":
+        name = path.variable.name
+        yield (
+            f"{path_text(name, path.fields)} is there only where somebody wrote it; what the engine"
+            f" knows is {path_text(name, kept)}."
+        )
 
 
 def _undeclared(definition: ConceptDefinition, key: str) -> str:

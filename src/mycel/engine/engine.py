@@ -83,13 +83,18 @@ class Engine:
         command = prepared.command
         try:
             if isinstance(command, ast.Find) and not dry_run:
-                return self._finder.run(prepared, command, parameters, self._timeout_s)
-            by = Author(actor, message)
-            outcome = self._outcome(prepared, Values(parameters), by, dry_run=dry_run)
+                result = self._finder.run(prepared, command, parameters, self._timeout_s)
+            else:
+                by = Author(actor, message)
+                result = Result.of(
+                    *self._outcome(prepared, Values(parameters), by, dry_run=dry_run)
+                )
         except MycelError as error:
             shown(at_parameter(error, command), text)
             raise
-        return Result.of(*outcome)
+        if parameters:
+            result.warn(prepared.quoted(parameters))
+        return result
 
     def apply_capsule(
         self,
@@ -115,10 +120,14 @@ class Engine:
                 "This is no capsule.", hint="A capsule is one or more UPSERT { … } statements."
             )
         try:
-            return self._write(command, Values(parameters), by, dry_run=dry_run)
+            outcome = self._write(command, Values(parameters), by, dry_run=dry_run)
         except MycelError as error:
             shown(error, text)
             raise
+        if not parameters:
+            return outcome
+        warnings = Prepared(text, command).quoted(parameters)
+        return outcome._replace(warnings=(*outcome.warnings, *warnings))
 
     def prepare(self, text: str) -> Prepared:
         """Parse a command, and keep it for the next time."""

@@ -7,7 +7,8 @@ names of types and predicates, and the kind of value that a filter compares with
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from threading import Lock
@@ -19,6 +20,7 @@ from mycel.ir import query as ir
 from mycel.kip import ast
 from mycel.kip.fragments import placeholders
 from mycel.model import ids
+from mycel.model.names import is_identifier, shorten
 from mycel.model.state import LIVE, State
 from mycel.plan.bind import Role, list_kind, value_kind
 from mycel.plan.time_literals import as_moment
@@ -52,7 +54,7 @@ class FindPlan:
     is_scalar: bool = False
     """True if there are only totals, and so one row of them."""
     attribute_columns: tuple[int, ...] = ()
-    """The places of the columns that show an attribute, or a part of one."""
+    """The places of the columns that show an attribute or metadata, or a part of them."""
     is_exact: bool = False
     """True if sums may go beyond 64 bits."""
     others: dict[tuple[bool, tuple[str, ...]], tuple[Statement, Binder]] = field(
@@ -113,6 +115,10 @@ class Binder:
                     raise
         return tuple(bound)
 
+
+_QUOTED: Final = re.compile(r'"[^"\\]*+(?>(?:\\.[^"\\]*+)*)"')
+_IN_STRING: Final = re.compile(r":([A-Za-z_][A-Za-z0-9_]*+)")
+_WARNINGS_MAX: Final = 8
 
 _RUNS: Final = count(1)
 """Numbers of runs of statements."""
@@ -179,6 +185,15 @@ class Prepared:
     bare: tuple[str, tuple[ast.Placeholder, ...]] | None = None
     """The command without its page, and what is given with it: what its cursors belong to."""
 
+    _names: frozenset[str] | None = None
+    """The names of all placeholders of the command."""
+
+    def quoted(self, parameters: Mapping[str, Any]) -> tuple[str, ...]:
+        """Warnings about parameters that are given, and stand only inside strings."""
+        if self._names is None:
+            self._names = frozenset(each.name for each in placeholders(self.command))
+        return quoted_parameters(self.text, self._names, parameters)
+
     def make_exact(self) -> None:
         """From now on plan with sums that do not overflow."""
         with _KEEPING:
@@ -223,6 +238,22 @@ def _shaping(value: Any, role: Role) -> str:
         if kind in ("text", "number", "large"):
             return kind
     return ir.canonical(value)  # It is part of the plan itself.
+
+
+def quoted_parameters(
+    text: str, names: Collection[str], parameters: Mapping[str, Any]
+) -> tuple[str, ...]:
+    """Warnings about given parameters whose `:name` is only text of a command's strings."""
+    unused = [name for name in parameters if name not in names and is_identifier(str(name))]
+    if not unused:
+        return ()
+    strings = {name for quoted in _QUOTED.findall(text) for name in _IN_STRING.findall(quoted)}
+    return tuple(
+        f"The parameter :{shorten(name)} is not used: inside quotes :{shorten(name)} is only text."
+        f" Write the placeholder without quotes, or pass the whole text as a parameter."
+        for name in unused[:_WARNINGS_MAX]
+        if name in strings
+    )
 
 
 class Commands:

@@ -81,5 +81,7 @@ def _attribute_columns(query: ir.Query) -> tuple[int, ...]:
     return tuple(
         at
         for at, output in enumerate(query.outputs)
-        if isinstance(output, ir.Field) and output.path[:1] == ("attributes",) and output.path[1:]
+        if isinstance(output, ir.Field)
+        and output.path[:1] in (("attributes",), ("metadata",))
+        and output.path[1:]
     )

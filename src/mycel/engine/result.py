@@ -80,6 +80,10 @@ class Result:
             self._warnings += advice()
         return self._warnings
 
+    def warn(self, warnings: tuple[str, ...]) -> None:
+        """Add warnings."""
+        self._warnings += warnings
+
     @property
     def columns(self) -> tuple[str, ...]:
         """The expressions of FIND, as they were written."""

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from mycel.kip import ast, values
+from mycel.kip import ast, foreign_idioms, values
 from mycel.kip.lexer import Tokens
 from mycel.kip.syntax_errors import expect, fail, too_deep, unexpected
 from mycel.model.limits import NESTING_DEPTH_MAX
 from mycel.model.names import shorten
 
-_OPERATORS = frozenset({"==", "!=", "<", ">", "<=", ">="})
+OPERATORS = frozenset({"==", "!=", "<", ">", "<=", ">="})
 _TEXT_TESTS = frozenset({"CONTAINS", "STARTS_WITH", "ENDS_WITH", "REGEX"})
 
 TESTS = _TEXT_TESTS | {"IN", "IS_NULL", "IS_NOT_NULL"}
@@ -96,11 +96,16 @@ def _comparison(tokens: Tokens) -> ast.Condition:
     first = tokens.at
     left = operand(tokens)
     operator = texts[tokens.at]
-    if operator not in _OPERATORS:
-        raise unexpected(tokens, *sorted(_OPERATORS), hint=_operator_hint(tokens, first))
+    if operator not in OPERATORS:
+        meant = foreign_idioms.comparison(tokens, first)
+        raise unexpected(
+            tokens, *sorted(OPERATORS), hint=_operator_hint(tokens, first), meant=meant
+        )
+    if operator == "<" and tokens.text.startswith("<>", tokens.starts[tokens.at]):
+        raise unexpected(tokens, *sorted(OPERATORS), meant="Write != for not equal.")
     tokens.at += 1
     right = operand(tokens)
-    if texts[tokens.at] in _OPERATORS:
+    if texts[tokens.at] in OPERATORS:
         raise fail(
             tokens,
             "Comparisons cannot be chained.",
@@ -113,7 +118,10 @@ def _operator_hint(tokens: Tokens, first: int) -> str | None:
     token = tokens.tokens[tokens.at]
     operand_text = shorten(tokens.text[tokens.starts[first] : tokens.ends[tokens.at - 1]])
     if token in {")", "&&", "||"}:
-        return f"A value alone is no condition: write {operand_text} == true, for example."
+        return (
+            f"A value alone is no condition: write IS_NOT_NULL({operand_text}) if it has to be"
+            f" there, {operand_text} == true if it has to be true."
+        )
     if token in _TEXT_TESTS or token == "IN":
         return f"Functions come first: {token}({operand_text}, …)."
     return None
@@ -135,7 +143,8 @@ def _test(tokens: Tokens) -> ast.Condition:
     name = tokens.tokens[first]
     if name not in TESTS:
         others = ("IN", "IS_NULL", "IS_NOT_NULL")
-        raise unexpected(tokens, "a condition", *sorted(_TEXT_TESTS), *others)
+        meant = foreign_idioms.aggregate(tokens)
+        raise unexpected(tokens, "a condition", *sorted(_TEXT_TESTS), *others, meant=meant)
     tokens.at = first + 2
     subject = operand(tokens)
     if name in {"IS_NULL", "IS_NOT_NULL"}:
@@ -148,6 +157,8 @@ def _test(tokens: Tokens) -> ast.Condition:
         expect(tokens, ")", hint=hint)
         return ast.Membership(subject, choices, span=tokens.span(first))
     argument = operand(tokens)
+    if name == "REGEX" and tokens.tokens[tokens.at] == ",":
+        hint = 'REGEX takes two arguments; flags stand in the pattern: "(?i)…" ignores case.'
     expect(tokens, ")", hint=hint)
     return ast.TextTest(name, subject, argument, span=tokens.span(first))  # type: ignore[arg-type]
 

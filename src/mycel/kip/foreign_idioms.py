@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 
+from mycel.kip.foreign_words import KEYWORDS
 from mycel.kip.lexer import Tokens
 from mycel.model.names import shorten
 from mycel.syntax.tokens import END
@@ -144,6 +145,125 @@ def matcher_value(tokens: Tokens, opened: int, *, exact: bool) -> str:
     return (
         "Other values are tested with a filter: put ?x in the place of this matcher and write "
         f'?x {{type: "…"}} FILTER(?x.{part}.{key} == {value}).'
+    )
+
+
+def matcher_choice(tokens: Tokens, opened: int, key: str) -> str | None:
+    """A variable or several values after a key of a matcher; the next token is the value's."""
+    token, before = tokens.tokens[tokens.at], tokens.tokens[opened - 1]
+    name = shorten(before) if before[0] == "?" and len(before) > 1 else "?x"
+    if token[0] == "?":
+        return (
+            f"A matcher takes a text, not a variable: the {key} of what {name} is bound to is"
+            f" {name}.{key}, in FIND and FILTER. Leave the key out, and say by another key or by a"
+            " link what it is."
+        )
+    if token == "|":
+        tokens_of_list = [tokens.at - 1, *range(tokens.at + 1, len(tokens.tokens), 2)]
+        ends = {"}", ",", END}
+    elif token == "[":
+        tokens_of_list = list(range(tokens.at + 1, len(tokens.tokens), 2))
+        ends = {"]", END}
+    else:
+        return None
+    names = []
+    for at in tokens_of_list[:4]:
+        names.append(scalar(tokens, at))
+        if tokens.tokens[at + 1] in ends:
+            break
+    first, *others = [f"{name} {{{key}: {each}}}" for each in names]
+    united = " ".join((first, *(f"UNION {{ {each} }}" for each in others)))
+    return f"A matcher takes one {key}: write {united}, or FILTER(IN({name}.{key}, […]))."
+
+
+def triple(tokens: Tokens, name: str) -> str | None:
+    """SPARQL's `?d treats ?s`, `?d a :Drug`, Cypher's `?d:Drug`, after the variable."""
+    texts, at = tokens.tokens, tokens.at
+    if texts[at] == ":" and texts[at + 1].isidentifier() and texts[at + 2][0] != "?":
+        return f'Write {name} {{type: "{shorten(texts[at + 1])}"}}.'
+    word = texts[at + 1] if texts[at] == ":" else texts[at].strip('"')
+    if not word or word in KEYWORDS or not (word[0].isalpha() or word[0] == "_"):
+        return None
+    at += 2 if texts[at] == ":" else 1
+    of_type = texts[at + 1] if texts[at] == ":" else texts[at].strip('"')
+    if word.lower() in {"a", "is", "isa", "type", "instanceof"} and of_type.isidentifier():
+        return f'Write {name} {{type: "{shorten(of_type)}"}}.'
+    target = shorten(texts[at]) if texts[at][0] == "?" and len(texts[at]) > 1 else "…"
+    return f'A link is written ({name}, "{shorten(word)}", {target}).'
+
+
+def arrow(tokens: Tokens, opened: int) -> str | None:
+    """Cypher's `(?d)-[:treats]->(?s)` and `(d:Drug)`, from the parenthesis on."""
+    texts = tokens.tokens
+    after = _after_bracket(tokens, opened)
+    first = texts[opened + 1]
+    subject = first if first[0] == "?" else f"?{first}"
+    if texts[opened + 2] == ":" and texts[opened + 3].isidentifier():
+        subject_type = f'{shorten(subject)} {{type: "{shorten(texts[opened + 3])}"}}'
+    elif texts[opened + 2] == ")":
+        subject_type = ""
+    else:
+        return None
+    if not subject[1:].isidentifier():
+        return None
+    if not tokens.text[tokens.ends[after - 1] :].lstrip().startswith(("-", "<-")):
+        return f"Write {subject_type}." if subject_type else None
+    walk = texts[after : after + 14]
+    at = next((at for at in range(after, len(texts)) if texts[at] == "("), None)
+    words = [each.strip('"') for each in texts[after:at] if each[0] == '"' or each.isidentifier()]
+    label = words[-1] if words else "…"
+    target = "…" if at is None else texts[at + 1]
+    target = target if target[0] in "?…" else f"?{target}"
+    ends = (target, subject) if walk[0] == "<" else (subject, target)
+    link = f'({shorten(ends[0])}, "{shorten(label)}", {shorten(ends[1])})'
+    return f"A link is written {f'{subject_type} {link}' if subject_type else link}."
+
+
+def creation(tokens: Tokens) -> str | None:
+    """Cypher's `MERGE (d:Drug {name: "x"})`, where the next token is the parenthesis."""
+    texts, at = tokens.tokens, tokens.at
+    if texts[at] != "(":
+        return None
+    label = texts[at + 3] if texts[at + 2] == ":" else "…"
+    inner = texts[at : _after_bracket(tokens, at)]
+    name = scalar(tokens, at + inner.index("name") + 2) if "name" in inner else '"…"'
+    return (
+        "MERGE unites two concepts here. UPSERT creates a concept or changes the one that is there:"
+        f' UPSERT {{ CONCEPT ?x {{ {{type: "{shorten(label)}", name: {name}}}'
+        " SET ATTRIBUTES { … } } }."
+    )
+
+
+# Conditions.
+
+
+def comparison(tokens: Tokens, first: int) -> str | None:
+    """A sign or word between two operands, the first of which begins at a place."""
+    texts, at = tokens.tokens, tokens.at
+    left = shorten(tokens.text[tokens.starts[first] : tokens.ends[at - 1]])
+    sign = tokens.text[tokens.starts[at] : tokens.starts[at] + 2]
+    word, following = texts[at].upper(), texts[at + 1].upper()
+    if sign.startswith(("=~", "~", "!~")):
+        pattern = scalar(tokens, at + (1 if sign[0] == "~" else 2))
+        return f"Write {'!' if sign[0] == '!' else ''}REGEX({left}, {pattern})."
+    if word == "NOT" and following in {"IN", "CONTAINS"}:
+        return f"Write !{following}({left}, {scalar(tokens, at + 2)})."
+    if word in {"STARTS", "ENDS"} and following == "WITH":
+        return f"Write {word}_WITH({left}, {scalar(tokens, at + 2)})."
+    if word == "IS" and following in {"NULL", "NOT"}:
+        return f"Write {'IS_NULL' if following == 'NULL' else 'IS_NOT_NULL'}({left})."
+    return None
+
+
+def aggregate(tokens: Tokens) -> str | None:
+    """`COUNT(?s) > 1` in a filter, where the next tokens are the function and `(`."""
+    function, argument = tokens.tokens[tokens.at].upper(), tokens.tokens[tokens.at + 2]
+    if function not in {"COUNT", "SUM", "AVG", "MIN", "MAX"}:
+        return None
+    call = f"{function}({shorten(argument) if argument[0] == '?' else '?x'})"
+    return (
+        f"A filter sees one row at a time, and an aggregate many. Return it, and sort by it:"
+        f" FIND(…, {call}) WHERE {{ … }} ORDER BY {call} DESC; then drop the rows of the answer."
     )
 
 

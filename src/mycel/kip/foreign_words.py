@@ -57,10 +57,12 @@ WORDS: Final[dict[str, str]] = {
     "BETWEEN": "Write two comparisons: ?x.attributes.n >= 1 && ?x.attributes.n <= 5.",
     "EXISTS": "Require a pattern by writing it in WHERE; exclude one with NOT { … }.",
     "BOUND": "Write IS_NOT_NULL(?x).",
-    "HAVING": "Aggregates cannot be filtered; filter what is aggregated with FILTER(…).",
-    "ORDERBY": "Write ORDER BY.",
+    "HAVING": "Aggregates cannot be filtered: filter what is aggregated with FILTER(…), or sort"
+    " with ORDER BY COUNT(?x) DESC and drop the rows of the answer.",
+    **_each("ORDERBY SORT SORTBY", "Write ORDER BY ?x.name, ?y.name DESC."),
     "DISTINCT": "DISTINCT belongs in an aggregate: COUNT(DISTINCT ?x).",
-    "AS": "FIND has no aliases; columns are in the order of its expressions.",
+    "AS": "FIND has no aliases; columns are in the order of its expressions, and ORDER BY repeats"
+    " an expression.",
     "DATE": 'Dates are strings: "2026-01-31T00:00:00Z".',
     "NOW": "KIP reads no clock: pass the time as a parameter.",
 }
@@ -77,7 +79,10 @@ OPENINGS: Final[dict[str, str]] = {
         "WALK EXPAND NEIGHBORS NEIGHBOURS NEAR",
         'TRAVERSE FROM {type: "…", name: "…"} MAX_COST 1 gives what is near, nearest first.',
     ),
-    "ASK": _ASK,
+    **_each("ASK CONSTRUCT OPTIONAL UNWIND CALL LOAD WHERE", _ASK),
+    **_each("PREFIX BASE", "KIP has no prefixes: names stand in double quotes, as they are."),
+    **_each("DETACH TRUNCATE ERASE", _REMOVE),
+    **_each("REPLACE WRITE ADD STORE SET ALTER", _TELL),
     "HELP": f"A command starts with the keyword of its statement. {_PRIMER}",
     "HISTORY": "FIND(?x) AS OF … WHERE { … } asks a past state, by a time or a position in the "
     "journal; `mycel history` and db.history(…) list the versions of an element.",

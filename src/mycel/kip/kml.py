@@ -250,6 +250,8 @@ def merge(tokens: Tokens) -> ast.Merge:
     """`MERGE CONCEPT ?source INTO ?target WHERE { … }`."""
     first = tokens.at
     tokens.at = first + 1
+    if meant := foreign_idioms.creation(tokens):
+        raise unexpected(tokens, "CONCEPT", meant=meant)
     expect(tokens, "CONCEPT", hint=_MERGE)
     source = values.variable(tokens, hint=_MERGE)
     expect(tokens, "INTO", hint=_MERGE)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from mycel.kip import ast, foreign_idioms, values
+from mycel.kip.foreign_words import WORDS
 from mycel.kip.lexer import Tokens
 from mycel.kip.syntax_errors import expect, fail, separated, unexpected
 from mycel.kip.where import cursor, limit, where
+from mycel.model.names import is_identifier, shorten
 
 AGGREGATES = frozenset({"COUNT", "SUM", "AVG", "MIN", "MAX"})
 
@@ -61,6 +63,7 @@ def expression(tokens: Tokens) -> ast.Expression:
             tokens,
             "a variable or path such as `?x.name`",
             *sorted(AGGREGATES),
+            meant=_bare_word(tokens),
             hint=_expression_hint(tokens),
         )
     tokens.at = first + 1
@@ -78,6 +81,21 @@ def expression(tokens: Tokens) -> ast.Expression:
     argument = values.path(tokens)
     expect(tokens, ")", hint=f"{token} takes one variable or path.")
     return ast.Aggregate(token, argument, distinct, span=tokens.span(first))  # type: ignore[arg-type]
+
+
+def _bare_word(tokens: Tokens) -> str | None:
+    """A hint about a word in the place of an expression: a column, an alias, a variable."""
+    token, following = tokens.tokens[tokens.at : tokens.at + 2]
+    if not is_identifier(token) or token.upper() in {*WORDS, "ASC", "DESC"} or following == "(":
+        return None
+    word = shorten(token)
+    if "WHERE" not in tokens.tokens[: tokens.at]:
+        return f"A variable is written ?{word}, and its name ?{word}.name."
+    totals = [at for at, each in enumerate(tokens.tokens[: tokens.at]) if each in AGGREGATES]
+    again = foreign_idioms.path_from(tokens, 0)
+    if totals and token.upper() in {*AGGREGATES, "N", "C", "CNT", "TOTAL", "NUM"}:
+        again = f"{tokens.tokens[totals[0]]}({foreign_idioms.path_from(tokens, totals[0])})"
+    return f"ORDER BY takes no names of columns, but an expression of FIND: ORDER BY {again}."
 
 
 def _expression_hint(tokens: Tokens) -> str | None:

@@ -6,12 +6,13 @@ from typing import Any
 
 from mycel.errors import did_you_mean
 from mycel.kip import ast, foreign_idioms, values
+from mycel.kip.foreign_words import KEYWORDS
 from mycel.kip.kql import as_of, moment
 from mycel.kip.lexer import Tokens
 from mycel.kip.patterns import link, matcher
 from mycel.kip.syntax_errors import expect, fail, separated, unexpected
 from mycel.kip.where import cursor, limit, where
-from mycel.model.names import shorten
+from mycel.model.names import is_identifier, shorten
 
 SEARCH_MODES = ("keyword", "semantic", "hybrid")
 SEARCH_OPTIONS = (
@@ -56,7 +57,8 @@ def describe(tokens: Tokens) -> ast.Describe:
             "CONCEPT",
             "PROPOSITION",
             "CHANGES",
-            hint="DESCRIBE PRIMER, DOMAINS, CONCEPT TYPES, PROPOSITION TYPES, "
+            hint=_described_type(tokens)
+            or "DESCRIBE PRIMER, DOMAINS, CONCEPT TYPES, PROPOSITION TYPES, "
             'CONCEPT TYPE "…", PROPOSITION TYPE "…" or CHANGES FROM ….',
         )
     tokens.at += 1
@@ -73,7 +75,18 @@ def describe(tokens: Tokens) -> ast.Describe:
         tokens.at += 1
         name = values.text(tokens, "the name of the type")
         return ast.DescribeType(target, name, span=tokens.span(first))
-    raise unexpected(tokens, "TYPES", "TYPE")
+    raise unexpected(tokens, "TYPES", "TYPE", hint=_described_type(tokens, target))
+
+
+def _described_type(tokens: Tokens, kind: str = "CONCEPT") -> str | None:
+    """A hint about `DESCRIBE Drug`, `DESCRIBE TYPE "Drug"` and `DESCRIBE CONCEPT "Drug"`."""
+    token = tokens.tokens[tokens.at]
+    if token in {"TYPE", "TYPES"}:
+        token = tokens.tokens[tokens.at + 1]
+    name = token.strip('"')
+    if not is_identifier(name) or name.upper() in {*KEYWORDS, "SCHEMA", "TABLES", "GRAPH"}:
+        return None
+    return f'Write DESCRIBE {kind} TYPE "{shorten(name)}".'
 
 
 def _changes(tokens: Tokens, first: int) -> ast.DescribeChanges:

@@ -37,6 +37,14 @@ _STATEMENTS: dict[str, Callable[[Tokens], Any]] = {
 }
 
 
+_REQUEST_STARTS = frozenset(('"command', '"paramet', '"dry_run', '"readonl'))
+_REQUEST = (
+    'This is a whole request. Send the text of "command" as the command, and "parameters" as its'
+    " parameters; db.request(…) and POST /kip take the request as it is."
+)
+_LIST = "A command is text and starts with the keyword of its statement: FIND asks, UPSERT tells."
+
+
 def parse(text: str, *, bytes_max: int = COMMAND_BYTES_MAX) -> ast.Command:
     """The tree of a command.
 
@@ -95,6 +103,8 @@ def _about_start(tokens: Tokens) -> str | None:
     token = tokens.tokens[tokens.at]
     if token == "EXPLAIN":
         return "EXPLAIN is written once, before the command."
+    if token in {"{", "["}:
+        return _REQUEST if tokens.tokens[tokens.at + 1][:8] in _REQUEST_STARTS else _LIST
     if token[0].isalpha():
         # Probably a word of another language, about which more can be said.
         return OPENINGS.get(token.upper())

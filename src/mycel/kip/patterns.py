@@ -36,12 +36,16 @@ def matcher(tokens: Tokens, *, exact: bool = False) -> ast.ConceptMatcher:
         if texts[tokens.at + 1] != ":" or token not in _KEYS or token in fields:
             raise _no_matcher_key(tokens, token, opened, exact=exact)
         tokens.at += 2
+        if texts[tokens.at][0] in "?[":
+            meant = foreign_idioms.matcher_choice(tokens, opened, token)
+            raise unexpected(tokens, f"the {token} in double quotes, or a placeholder", meant=meant)
         fields[token] = values.text(tokens, f"the {token}")
-        token = texts[tokens.at]
+        key, token = token, texts[tokens.at]
         if token == ",":
             tokens.at += 1
         elif token != "}":
-            raise unexpected(tokens, ",", "}")
+            meant = foreign_idioms.matcher_choice(tokens, opened, key)
+            raise unexpected(tokens, ",", "}", meant=meant)
     tokens.at += 1
     found = ast.ConceptMatcher(**fields, span=tokens.span(opened))
     if fields.keys() != {"type", "name"}:
@@ -78,6 +82,8 @@ def _no_matcher_key(tokens: Tokens, token: str, opened: int, *, exact: bool) -> 
         return fail(tokens, f"`{token}` is given twice.", "Keep one of the two.")
     if token[0] == '"' and token[1:-1] in _KEYS:
         return fail(tokens, "Keys of a matcher have no quotes.", f"Write `{token[1:-1]}:`.")
+    if token.lower() in _KEYS:
+        return fail(tokens, "Keys of a matcher are lower case.", f"Write `{token.lower()}:`.")
     if token[0].isalpha() or (token[0] in '"_' and len(token) > 1):
         key = shorten(token.strip('"'))
         return fail(
@@ -105,6 +111,9 @@ def link(tokens: Tokens, depth: int, *, exact: bool = False) -> ast.LinkPattern 
         return ast.LinkById(identity, span=tokens.span(opened))
     if meant := foreign_idioms.concept_in_parentheses(tokens, opened):
         raise unexpected(tokens, "a variable, `{` or `(` as the subject", meant=meant)
+    if texts[opened + 2] in {")", ":"} and (meant := foreign_idioms.arrow(tokens, opened)):
+        tokens.at += texts[opened + 1][0] == "?"
+        raise unexpected(tokens, 'a link such as `(?a, "p", ?b)`', meant=meant)
     subject = endpoint(tokens, depth, "subject", exact=exact)
     _comma(tokens, "subject")
     predicate = values.text(tokens, "a predicate") if exact else _predicate(tokens)

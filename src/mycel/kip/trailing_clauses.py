@@ -8,7 +8,7 @@ from __future__ import annotations
 from mycel.errors import MycelError
 from mycel.kip import ast
 from mycel.kip.foreign_idioms import scalar
-from mycel.kip.foreign_words import BOUNDS, STATEMENTS
+from mycel.kip.foreign_words import BOUNDS, STATEMENTS, WORDS
 from mycel.kip.fragments import inline
 from mycel.kip.lexer import Tokens
 from mycel.kip.meta import NEAREST_OPTIONS, SEARCH_OPTIONS, TRAVERSE_OPTIONS
@@ -38,6 +38,10 @@ def trailing(tokens: Tokens, found: ast.Command) -> MycelError:
     meant = None
     if isinstance(inner, ast.Traverse):
         meant = BOUNDS.get(word)
+    elif isinstance(inner, ast.Search) and word in {"IN", "FROM", "OF", "ON", "FOR"}:
+        meant = _search(tokens, inner, "TYPE")
+    elif token == "," and tokens.tokens[tokens.at - 2] == "LIMIT":
+        meant = WORDS["OFFSET"]
     elif word in _CLAUSES and (token == word or word not in possible):
         meant = _instead(tokens, inner, word)
     hint = _ONE_BY_ONE if token in STATEMENTS else None

@@ -17,6 +17,11 @@ _NO_SUBJECT = f"An entry is {_ENTRY}; the subject is the concept of the block, s
 _METADATA = "Metadata follows the block's closing brace: } WITH METADATA { … }."
 _CONCEPT_PARTS = ("ATTRIBUTES", "PROPOSITIONS")
 _LINK_PARTS = ("ATTRIBUTES", "WEIGHT")
+_BLOCKS = {
+    ",": "Blocks follow one another, without commas.",
+    "{": 'A concept is a block: CONCEPT ?x { {type: "…", name: "…"} SET ATTRIBUTES { … } }.',
+    "(": 'A link is a block: PROPOSITION { (?a, "…", ?b) }.',
+}
 _NO_WEIGHT = (
     "Only links have a weight: set it behind an entry of SET PROPOSITIONS, or in a PROPOSITION"
     " block."
@@ -46,8 +51,7 @@ def _upsert(tokens: Tokens) -> ast.Upsert:
         elif token == "PROPOSITION":
             blocks.append(_proposition(tokens))
         else:
-            hint = "Blocks follow one another, without commas." if token == "," else None
-            raise unexpected(tokens, "CONCEPT", "PROPOSITION", "}", hint=hint)
+            raise unexpected(tokens, "CONCEPT", "PROPOSITION", "}", hint=_BLOCKS.get(token))
     tokens.at += 1
     metadata = _metadata(tokens)
     return ast.Upsert(tuple(blocks), metadata, span=tokens.span(first))
@@ -133,6 +137,8 @@ def _not_closed(
             hints.get(part, _order(known)),
             length=2,
         )
+    if token == "WITH" and part == "METADATA":
+        return unexpected(tokens, *(("SET",) if left else ()), "}", meant=_METADATA)
     version = ("EXPECT",) if is_first and left == known else ()
     also = ("SET",) if left else ()
     return unexpected(tokens, *version, *also, "}", hint=misplaced(tokens, _order(known)))
@@ -163,7 +169,7 @@ def _attributes(tokens: Tokens) -> ast.Map | None:
     if part in {"PROPOSITIONS", "METADATA", "WEIGHT"}:
         return None
     tokens.at += 1
-    raise unexpected(tokens, "ATTRIBUTES", "PROPOSITIONS")
+    raise unexpected(tokens, "ATTRIBUTES", "PROPOSITIONS", hint="Write SET ATTRIBUTES { … }.")
 
 
 def _weight(tokens: Tokens) -> ast.Number | None:

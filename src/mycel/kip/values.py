@@ -35,6 +35,14 @@ _BARE_HINT = (
     "Keys are identifiers (a letter or underscore, then letters, digits or underscores) or "
     "strings in double quotes."
 )
+_PATH = (
+    "A letter or underscore follows `?` and each dot of a path, then letters, digits or underscores"
+    ', without white space. Any other key is written in brackets: ?x.attributes["per day"].'
+)
+_LIMIT = (
+    "LIMIT 1 gives one row. Leave LIMIT out to get everything; FIND(COUNT(?x)) counts, and a dry"
+    " run only checks the command."
+)
 _CONSTANTS: Final[dict[str, Any]] = {"true": True, "false": False, "null": None}
 _TEMPLATES = (ast.Placeholder, ast.ArrayTemplate, ast.ObjectTemplate)
 
@@ -50,13 +58,23 @@ def _learn(tokens: Tokens, token: str) -> tuple[str, tuple[str, ...]]:
             raise fail(
                 tokens,
                 f"`{shorten(token)}` is not a valid {'path' if fields else 'variable'}.",
-                "A letter or underscore follows `?` and each dot of a path, then letters, digits "
-                "or underscores, without white space. Any other key is written in brackets: "
-                '?x.attributes["per day"].',
+                _meant_path(tokens, token) or _PATH,
                 error=InvalidIdentifier,
             )
     tokens.names[token] = known = name, tuple(fields)
     return known
+
+
+def _meant_path(tokens: Tokens, token: str) -> str | None:
+    """A hint about `?d->name` and `?d.attributes.*`, where the token is the next one."""
+    sign, field = tokens.tokens[tokens.at + 1 : tokens.at + 3]
+    if token[-1] == "-" and sign == ">":
+        base = shorten(token[:-1])
+        fields = f"{base}.name, {base}.attributes.{field if is_identifier(field) else 'key'}"
+        return f"A path is written with dots: {fields}."
+    if token[-1] == "." and sign == "*":
+        return f"Take the whole of it: {shorten(token[:-1])}."
+    return None
 
 
 def variable(tokens: Tokens, *, hint: str | None = None) -> ast.Variable:
@@ -216,7 +234,7 @@ def integer(tokens: Tokens, what: str, minimum: int) -> ast.Number:
         raise fail(
             tokens,
             f"{what} takes {kind}, not {shorten(token)}.",
-            "Leave LIMIT out to get everything." if what == "LIMIT" else None,
+            _LIMIT if what == "LIMIT" else None,
         )
     if value > INTEGER_MAX:  # Only a JSON value may use the sign for one more digit.
         raise _too_large(tokens, at)

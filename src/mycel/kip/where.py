@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from mycel.kip import ast, foreign_idioms, values
-from mycel.kip.conditions import TESTS, condition
-from mycel.kip.foreign_words import CLAUSES
+from mycel.kip.conditions import OPERATORS, TESTS, condition
+from mycel.kip.foreign_words import CLAUSES, KEYWORDS
 from mycel.kip.lexer import Tokens
 from mycel.kip.patterns import link, matcher
 from mycel.kip.syntax_errors import expect, fail, misplaced, too_deep, unexpected
@@ -22,6 +22,8 @@ _BLOCKS: dict[str, type[ast.Not] | type[ast.Optional] | type[ast.Union]] = {
 def where(tokens: Tokens, *also: str) -> ast.Block:
     """`WHERE { … }`; `also` are keywords that could have come before it."""
     if tokens.tokens[tokens.at] != "WHERE":
+        if tokens.tokens[tokens.at] == "{":
+            raise unexpected(tokens, "WHERE", *also, hint="Put WHERE before the braces.")
         ended = tokens.tokens[tokens.at] == END
         hint = "Say what to look for: WHERE { … } is required, and comes before ORDER BY and LIMIT."
         raise unexpected(tokens, "WHERE", *also, hint=hint if ended else misplaced(tokens, hint))
@@ -45,6 +47,8 @@ def block(tokens: Tokens, depth: int, name: str) -> ast.Block:
         first = tokens.at
         character = token[0]
         if character == "?":
+            if "." in token and texts[first + 1] in {*OPERATORS, "="}:
+                raise _bare_condition(tokens)
             clauses.append(_bound(tokens, depth + 1))
         elif character == "(":
             pattern = link(tokens, depth + 1)
@@ -85,9 +89,22 @@ def _bound(tokens: Tokens, depth: int) -> ast.ConceptClause | ast.LinkClause:
         tokens,
         "{",
         "(",
+        meant=foreign_idioms.triple(tokens, label),
         hint=f'Say what the variable is: {label} {{type: "…"}} for a concept, or '
         f'{label} (?s, "…", ?o) for a link.',
     )
+
+
+def _bare_condition(tokens: Tokens) -> Exception:
+    """The error for a condition without FILTER, where the next token is its path."""
+    path, operator = tokens.tokens[tokens.at : tokens.at + 2]
+    value = foreign_idioms.scalar(tokens, tokens.at + 2)
+    variable, _, field = path.partition(".")
+    test = f"FILTER({shorten(path)} {'==' if operator == '=' else operator} {value})"
+    hint = f"Conditions belong in a filter: {test}."
+    if field in {"type", "name"} and operator in {"==", "="}:
+        hint = f"Write {shorten(variable)} {{{field}: {value}}}, or {test}."
+    return unexpected(tokens, "a clause", "FILTER", meant=hint)
 
 
 def _filter(tokens: Tokens, depth: int) -> ast.Filter:
@@ -124,6 +141,8 @@ def _no_clause(tokens: Tokens) -> Exception:
         hint = f"Conditions belong in a filter: FILTER({token}(…))."
     elif token[0].isalpha():
         hint = CLAUSES.get(token.upper())
+        if hint is None and token not in KEYWORDS and tokens.tokens[tokens.at + 1] in {"{", "("}:
+            hint = f"A variable is written ?{shorten(token)}."
     expected = ("a clause", "FILTER", "NOT", "OPTIONAL", "UNION", "}")
     return unexpected(tokens, *expected, hint=hint, meant=foreign_idioms.junction(tokens))
 

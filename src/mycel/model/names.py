@@ -93,7 +93,9 @@ def check_text(text: object, what: str, bytes_max: int, *, empty: bool = True) -
             hint="Keep names short and put long text into an attribute.",
         )
     if "\0" in text:
-        raise InvalidValueType(f"The {what} holds a NUL character.")
+        raise InvalidValueType(
+            f"The {what} holds a NUL character (U+0000).", hint="Remove it from the text."
+        )
     return text if type(text) is str else str.__str__(text)
 
 

@@ -49,6 +49,17 @@ ELEMENT_FIELDS: Final = (
     *_OPEN_FIELDS,
 )
 
+KNOWN_FIELDS: Final[dict[str, tuple[str, ...]]] = {
+    **dict.fromkeys(("createdat", "created", "createdon"), ("metadata", "_created_at")),
+    **dict.fromkeys(("createdby", "creator", "author", "actor"), ("metadata", "_created_by")),
+    **dict.fromkeys(("updatedat", "updated", "modifiedat"), ("metadata", "_updated_at")),
+    **dict.fromkeys(("updatedby", "modifiedby", "editor"), ("metadata", "_updated_by")),
+    "version": ("metadata", "_version"),
+    **{key: ("metadata", key) for key in ("confidence", "source", "status", "evidence")},
+    **dict.fromkeys(("label", "title"), ("name",)),
+}
+"""Fields of other systems, in lower case and without underscores, and the path to each here."""
+
 _AFTER_UNION: Final = (
     "{clause} follows a UNION. It applies to the patterns beside the UNION, not to the rows of"
     " the UNION; repeat it inside the UNION if it should apply there too."
@@ -74,10 +85,14 @@ def bind_find(find: ast.Find, catalog: DefinedNames, values: CommandValues) -> B
     branches, variables = binder.where(find.where)
     outputs = tuple(binder.output(each, variables) for each in find.expressions)
     grouped = any(isinstance(output, ir.Total) for output in outputs)
-    sort = tuple(
-        ir.SortKey(binder.output(key.expression, variables), key.descending)
-        for key in find.order_by
-    )
+    try:
+        sort = tuple(
+            ir.SortKey(binder.output(key.expression, variables), key.descending)
+            for key in find.order_by
+        )
+    except UnknownReference as error:
+        error.hint += " ORDER BY knows no aliases: it repeats an expression of FIND."
+        raise
     if grouped:
         _check_group_order(sort, outputs)
     elif any(isinstance(key.output, ir.Total) for key in sort):
@@ -548,11 +563,12 @@ def _check_fields(path: ast.Path) -> None:
     first, *rest = path.fields
     name = path.variable.name
     if first not in ELEMENT_FIELDS:
+        known = KNOWN_FIELDS.get(first.lower().replace("_", ""))
         close = did_you_mean(first, list(ELEMENT_FIELDS))
         hint = (
             f"{close} Concepts have id, type and name; links have id, subject, predicate, object"
             f" and weight; both have attributes and metadata. Perhaps"
-            f" {path_text(name, ('attributes', first))}?"
+            f" {path_text(name, known or ('attributes', first))}?"
         )
         raise UnknownReference(
             f"{path_text(name, (first,))}: elements have no field {first!r}.",

@@ -208,6 +208,9 @@ def _about_sign(tokens: Tokens, token: str) -> str | None:
         return "One `?` is enough."
     if token == "?" and is_ident(tokens.tokens[tokens.at + 1]):
         return "The `?` of a property that may be absent comes after its type: `age: I32?`."
+    if token in {"[", "("} and not is_ident(before) and is_ident(tokens.tokens[tokens.at + 1]):
+        name = tokens.tokens[tokens.at + 1]
+        return f"The name stands without brackets, which belong to the type: `{name}: [String]`."
     separator = "Only white space separates properties; remove it."
     return {
         ",": separator,

@@ -252,3 +252,27 @@ def test_threads_that_meet_a_sum_beyond_64_bits_all_get_it(db: mycel.Nexus) -> N
     for _ in range(5):
         db._engine._commands.known.clear()
         assert together(ask) == [{60 * 2.0**62}] * THREADS
+
+
+QUOTED = (
+    'FIND(?d) WHERE { ?d {type: "Domain"} FILTER(?d.name == ":who") }',
+    'FIND(?d) WHERE { ?d {type: "Domain"} FILTER(CONTAINS(?d.name, "a \\" :who")) }',
+    'UPSERT { CONCEPT { {type: "Domain", name: "for :who"} SET ATTRIBUTES {description: "d"} } }',
+    'SEARCH CONCEPT ":who"',
+)
+
+
+def test_a_parameter_that_stands_only_inside_a_string_is_a_warning() -> None:
+    with mycel.open(":memory:") as db:
+        for command in QUOTED:
+            warnings = db.execute(command, {"who": "ada"}).warnings
+            assert [each for each in warnings if ":who is not used" in each], command
+        told = db.apply_capsule(QUOTED[2], {"who": "ada"})
+        assert [each for each in told.warnings if "without quotes" in each]
+
+
+def test_other_parameters_are_no_warning() -> None:
+    test = '?d.name != ":who" && ?d.name != :who'
+    with mycel.open(":memory:") as db:
+        command = f'FIND(?d.name) WHERE {{ ?d {{type: "Domain"}} FILTER({test}) }}'
+        assert not db.execute(command, {"who": "ada", "unused": 1}).warnings

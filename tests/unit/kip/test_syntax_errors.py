@@ -65,7 +65,7 @@ def test_a_refusal_shows_the_line_the_column_and_a_caret() -> None:
         ("FIND(?x AS ?y) WHERE { }", "AS", "no aliases"),
         ("FIND(*) WHERE { }", "*", "name the variables"),
         ("FIND(COUNT(*)) WHERE { }", "*", "name the variables"),
-        (where('(?x)-["p"]->(?y)'), ")", '(subject, "predicate", object)'),
+        (where('(?x)-["p"]->(?y)'), ")", '(?x, "p", ?y)'),
         (where("?x -[p]-> ?y"), "-", '(?a, "predicate", ?b)'),
         # Signs that KIP does not have.
         (where("?x {type: 'T'}"), "'", "double quotes"),

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 from functools import cached_property
 from types import MappingProxyType
 from typing import Final, Self
 
 from mycel.errors import TypeMismatch, did_you_mean
-from mycel.model.names import shorten
+from mycel.model.names import is_identifier, shorten
 from mycel.model.values import JsonObject, parse_object
 from mycel.plan.catalog import PredicateFacts, PropertySlot
 from mycel.store.file.layout import (
@@ -41,6 +42,7 @@ _MOMENTS: Final = (
     " AND p.value ->> '$.type.scalar' = 'DateTime'"
 )
 """Most definitions have none, and of those nothing is parsed."""
+_HOPS_INSIDE: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*+)(\{[0-9]*+,?[0-9]*+\})", re.ASCII)
 _NO_SLOTS: Final[Mapping[str, PropertySlot]] = MappingProxyType({})
 
 
@@ -88,7 +90,8 @@ class Vocabulary:
 
     def _undefined(self, what: str, name: str, known: list[str], kind: str) -> TypeMismatch:
         if self._state.is_live:
-            return undefined(what, name, known, f"DESCRIBE {kind} TYPES")
+            others = self.types if kind == "PROPOSITION" else self.predicates
+            return undefined(what, name, known, f"DESCRIBE {kind} TYPES", others)
         return TypeMismatch(
             f"The {what} {shorten(name)!r} was not defined at entry {self._state.seq}.",
             hint="Ask AS OF a later moment; the journal (`mycel log`) shows what was written when.",
@@ -163,11 +166,24 @@ def retired_definitions_with(reader: Reader, key: str) -> list[tuple[JsonObject,
     return [(parse_object(text), at) for text, at in reader.every(query, (seq, f"$.{key}"))]
 
 
-def undefined(what: str, name: str, known: list[str], command: str) -> TypeMismatch:
-    """The error for a name that nothing defines, with the closest names that are defined."""
+def undefined(
+    what: str, name: str, known: list[str], command: str, others: Collection[str] = ()
+) -> TypeMismatch:
+    """The error for a name that nothing defines, with the closest names that are defined.
+
+    `others` are the names of the other kind: of predicates for a type, of types for a predicate.
+    """
     names = name.split("|")
     if len(name) >= 256:
         close = ""
+    elif name.startswith(":") and is_identifier(name[1:]):
+        close = f"A placeholder stands without quotes: {name}."
+    elif hops := _HOPS_INSIDE.fullmatch(name):
+        close = f'Hops follow the quotes: "{hops[1]}"{hops[2]}.'
+    elif name in others and what == "predicate":
+        close = f'{name} is a concept type: concepts are ?x {{type: "{name}"}}.'
+    elif name in others:
+        close = f'{name} is a predicate: links are ?l (?a, "{name}", ?b).'
     elif (
         what == "predicate"
         and len(names) > 1
