@@ -250,7 +250,7 @@ def _retyped(
     owner: model.SchemaType, declared: model.Property, before: model.Property, *, is_restored: bool
 ) -> Step:
     old, new = before.type, declared.type
-    if _core(old) != _core(new) and not is_restored:
+    if not can_become(old, new) and not is_restored:
         return UnsupportedChange(
             entity(owner.kind, owner.name, declared.name),
             f"The type cannot change from {old} to {new}. Add a property with another name and the"
@@ -261,6 +261,11 @@ def _retyped(
     if old.enum_values and new.enum_values and old.is_nullable == new.is_nullable:
         return steps.ExtendEnum(owner, declared, before)
     return steps.RelaxProperty(owner, declared, before)
+
+
+def can_become(old: model.PropertyType, new: model.PropertyType) -> bool:
+    """True if the type of a property can change so."""
+    return _core(old) == _core(new)
 
 
 def _core(type_: model.PropertyType) -> Hashable:

@@ -484,14 +484,14 @@ class _Numbers:
         declared, before = found.declared, found.before
         if declared is before:
             return found
-        type_id = _free(declared.type_id, self._types) if before is None else before.type_id
+        type_id = free_id(declared.type_id, self._types) if before is None else before.type_id
         properties = tuple(
             self._property(each, found.properties.get(each.name)) for each in declared.properties
         )
         return replace(found, declared=replace(declared, type_id=type_id, properties=properties))
 
     def _property(self, declared: model.Property, before: model.Property | None) -> model.Property:
-        number = _free(declared.prop_id, self._properties) if before is None else before.prop_id
+        number = free_id(declared.prop_id, self._properties) if before is None else before.prop_id
         return declared if number == declared.prop_id else replace(declared, prop_id=number)
 
     def _take(self, declared: model.SchemaType) -> None:
@@ -499,7 +499,7 @@ class _Numbers:
         self._properties.update(each.prop_id for each in declared.properties)
 
 
-def _free(number: int, taken: set[int]) -> int:
+def free_id(number: int, taken: set[int]) -> int:
     """The number, or the next one that is free; it is taken then."""
     while number in taken or number == 0:
         number = number + 1 & _ID_MAX

@@ -35,15 +35,17 @@ from mycel.history.merge.outcome import (
 from mycel.history.merge.planner import MergePlan, Planner
 from mycel.history.merge.requests import Request, check, full_id, overrides
 from mycel.history.merge.rules import Rules
-from mycel.history.merge.schemas import declared_keys
+from mycel.history.merge.schemas import declared_keys, without_exchanged
 from mycel.history.merge.sides import BranchSides
 from mycel.migration.apply import apply_within
+from mycel.migration.schema_in_force import read as schema_at
 from mycel.model import ids
 from mycel.model.commits import short
 from mycel.model.elements import Concept, Element
 from mycel.model.names import META_TYPES, first_few
 from mycel.model.state import LIVE, State
 from mycel.model.values import object_text
+from mycel.schema.catalog import Catalog
 from mycel.schema.steps import Step
 from mycel.store.database import Store
 from mycel.store.log import marks, merges
@@ -346,9 +348,7 @@ class Merging:
         tx.memo[UNLIMITED] = True
         schema = draft.plan.schema
         if schema is not None:
-            impossible = apply_within(tx, *schema)
-            if impossible:
-                raise _BrokenError(tuple(map(_impossible, impossible)))
+            _apply_schema(tx, *schema)
         for each in draft.plan.extras:
             _say_beside_schema(tx, each)
         # Purges come first, so that their keys are free. A definition has to be out of use before.
@@ -574,6 +574,22 @@ def _say_beside_schema(tx: Transaction, definition: Element) -> None:
     tx.replace_content(
         live, live._replace(attributes_json=text, metadata_json=definition.metadata_json)
     )
+
+
+def _apply_schema(tx: Transaction, ours: Catalog, merged: Catalog) -> None:
+    """Put the merged schema in force.
+
+    Raises:
+        _BrokenError: a step of it is not possible.
+    """
+    between = without_exchanged(ours, merged)
+    for before, after in ((ours, between), (between, merged)):
+        if before != after:
+            # With hidden properties: one that comes back does so with its values.
+            accepted = schema_at(tx.reader, dropped=True) if before is ours else before
+            impossible = apply_within(tx, accepted, after)
+            if impossible:
+                raise _BrokenError(tuple(map(_impossible, impossible)))
 
 
 def _impossible(step: Step) -> Conflict:

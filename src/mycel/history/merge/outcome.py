@@ -77,6 +77,8 @@ class Conflict(NamedTuple):
         """The choices that there are."""
         missing = {"base"} if self.base is UNKNOWN else set()
         missing |= set() if self.parts else {"lines"}
+        if self.kind == "definition":
+            missing |= {"value"} if self.base is not ABSENT else {"value", "base"}
         return tuple(each for each in CHOICES if each not in missing)
 
     @property

@@ -27,6 +27,7 @@ from mycel.history.merge.schemas import (
     SchemaContest,
     is_declared,
     merge_schemas,
+    taking_theirs,
     undeclared,
 )
 from mycel.history.merge.sides import BranchSides
@@ -133,7 +134,11 @@ class Planner:
         self._read: Final[set[int]] = set()
         self._placeholders: Final[dict[str, int]] = {}
         self._has_revived = False
+        self._restored: Final[set[int]] = set()
+        """Elements of the target that get back values of a property that it has dropped."""
         self._schema: tuple[Catalog, Catalog] | None = None
+        self._declared: set[tuple[str, str]] = set()
+        """The definitions that the merged schema makes, if the schemas differ."""
         self._extras: Final[list[Element]] = []
         self._tell: Final[list[Renames]] = []
         """The names in the merged schema: for the base, the target and the source."""
@@ -164,10 +169,11 @@ class Planner:
             self._settle_links()
         self._apply_overrides()
         self._keep_definitions()
+        self._warn_of_lost_values()
         goals = [
             Goal(self._label(number), self._ours.get(number), then)
             for number, then in self._results.items()
-            if content_of(self._ours.get(number)) != content_of(then)
+            if (content_of(self._ours.get(number)) != content_of(then) or number in self._restored)
             and (then is not None or number not in purges)
         ]
         return MergePlan(
@@ -227,12 +233,16 @@ class Planner:
         declared = {
             number for number in touched if any(is_declared(side.get(number)) for side in sides)
         }
-        if not declared:
-            return declared
         base, ours, theirs = self._sides.schemas()
+        if base == ours == theirs:
+            return declared
         merged = merge_schemas(base, ours, theirs, self._judge_schema)
         if merged != ours:
             self._schema = ours, merged
+        self._declared = {
+            (PROPOSITION_TYPE if isinstance(each, EdgeType) else CONCEPT_TYPE, each.kip_name)
+            for each in merged.types
+        }
         for number in sorted(declared):
             self._merge_extras(number)
         self._tell.extend(Renames(state, merged) for state in (base, ours, theirs))
@@ -248,7 +258,20 @@ class Planner:
                 self._base[number] = Base(base.told(was.element))
             for renames, found in ((ours, self._ours), (theirs, self._theirs)):
                 if renames and number in found:
-                    found[number] = renames.told(found[number])
+                    element = found[number]
+                    old = self._base.get(number)
+                    if old is not None and old.element is not None:
+                        element = renames.with_dropped(element, old.element)
+                    if element is not found[number] and found is self._ours:
+                        self._restored.add(number)
+                    found[number] = renames.told(element)
+
+    def _warn_of_lost_values(self) -> None:
+        for type_, name in self._tell[-1].lost if self._tell else ():
+            self._warnings.append(
+                f"{type_}.{name}: the values of the source go. The merged schema has no such"
+                " property, or one of another type."
+            )
 
     def _judge_schema(self, contest: SchemaContest) -> SchemaType | None:
         """Ask about a declaration that both sides have changed."""
@@ -270,7 +293,11 @@ class Planner:
             rows=tuple(rows),
             resolution=resolution,
         )
-        sides = {"ours": contest.ours, "theirs": contest.theirs, "base": contest.base}
+        sides = {
+            "ours": contest.ours,
+            "theirs": taking_theirs(contest.ours, contest.theirs),
+            "base": contest.base,
+        }
         return contest.ours if resolution is None else sides[resolution.choice]
 
     def _merge_extras(self, number: int) -> None:
@@ -638,7 +665,8 @@ class Planner:
             (each.type, each.name) for each in self._results.values() if isinstance(each, Concept)
         }
         for place, number in used.items():
-            if place not in here and self._sides.holder(_placed(place)) is None:
+            is_there = place in here or place in self._declared
+            if not is_there and self._sides.holder(_placed(place)) is None:
                 found = self._sides.definition(*place)
                 if found is not None:
                     self._names[found.number] = self._results[found.number] = found

@@ -175,7 +175,8 @@ def check(resolution: Resolution, about: Conflict | Choice) -> None:
             f"This value does not fit the conflict about {about.label}.",
             hint="For an element as a whole, give an object with attributes, metadata, weight or"
             " name; or None to remove it. For a constraint, an object with ours, theirs, base or"
-            " such an object for each element. The ends of a link are ours or theirs.",
+            " such an object for each element, by its label; for one element, that object alone."
+            " The ends of a link, and definitions, are ours, theirs or base.",
         )
 
 
@@ -192,8 +193,16 @@ def _are_parts(value: Any, count: int) -> bool:
 def _fits(value: Any, about: Conflict | Choice) -> bool:
     """True if a value can be what a conflict is about."""
     if isinstance(about, Conflict) and about.kind == "constraint":
-        return isinstance(value, Mapping) and all(
-            each in ("ours", "theirs", "base", None) or _is_version(each) for each in value.values()
+        if len(about.rows) == 1 and _is_version(value):
+            return True
+        known = {name for row in about.rows for name in (row["label"], row.get("element"))}
+        return (
+            isinstance(value, Mapping)
+            and value.keys() <= known
+            and all(
+                each in ("ours", "theirs", "base", None) or _is_version(each)
+                for each in value.values()
+            )
         )
     if isinstance(about, Conflict) and not about.field:
         return value is None or _is_version(value)
@@ -245,6 +254,8 @@ def overrides(constraints: Sequence[Conflict]) -> dict[str, Any]:
         choice, value = each.resolution
         for row in each.rows:
             given = value if isinstance(value, Mapping) else {}
+            if len(each.rows) == 1 and _is_version(given):
+                given = {row["label"]: given}
             found[row["label"]] = (
                 choice if choice != "value" else given.get(row["label"], given.get(row["element"]))
             )

@@ -10,13 +10,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.names import META_TYPES
 from mycel.model.values import object_text
 from mycel.schema.catalog import Catalog
-from mycel.schema.model import EdgeType, Interface, Property, SchemaType
+from mycel.schema.model import (
+    EMBED,
+    ENDS,
+    Annotation,
+    ColumnConstraint,
+    Constraint,
+    EdgeType,
+    Interface,
+    Key,
+    NodeType,
+    Property,
+    Range,
+    SchemaType,
+    columns_of,
+)
+from mycel.schema.planner import can_become
+from mycel.schema.property_values import parse_default
+from mycel.schema.schema_match import free_id
 from mycel.schema.stored_declaration import OWNED, declaration, owned_attributes
 
 
@@ -45,7 +62,32 @@ def merge_schemas(base: Catalog, ours: Catalog, theirs: Catalog, judge: Judge) -
         declared = _merged(old, mine, others, judge)
         if declared is not None:
             merged.append(declared)
+    merged += _still_named(merged, states[1:])
     return Catalog.of(_with_ends(merged, states[1:]))
+
+
+def _still_named(merged: list[SchemaType], states: list[dict[str, SchemaType]]) -> list[SchemaType]:
+    """The types that one side has dropped, and that a declaration of the other side names."""
+    known = {
+        each.name: identity
+        for state in states
+        for identity, each in state.items()
+        if not isinstance(each, EdgeType)
+    }
+    have = {each.identity for each in merged}
+    found: list[SchemaType] = []
+    waiting = list(merged)
+    while waiting:
+        each = waiting.pop()
+        names = each.implements if isinstance(each, NodeType) else ()
+        ends = (each.from_type, each.to_type) if isinstance(each, EdgeType) else names
+        for identity in (known[name] for name in ends if name in known):
+            if identity not in have:
+                have.add(identity)
+                kept = next(state[identity] for state in states if identity in state)
+                found.append(kept)
+                waiting.append(kept)
+    return found
 
 
 def _merged(
@@ -70,6 +112,9 @@ class _ContestedError(Exception):
 
 def _parts(base: SchemaType | None, ours: SchemaType, theirs: SchemaType) -> SchemaType:
     before = base if base is not None and base.kind == ours.kind else None
+    names = _property_names(before, ours, theirs)
+    before = None if before is None else _in_names(before, names)
+    ours, theirs = _in_names(ours, names), _in_names(theirs, names)
     parts: dict[str, Any] = {
         name: _one(getattr(before, name, None), getattr(ours, name), getattr(theirs, name))
         for name in ("name", "annotations", "from_type", "to_type", "cardinality")
@@ -81,7 +126,108 @@ def _parts(base: SchemaType | None, ours: SchemaType, theirs: SchemaType) -> Sch
             parts[name] = _set(
                 getattr(before, name, ()), getattr(ours, name), getattr(theirs, name)
             )
-    return replace(ours, **parts)
+    merged = replace(ours, **parts)
+    if not _holds_together(merged):
+        raise _ContestedError
+    return merged
+
+
+def _property_names(
+    base: SchemaType | None, ours: SchemaType, theirs: SchemaType
+) -> Mapping[int, str]:
+    """The merged names of properties, by id."""
+    states = [
+        {each.prop_id: each.name for each in (() if state is None else state.properties)}
+        for state in (base, ours, theirs)
+    ]
+    return {
+        number: _one(*(state.get(number, names[0]) for state in states))
+        for number in dict.fromkeys(each for state in states for each in state)
+        if (names := [state[number] for state in states if number in state])
+    }
+
+
+def _in_names(declared: SchemaType, names: Mapping[int, str]) -> SchemaType:
+    """A declaration whose properties have other names, also where constraints name them."""
+    now = {each.name: names[each.prop_id] for each in declared.properties}
+    if all(name == old for old, name in now.items()):
+        return declared
+
+    def annotation(each: Annotation) -> Annotation:
+        is_name = each.name == EMBED and each.value is not None
+        return replace(each, value=now.get(each.value or "", each.value)) if is_name else each
+
+    def constraint(each: Constraint) -> Constraint:
+        if isinstance(each, ColumnConstraint):
+            return replace(each, columns=tuple(now.get(name, name) for name in each.columns))
+        return replace(each, property=now.get(each.property, each.property))
+
+    properties = tuple(
+        replace(each, name=now[each.name], annotations=tuple(map(annotation, each.annotations)))
+        for each in declared.properties
+    )
+    constraints = tuple(map(constraint, declared.constraints))
+    return replace(declared, properties=properties, constraints=constraints)
+
+
+def _holds_together(declared: SchemaType) -> bool:
+    """True if a merged declaration can be written as a schema."""
+    names = {each.name for each in declared.properties}
+    columns = names | {*ENDS} if isinstance(declared, EdgeType) else names
+    named = [name for each in declared.constraints for name in columns_of(each)]
+    embedded = [each.embed_source for each in declared.properties if each.embed_source]
+    keys = [each for each in declared.constraints if isinstance(each, Key)]
+    ranges = [each.property for each in declared.constraints if isinstance(each, Range)]
+    return (
+        columns.issuperset(named)
+        and names.issuperset(embedded)
+        and len(keys) <= 1
+        and len({*ranges}) == len(ranges)
+    )
+
+
+def taking_theirs(ours: SchemaType | None, theirs: SchemaType | None) -> SchemaType | None:
+    """The declaration of the source, in which a property of another type is another property.
+
+    The type of a property cannot change, so that of the target goes with its values.
+    """
+    if ours is None or theirs is None:
+        return theirs
+    mine = {each.prop_id: each.type for each in ours.properties}
+    taken = {*mine, *(each.prop_id for each in theirs.properties)}
+    properties = []
+    for each in theirs.properties:
+        was = mine.get(each.prop_id, each.type)
+        number = each.prop_id if can_become(was, each.type) else free_id(each.prop_id, taken)
+        properties.append(replace(each, prop_id=number))
+    return replace(theirs, properties=tuple(properties))
+
+
+def without_exchanged(ours: Catalog, merged: Catalog) -> Catalog:
+    """The schema of the target without properties whose names others get in the merged one."""
+    later = {each.identity: each for each in merged.types}
+
+    def kept(declared: SchemaType) -> SchemaType:
+        now = later.get(declared.identity)
+        others = {} if now is None else {each.name: each.prop_id for each in now.properties}
+        stays = {
+            each.name
+            for each in declared.properties
+            if others.get(each.name, each.prop_id) == each.prop_id
+        }
+        if len(stays) == len(declared.properties):
+            return declared
+        columns = stays | {*ENDS}
+        return replace(
+            declared,
+            properties=tuple(each for each in declared.properties if each.name in stays),
+            constraints=tuple(
+                each for each in declared.constraints if columns.issuperset(columns_of(each))
+            ),
+        )
+
+    found = [kept(each) for each in ours.types]
+    return ours if found == list(ours.types) else Catalog.of(found)
 
 
 def _one(base: Any, ours: Any, theirs: Any) -> Any:
@@ -178,28 +324,81 @@ def undeclared(definition: Element) -> Element:
 # Rows.
 
 
+class _RowNames(NamedTuple):
+    """The changes of the rows of one type."""
+
+    type: str
+    properties: Mapping[str, str]
+    gone: frozenset[str]
+    defaults: Mapping[str, Any]
+    new: frozenset[str]
+    """The properties of the merged schema that the state does not have."""
+
+
+def _keeps_values(declared: Property, later: Property | None, *, is_open: bool) -> bool:
+    """True if rows keep the values of a property in the merged schema."""
+    return is_open if later is None else can_become(declared.type, later.type)
+
+
 class Renames:
-    """The names that types and properties of one state have in the merged schema."""
+    """The names that types and properties of one state have in the merged schema.
+
+    Rows get the default of a property that is required there. They lose the values of a property
+    that is not there, or has another type there.
+    """
 
     def __init__(self, state: Catalog, merged: Catalog) -> None:
         later = {each.identity: each for each in merged.types}
-        self._types: dict[tuple[bool, str], tuple[str, Mapping[str, str]]] = {}
+        self._types: dict[tuple[bool, str], _RowNames] = {}
+        self.lost: Final[dict[tuple[str, str], None]] = {}
+        """Types and properties of which rows that were told have lost values."""
         for each in state.types:
             now = later.get(each.identity)
             if now is None:
                 continue
-            names = {prop.prop_id: prop.name for prop in now.properties}
-            changed = {
-                prop.name: names[prop.prop_id]
+            by_id = {prop.prop_id: prop for prop in now.properties}
+            by_name = {prop.name: prop for prop in now.properties}
+            targets = {
+                prop.name: by_id.get(prop.prop_id) or by_name.get(prop.name)
                 for prop in each.properties
-                if names.get(prop.prop_id, prop.name) != prop.name
             }
-            if changed or now.kip_name != each.kip_name:
+            changed = {
+                name: target.name
+                for name, target in targets.items()
+                if target is not None and target.name != name
+            }
+            gone = frozenset(
+                prop.name
+                for prop in each.properties
+                if not _keeps_values(prop, targets[prop.name], is_open=now.is_open)
+            )
+            defaults = {
+                prop.name: parse_default(prop)
+                for prop in now.properties
+                if prop.is_required and prop.default is not None
+            }
+            known = {target.name for target in targets.values() if target is not None}
+            new = frozenset(by_name.keys() - known)
+            if changed or gone or defaults or new or now.kip_name != each.kip_name:
                 place = isinstance(each, EdgeType), each.kip_name
-                self._types[place] = now.kip_name, changed
+                self._types[place] = _RowNames(now.kip_name, changed, gone, defaults, new)
 
     def __bool__(self) -> bool:
         return bool(self._types)
+
+    def with_dropped(self, element: Element, base: Element) -> Element:
+        """An element with values that went with a property, which the merged schema has again.
+
+        The element is as the state has it; the base has the names of the merged schema.
+        """
+        kind = element.predicate if isinstance(element, Proposition) else element.type
+        found = self._types.get((isinstance(element, Proposition), kind))
+        names = frozenset() if found is None else found.new - element.attributes.keys()
+        before = {key: value for key, value in base.attributes.items() if key in names}
+        if not before:
+            return element
+        text = object_text(element.attributes | before, "attributes")
+        return element._replace(attributes_json=text)
 
     def told(self, element: Element) -> Element:
         """An element in the names of the merged schema."""
@@ -208,9 +407,19 @@ class Renames:
         found = self._types.get((is_link, kind))
         if found is None:
             return element
-        name, changed = found
-        attributes = {changed.get(key, key): value for key, value in element.attributes.items()}
-        text = object_text(attributes, "attributes") if changed else element.attributes_json
+        name = found.type
+        before = element.attributes
+        self.lost.update(dict.fromkeys((kind, key) for key in before.keys() & found.gone))
+        attributes = {
+            found.properties.get(key, key): value
+            for key, value in before.items()
+            if key not in found.gone
+        }
+        attributes |= {
+            key: value for key, value in found.defaults.items() if attributes.get(key) is None
+        }
+        is_same = attributes == before and attributes.keys() == before.keys()
+        text = element.attributes_json if is_same else object_text(attributes, "attributes")
         if isinstance(element, Concept):
             return element._replace(type=name, attributes_json=text)
         return element._replace(predicate=name, attributes_json=text)
