@@ -120,4 +120,10 @@ _FAMILIES: Final = {
     "gomod": "go",
     "cargo": "rust",
     "cpp": "c",
+    "restructuredtext": "markdown",
+    "asciidoc": "markdown",
+    "text": "markdown",
+    "html": "markdown",
+    "jupyter": "markdown",
+    "pdf": "markdown",
 }

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import codecs
 import importlib
+import importlib.util
 import threading
 from collections.abc import Callable
 from dataclasses import replace
@@ -21,7 +22,15 @@ from mycel.knowledge.code.fact_extraction import extract
 from mycel.knowledge.code.languages import is_binary
 from mycel.knowledge.code.manifests import MANIFESTS
 from mycel.knowledge.code.source_facts import FileFacts
-from mycel.knowledge.documents.document_reading import DOCUMENTS, read_document
+from mycel.knowledge.documents.document_reading import (
+    DOCUMENTS,
+    LARGE_BYTES_MAX,
+    LARGE_DOCUMENTS,
+    PDF,
+    read_document,
+    read_module_sections,
+    read_pdf,
+)
 from mycel.model.extras import install_command
 from mycel.search.names import is_test_path
 
@@ -51,7 +60,7 @@ _SYNTAXES: Final = {
     "cpp": ("c_family", "Cpp"),
 }
 
-LANGUAGES: Final = frozenset({*_SYNTAXES, *MANIFESTS, *DOCUMENTS})
+LANGUAGES: Final = frozenset({*_SYNTAXES, *MANIFESTS, *DOCUMENTS, PDF})
 """The languages that `analyse` reads."""
 
 
@@ -67,14 +76,32 @@ def analyse(path: str, source: bytes, language: str) -> FileFacts:
 
 def missing_extra(language: str) -> str:
     """A note on what to install for this language; "" when nothing is missing."""
+    if language == PDF:
+        return _missing_pdf_reader()
     read = _reader(language) if language in _SYNTAXES else None
     return read if isinstance(read, str) else ""
+
+
+@cache
+def _missing_pdf_reader() -> str:
+    if importlib.util.find_spec("pypdf") is not None:
+        return ""
+    return f"the text of PDF documents is left out; install {install_command('documents')}"
+
+
+def bytes_max_of(language: str, bytes_max: int) -> int:
+    """The size up to which files of a language are read, if others are up to `bytes_max`."""
+    is_large = bytes_max and language in LARGE_DOCUMENTS
+    return max(bytes_max, LARGE_BYTES_MAX) if is_large else bytes_max
 
 
 def _analyse(path: str, source: bytes, language: str) -> FileFacts:
     if language not in LANGUAGES or not source:
         return FileFacts(language)
-    if len(source) > SOURCE_BYTES_MAX:
+    if language == PDF:
+        note = _missing_pdf_reader()
+        return FileFacts(language, note=note) if note else read_pdf(path, source)
+    if len(source) > bytes_max_of(language, SOURCE_BYTES_MAX):
         return FileFacts(language, note=f"larger than {SOURCE_BYTES_MAX >> 20} MiB: not analysed")
     if is_binary(source):
         return FileFacts(language, note="binary: not analysed")
@@ -88,7 +115,9 @@ def _analyse(path: str, source: bytes, language: str) -> FileFacts:
     if len(source) > LINE_BYTES_MAX * (source.count(b"\n") + _LINES_MIN):
         return FileFacts(language, note="minified: not analysed")
     read = _reader(language)
-    return FileFacts(language, note=read) if isinstance(read, str) else read(source)
+    facts = FileFacts(language, note=read) if isinstance(read, str) else read(source)
+    sections = read_module_sections(path, text, language)
+    return replace(facts, sections=sections) if sections else facts
 
 
 @cache

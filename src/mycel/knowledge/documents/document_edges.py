@@ -16,9 +16,10 @@ from typing import Final
 from urllib.parse import unquote
 
 from mycel.knowledge.code.edge_values import CodeLocation, TextEdge, TextTarget
-from mycel.knowledge.code.module_paths import Files
+from mycel.knowledge.code.module_paths import Files, outward
 from mycel.knowledge.code.source_facts import FileFacts, Section
 from mycel.knowledge.documents.document_reading import WIKILINK
+from mycel.knowledge.documents.restructured_text import LABEL
 from mycel.knowledge.documents.sections import anchor_of
 from mycel.knowledge.documents.text_names import CALLED, SPAN
 
@@ -27,7 +28,18 @@ MENTIONS_MAX: Final = 30
 _NAME_CHARACTERS_MIN: Final = 3
 
 _ELSEWHERE: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
-_ENDINGS: Final = (".md", ".mdx", ".rst", ".adoc", ".txt", ".html", "/index.md", "/README.md")
+_ENDINGS: Final = (
+    ".md",
+    ".mdx",
+    ".rst",
+    ".adoc",
+    ".txt",
+    ".html",
+    "/index.md",
+    "/README.md",
+    "/index.rst",
+    "/index.txt",
+)
 """Endings that a link between documents may leave out."""
 _SHAPED: Final = re.compile(r"_|[a-z0-9][A-Z]|[.]|\(\)$")
 """The form of a name that is no word."""
@@ -69,6 +81,8 @@ class DocumentEdges:
     def _linked(self, path: str, link: str) -> TextTarget | None:
         if link.startswith(WIKILINK):
             return self._wiki_target(path, link.removeprefix(WIKILINK))
+        if link.startswith(LABEL):
+            return self._labels.get(link.removeprefix(LABEL).casefold())
         if _ELSEWHERE.match(link):
             return None
         name, _, anchor = link.partition("#")
@@ -82,13 +96,22 @@ class DocumentEdges:
         name = unquote(name.partition("?")[0])
         if not name or "\0" in name:
             return None
-        folder = "" if name.startswith("/") else posixpath.dirname(path)
-        found = posixpath.normpath(posixpath.join(folder, name.lstrip("/")))
-        if found == ".":
+        folder = posixpath.dirname(path)
+        if not name.startswith("/"):
+            return self._existing(posixpath.join(folder, name))
+        # From the root of the project, or from that of the site that the document is part of.
+        roots = ("", *(root for root in outward(folder, "/") if root))
+        places = (self._existing(posixpath.join(root, name.lstrip("/"))) for root in roots)
+        return next((place for place in places if place is not None), None)
+
+    def _existing(self, place: str) -> str | None:
+        """The file or folder at a place, perhaps with an ending that was left out."""
+        place = posixpath.normpath(place)
+        if place == ".":
             return None
-        if found in self._files.paths or found in self._files.folders:
-            return found
-        stem = found.removesuffix(".html")
+        if place in self._files.paths or place in self._files.folders:
+            return place
+        stem = place.removesuffix(".html")
         return next((stem + end for end in _ENDINGS if stem + end in self._files.paths), None)
 
     def _wiki_target(self, path: str, link: str) -> TextTarget | None:
@@ -137,6 +160,18 @@ class DocumentEdges:
             if "/part-" not in section.slug:
                 found.setdefault(_unused(anchor_of(section.heading), found), section.slug)
         return found
+
+    @cached_property
+    def _labels(self) -> Mapping[str, TextTarget]:
+        """The sections that documents give a name to; of two with one name, none."""
+        found: dict[str, TextTarget | None] = {}
+        for path, facts in self._files.facts.items():
+            for section in facts.sections:
+                if section.anchor:
+                    key = section.anchor.casefold()
+                    is_new = key not in found
+                    found[key] = TextTarget("section", path, section.slug) if is_new else None
+        return {label: target for label, target in found.items() if target is not None}
 
     @cached_property
     def _notes(self) -> Mapping[str, list[str]]:
@@ -237,11 +272,11 @@ def _is_path_of(place: CodeLocation, parts: tuple[str, ...]) -> bool:
     own = place.qualified.split(".")
     if len(parts) <= len(own):
         return tuple(own[-len(parts) :]) == parts
-    stem = posixpath.splitext(place.path)[0]
-    for index in ("/__init__", "/mod", "/lib", "/index"):
-        stem = stem.removesuffix(index)
-    whole = [*stem.split("/"), *own]
-    return tuple(whole[-len(parts) :]) == parts
+    if tuple(own) != parts[-len(own) :]:
+        return False
+    # A package may offer what its modules define: `shop.Cart` of shop/cart.py.
+    folders = iter(posixpath.splitext(place.path)[0].split("/"))
+    return all(part in folders for part in parts[: -len(own)])
 
 
 def _missing_file(path: str, name: str) -> TextTarget | None:

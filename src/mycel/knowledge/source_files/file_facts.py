@@ -9,9 +9,10 @@ from typing import Final
 
 import orjson
 
-from mycel.knowledge.code.file_analysis import LANGUAGES, analyse, missing_extra
+from mycel.knowledge.code.file_analysis import LANGUAGES, analyse, bytes_max_of, missing_extra
 from mycel.knowledge.code.languages import detect, is_binary
 from mycel.knowledge.code.source_facts import FileFacts, decode, encode
+from mycel.knowledge.documents.document_reading import PDF
 from mycel.knowledge.source_files.plain_files import PlainFile, read_plain, reason_of
 
 PARAGRAPH_CHARACTERS_MAX: Final = 1_000
@@ -50,6 +51,7 @@ _PLAIN_FIELDS: Final = tuple(
 
 def read_file(root: str, path: str, *, bytes_max: int) -> FileRead:
     """Read a file. Never raises: a failure is the `problem` of the result."""
+    bytes_max = bytes_max_of(detect(path).language, bytes_max)
     try:
         # One byte more: a file that grows meanwhile counts as large.
         file = read_plain(f"{root}/{path}", bytes_max + 1)
@@ -58,7 +60,8 @@ def read_file(root: str, path: str, *, bytes_max: int) -> FileRead:
     if max(file.status.st_size, len(file.data)) > bytes_max:
         return _large(path, file)
     read, language = _plain(path, file)
-    if read.line_count is None or language not in LANGUAGES:
+    is_text = read.line_count is not None
+    if language not in LANGUAGES or not (is_text or language == PDF):
         return read
     facts = analyse(path, file.data, language)
     return replace(read, facts=facts, lacks_parser=bool(facts.note and missing_extra(language)))
