@@ -41,7 +41,7 @@ def _main() -> None:
         db.search("a warm-up question", mode="keyword")
         before = _own_bytes()
         for each in questions:
-            db.search(each, kind="CONCEPT")
+            db.search(each, element="CONCEPT")
         print(json.dumps(_own_bytes() - before))
 
 

@@ -73,7 +73,7 @@ def _found(db: mycel.Nexus, asked: Sequence[Asked], limit: int) -> float:
     """The mean share of what was meant among the first results."""
     total = 0.0
     for question, meant in asked:
-        hits = db.search(question, limit=limit, kind="CONCEPT")
+        hits = db.search(question, limit=limit, element="CONCEPT")
         total += len(meant & {getattr(element, "name", "") for element, _ in hits}) / len(meant)
     return total / len(asked)
 
@@ -97,7 +97,7 @@ def _symbols(db: mycel.Nexus, folder: Path) -> float:
     asked = once[:: max(len(once) // SYMBOLS, 1)]
     right = 0
     for name in asked:
-        hits = db.search(name, limit=1, kind="CONCEPT")
+        hits = db.search(name, limit=1, element="CONCEPT")
         right += bool(hits) and str(getattr(hits[0][0], "name", "")).endswith(name)
     return right / len(asked)
 
@@ -113,7 +113,7 @@ def _costs(folder: Path) -> Iterator[Measure]:
     questions = [f"Who {' '.join(text.split()[:9])}?" for text in list(texts.values())[:QUERIES]]
     with mycel.open(path) as db:
         db.search("a warm-up question", mode="keyword")
-        seconds = _timed(lambda: db.search(questions[0], kind="CONCEPT"), process_time)
+        seconds = _timed(lambda: db.search(questions[0], element="CONCEPT"), process_time)
         yield Measure(
             "recall: derived data, for 1,000 passages",
             size,
@@ -148,7 +148,7 @@ def _costs(folder: Path) -> Iterator[Measure]:
 
 
 def _query_s(db: mycel.Nexus, question: str, mode: Mode) -> float:
-    return _timed(lambda: db.search(question, kind="CONCEPT", mode=mode), thread_time)
+    return _timed(lambda: db.search(question, element="CONCEPT", mode=mode), thread_time)
 
 
 def _timed(work: Callable[[], object], clock: Callable[[], float]) -> float:

@@ -537,8 +537,8 @@ class Nexus(StateView):
         question: str,
         *,
         limit: int = 10,
-        kind: Literal["CONCEPT", "PROPOSITION"] | None = None,
-        type: str | None = None,  # noqa: A002 - the word for it
+        element: Literal["CONCEPT", "PROPOSITION"] | None = None,
+        type: str | Sequence[str] | None = None,  # noqa: A002 - the word for it
         threshold: float = 0.0,
         mode: SearchMode = HYBRID,
         **filters: Unpack[Filters],
@@ -548,7 +548,9 @@ class Nexus(StateView):
         The mode "hybrid" goes by names, words, meaning and links, "keyword" by names and words,
         "semantic" by meaning. Definitions and core concepts are found by their type, or when
         nothing else fits. If the embedder fails, the answer does without it, with a RuntimeWarning.
-        `kind` is concepts or links only; `type` is a type of concepts, or a predicate of links.
+        `element` is concepts or links only; `type` is a type of concepts, or a predicate of links,
+        or several of them. `kind` is "notes" (what somebody wrote), "code" (what a bootstrap read)
+        or "any": then notes come first, each kind best first, unless the question asks for code.
         Other filters are `path`, `workspace`, `actor`, `since`, `until`, `metadata`, `near` and
         `as_of`, a moment of the past, which is searched by names and words (docs/search.md).
 
@@ -563,7 +565,7 @@ class Nexus(StateView):
                 reader,
                 question,
                 limit=limit,
-                kind=kind,
+                element=element,
                 type=type,
                 threshold=threshold,
                 mode=mode,
@@ -589,8 +591,8 @@ class Nexus(StateView):
         question: str,
         *,
         limit: int = 10,
-        kind: Literal["CONCEPT", "PROPOSITION"] | None = None,
-        type: str | None = None,  # noqa: A002 - the word for it
+        element: Literal["CONCEPT", "PROPOSITION"] | None = None,
+        type: str | Sequence[str] | None = None,  # noqa: A002 - the word for it
         threshold: float = 0.0,
         mode: SearchMode = HYBRID,
         warnings: list[str] | None = None,
@@ -605,25 +607,25 @@ class Nexus(StateView):
             raise ConstraintViolation(f"limit is {limit}; it must be at least 1.")
         if not isinstance(question, str):
             raise InvalidValueType(f"A question must be a text, not {kind_of(question)}.")
-        if kind not in (None, "CONCEPT", "PROPOSITION"):
+        if element not in (None, "CONCEPT", "PROPOSITION"):
             raise ConstraintViolation(
-                f"There is no kind {shorten(repr(kind))}.",
-                hint="It is CONCEPT, PROPOSITION or None.",
+                f"A search finds CONCEPT, PROPOSITION or None (both), not {shorten(repr(element))}."
             )
         from mycel.engine.search import check_mode, find  # noqa: PLC0415 - as above
 
-        number = None
-        if type is not None and kind == "PROPOSITION":
-            number = reader.predicate_number(type)
-        elif type is not None:
-            number, kind = reader.type_number(type), "CONCEPT"
+        types = None
+        if type is not None:
+            element = element or "CONCEPT"
+            names = (type,) if isinstance(type, str) else tuple(type)
+            number = reader.type_number if element == "CONCEPT" else reader.predicate_number
+            types = [number(name) for name in names] or None
         most = min(limit, FIND_LIMIT_MAX)
         said: list[str] = []
         hits = find(
             reader,
             question,
-            kind,
-            kind=number,
+            element,
+            types=types,
             limit=most,
             threshold=threshold,
             mode=check_mode(mode),

@@ -71,7 +71,7 @@ def doors(path: Path, warned: list[str]) -> Iterator[dict[str, Door]]:
         return command, {"question": question, **given}
 
     def cli(question: str, **given: Any) -> set[str]:
-        words = ["--db", str(path), "search", question, "--kind", "concept"]
+        words = ["--db", str(path), "search", question, "--element", "concept"]
         for name, value in given.items():
             option = {"actor": "by", "as_of": "as-of", "workspace": "in-workspace"}.get(name, name)
             words += [f"--{option}", value if isinstance(value, str) else json.dumps(value)]
@@ -110,7 +110,7 @@ def doors(path: Path, warned: list[str]) -> Iterator[dict[str, Door]]:
             def search(question: str, **given: Any) -> set[str]:
                 with catch_warnings(record=True) as told:
                     simplefilter("always")
-                    found = db.search(question, kind="CONCEPT", limit=50, **given)
+                    found = db.search(question, element="CONCEPT", limit=50, **given)
                 warned.extend(str(each.message) for each in told)
                 return {element.name for element, _ in found}
 

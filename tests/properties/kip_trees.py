@@ -271,9 +271,12 @@ describes = st.one_of(
 )
 searches = st.builds(
     ast.Search,
-    kind=_kinds,
+    element=_kinds,
     term=texts,
-    type=st.none() | texts,
+    types=st.lists(texts, max_size=3).map(tuple),
+    kind=st.one_of(
+        st.none(), placeholders, st.builds(ast.Literal, st.sampled_from(["notes", "code", "any"]))
+    ),
     mode=st.one_of(
         st.none(),
         placeholders,

@@ -30,6 +30,7 @@ Modules, in the order in which a command passes through them:
 - `graph_facts`          facts about types, predicates and domains
 - `primer`               DESCRIBE PRIMER and DOMAINS, with example commands
 - `hits`                 hits of a search, ranked
+- `sections`             the two sections of an answer: notes and code
 - `search`               SEARCH
 - `nearest`              NEAREST
 - `traverse`             TRAVERSE

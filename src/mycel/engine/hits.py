@@ -8,28 +8,36 @@ sentences.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Self
 
 from mycel.errors import InternalError
 from mycel.graph.traversal import Bounds, traverse
 from mycel.model.elements import Concept, Element
 from mycel.model.names import shorten
 from mycel.model.values import JsonObject
-from mycel.recall.lazy import LazyRecall
 from mycel.search import ranking
 from mycel.search.embedding import Mode
+from mycel.search.kinds import CODE, NOTES, is_code
 from mycel.search.ranking import Fit, Question
 from mycel.store.file.layout import PROPOSITION_TYPE_NUMBER
 from mycel.store.query import lookup
-from mycel.store.query.candidates import Candidates, TextMatch, best_of, counted, sentences
+from mycel.store.query.candidates import (
+    Candidates,
+    TextMatch,
+    counted,
+    matches_in,
+    sentences,
+    usual_bm25,
+)
 from mycel.store.query.changed_texts import ChangedTexts
-from mycel.store.query.filters import Condition, Filters, condition
+from mycel.store.query.filters import ALL, Condition, Filters, condition
 from mycel.store.query.reader import Reader
 from mycel.store.query.refs import Ref, missing
 
 if TYPE_CHECKING:
+    from mycel.recall.answer import RecallQuestion
     from mycel.recall.stages import Found
 
 RERANKED_MORE: Final = 20
@@ -62,6 +70,8 @@ NEAR_NODES_MAX: Final = 200
 NEAR_SHARE: Final = 0.5
 """A hit at the centre gains this share of what its score lacks to 1; at the rim half of it."""
 
+_PREDICATES: Final = ALL._replace(types=frozenset((PROPOSITION_TYPE_NUMBER,)))
+
 REASONS_MAX: Final = 3
 _REASONS: Final = {
     "words": "words",
@@ -91,11 +101,24 @@ class ElementHit(NamedTuple):
     why: tuple[str, ...] = ()
     """Reasons why it was found, the strongest first."""
 
+    @property
+    def kind(self) -> Literal["notes", "code"]:
+        """The kind of the element."""
+        element = self.element
+        if isinstance(element, Concept):
+            return CODE if is_code(element.type, element.attributes) else NOTES
+        return CODE if element.metadata.get("author") == "bootstrap" else NOTES
+
     def to_dict(self) -> JsonObject:
-        """The element in its wire form, with `_score` and `_why` in its metadata."""
+        """The element in its wire form, with `_score` and `_why` in its metadata.
+
+        Code also has its `_kind`.
+        """
         wire: dict[str, Any] = self.element.to_dict()
         wire.pop("weight", None)  # A link of KIP has none.
         wire["metadata"] = wire["metadata"] | {"_score": round(self.score, 4)}
+        if self.kind == CODE:
+            wire["metadata"]["_kind"] = CODE
         if self.why:
             wire["metadata"]["_why"] = list(self.why)
         return wire
@@ -145,9 +168,9 @@ class Passing(NamedTuple):
     links: Condition
 
     @classmethod
-    def of(cls, filters: Filters) -> Self:
-        """The conditions of some filters."""
-        return cls(condition(filters, "concept"), condition(filters, "proposition"))
+    def of(cls, filters: Filters, types: Collection[int] | None = None) -> Self:
+        """The conditions of some filters, and of types or predicates."""
+        return cls(condition(filters, "concept", types), condition(filters, "proposition", types))
 
 
 class HitSearch:
@@ -160,86 +183,70 @@ class HitSearch:
         without: frozenset[int],
         passing: Passing,
         mode: Mode,
-        recall: LazyRecall | None,
+        recall: RecallQuestion | None,
     ) -> None:
         self._reader, self._passing = reader, passing
         self._asked, self._without = asked, without
         self._mode, self._recall = mode, recall
         self._recalled_by: dict[int, Found] = {}
-        self.warnings: list[str] = []
         self._terms = counted(self._reader, asked.terms)
+        self._usual = usual_bm25(self._reader, self._terms)
         self._changed = None if reader.state.is_live else ChangedTexts(reader, asked.terms)
 
     # Concepts.
 
-    def concepts(self, kind: int | None, limit: int) -> list[ElementHit]:
+    def concepts(self, limit: int) -> list[ElementHit]:
         """Concepts that fit, the best first; only the first `limit` are sure to be the best."""
         asked = self._asked
         wanted = limit + RERANKED_MORE
         if self._mode == "semantic":
-            return self._ranked(self._recalled(kind, wanted))
+            return self._ranked(self._recalled(wanted))
         candidates = Candidates(
             self._reader,
-            "concept",
-            kind,
+            self._passing.concepts,
             self._without,
-            condition=self._passing.concepts,
             tests=asked.is_about_tests,
             changed=self._changed,
         )
         if self._mode == "hybrid":
-            scores = self._recalled(kind, wanted)
+            scores = self._recalled(wanted)
         else:
             scores = self._by_words(candidates, wanted)
         numbers = candidates.by_keys(asked.keys(), max(limit, NAMED_MAX))
         if len(scores) >= wanted:
             numbers += candidates.titled(self._terms, wanted)
-        numbers += self._named_from(kind, limit)
+        numbers += self._named_from(limit)
         for number in numbers:
             scores.setdefault(number, 0.0)
         last = asked.terms[-1] if asked.terms else ""
         if len(scores) < limit and len(last) >= BEGINNING_CHARACTERS_MIN:
             begun = _shares(candidates.by_beginning(last, limit), len(asked.terms))
-            for number, score in ranking.by_words(begun, "stems").items():
+            for number, score in ranking.by_words(begun, self._usual, "stems").items():
                 scores.setdefault(number, score)
         return self._ranked(scores)
 
-    def _recalled(self, kind: int | None, wanted: int) -> dict[int, float]:
+    def _recalled(self, wanted: int) -> dict[int, float]:
         """Scores of concepts by the stages of `recall.weights`, or by meaning alone."""
-        from mycel.recall.answer import recalled  # noqa: PLC0415 - it brings numpy
-
         if self._recall is None:
             raise InternalError("A search by meaning needs a recall.")
-        found, warning = recalled(
-            self._reader,
-            self._recall,
-            self._asked,
-            self._mode,
-            kind,
-            wanted,
-            condition=self._passing.concepts,
-        )
-        if warning:
-            self.warnings.append(warning)
+        found = self._recall.found(self._passing.concepts, wanted)
         self._recalled_by = {each.element: each for each in found}
         return {each.element: each.score for each in found}
 
-    def _named_from(self, kind: int | None, limit: int) -> list[int]:
+    def _named_from(self, limit: int) -> list[int]:
         """Concepts whose names begin with the question, as it was written and in other cases."""
         text = self._asked.text
         return [
             number
             for beginning in dict.fromkeys((text, text.lower(), text.title(), text.upper()))
-            for number in lookup.named_from(
-                self._reader, beginning, kind, limit, self._passing.concepts
-            )
+            for number in lookup.named_from(self._reader, beginning, limit, self._passing.concepts)
             if number not in self._without
         ]
 
     def _by_words(self, candidates: Candidates, wanted: int) -> dict[int, float]:
         """Scores of elements that have words of the question."""
         found = candidates.by_words(self._terms, wanted) if self._terms else []
-        return ranking.by_words(_shares(found, len(self._terms)), "words")
+        return ranking.by_words(_shares(found, len(self._terms)), self._usual, "words")
 
     def _ranked(self, scores: Mapping[int, float]) -> list[ElementHit]:
         fits: list[tuple[Concept, Fit]] = []
@@ -275,7 +282,8 @@ class HitSearch:
                 number, predicate = found.origin
                 origin = self._reader.concept(number)
                 known = shorten(origin.name) if origin is not None else "another"
-                reason = f"linked from {known}{f' through {predicate}' if predicate else ''}"
+                through = f" through {self._reader.predicate_name(predicate)}" if predicate else ""
+                reason = f"linked from {known}{through}"
             reasons[reason] = None
         return tuple(reasons)[:REASONS_MAX]
 
@@ -285,17 +293,18 @@ class HitSearch:
 
     # Links.
 
-    def links(self, kind: int | None, limit: int) -> list[ElementHit]:
+    def links(self, limit: int) -> list[ElementHit]:
         """Links that fit, the best first."""
         terms, most = self._terms, max(2 * limit, LINKS_RANKED_MAX)
-        candidates = islice(dict.fromkeys(self._link_candidates(kind, most)), most)
+        candidates = islice(dict.fromkeys(self._link_candidates(most)), most)
         found = [
             each
             for each in sentences(self._reader, candidates)
             if not self._without.issuperset(each.ends)
         ]
-        ranked = best_of(((each.link, each.text) for each in found), terms, most) if terms else []
-        scores = ranking.by_words(_shares(ranked, len(terms)), "words")
+        texts = [(each.link, each.text) for each in found]
+        ranked = matches_in(self._reader, texts, terms) if terms else []
+        scores = ranking.by_words(_shares(ranked, len(terms)), self._usual, "words")
         asked = as_predicate(self._asked.text)
         for each in found:
             if as_predicate(each.predicate) == asked:
@@ -304,18 +313,20 @@ class HitSearch:
         links = ((self._reader.proposition(number), score) for number, score in best)
         return [ElementHit(link, score) for link, score in links if link is not None]
 
-    def _link_candidates(self, kind: int | None, most: int) -> Iterator[int]:
+    def _link_candidates(self, most: int) -> Iterator[int]:
         """Links that may fit, the likeliest first."""
         reader = self._reader
         passing = self._passing.links
-        own = Candidates(reader, "proposition", kind, condition=passing, changed=self._changed)
+        own = Candidates(reader, passing, changed=self._changed)
         yield from self._by_words(own, most // 3)
-        named = {number for number in self._predicates() if kind in (None, number)}
+        named = set(self._predicates())
+        if passing.types is not None:
+            named &= passing.types
         numbers = self._ends()
         around = [
             link
             for number in numbers
-            for link in lookup.links_around(reader, number, kind, LINKS_PER_CONCEPT, passing)
+            for link in lookup.links_around(reader, number, None, LINKS_PER_CONCEPT, passing)
         ]
         ends = set(numbers)
         fitting = [(each.predicate in named) + (each.other in ends) for each in around]
@@ -333,7 +344,7 @@ class HitSearch:
 
     def _ends(self) -> list[int]:
         """Concepts whose names have words of the question, the best first."""
-        candidates = Candidates(self._reader, "concept", None, self._without, changed=self._changed)
+        candidates = Candidates(self._reader, ALL, self._without, changed=self._changed)
         numbers = candidates.by_keys(self._asked.keys(), CONCEPTS_FOLLOWED)
         if self._terms:
             matched = candidates.by_titles(self._terms, CONCEPTS_FOLLOWED)
@@ -344,9 +355,7 @@ class HitSearch:
         """The numbers of predicates whose names have words of the question."""
         if not self._terms:
             return []
-        definitions = Candidates(
-            self._reader, "concept", PROPOSITION_TYPE_NUMBER, changed=self._changed
-        )
+        definitions = Candidates(self._reader, _PREDICATES, changed=self._changed)
         matched = definitions.by_titles(self._terms, PREDICATES_MATCHED)
         found = (self._reader.concept(each.number) for each in matched)
         numbers = (self._reader.find_predicate(each.name) for each in found if each)

@@ -59,7 +59,7 @@ def nearest(
             hint="Give as many numbers as the vectors have, or declare the property in a schema as"
             f" Vector({of.dimension}).",
         )
-    allowed = np.isin(matrix.numbers, passing.numbers(reader, "concept")) if passing.sql else None
+    allowed = np.isin(matrix.numbers, passing.numbers(reader)) if passing.others else None
 
     def read(numbers: Any) -> Floats:
         return columns.vectors(reader, of, numbers)

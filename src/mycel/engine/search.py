@@ -6,10 +6,10 @@ them, are found only by their type, or if nothing else fits.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Final
+from typing import TYPE_CHECKING, Final, cast
 
 from mycel.engine.empty_result_advice import quoted_names
 from mycel.engine.find import moment_value
@@ -26,6 +26,7 @@ from mycel.engine.hits import (
 )
 from mycel.engine.outcome import Outcome
 from mycel.engine.references import close_to
+from mycel.engine.sections import in_sections
 from mycel.engine.values import Values
 from mycel.errors import (
     ConstraintViolation,
@@ -42,6 +43,7 @@ from mycel.model.names import shorten
 from mycel.recall.lazy import LazyRecall
 from mycel.search import ranking
 from mycel.search.embedding import HYBRID, KEYWORD, MODES, Mode, NotReadyError
+from mycel.search.kinds import CODE, NOTES, Kind, checked_kind
 from mycel.search.ranking import Question
 from mycel.store.database import Store
 from mycel.store.file.layout import PROPOSITION_TYPE_NUMBER
@@ -50,8 +52,14 @@ from mycel.store.query.filters import Filters, state_reader
 from mycel.store.query.reader import Reader
 from mycel.store.query.vocabulary import Vocabulary
 
+if TYPE_CHECKING:
+    from mycel.recall.answer import RecallQuestion
+
 SEARCH_LIMIT_DEFAULT: Final = 10
 SEARCH_LIMIT_MAX: Final = 1_000
+
+_FURNITURE_FILTERS: Final = frozenset(("path", "near", "as_of"))
+"""Filters with which definitions are found if nothing else fits; others exclude them."""
 
 WORDS_COMPARED: Final = 3
 """Words of a question without results that are compared with names, one by one."""
@@ -74,10 +82,12 @@ def search(
     if node.as_of is not None:
         filters["as_of"] = moment_value(node.as_of, values, "AS OF")
     reader = state_reader(reader, filters)
-    name = None if node.type is None else values.text(node.type, "type of SEARCH")
-    kind = None if name is None else _kind(reader, node.kind, name)
+    if node.kind is not None:
+        filters["kind"] = cast(Kind, values.text(node.kind, "KIND of SEARCH"))
+    names = [values.text(each, "type of SEARCH") for each in node.types]
+    types = [_number(reader, node.element, name) for name in names] or None
     most = min(limit, SEARCH_LIMIT_MAX)
-    found_by = partial(find, reader, question, node.kind, kind=kind, filters=filters)
+    found_by = partial(find, reader, question, node.element, types=types, filters=filters)
     warnings: list[str] = []
     hits = found_by(limit=most, threshold=threshold, mode=mode, recall=recall, warnings=warnings)
     if not hits:
@@ -85,7 +95,7 @@ def search(
         if filters and not found and found_by(limit=1, filters=None):
             warnings.append("Something fits the question, but not the filters of this SEARCH.")
         else:
-            warnings += _about_miss(reader, question, node.kind, kind, found, threshold)
+            warnings += _about_miss(reader, question, node.element, types, found, threshold)
     elif limit > SEARCH_LIMIT_MAX and len(hits) == SEARCH_LIMIT_MAX:
         warnings.append(
             f"SEARCH gives at most {SEARCH_LIMIT_MAX} results; ask for something narrower."
@@ -116,8 +126,8 @@ def _by_keywords(error: NotReadyError | MycelError) -> str:
 def _about_miss(
     reader: Reader,
     question: str,
-    element_kind: ast.ElementKind,
-    kind: int | None,
+    element: ast.ElementKind,
+    types: Sequence[int] | None,
     found: Sequence[ElementHit],
     threshold: float,
 ) -> Iterator[str]:
@@ -131,15 +141,17 @@ def _about_miss(
         return
     words = [word for word in question.split() if len(word) > BEGINNING_CHARACTERS_MIN]
     for each in dict.fromkeys((" ".join(question.split()), *words[:WORDS_COMPARED])):
-        if close := [name for name in _close(reader, element_kind, kind, each) if name != each]:
+        if close := [name for name in _close(reader, element, types, each) if name != each]:
             yield f"Nothing was found for {shorten(each)!r}. Did you mean {quoted_names(close)}?"
             return
 
 
-def _close(reader: Reader, element_kind: ast.ElementKind, kind: int | None, name: str) -> list[str]:
+def _close(
+    reader: Reader, element: ast.ElementKind, types: Sequence[int] | None, name: str
+) -> list[str]:
     """Names that are like a name: of concepts and, for links, of predicates before those."""
-    if element_kind == "CONCEPT":
-        return close_to(reader, kind, name)
+    if element == "CONCEPT":
+        return [close for each in types or (None,) for close in close_to(reader, each, name)]
     names = summary.definitions(reader, PROPOSITION_TYPE_NUMBER, limit=PREDICATES_READ)
     return close_names(as_predicate(name), names) or close_to(reader, None, name)
 
@@ -154,9 +166,9 @@ def fold_text(store: Store) -> None:
 def find(
     reader: Reader,
     question: str,
-    element_kind: ast.ElementKind | None = None,
+    element: ast.ElementKind | None = None,
     *,
-    kind: int | None = None,
+    types: Collection[int] | None = None,
     limit: int = SEARCH_LIMIT_DEFAULT,
     threshold: float = 0.0,
     mode: Mode = KEYWORD,
@@ -164,11 +176,11 @@ def find(
     warnings: list[str] | None = None,
     filters: Filters | None = None,
 ) -> list[ElementHit]:
-    """Elements that fit a question, best first: concepts, links, or both.
+    """Elements that fit a question: concepts, links, or both; notes and code each best first.
 
-    `kind` is the number of a type or predicate; it needs an `element_kind`. Modes other than
-    "keyword" need `recall`; if it cannot be used, the answer goes by keywords, and `warnings` gets
-    a sentence about it.
+    `types` are numbers of types or predicates; they need an `element`. Modes other than "keyword"
+    need `recall`; if it cannot be used, the answer goes by keywords, and `warnings` gets a sentence
+    about it.
     """
     asked = Question(question)
     if not asked.text:
@@ -179,66 +191,114 @@ def find(
     if not reader.state.is_live and mode != KEYWORD:
         said.append("A search AS OF the past goes by names and words: meaning has no past.")
         mode = KEYWORD
-    passing = Passing.of(filters)
-    found_by = partial(
-        _found, reader, asked, element_kind, kind=kind, limit=limit, threshold=threshold
-    )
-    centre = filters.get("near")
-    near = None if centre is None else Neighbourhood(reader, centre)
-    found: dict[int, ElementHit] = {}
-    for each in (passing,) if near is None else (passing, near.within(passing)):
-        try:
-            hits = found_by(passing=each, mode=mode, recall=recall, warnings=said)
-        except (NotReadyError, EmbedderFailed) as error:
-            said.append(_by_keywords(error))
-            hits = found_by(passing=each, mode=KEYWORD, recall=None, warnings=said)
-        found |= {hit.element.number: hit for hit in hits}
+    meant = None
+    if mode != KEYWORD and recall is not None:
+        meant, mode, warning = _by_meaning(reader, recall, asked, mode)
+        said += [warning] if warning else []
     if warnings is not None:
-        warnings += dict.fromkeys(said)
-    if near is None:
-        return list(found.values())
-    return sorted(map(near.preferred, found.values()), key=order)[:limit]
+        warnings += said
+    search = _Search(
+        reader,
+        asked,
+        element,
+        limit=limit,
+        threshold=threshold,
+        mode=mode,
+        meant=meant,
+        filters=filters,
+    )
+    kind = checked_kind(filters.get("kind"))
+    if kind is not None or not _has_code(reader):
+        hits = search.hits(types, kind)
+    else:
+        hits = in_sections(asked, search.hits(types, NOTES), search.hits(types, CODE), limit)
+    if types is None and not filters.keys() - _FURNITURE_FILTERS:
+        hits = search.with_definitions(hits)
+    return hits
 
 
-def _found(
-    reader: Reader,
-    asked: Question,
-    element_kind: ast.ElementKind | None,
-    *,
-    kind: int | None,
-    limit: int,
-    threshold: float,
-    passing: Passing,
-    mode: Mode,
-    recall: LazyRecall | None,
-    warnings: list[str],
-) -> list[ElementHit]:
-    furniture = lookup.furniture(reader) if kind is None else frozenset[int]()
-    for without in (furniture, frozenset[int]()) if furniture else (furniture,):
-        search = HitSearch(reader, asked, without, passing, mode, recall)
-        hits: list[ElementHit] = []
-        if element_kind != "PROPOSITION":
-            hits += search.concepts(kind, limit)
-            reader.check_deadline()
-        if element_kind != "CONCEPT":
-            hits += search.links(kind, limit)
-            reader.check_deadline()
-        found = [hit for hit in sorted(hits, key=order) if hit.score >= threshold][:limit]
-        found = [hit._replace(why=search.reasons(hit)) for hit in found]
-        warnings += search.warnings
-        if found:
-            break
-    if found and furniture and all(hit.by_meaning for hit in found):
-        # Nothing else is named by the question, so definitions may be.
-        search = HitSearch(reader, asked, frozenset(), passing, KEYWORD, None)
+def _by_meaning(
+    reader: Reader, recall: LazyRecall, asked: Question, mode: Mode
+) -> tuple[RecallQuestion | None, Mode, str]:
+    """The evidence by meaning, the mode in which the search goes, and a warning."""
+    from mycel.recall.answer import RecallQuestion  # noqa: PLC0415 - it brings numpy
+
+    try:
+        meant = RecallQuestion(reader, recall, asked, mode)
+    except (NotReadyError, EmbedderFailed) as error:
+        return None, KEYWORD, _by_keywords(error)
+    return meant, mode, meant.warning
+
+
+def _has_code(reader: Reader) -> bool:
+    """True if a bootstrap may have read code into the graph."""
+    return any(reader.find_type(name) is not None for name in ("Symbol", "Resource"))
+
+
+class _Search:
+    """One search, with everything but the kind of what it finds."""
+
+    def __init__(
+        self,
+        reader: Reader,
+        asked: Question,
+        element: ast.ElementKind | None,
+        *,
+        limit: int,
+        threshold: float,
+        mode: Mode,
+        meant: RecallQuestion | None,
+        filters: Filters,
+    ) -> None:
+        self._reader, self._asked, self._element = reader, asked, element
+        self._limit, self._threshold = limit, threshold
+        self._mode, self._meant, self._filters = mode, meant, filters
+        centre = filters.get("near")
+        self._near = None if centre is None else Neighbourhood(reader, centre)
+
+    def hits(self, types: Collection[int] | None, kind: Kind | None) -> list[ElementHit]:
+        """Elements of some types and of a kind that fit, best first."""
+        passing = Passing.of({**self._filters, "kind": kind}, types)
+        furniture = frozenset[int]() if types is not None else lookup.furniture(self._reader)
+        return self._near_first(passing, furniture)
+
+    def with_definitions(self, hits: list[ElementHit]) -> list[ElementHit]:
+        """Hits of the whole graph, with definitions if nothing else fits or is named."""
+        passing = Passing.of(self._filters)
+        if not hits:
+            return self._near_first(passing, frozenset())
+        if self._element == "PROPOSITION" or not all(hit.by_meaning for hit in hits):
+            return hits
+        furniture = lookup.furniture(self._reader)
+        search = HitSearch(self._reader, self._asked, frozenset(), passing, KEYWORD, None)
         named = ranking.WEIGHTS["parts"].least
         definitions = [
             hit
-            for hit in search.concepts(None, limit)
-            if hit.element.number in furniture and hit.score >= named
+            for hit in search.concepts(self._limit)
+            if hit.element.number in furniture and hit.score >= max(named, self._threshold)
         ]
-        found = [*definitions, *found][:limit]
-    return found
+        return [*definitions, *hits][: self._limit]
+
+    def _near_first(self, passing: Passing, without: frozenset[int]) -> list[ElementHit]:
+        near = self._near
+        if near is None:
+            return self._found(passing, without)
+        found: dict[int, ElementHit] = {}
+        for each in (passing, near.within(passing)):
+            found |= {hit.element.number: hit for hit in self._found(each, without)}
+        return sorted(map(near.preferred, found.values()), key=order)[: self._limit]
+
+    def _found(self, passing: Passing, without: frozenset[int]) -> list[ElementHit]:
+        search = HitSearch(self._reader, self._asked, without, passing, self._mode, self._meant)
+        hits: list[ElementHit] = []
+        if self._element != "PROPOSITION":
+            hits += search.concepts(self._limit)
+            self._reader.check_deadline()
+        if self._element != "CONCEPT":
+            hits += search.links(self._limit)
+            self._reader.check_deadline()
+        best = [hit for hit in sorted(hits, key=order) if hit.score >= self._threshold]
+        return [hit._replace(why=search.reasons(hit)) for hit in best[: self._limit]]
 
 
 def _threshold(node: ast.Search, values: Values) -> float:
@@ -263,9 +323,9 @@ def check_mode(mode: str) -> Mode:
     return mode
 
 
-def _kind(reader: Reader, element_kind: ast.ElementKind, name: str) -> int:
+def _number(reader: Reader, element: ast.ElementKind, name: str) -> int:
     """The number of a type or predicate that is defined now."""
     vocabulary = Vocabulary(reader)
-    if element_kind == "CONCEPT":
+    if element == "CONCEPT":
         return vocabulary.type_number(name)
     return vocabulary.predicate(name).number

@@ -31,6 +31,7 @@ from mycel.model.client_names import current as current_client
 from mycel.model.client_names import working_for
 from mycel.model.names import shorten
 from mycel.model.values import JsonObject
+from mycel.search.kinds import KINDS, Kind
 from mycel.store.query import outline
 from mycel.store.query.filters import Filters
 from mycel.store.query.history import snapshot_of
@@ -77,6 +78,7 @@ VIEWS: Final[dict[str, View]] = {
             ),
             "limit": whole("Hits", limits.HITS, limits.HITS_MAX),
             "type": Parameter("text", "Only nodes of this type"),
+            "kind": Parameter("text", "Only notes, or only code", "any", words=KINDS),
             "at": AT,
         },
     ),
@@ -329,10 +331,18 @@ class Explorer:
             hits = suggest(seen, ready, q, limit)
             return seen.told(hits=hits, complete=seen.is_past or ready is not None)
 
-    def _search(self, *, q: str, limit: int, type: str | None, at: str | None) -> JsonObject:  # noqa: A002
+    def _search(
+        self,
+        *,
+        q: str,
+        limit: int,
+        type: str | None,  # noqa: A002 - the word for it
+        kind: Kind,
+        at: str | None,
+    ) -> JsonObject:
         warnings: list[str] = []
-        moment: Filters = {} if at is None else {"as_of": moment_of(at)}
-        found = self._knowledge.search(q, limit=limit, type=type, warnings=warnings, **moment)
+        filters: Filters = {"kind": kind} if at is None else {"kind": kind, "as_of": moment_of(at)}
+        found = self._knowledge.search(q, limit=limit, type=type, warnings=warnings, **filters)
         with self._scene(at) as seen:
             hits = []
             for hit in found:
@@ -340,7 +350,7 @@ class Explorer:
                 card = None if number is None else seen.cards.get(number)
                 if card is not None:
                     more = {"score": round(hit.score, 4), "why": list(hit.why)}
-                    hits.append(card | more | {"snippet": hit.snippet})
+                    hits.append(card | more | {"snippet": hit.snippet, "section": hit.kind})
             return seen.told(hits=hits, warnings=warnings)
 
     def _overview(self, *, by: By, group: str | None, limit: int, at: str | None) -> JsonObject:

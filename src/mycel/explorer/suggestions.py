@@ -34,7 +34,7 @@ def suggest(
     if scene.is_past:
         found += surroundings.names_holding(scene.reader, words[-1], CANDIDATES_MAX)
     elif ready is None:
-        found += lookup.named_from(scene.reader, question, None, limit)
+        found += lookup.named_from(scene.reader, question, limit)
     else:
         found += ready[0].candidates(words, CANDIDATES_MAX)
     best = _ranked(scene, words, question, found)

@@ -467,13 +467,14 @@ class _Filters(SyntaxNode):
 class Search(_Filters):
     """`SEARCH CONCEPT|PROPOSITION "term" [WITH TYPE "t"] [MODE "m"] [THRESHOLD x] [LIMIT n]`.
 
-    `NEAR` and `AS OF` are our extension.
+    Several types, `KIND`, `NEAR` and `AS OF` are our extension.
     """
 
-    kind: ElementKind
+    element: ElementKind
     term: Text
-    type: Text | None = None
+    types: tuple[Text, ...] = ()
     mode: Text | None = None
+    kind: Text | None = None
     near: Text | None = None
     as_of: Literal | Placeholder | None = None
 

@@ -64,11 +64,11 @@ def _command(command: ast.Command) -> Iterator[str]:
                 yield "WITH DEFINITIONS"
             yield from _options(LIMIT=limit, CURSOR=cursor)
         case ast.Search():
-            yield f"SEARCH {command.kind} {inline(command.term)}"
-            if command.type is not None:
-                yield f"WITH TYPE {inline(command.type)}"
-            yield from _options(MODE=command.mode, **_filters(command), NEAR=command.near)
-            yield from _options(**{"AS OF": command.as_of}, LIMIT=command.limit)
+            yield f"SEARCH {command.element} {inline(command.term)}"
+            if command.types:
+                yield f"WITH TYPE {' | '.join(map(inline, command.types))}"
+            yield from _options(KIND=command.kind, MODE=command.mode, **_filters(command))
+            yield from _options(NEAR=command.near, **{"AS OF": command.as_of}, LIMIT=command.limit)
         case ast.Nearest():
             yield f"NEAREST CONCEPT TO {inline(command.to)}"
             yield f"WITH TYPE {inline(command.type)}"

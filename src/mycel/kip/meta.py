@@ -15,9 +15,10 @@ from mycel.kip.where import cursor, limit, where
 from mycel.model.names import is_identifier, shorten
 
 SEARCH_MODES = ("keyword", "semantic", "hybrid")
+SEARCH_KINDS = ("notes", "code", "any")
 SEARCH_OPTIONS = (
-    "WITH", "MODE", "THRESHOLD", "UNDER", "WORKSPACE", "ACTOR", "SINCE", "UNTIL", "METADATA",
-    "NEAR", "AS", "LIMIT",
+    "WITH", "KIND", "MODE", "THRESHOLD", "UNDER", "WORKSPACE", "ACTOR", "SINCE", "UNTIL",
+    "METADATA", "NEAR", "AS", "LIMIT",
 )  # fmt: skip
 NEAREST_OPTIONS = (
     "WITH", "BY", "THRESHOLD", "UNDER", "WORKSPACE", "ACTOR", "SINCE", "UNTIL", "METADATA", "LIMIT"
@@ -35,6 +36,7 @@ _TEXTS = {
 }
 TRAVERSE_OPTIONS = ("ALONG", "DIRECTION", "MAX_COST", "MAX_TOKENS", "LIMIT", "AS")
 _EXPORT_OPTION = "EXPORT … WITH DEFINITIONS adds the types and predicates that are used."
+_KINDS = 'The kinds are "notes", "code" and "any".'
 _MODES = 'The modes are "keyword", "semantic" and "hybrid".'
 _DIRECTIONS = 'It is "out" (along the links), "in" (against them) or "both".'
 _NEAREST = 'NEAREST CONCEPT TO :vector WITH TYPE "…" BY "…"'
@@ -109,8 +111,8 @@ def search(tokens: Tokens) -> ast.Search:
     texts = tokens.tokens
     first = tokens.at
     tokens.at = first + 1
-    kind: Any = texts[tokens.at]
-    if kind not in {"CONCEPT", "PROPOSITION"}:
+    element: Any = texts[tokens.at]
+    if element not in {"CONCEPT", "PROPOSITION"}:
         raise unexpected(
             tokens,
             "CONCEPT",
@@ -120,7 +122,8 @@ def search(tokens: Tokens) -> ast.Search:
     tokens.at += 1
     term = values.text(tokens, "what to search for")
     options = _options(tokens, SEARCH_OPTIONS)
-    return ast.Search(kind, term, **options, span=tokens.span(first))
+    options["types"] = options.pop("type", ())
+    return ast.Search(element, term, **options, span=tokens.span(first))
 
 
 def nearest(tokens: Tokens) -> ast.Nearest:
@@ -131,6 +134,11 @@ def nearest(tokens: Tokens) -> ast.Nearest:
         expect(tokens, word, hint=f"Write {_NEAREST}.")
     to = values.value(tokens)
     options = _options(tokens, NEAREST_OPTIONS)
+    match options.get("type"):
+        case (only,):
+            options["type"] = only
+        case (_, *_):
+            raise fail(tokens, "NEAREST compares the vectors of one type.", f"Write {_NEAREST}.")
     for option, name in ("WITH", "type"), ("BY", "by"):
         if name not in options:
             raise unexpected(tokens, option, hint=f"Say which vectors: {_NEAREST}.")
@@ -161,6 +169,8 @@ def _option(tokens: Tokens, option: str) -> Any:
             return values.integer(tokens, option, 1)
         case "MODE":
             return _choice(tokens, "search mode", SEARCH_MODES, _MODES)
+        case "KIND":
+            return _choice(tokens, "kind", SEARCH_KINDS, _KINDS)
         case "DIRECTION":
             return _choice(tokens, "direction", DIRECTIONS, _DIRECTIONS)
         case "METADATA":
@@ -169,7 +179,7 @@ def _option(tokens: Tokens, option: str) -> Any:
             return _along(tokens)
         case "WITH":
             expect(tokens, "TYPE", hint='Narrow a search with WITH TYPE "…".')
-            return values.text(tokens, "the type")
+            return _alternatives(tokens, "the type", 'WITH TYPE "Risk" | "Decision"')
         case _:
             return values.text(tokens, _TEXTS[option])
 
@@ -238,10 +248,15 @@ def _start(tokens: Tokens) -> ast.ConceptMatcher | ast.LinkById:
     raise unexpected(tokens, "a matcher such as `{…}`, or `(id: …)`", hint=hint)
 
 
-def _along(tokens: Tokens) -> tuple[ast.Text, ...]:
-    names = separated(tokens, "|", lambda tokens: values.text(tokens, "a predicate"))
+def _alternatives(tokens: Tokens, what: str, example: str) -> tuple[ast.Text, ...]:
+    names = separated(tokens, "|", lambda tokens: values.text(tokens, what))
     if tokens.tokens[tokens.at] == ",":
-        raise unexpected(tokens, "|", hint='Alternatives: ALONG "depends_on" | "imports".')
+        raise unexpected(tokens, "|", hint=f"Alternatives: {example}.")
+    return names
+
+
+def _along(tokens: Tokens) -> tuple[ast.Text, ...]:
+    names = _alternatives(tokens, "a predicate", 'ALONG "depends_on" | "imports"')
     if tokens.tokens[tokens.at] == "{":
         raise fail(
             tokens,

@@ -112,7 +112,7 @@ def _delete(tokens: Tokens, target: str, token: str) -> str:
 def _search(tokens: Tokens, found: ast.Search, token: str) -> str | None:
     term = inline(found.term)
     term = term if len(term) <= 40 else '"…"'
-    start = f"SEARCH {found.kind} {term}"
+    start = f"SEARCH {found.element} {term}"
     if token in {"CURSOR", "OFFSET", "SKIP"}:
         return (
             f"SEARCH has no pages; the best come first. Raise its LIMIT, {start} LIMIT 100, or "

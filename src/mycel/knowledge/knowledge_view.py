@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
@@ -336,8 +336,8 @@ class KnowledgeView:
         self,
         words: str,
         *,
-        kind: Sought = "node",
-        type: str | None = None,  # noqa: A002 - the word for it
+        element: Sought = "node",
+        type: str | Sequence[str] | None = None,  # noqa: A002 - the word for it
         limit: int = SEARCH_DEFAULT,
         threshold: float = 0.0,
         mode: Mode = HYBRID,
@@ -353,14 +353,14 @@ class KnowledgeView:
         Raises:
             TypeMismatch: the type is not defined.
         """
-        if kind not in tuple(_SOUGHT):
+        if element not in tuple(_SOUGHT):
             raise ConstraintViolation(
-                f"There is no kind {shorten(repr(kind))}.", hint="It is node, relation or any."
+                f"A search finds node, relation or any, not {shorten(repr(element))}."
             )
         if not isinstance(threshold, int | float):
             raise InvalidValueType(f"threshold must be a number, not {kind_of(threshold)}.")
         how = {"type": type, "threshold": threshold, "mode": mode, "warnings": warnings}
-        with self._hits(words, limit, filters, kind=_SOUGHT[kind], **how) as (reader, hits):
+        with self._hits(words, limit, filters, element=_SOUGHT[element], **how) as (reader, hits):
             return recalled_nodes.as_hits(reader, hits, words)
 
     @contextmanager
@@ -411,7 +411,7 @@ class KnowledgeView:
         self,
         question: str,
         *,
-        type: str | None = None,  # noqa: A002 - the word for it
+        type: str | Sequence[str] | None = None,  # noqa: A002 - the word for it
         limit: int = recalled_nodes.RECALL_HITS,
         max_tokens: int = recalled_nodes.RECALL_TOKENS,
         max_cost: float = MAX_COST_DEFAULT,
@@ -431,7 +431,7 @@ class KnowledgeView:
         """
         bounds = Bounds(max_cost, recalled_nodes.RECALL_NODES_EACH, max_tokens, "both")
         bounds = replace(bounds, max_tokens=None)  # The budget is for all of them together.
-        how = {"kind": "CONCEPT", "type": type, "mode": mode, "warnings": warnings}
+        how = {"element": "CONCEPT", "type": type, "mode": mode, "warnings": warnings}
         with self._hits(question, limit, filters, **how) as (reader, hits):
             around = [
                 with_uris(reader, self.db.traverse_in(reader, each.element, bounds)).nodes

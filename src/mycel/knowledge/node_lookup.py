@@ -153,7 +153,7 @@ def _namesakes(reader: Reader, uri: Uri) -> list[str]:
 
 
 def _names_below(reader: Reader, beginning: str) -> Iterator[str]:
-    numbers = lookup.named_from(reader, f"{beginning}/", None, NEIGHBOURS_COMPARED)
+    numbers = lookup.named_from(reader, f"{beginning}/", NEIGHBOURS_COMPARED)
     for number in numbers:
         concept = reader.concept(number)
         if concept is not None and not is_placeholder(concept):

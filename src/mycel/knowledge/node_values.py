@@ -135,11 +135,14 @@ class Hit(_Value):
     """The reasons why it was found, the strongest first: name, words, meaning, linked from …"""
     snippet: str = ""
     """The part of its text that fits the question best."""
+    kind: Literal["notes", "code"] = "notes"
+    """Notes that somebody wrote, or code that a bootstrap read from files."""
 
     def to_dict(self) -> JsonObject:
         return {
             "uri": self.uri,
             "score": round(self.score, 4),
+            "kind": self.kind,
             "why": list(self.why),
             "snippet": self.snippet,
             "found": self.found.to_dict(),

@@ -73,6 +73,7 @@ def as_hits(reader: Reader, hits: Sequence[ElementHit], question: str) -> list[H
             each,
             hit.why,
             snippet(prose(each.properties | _content(each)), terms, SNIPPET_CHARACTERS),
+            hit.kind,
         )
         for hit, each in zip(hits, with_conflicts(reader, found), strict=True)
     ]

@@ -18,6 +18,7 @@ from typing import Any, Final
 from mycel.engine.missing_concepts import MISSING, MISSING_DEFINITION
 from mycel.errors import ConstraintViolation, InvalidValueType
 from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, check_identifier, kind_of, shorten
+from mycel.search import kinds
 from mycel.store.file.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
 from mycel.store.query import summary
 from mycel.store.write.transaction import Transaction
@@ -63,8 +64,7 @@ SECTION_OF_COST: Final = 0.3
 NAME_COST: Final = 0.9
 TAG_COST: Final = 1.0
 
-STAMP: Final = "_bootstrap"
-"""The attribute in which a bootstrap keeps a stamp of what it wrote; never shown as a property."""
+STAMP: Final = kinds.STAMP
 
 RESERVED_IN_NODES: Final = {
     "name": "Pass it as `name`, beside the properties.",

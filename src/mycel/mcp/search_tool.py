@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from typing import Final, cast
 
+from mycel.engine.sections import in_sections
 from mycel.errors import ConstraintViolation, TypeMismatch
 from mycel.knowledge.node_values import Hit, Node, Relation
 from mycel.knowledge.recalled_nodes import RECALL_HITS
@@ -14,12 +17,17 @@ from mycel.mcp.tool_context import ToolCall, bad_cursor
 from mycel.model.names import count, shorten
 from mycel.model.values import JsonObject
 from mycel.search.embedding import HYBRID, KEYWORD, SEMANTIC
+from mycel.search.kinds import CODE, NOTES, Kind, checked_kind
+from mycel.search.ranking import Question
 from mycel.store.query.filters import Filters
 
 SEARCH_LIMIT: Final = 10
 SEARCH_MODES: Final = (HYBRID, KEYWORD, SEMANTIC)
 SEARCH_DEPTH_MAX: Final = 1_000
 """Hits that pages of a search reach."""
+_CURSOR: Final = re.compile(r"hits:(\d{1,6})\+(\d{1,6})", re.ASCII)
+_SECTIONS: Final[tuple[Kind, Kind]] = (NOTES, CODE)
+_HEADINGS: Final = {NOTES: "Notes:", CODE: "Code:"}
 FOUND_CHARACTERS: Final = 1_000
 """Characters of its content that a detailed hit shows."""
 
@@ -30,46 +38,90 @@ def search(call: ToolCall) -> Answer:
     try:
         return _recall(call) if "context_tokens" in arguments else _search(call)
     except TypeMismatch as error:
-        what: hints.Names = "relation type" if arguments.get("kind") == "relation" else "type"
-        raise hints.undefined(call.state.db, error, what, [arguments.get("type")]) from None
+        what: hints.Names = "relation type" if arguments.get("element") == "relation" else "type"
+        raise hints.undefined(call.state.db, error, what, arguments.get("type", ())) from None
 
 
 def _search(call: ToolCall) -> Answer:
-    arguments = call.arguments
-    limit = arguments.get("limit", SEARCH_LIMIT)
-    offset = call.number_in("hits") or 0
-    if offset >= SEARCH_DEPTH_MAX or (arguments.get("cursor") and not offset):
-        raise bad_cursor()
+    shown_before = _shown_before(call)
+    limit = call.arguments.get("limit", SEARCH_LIMIT)
     warnings: list[str] = []
-    found = call.state.knowledge.search(
-        arguments["query"],
-        kind=arguments.get("kind", "node"),
-        type=arguments.get("type"),
-        limit=min(offset + limit + 1, SEARCH_DEPTH_MAX),
-        mode=arguments.get("mode", HYBRID),
-        warnings=warnings,
-        **_filters(call),
-    )
-    hits = found[offset : offset + limit]
+    hits = _hits(call, shown_before, limit, warnings)
     page = TextPage()
-    shown = hits[: page.add_all(_hit(each, detailed=call.is_detailed) for each in hits)]
+    lines = _lines(hits, detailed=call.is_detailed)
+    shown = hits[: page.add_all(lines)]
     data: JsonObject = {
         "hits": [
-            {"uri": hit.uri, "score": round(hit.score, 3)}
+            {"uri": hit.uri, "score": round(hit.score, 3), "kind": hit.kind}
             | ({"why": list(hit.why)} if hit.why else {})
             for hit in shown
         ],
     }
-    end = offset + len(shown)
-    if shown and len(found) > end:
-        data["next_cursor"] = f"hits:{end}"
-        page.close(f"There are more: cursor hits:{end}. Other words may help more.")
+    counts = [
+        before + sum(hit.kind == kind for hit in shown)
+        for before, kind in zip(shown_before, _SECTIONS, strict=True)
+    ]
+    if shown and len(hits) == limit and max(counts) < SEARCH_DEPTH_MAX:
+        data["next_cursor"] = cursor = f"hits:{'+'.join(map(str, counts))}"
+        page.close(f"There may be more: cursor {cursor}. Other words may help more.")
     if not hits:
-        page.close(_nothing_found(call, arguments["query"]))
+        page.close(_nothing_found(call, call.arguments["query"]))
     for warning in dict.fromkeys(warnings):
         page.close(warning)
     close_conflicts(call, page, (each.found for each in shown))
     return Answer(str(page), data_within(data))
+
+
+def _hits(
+    call: ToolCall, shown_before: tuple[int, int], limit: int, warnings: list[str]
+) -> list[Hit]:
+    """The hits of a page: those after the notes and the code that earlier pages have shown."""
+    arguments, filters = call.arguments, _filters(call)
+    search = partial(
+        call.state.knowledge.search,
+        arguments["query"],
+        element=arguments.get("element", "node"),
+        type=arguments.get("type"),
+        mode=arguments.get("mode", HYBRID),
+        warnings=warnings,
+    )
+    if not any(shown_before):
+        return search(limit=limit, **filters)
+    asked = checked_kind(filters.pop("kind", None))
+    sections: list[list[Hit]] = []
+    for kind, before in zip(_SECTIONS, shown_before, strict=True):
+        of_kind: Filters = {**filters, "kind": kind}
+        depth = min(before + limit, SEARCH_DEPTH_MAX)
+        hits = search(limit=depth, **of_kind)[before:] if asked in (None, kind) else []
+        sections.append(hits)
+    notes, code = sections
+    return in_sections(Question(arguments["query"]), notes, code, limit)
+
+
+def _shown_before(call: ToolCall) -> tuple[int, int]:
+    """The notes and the code that earlier pages have shown, from a cursor such as `hits:7+3`."""
+    cursor = call.arguments.get("cursor")
+    if not cursor:
+        return 0, 0
+    found = _CURSOR.fullmatch(cursor)
+    if found is None:
+        raise bad_cursor()
+    notes, code = map(int, found.groups())
+    if not 0 < max(notes, code) < SEARCH_DEPTH_MAX:
+        raise bad_cursor()
+    return notes, code
+
+
+def _lines(hits: Sequence[Hit], *, detailed: bool) -> Iterator[str]:
+    """The hits as text; each section has a heading if there are two."""
+    kinds = {hit.kind for hit in hits}
+    section = ""
+    for hit in hits:
+        heading = ""
+        if len(kinds) > 1 and hit.kind != section:
+            section = hit.kind
+            heading = f"{_HEADINGS[section]}\n"
+        yield heading + _hit(hit, detailed=detailed)
 
 
 def _filters(call: ToolCall) -> Filters:
@@ -80,10 +132,10 @@ def _filters(call: ToolCall) -> Filters:
 def _recall(call: ToolCall) -> Answer:
     """Nodes that fit a question, and what is near them, within a budget of tokens."""
     arguments = call.arguments
-    if arguments.get("kind") == "relation" or arguments.get("cursor"):
+    if arguments.get("element") == "relation" or arguments.get("cursor"):
         raise ConstraintViolation(
             "context_tokens gives nodes, in one answer.",
-            hint="Leave out kind and cursor, or context_tokens.",
+            hint="Leave out element and cursor, or context_tokens.",
         )
     warnings: list[str] = []
     found = call.state.knowledge.recall(
@@ -136,10 +188,10 @@ def _hit(hit: Hit, *, detailed: bool) -> str:
 
 
 def _nothing_found(call: ToolCall, words: str) -> str:
-    if (call.number_in("hits") or 0) > 0:
+    if call.arguments.get("cursor"):
         return "There are no more hits."
-    kind = call.arguments.get("type")
-    what = f"Nothing of type {kind}" if kind else "Nothing"
+    types = call.arguments.get("type")
+    what = f"Nothing of type {' or '.join(types)}" if types else "Nothing"
     if any(value is not None for value in _filters(call).values()):
         what += " that passes the filters"
     keep = " If you learn it elsewhere, remember_knowledge keeps it for the next time."

@@ -160,8 +160,14 @@ SEARCH: Final = Tool(
     " traverse_graph.",
     {
         "query": _text("A question, a few words, or a name"),
-        "kind": _one_of("node", "relation", "any"),
-        "type": _text("Only this type, e.g. Concept, Resource, Symbol"),
+        "kind": _typed(
+            "string",
+            "notes: what somebody wrote; code: files and symbols; any: both, in two sections",
+            enum=["any", "notes", "code"],
+            default="any",
+        ),
+        "type": _texts("Only these types, e.g. Decision, Risk, Symbol"),
+        "element": _one_of("node", "relation", "any"),
         "mode": _one_of(*search_tool.SEARCH_MODES),
         "path": _text("Only below this URI"),
         "workspace": _text("Only this workspace"),

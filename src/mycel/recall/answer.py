@@ -8,17 +8,21 @@ from math import log2
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mycel.errors import EmbedderFailed
+from mycel.recall.corpus import Corpus
 from mycel.recall.index import Recall
 from mycel.recall.lazy import LazyRecall
-from mycel.recall.stages import Edge, Found, Sources, ranked
+from mycel.recall.passage_links import Edge
+from mycel.recall.stages import AskedCorpus, Found, Sources
 from mycel.recall.weights import Stage
 from mycel.search.embedding import SEMANTIC, Mode, NotReadyError
+from mycel.search.kinds import CODE
 from mycel.search.ranking import Question
 from mycel.store.query import lookup
 from mycel.store.query.candidates import TermIndex
-from mycel.store.query.filters import ALL, Condition
+from mycel.store.query.filters import Condition
 from mycel.store.query.reader import Reader
 
 LINKS_FOLLOWED: Final = 1_000
@@ -27,50 +31,53 @@ LINKS_FOLLOWED: Final = 1_000
 _BY_MEANING: Final[tuple[Stage, ...]] = ("words", "named", "link", "shared")
 
 
-def recalled(
-    reader: Reader,
-    recall: LazyRecall,
-    asked: Question,
-    mode: Mode,
-    kind: int | None,
-    limit: int,
-    *,
-    condition: Condition = ALL,
-) -> tuple[list[Found], str]:
-    """Concepts that fit a question, best first, and a warning if there is one.
+class RecallQuestion:
+    """A question to a graph by meaning: evidence is made once, for any number of filters.
 
-    `kind` is the number of a type that they must have, `condition` that of other filters. The mode
-    "semantic" goes by meaning alone. While the vectors of a chosen embedder are being made, and
-    when it fails, those of the model inside the package are used.
-
-    Raises:
-        NotReadyError: those are being made as well.
-        EmbedderFailed: the model inside the package cannot be used.
+    The mode "semantic" goes by meaning alone. While the vectors of a chosen embedder are being
+    made, and when it fails, those of the model inside the package are used; `warning` says so.
     """
-    try:
-        found = recalled_by(reader, recall.get(), asked, mode, kind, limit, condition=condition)
-        return found, ""
-    except (NotReadyError, EmbedderFailed) as error:
-        instead = recall.instead()
-        if instead is None:
-            raise
-        why = error.message if isinstance(error, EmbedderFailed) else "Vectors are being made."
-        found = recalled_by(reader, instead, asked, mode, kind, limit, condition=condition)
-    return found, f"{why} This answer uses the embedder inside the package."
+
+    def __init__(self, reader: Reader, recall: LazyRecall, asked: Question, mode: Mode) -> None:
+        """Gather the evidence.
+
+        Raises:
+            NotReadyError: the vectors of the model inside the package are being made as well.
+            EmbedderFailed: the model inside the package cannot be used.
+        """
+        without = _BY_MEANING if mode == SEMANTIC else ()
+        self._reader = reader
+        self.warning = ""
+        try:
+            self._corpus, self._asked = _asked(reader, recall.get(), asked, without)
+        except (NotReadyError, EmbedderFailed) as error:
+            instead = recall.instead()
+            if instead is None:
+                raise
+            why = error.message if isinstance(error, EmbedderFailed) else "Vectors are being made."
+            self.warning = f"{why} This answer uses the embedder inside the package."
+            self._corpus, self._asked = _asked(reader, instead, asked, without)
+
+    def found(self, condition: Condition, limit: int) -> list[Found]:
+        """Concepts that fit and pass a condition, best first."""
+        return self._asked.found(allowed(self._reader, self._corpus, condition), limit)
 
 
 def recalled_by(
     reader: Reader,
     recall: Recall,
     asked: Question,
-    mode: Mode,
-    kind: int | None,
     limit: int,
     *,
-    condition: Condition = ALL,
     without: Collection[Stage] = (),
 ) -> list[Found]:
     """Concepts that fit a question, by the vectors of one embedder; `without` some stages."""
+    return _asked(reader, recall, asked, without)[1].found(None, limit)
+
+
+def _asked(
+    reader: Reader, recall: Recall, asked: Question, without: Collection[Stage]
+) -> tuple[Corpus, AskedCorpus]:
     corpus = recall.corpus(reader)
     sources = Sources(
         TermIndex(reader).scores,
@@ -79,20 +86,23 @@ def recalled_by(
         recall.question_vector,
         recall.calibration(reader),
     )
-    allowed = None if kind is None else corpus.types == kind
-    if condition.sql:
-        passes = np.isin(corpus.numbers, condition.numbers(reader, "concept"))
-        allowed = passes if allowed is None else passes & allowed
-    return ranked(
-        corpus,
-        recall.model,
-        asked.text,
-        asked.terms,
-        sources,
-        allowed=allowed,
-        without=_BY_MEANING if mode == SEMANTIC else without,
-        limit=limit,
+    return corpus, AskedCorpus(
+        corpus, recall.model, asked.text, asked.terms, sources, without=without
     )
+
+
+def allowed(reader: Reader, corpus: Corpus, condition: Condition) -> NDArray[np.bool_] | None:
+    """The passages that pass a condition; None for all."""
+    if not condition.sql:
+        return None
+    passes = np.ones(len(corpus), bool)
+    if condition.types is not None:
+        passes &= np.isin(corpus.types, list(condition.types))
+    if condition.kind is not None:
+        passes &= corpus.is_code == (condition.kind == CODE)
+    if condition.others:
+        passes &= np.isin(corpus.numbers, condition.numbers(reader))
+    return passes
 
 
 def _edges(reader: Reader, numbers: Sequence[int]) -> list[Edge]:
@@ -102,7 +112,7 @@ def _edges(reader: Reader, numbers: Sequence[int]) -> list[Edge]:
         Edge(
             number,
             each.other,
-            reader.predicate_name(each.predicate),
+            each.predicate,
             1 / (1 + log2(degrees[number])),
         )
         for number, each in around

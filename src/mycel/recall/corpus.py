@@ -29,6 +29,10 @@ TIMED: Final = 2
 """The text speaks of a time: yesterday, in May."""
 ASKS: Final = 4
 """The text ends with a question."""
+CODE: Final = 8
+"""Of the kind code (`search.kinds`)."""
+READ: Final = 16
+"""A section of a document, which a bootstrap read."""
 
 TAIL_MAX: Final = 512
 TAIL_SHARE: Final = 16
@@ -156,6 +160,7 @@ class Corpus:
         self.has_episodes: Final = bool((self.episodes >= 0).any())
         self.previous, self.next = self._neighbours()
         self.titled: Final = (self.flags & TITLED).astype(bool)
+        self.is_code: Final = (self.flags & CODE).astype(bool)
 
     @classmethod
     def of(cls, seq: int, columns: PassageColumns, dictionary: PhraseSet) -> Self:
@@ -197,6 +202,16 @@ class Corpus:
     def count(self) -> int:
         """The number of passages in force."""
         return int(self.alive.sum())
+
+    @cached_property
+    def read_count(self) -> int:
+        """The number of sections of documents that a bootstrap read."""
+        return int((self.alive & ((self.flags & READ) > 0)).sum())
+
+    @cached_property
+    def written_count(self) -> int:
+        """The number of notes that somebody wrote."""
+        return int((self.alive & ((self.flags & (READ | CODE)) == 0)).sum())
 
     @cached_property
     def names(self) -> PhraseSet:

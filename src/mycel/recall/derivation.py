@@ -9,9 +9,10 @@ import numpy as np
 
 from mycel.embedding.static import StaticModel
 from mycel.model.values import parse_object
-from mycel.recall.corpus import ASKS, TIMED, TITLED
+from mycel.recall.corpus import ASKS, CODE, READ, TIMED, TITLED
 from mycel.recall.passages import passage_of
 from mycel.recall.phrases import Vocabulary, capitalised
+from mycel.search.kinds import is_code, is_section
 from mycel.store.index.passages import PassageRow
 from mycel.store.query.passages import SourceRow
 
@@ -37,11 +38,14 @@ def derived(
     source: SourceRow, type_name: str, model: StaticModel, vocabulary: Vocabulary
 ) -> Derived:
     """The data derived from a concept."""
-    found = passage_of(type_name, source.name, parse_object(source.attributes))
+    attributes = parse_object(source.attributes)
+    found = passage_of(type_name, source.name, attributes)
     names = {hash_: each for each in found.names if (hash_ := vocabulary.hash(each))}
     phrases = {hash_: each for each in capitalised(found.text) if (hash_ := vocabulary.hash(each))}
     flags = TITLED if found.names else 0
     flags |= TIMED if TIME_WORDS.search(found.text) else 0
+    flags |= CODE if is_code(type_name, attributes) else 0
+    flags |= READ if is_section(type_name, attributes) else 0
     flags |= ASKS if found.text.rstrip().endswith("?") else 0
     row = PassageRow(
         source.element,

@@ -52,7 +52,7 @@ from mycel.store.query import candidates, lookup, passages
 from mycel.store.query.passages import SourceRow
 from mycel.store.query.reader import Reader
 
-VERSION: Final = 1
+VERSION: Final = 2
 """Of the way in which passages are derived. What another one derived is not used."""
 
 SAVED_TOGETHER_MIN: Final = 256

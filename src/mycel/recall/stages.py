@@ -17,7 +17,15 @@ from numpy.typing import NDArray
 
 from mycel.embedding.calibration import Calibration
 from mycel.embedding.static import StaticModel
-from mycel.recall.corpus import ASKS, TIMED, Corpus, Floats, Positions
+from mycel.recall.corpus import ASKS, READ, TIMED, Corpus, Floats, Positions
+from mycel.recall.passage_links import (
+    Edge,
+    Ways,
+    no_ways,
+    rarity,
+    ways_by_edges,
+    ways_by_mentions,
+)
 from mycel.recall.phrases import LITTLE_WORDS
 from mycel.recall.weights import (
     ALONE,
@@ -32,8 +40,6 @@ from mycel.recall.weights import (
 SEEDS: Final = 30
 """Links are followed from so many passages."""
 CANDIDATES: Final = 100
-RARE_MAX: Final = 10
-"""A phrase joins passages if at most so many mention it."""
 COMMON_MIN: Final = 500
 COMMON_MAX: Final = 1_500
 """A word in more passages than one in 20, and than these bounds, is too common to be looked up."""
@@ -43,6 +49,10 @@ NAMED: Final = 0.8
 """The weights of meaning and names in the first order, beside 1 for words. Meaning counts by the
 share of the question that no passage has in words, and less if it has a name."""
 SAID_MAX: Final = 0.8
+
+READ_CROWD: Final = 0.3
+"""The evidence of sections of documents is divided by 1 and so much of the logarithm of their
+number beside that of the notes that somebody wrote. Fitted on notes beside documents."""
 STRONG: Final = 0.8
 """A seed with less than this sum lends its links less strength, even if it is the best."""
 
@@ -57,15 +67,6 @@ _WORD: Final = re.compile(r"\w+")
 _YEAR: Final = re.compile(r"(?:19|20)\d\d")
 _WHEN: Final = re.compile(r"^(?:when|how long)\b|\b(?:year|date|month|day)\b")
 _OWNER: Final = re.compile(r"['’]s$|\W")
-
-
-class Edge(NamedTuple):
-    """A link of the graph between two elements."""
-
-    seed: int
-    other: int
-    predicate: str
-    weight: float
 
 
 class Sources(NamedTuple):
@@ -90,16 +91,16 @@ class Found(NamedTuple):
     score: float
     evidence: dict[str, float]
     """The contribution of each kind of evidence to the sum."""
-    via: tuple[int, str] | None
-    """The element that it is linked from, and the predicate; empty for something both mention.
+    via: tuple[int, int] | None
+    """The element that it is linked from, and the predicate; `MENTION` if both mention something.
 
     None if the passage covers the question better by itself.
     """
-    linked: tuple[int, str] | None
+    linked: tuple[int, int] | None
     """The same of the strongest link to it, even then."""
 
     @property
-    def origin(self) -> tuple[int, str] | None:
+    def origin(self) -> tuple[int, int] | None:
         """The element that it is linked from, and the predicate; a link with one if there is."""
         ways = [each for each in (self.via, self.linked) if each is not None]
         return max(ways, key=lambda way: bool(way[1]), default=None)
@@ -113,36 +114,11 @@ class Found(NamedTuple):
         return sorted(shares, key=lambda stage: -shares[stage])
 
 
-class _Links(NamedTuple):
-    """Ways from seeds to passages."""
+class AskedCorpus:
+    """One question to a corpus: the evidence of all passages, from which the best are chosen.
 
-    seed: Positions
-    """The index of the seed."""
-    place: Positions
-    weight: Floats
-    predicate: list[str]
-
-
-def ranked(
-    corpus: Corpus,
-    model: StaticModel,
-    question: str,
-    terms: Sequence[str],
-    sources: Sources,
-    *,
-    allowed: NDArray[np.bool_] | None = None,
-    without: Collection[Stage] = (),
-    limit: int = CANDIDATES,
-) -> list[Found]:
-    """Passages that fit a question, best first; `without` are stages that are switched off."""
-    if not len(corpus):
-        return []
-    asked = _Asked(corpus, model, question, terms, sources, without)
-    return asked.found(allowed, limit)
-
-
-class _Asked:
-    """One question, and its evidence on every passage."""
+    `without` are stages that are switched off.
+    """
 
     def __init__(
         self,
@@ -151,7 +127,8 @@ class _Asked:
         question: str,
         terms: Sequence[str],
         sources: Sources,
-        without: Collection[Stage],
+        *,
+        without: Collection[Stage] = (),
     ) -> None:
         self._corpus, self._model = corpus, model
         self._question, self._sources, self._without = question, sources, without
@@ -159,10 +136,17 @@ class _Asked:
         self._terms = [each for each in terms if each.lower() not in LITTLE_WORDS] or list(terms)
         self._actors = self._named_actors()
         self._bare = self._without_actors()
+        self._seed_likeness: Floats | None = None
+        self._certainty = 0.0
+        """The certainty of the question's vector: its length."""
+        if len(corpus):
+            self._gather()
 
-    def found(self, allowed: NDArray[np.bool_] | None, limit: int) -> list[Found]:
+    def _gather(self) -> None:
+        """The evidence on all passages, and the links from those that fit best."""
         corpus = self._corpus
-        matched, shares = self._words()
+        self._matched, self._shares = self._words()
+        matched, shares = self._matched, self._shares
         words = shares @ matched if len(shares) else np.zeros(len(corpus), np.float32)
         meaning = self._meaning()
         named, unique = self._named()
@@ -170,47 +154,96 @@ class _Asked:
         episode = self._episode(matched, shares)
         favour = words + words.max(initial=0) * (0.2 * episode + 0.5 * (actor > 0) * (words > 0))
         # Meaning decides where words and names leave the question open.
-        said = min(max(float(words.max(initial=0)), float(named.max(initial=0))), SAID_MAX)
+        said = self._said(words, named)
         first = favour + OPEN_MEANING * (1 - said) * meaning + NAMED * named
         first[~corpus.alive] = -1
-        seeds = _best(first, SEEDS)
-        strength = np.maximum(first[seeds] / max(first[seeds[0]], STRONG), 0).astype(np.float32)
-        links, shared = self._links(seeds, strength)
-        by_link, by_shared = (
-            self._together(each, seeds, matched, shares) for each in (links, shared)
-        )
-        linked, joined = self._spread(links, by_link), self._spread(shared, by_shared)
-        reach = first + 1.6 * np.maximum(linked, 0.5 * joined)
-        if allowed is not None:
-            reach[~allowed] = -1
-        chosen = _best(reach, max(limit, CANDIDATES))
-        chosen = chosen[reach[chosen] >= 0]
-        every = np.unique(np.concatenate((seeds, chosen)))
-        likeness, pieces = self._pieces(every, matched)
-        both = partial(self._covered, seeds=seeds, places=every, likeness=likeness)
-        # Each is cut to the chosen passages before the next one takes memory for all of them.
-        evidence = {
-            "words": words[chosen],
-            "meaning": meaning[chosen],
-            "named": unique[chosen],
-            "link": self._spread(links, seeds[links.seed] != links.place)[chosen],
-            "link_pieces": self._spread(links, both(links))[chosen],
-            "shared_pieces": self._spread(shared, both(shared))[chosen],
-            "shared_new": self._spread(shared, self._added(shared, seeds, matched, shares))[chosen],
-            "actor": actor[chosen],
-            "episode": episode[chosen],
+        self._seeds, self._strength = self._best_of_kinds(first)
+        self._linked, self._shared = links, shared = self._follow()
+        self._by_link, self._by_shared = (self._together(each) for each in (links, shared))
+        linked = links.best(len(corpus), self._by_link)
+        joined = shared.best(len(corpus), self._by_shared)
+        self._reach = first + 1.6 * np.maximum(linked, 0.5 * joined)
+        self._open = self._certainty * (1 - said / SAID_MAX)
+        self._whole = {
+            "words": words,
+            "meaning": meaning,
+            "open_meaning": self._open * meaning,
+            "named": unique,
+            "actor": actor,
+            "episode": episode,
+        }
+
+    def _said(self, words: Floats, named: Floats) -> Floats:
+        """The share of the question that the words and names of passages have, for each kind."""
+        said = np.full(len(words), SAID_MAX, np.float32)
+        for mask in () if "words" in self._without else self._kinds():
+            most = max(float(words[mask].max(initial=0)), float(named[mask].max(initial=0)))
+            said[mask] = min(most, SAID_MAX)
+        return said
+
+    def _kinds(self) -> list[NDArray[np.bool_]]:
+        """The passages of each kind that there is: symbols must not speak for notes."""
+        is_code = self._corpus.is_code
+        return [mask for mask in (~is_code, is_code) if mask.any()]
+
+    def _best_of_kinds(self, first: Floats) -> tuple[Positions, Floats]:
+        """The passages that links are followed from, and the strength of each passage as one.
+
+        Notes and code are weighed apart: names of symbols would take all places otherwise.
+        """
+        seeds = [np.zeros(0, np.int64)]
+        strength = np.zeros(len(first), np.float32)
+        for mask in self._kinds():
+            places = np.flatnonzero(mask)
+            best = places[_best(first[places], SEEDS)]
+            best = best[first[best] >= 0]
+            seeds.append(best)
+            most = max(float(first[best[:1]].max(initial=0)), STRONG)
+            strength[places] = np.clip(first[places] / most, 0, 1)
+        return np.concatenate(seeds), strength
+
+    def found(self, allowed: NDArray[np.bool_] | None, limit: int) -> list[Found]:
+        """Passages that fit, best first; those among them that are `allowed`."""
+        if not len(self._corpus):
+            return []
+        chosen = self._candidates(allowed, limit)
+        size, seeds, links, shared = len(self._corpus), self._seeds, self._linked, self._shared
+        inner, likeness = self._likeness(chosen)
+        own = likeness[:, np.searchsorted(inner, chosen)].sum(axis=0)
+        both = partial(self._covered, places=inner, likeness=likeness)
+        alone = self._strength[chosen] * own
+        evidence = {key: values[chosen] for key, values in self._whole.items()}
+        evidence |= {
+            "pieces": own,
+            "link": links.best(size, seeds[links.seed] != links.place)[chosen],
+            "link_pieces": np.maximum(links.best(size, both(links))[chosen], alone),
+            "shared_pieces": np.maximum(shared.best(size, both(shared))[chosen], alone),
+            "shared_new": shared.best(size, self._added(shared))[chosen],
             "time": self._time(chosen),
             "date": self._dates(chosen),
             "answer": self._answer()[chosen],
-            "pieces": pieces[np.searchsorted(every, chosen)],
         }
-        ways: dict[int, tuple[int, str]] = {}
-        strongest: dict[int, tuple[int, str]] = {}
-        for each, covered in ((links, by_link), (shared, by_shared)):
-            ways |= self._ways(seeds, chosen, each, covered)
-        for each in (shared, links):
-            strongest |= self._ways(seeds, chosen, each, seeds[each.seed] != each.place)
-        return self._scored(chosen, evidence, ways, strongest, limit)
+        return self._scored(chosen, evidence, limit)
+
+    def _candidates(self, allowed: NDArray[np.bool_] | None, limit: int) -> Positions:
+        """The passages that are compared with the question piece by piece."""
+        masks = [self._corpus.alive if allowed is None else allowed & self._corpus.alive]
+        reach, meaning = (
+            np.where(masks[0], values, -1) for values in (self._reach, self._whole["meaning"])
+        )
+        near = _best(meaning, max(limit, CANDIDATES // 2)) if self._open.max() > 0 else ()
+        chosen = np.union1d(_best(reach, max(limit, CANDIDATES)), near).astype(np.int64)
+        return chosen[masks[0][chosen]]
+
+    def _likeness(self, chosen: Positions) -> tuple[Positions, Floats]:
+        """Seeds and other passages, in order, with the likeness of each to each word asked for."""
+        if self._seed_likeness is None:
+            self._seed_likeness = self._pieces(self._seeds)
+        others = np.setdiff1d(chosen, self._seeds)
+        places = np.concatenate((self._seeds, others))
+        likeness = np.concatenate((self._seed_likeness, self._pieces(others)), axis=1)
+        order = np.argsort(places)
+        return places[order], likeness[:, order]
 
     # Stages.
 
@@ -246,7 +279,9 @@ class _Asked:
         corpus = self._corpus
         if "meaning" in self._without:
             return np.zeros(len(corpus), np.float32)
-        own = corpus.similarities(self._sources.embed(self._bare))
+        vector = self._sources.embed(self._bare)
+        self._certainty = min(float(np.linalg.norm(vector)), 1.0)
+        own = corpus.similarities(vector)
         if corpus.has_episodes:
             before, after = corpus.beside(own)
             neighbours = (corpus.previous >= 0).astype(np.float32) + (corpus.next >= 0)
@@ -263,7 +298,7 @@ class _Asked:
             hashes = np.unique(corpus.names.mentioned(pieces, np.array([len(pieces)]))[1])
             which, places = corpus.called(hashes)
             bearers = np.bincount(which, minlength=len(hashes))
-            weights = self._rarity(corpus.mention_counts(hashes))
+            weights = rarity(corpus, corpus.mention_counts(hashes))
             np.maximum.at(named, places, weights[which])
             alone = bearers[which] == 1
             unique[places[alone]] = named[places[alone]]
@@ -320,28 +355,30 @@ class _Asked:
         asks = ((corpus.flags & ASKS) > 0).astype(np.float32)
         return corpus.beside(asks)[0] - asks
 
-    def _pieces(self, places: Positions, matched: Floats) -> tuple[Floats, Floats]:
-        """The likeness of each word of the question to the nearest of each passage; the sum.
+    def _pieces(self, places: Positions) -> Floats:
+        """The likeness of each word of the question to the nearest of some passages, weighted.
 
-        A word in a script that the model does not know has no pieces, and is there or is not.
+        The sum over the words is from 0 to 1. A word in a script that the model does not know has
+        no pieces, and is there or is not.
         """
         if "pieces" in self._without:
-            return np.zeros((0, len(places)), np.float32), np.zeros(len(places), np.float32)
+            return np.zeros((0, len(places)), np.float32)
+        matched = self._matched
         words = [word for word in _WORD.findall(self._bare.lower()) if word not in LITTLE_WORDS]
         spelt = [each for word in dict.fromkeys(words) if (each := self._model.token_ids(word))]
         other = [at for at in range(len(matched)) if not self._model.token_ids(self._terms[at])]
         likeness, weights = self._nearest_pieces(places, spelt)
         likeness = np.concatenate((likeness, matched[other][:, places]))
         weights = np.append(weights, np.full(len(other), UNKNOWN_WEIGHT, np.float32))
-        likeness = likeness * (weights / max(weights.sum(), 1e-9))[:, None]
-        return likeness, likeness.sum(axis=0)
+        weighted: Floats = likeness * (weights / max(weights.sum(), 1e-9))[:, None]
+        return weighted
 
     def _nearest_pieces(
         self, places: Positions, spelt: Sequence[Sequence[int]]
     ) -> tuple[Floats, Floats]:
         """The likeness of words, as their pieces, to the nearest of each passage; their weights."""
-        if not spelt:
-            return np.zeros((0, len(places)), np.float32), np.zeros(0, np.float32)
+        if not spelt or not len(places):
+            return np.zeros((len(spelt), len(places)), np.float32), np.ones(len(spelt), np.float32)
         asked = [piece for word in spelt for piece in word]
         texts = self._sources.pieces(self._corpus.numbers[places].tolist())
         texts = [text if len(text) else np.zeros(1, np.uint16) for text in texts]
@@ -359,82 +396,42 @@ class _Asked:
 
     # Links.
 
-    def _links(self, seeds: Positions, strength: Floats) -> tuple[_Links, _Links]:
-        """Links to what seeds mention or are joined with, and to what mentions the same."""
-        corpus = self._corpus
-        if {"link", "shared"} <= set(self._without):
-            return _none(), _none()
-        mentions = [corpus.mentions_of(seed) for seed in seeds.tolist()]
-        owner = np.repeat(np.arange(len(seeds)), [len(each) for each in mentions])
-        hashes = np.concatenate([np.zeros(0, np.uint32), *mentions])
-        counts = corpus.mention_counts(hashes)
-        rarity = self._rarity(counts)
-        which, place = corpus.called(hashes)
-        weights = rarity[which] * strength[owner[which]]
-        links = _Links(owner[which], place, weights, [""] * len(place))
-        rare = np.flatnonzero((counts > 1) & (counts <= RARE_MAX) & corpus.titled[seeds][owner])
-        which, place = corpus.mentioning(hashes[rare])
-        which = rare[which]
-        shared = _Links(
-            owner[which], place, rarity[which] * strength[owner[which]], [""] * len(place)
-        )
-        links = _none() if "link" in self._without else self._with_edges(links, seeds, strength)
-        shared = _none() if "shared" in self._without else shared
-        return _with_loops(links, seeds, strength), _with_loops(shared, seeds, strength)
+    def _follow(self) -> tuple[Ways, Ways]:
+        """Ways to what seeds mention or are joined with, and to what mentions the same."""
+        seeds, strength = self._seeds, self._strength[self._seeds]
+        links, shared = no_ways(), no_ways()
+        if not {"link", "shared"} <= set(self._without):
+            links, shared = ways_by_mentions(self._corpus, seeds, strength)
+        if "link" in self._without:
+            links = no_ways()
+        else:
+            edges = self._sources.edges(self._corpus.numbers[seeds].tolist())
+            links = links.joined(ways_by_edges(self._corpus, seeds, strength, edges))
+        shared = no_ways() if "shared" in self._without else shared
+        return links.with_loops(seeds, strength), shared.with_loops(seeds, strength)
 
-    def _with_edges(self, links: _Links, seeds: Positions, strength: Floats) -> _Links:
-        numbers = self._corpus.numbers[seeds].tolist()
-        edges = self._sources.edges(numbers)
-        if not edges:
-            return links
-        index = {number: at for at, number in enumerate(numbers)}
-        seed = np.array([index[each.seed] for each in edges])
-        place = self._corpus.places(np.array([each.other for each in edges], np.int64))
-        weight = np.array([each.weight for each in edges], np.float32) * strength[seed]
-        keep = np.flatnonzero(place >= 0)
-        return _Links(
-            np.concatenate((links.seed, seed[keep])),
-            np.concatenate((links.place, place[keep])),
-            np.concatenate((links.weight, weight[keep])),
-            links.predicate + [edges[at].predicate for at in keep.tolist()],
-        )
-
-    def _together(self, links: _Links, seeds: Positions, matched: Floats, shares: Floats) -> Floats:
+    def _together(self, links: Ways) -> Floats:
         """The share of the question's words in the two ends of each link together."""
-        both = np.maximum(matched[:, seeds[links.seed]], matched[:, links.place])
-        together: Floats = shares @ both
+        matched = self._matched
+        both = np.maximum(matched[:, self._seeds[links.seed]], matched[:, links.place])
+        together: Floats = self._shares @ both
         return together
 
-    def _added(self, links: _Links, seeds: Positions, matched: Floats, shares: Floats) -> Floats:
+    def _added(self, links: Ways) -> Floats:
         """The share of the question's words that the far end of each link adds to the seed."""
-        new = np.maximum(matched[:, links.place] - matched[:, seeds[links.seed]], 0)
-        added: Floats = shares @ new
+        matched = self._matched
+        new = np.maximum(matched[:, links.place] - matched[:, self._seeds[links.seed]], 0)
+        added: Floats = self._shares @ new
         return added
 
-    def _covered(
-        self, links: _Links, seeds: Positions, places: Positions, likeness: Floats
-    ) -> Floats:
+    def _covered(self, links: Ways, places: Positions, likeness: Floats) -> Floats:
         """The share of the question's pieces in both ends together; 0 for links to other places."""
         inside = np.flatnonzero(np.isin(links.place, places))
         covered = np.zeros(len(links.place), np.float32)
-        near = np.searchsorted(places, seeds[links.seed[inside]])
+        near = np.searchsorted(places, self._seeds[links.seed[inside]])
         far = np.searchsorted(places, links.place[inside])
         covered[inside] = np.maximum(likeness[:, near], likeness[:, far]).sum(axis=0)
         return covered
-
-    def _spread(self, links: _Links, values: Floats | NDArray[np.bool_]) -> Floats:
-        """For each passage, the best of the links that lead to it."""
-        spread = np.zeros(len(self._corpus), np.float32)
-        np.maximum.at(spread, links.place, links.weight * values)
-        return spread
-
-    def _rarity(self, counts: Positions) -> Floats:
-        """From 0 to 1, the greater the fewer passages mention it."""
-        size = self._corpus.count
-        rarity: Floats = (np.log1p(size / np.maximum(counts, 1)) / np.log1p(size)).astype(
-            np.float32
-        )
-        return rarity
 
     # Scores.
 
@@ -442,8 +439,6 @@ class _Asked:
         self,
         places: Positions,
         evidence: dict[str, Floats],
-        ways: dict[int, tuple[int, str]],
-        strongest: dict[int, tuple[int, str]],
         limit: int,
     ) -> list[Found]:
         corpus = self._corpus
@@ -454,19 +449,48 @@ class _Asked:
             if weight.stage not in self._without
         }
         total = np.sum(list(parts.values()), axis=0)
-        scores = score(total, titled, self._without)
+        scores = score(total, titled, self._open[places], self._lowered_read(places), self._without)
         fits = (scores >= SCORE_MIN) & self._fits(evidence)
         order = np.lexsort((corpus.numbers[places], -scores))
+        order = order[fits[order]][:limit]
+        vias, strongest = self._origins(places[order])
         return [
             Found(
                 int(corpus.numbers[places[at]]),
                 float(scores[at]),
                 {key: float(part[at]) for key, part in parts.items() if part[at] > 0},
-                ways.get(int(places[at])),
+                vias.get(int(places[at])),
                 strongest.get(int(places[at])),
             )
-            for at in order[fits[order]][:limit].tolist()
+            for at in order.tolist()
         ]
+
+    def _origins(
+        self, places: Positions
+    ) -> tuple[dict[int, tuple[int, int]], dict[int, tuple[int, int]]]:
+        """For passages, the beginnings of the best way to each and of the strongest one."""
+        vias: dict[int, tuple[int, int]] = {}
+        strongest: dict[int, tuple[int, int]] = {}
+        links, shared = self._linked, self._shared
+        for each, covered in ((links, self._by_link), (shared, self._by_shared)):
+            vias |= self._begins(places, each, covered)
+        for each in (shared, links):
+            strongest |= self._begins(places, each, self._seeds[each.seed] != each.place)
+        return vias, strongest
+
+    def _lowered_read(self, places: Positions) -> Floats:
+        """A factor for the evidence of each passage: less than 1 for sections of documents.
+
+        The more of them there are beside each note that somebody wrote, the likelier one of them
+        fits by chance.
+        """
+        corpus = self._corpus
+        read, written = corpus.read_count, corpus.written_count
+        crowd = max(0.0, np.log((1 + read) / (1 + written)))
+        factors: Floats = np.where(
+            corpus.flags[places] & READ, 1 / (1 + READ_CROWD * crowd), 1
+        ).astype(np.float32)
+        return factors
 
     def _fits(self, evidence: dict[str, Floats]) -> NDArray[np.bool_]:
         """True for what a look-up may find; other questions leave that to the score."""
@@ -479,23 +503,19 @@ class _Asked:
         )
         return fits
 
-    def _ways(
-        self,
-        seeds: Positions,
-        places: Positions,
-        links: _Links,
-        covered: Floats | NDArray[np.bool_],
-    ) -> dict[int, tuple[int, str]]:
-        """For each of some passages that links lead to: where the best begins, and its predicate.
+    def _begins(
+        self, places: Positions, ways: Ways, covered: Floats | NDArray[np.bool_]
+    ) -> dict[int, tuple[int, int]]:
+        """For each of some passages that ways lead to: where the best begins, and its predicate.
 
         A passage that covers the question better by itself is left out.
         """
-        inside = np.flatnonzero(np.isin(links.place, places))
-        order = inside[np.argsort((links.weight * covered)[inside], kind="stable")]
-        best = dict(zip(links.place[order].tolist(), order.tolist(), strict=True))
-        begins = seeds[links.seed]
+        inside = np.flatnonzero(np.isin(ways.place, places))
+        order = inside[np.argsort((ways.weight * covered)[inside], kind="stable")]
+        best = dict(zip(ways.place[order].tolist(), order.tolist(), strict=True))
+        begins = self._seeds[ways.seed]
         return {
-            place: (int(self._corpus.numbers[begins[at]]), links.predicate[at])
+            place: (int(self._corpus.numbers[begins[at]]), int(ways.predicate[at]))
             for place, at in best.items()
             if begins[at] != place
         }
@@ -535,22 +555,3 @@ def _best(values: Floats, count: int) -> Positions:
     else:
         places = np.arange(len(values))
     return places[np.argsort(-values[places], kind="stable")][:count]
-
-
-def _none() -> _Links:
-    nothing = np.zeros(0, np.int64)
-    return _Links(nothing, nothing, np.zeros(0, np.float32), [])
-
-
-def _with_loops(links: _Links, seeds: Positions, strength: Floats) -> _Links:
-    """Links with one from each seed to itself, and no other loops.
-
-    So a passage that covers a question alone is worth as much as two that do so together.
-    """
-    keep = np.flatnonzero(seeds[links.seed] != links.place)
-    return _Links(
-        np.concatenate((links.seed[keep], np.arange(len(seeds)))),
-        np.concatenate((links.place[keep], seeds)),
-        np.concatenate((links.weight[keep], strength)),
-        [*(links.predicate[at] for at in keep.tolist()), *[""] * len(seeds)],
-    )

@@ -3,7 +3,8 @@
     words      BM25 of the question's words, as a share of the most that the question could reach;
                a turn of an episode has half of its neighbours' words too
     meaning    cosine of the vectors of question and passage, on the scale of its model
-               (`embedding.calibration`); of a turn with its neighbours'
+               (`embedding.calibration`); of a turn with its neighbours'. It counts more the less
+               of the question any passage of its kind, notes or code, has in words and names
     pieces     each word of the question, by its likeness to the nearest word of the passage
     named      the question has a name of the concept, and of no other
     link       a passage that fits mentions this concept, or a proposition joins them
@@ -49,6 +50,7 @@ class Evidence(NamedTuple):
 WEIGHTS: Final[dict[str, Evidence]] = {
     "words": Evidence("words", 0.40, 2.09),
     "meaning": Evidence("meaning", 0.40, 3.89),
+    "open_meaning": Evidence("meaning", 5.0, 0.0),
     "pieces": Evidence("pieces", 0.40, 2.75),
     "named": Evidence("named", 0.81, 0.0),
     "link": Evidence("link", 0.61, 0.0),
@@ -99,17 +101,27 @@ LOOKUP_MEANING_MIN: Final = 0.75
 and without a word or a name in common the evidence of meaning has to be this strong."""
 
 
-def score(total: Floats, titled: NDArray[np.bool_], without: Collection[Stage] = ()) -> Floats:
+def score(
+    total: Floats,
+    titled: NDArray[np.bool_],
+    openness: Floats,
+    factors: Floats,
+    without: Collection[Stage] = (),
+) -> Floats:
     """The score of a weighted sum of evidence, `without` some stages.
 
-    `titled` tells passages with a title from turns.
+    `titled` tells passages with a title from turns, `openness` is the share of the question that
+    words and names leave open, and `factors` lower the evidence beyond chance.
     """
     keys = [key for key in ALONE if WEIGHTS[key].stage not in without]
     weights = np.array([WEIGHTS[key][1:] for key in keys]).reshape(-1, 2)
     chances = np.array([ALONE[key].chance for key in keys])
     sums = np.stack((weights.sum(axis=0), chances @ weights))
     most, least = np.where(titled, sums[:, :1], sums[:, 1:])
-    shares = np.maximum(total - least, 0) / np.maximum(most - least, 1e-9)
+    if "meaning" not in without:
+        by_meaning = openness * titled * WEIGHTS["open_meaning"].titled
+        most, least = most + by_meaning, least + by_meaning * ALONE["meaning"].chance
+    shares = factors * np.maximum(total - least, 0) / np.maximum(most - least, 1e-9)
     steepness = -np.log(1 - PLAIN / SCORE_MAX)
     scores: Floats = SCORE_MAX * (1 - np.exp(-steepness * shares))
     return scores

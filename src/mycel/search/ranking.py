@@ -9,11 +9,11 @@
     beginning  its name begins with the question; the more of the name it is, the higher
     parts      all words of the question are parts of its name; likewise
     words      its text has words of the question: the share of them that it has, times a half to
-               one for its BM25 score beside the best of those that have most words
+               one for its BM25 score beside what the question could reach
     stems      the same where a word only begins like the last word of the question
 
 A stage gives a score between its least and its most, and an element has the best score of its
-stages. Tests and generated files have a little less (`ASIDE_FACTOR`), unless the question is about
+stages. Tests, generated and vendored files have less (`ASIDE_FACTOR`), unless the question is about
 tests. So every score is between 0 and 1, and means the same for every question. Of elements with
 one score, those come first that are written just like the question, then those that more links
 lead to, then the oldest.
@@ -54,7 +54,12 @@ WEIGHTS: Final[dict[Stage, Weight]] = {
 }
 
 ASIDE_FACTOR: Final = 0.94
-"""The factor for the score of a test or a generated file."""
+ASIDE_TEXT_FACTOR: Final = 0.8
+"""Factors for the score of a test, or of a generated or vendored file: if its name fits, and if
+its text does."""
+
+HALF_REACHED: Final = 0.02
+"""A BM25 score of this share of the usual one counts half."""
 
 TERMS_MAX: Final = 16
 """Of a longer question, this many of its longest words are used; they are the most specific."""
@@ -99,24 +104,27 @@ def fit(question: Question, name: str, attributes: Mapping[str, Any], words: flo
     stage, share = _stage(question, names) if _may_be_named(question, names) else (None, 0.0)
     score = words if stage is None else max(words, WEIGHTS[stage].score(share))
     if names.standing is Standing.ASIDE and not question.is_about_tests:
-        score *= ASIDE_FACTOR
+        score *= ASIDE_TEXT_FACTOR if stage is None else ASIDE_FACTOR
     same_case = question.text in names.names or question.text.endswith(names.segments[-1])
     return Fit(score, stage is not None, same_case)
 
 
 def by_words(
-    matched: Mapping[int, tuple[float, float]], stage: Literal["words", "stems"]
+    matched: Mapping[int, tuple[float, float]], usual: float, stage: Literal["words", "stems"]
 ) -> dict[int, float]:
-    """The scores of elements by number, from the share of terms and the BM25 score of each."""
-    _, best = max(matched.values(), default=(0.0, 0.0))
+    """The scores of elements by number, from the share of terms and the BM25 score of each.
+
+    `usual` is the BM25 score of a text of ordinary length that has each term once. A score never
+    depends on what else was found, so a filter changes no score.
+    """
     return {
-        number: WEIGHTS[stage].score(share * (0.5 + 0.5 * _part(bm25, best)))
+        number: WEIGHTS[stage].score(share * (0.5 + 0.5 * _part(max(bm25, 0.0), usual)))
         for number, (share, bm25) in matched.items()
     }
 
 
-def _part(bm25: float, best: float) -> float:
-    return 1.0 if bm25 >= best else max(0.0, bm25) / best
+def _part(bm25: float, usual: float) -> float:
+    return bm25 / (bm25 + HALF_REACHED * usual) if bm25 else 0.0
 
 
 def folded(name: str) -> str:

@@ -239,7 +239,7 @@ def test_search_has_filters(run: Run) -> None:
 
     assert found() == ["Codeine", "Honey", "Thyme"]
     assert found("--metadata", '{"by": "Ada"}', "--type", "Drug") == ["Codeine", "Honey"]
-    assert found("--path", "kip:Drug/Thyme", "--kind", "concept") == ["Thyme"]
+    assert found("--path", "kip:Drug/Thyme", "--element", "concept") == ["Thyme"]
     assert found("--since", "2001-01-01", "--until", "2001-01-02") == []
     assert found("--by", "nobody") == []
     assert run("search", "cough", "--near", "Drug:Honey", "--json").objects[0]["name"] == "Honey"

@@ -173,6 +173,6 @@ def test_edges_come_after_concepts_in_a_search(run: Run) -> None:
     assert set(both) == {"C", "P"}
     concepts = both.count("C")
     assert found("--limit", str(concepts)) == ["C"] * concepts
-    assert set(found("--kind", "edge")) == {"P"}
-    assert set(found("--kind", "concept")) == {"C"}
-    assert found("--kind", "edge", "--kind", "concept") == both
+    assert set(found("--element", "edge")) == {"P"}
+    assert set(found("--element", "concept")) == {"C"}
+    assert found("--element", "edge", "--element", "concept") == both

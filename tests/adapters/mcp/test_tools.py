@@ -93,7 +93,7 @@ def test_what_is_remembered_is_found_read_and_traversed(session: Session) -> Non
     none = session.ok("search_knowledge", query="gatekeepers", type="Person", context_tokens=2000)
     assert none.data["nodes"] == []
     assert "Nothing of type Person fits" in none.text
-    for wrong in ({"type": "Story"}, {"kind": "relation"}, {"cursor": "hits:5"}):
+    for wrong in ({"type": "Story"}, {"element": "relation"}, {"cursor": "hits:5+0"}):
         assert session.call(
             "search_knowledge", query="gatekeepers", context_tokens=2000, **wrong
         ).failed, wrong
@@ -369,7 +369,7 @@ def test_what_a_bootstrap_notes_for_itself_is_shown_by_no_tool(
     file, symbol = "file://shop/src/cart.py", "concept://shop/src/cart.py/total"
     for tool, arguments in (
         ("get_nodes", {"uris": [file, symbol]}),
-        ("search_knowledge", {"query": "cart total", "kind": "any"}),
+        ("search_knowledge", {"query": "cart total", "element": "any"}),
         ("traverse_graph", {"start": file}),
         ("describe_graph", {"topic": "type", "name": "Symbol"}),
     ):
@@ -516,7 +516,7 @@ def test_the_active_context_knows_what_was_moved_and_forgotten(project: Path, db
         ("search_knowledge", {"query": "x", "type": "Persn"}, "types", "'Person'"),
         (
             "search_knowledge",
-            {"query": "x", "kind": "relation", "type": "part_off"},
+            {"query": "x", "element": "relation", "type": "part_off"},
             "relation_types",
             "'part_of'",
         ),

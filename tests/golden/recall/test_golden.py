@@ -47,9 +47,7 @@ def valley() -> Iterator[mycel.Nexus]:
 def found(db: mycel.Nexus, question: str, without: frozenset[Stage]) -> list[tuple[str, str]]:
     """The best passages: the name of each, and its score with the stages that found it."""
     with db.reading(words=True) as reader:
-        hits = recalled_by(
-            reader, db._recall.get(), Question(question), "hybrid", None, SHOWN, without=without
-        )
+        hits = recalled_by(reader, db._recall.get(), Question(question), SHOWN, without=without)
         named = ((reader.concept(hit.element), hit) for hit in hits)
         return [
             (concept.name, f"{hit.score:.2f} {', '.join(hit.stages())}")

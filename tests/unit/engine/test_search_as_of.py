@@ -14,12 +14,12 @@ from mycel.store.write.transaction import Transaction
 
 
 def names(db: mycel.Nexus, question: str, **options: Any) -> list[str]:
-    found = db.search(question, mode="keyword", kind="CONCEPT", limit=50, **options)
+    found = db.search(question, mode="keyword", element="CONCEPT", limit=50, **options)
     return [element.name for element, _ in found]
 
 
 def links_found(db: mycel.Nexus, question: str, **options: Any) -> list[Any]:
-    return db.search(question, kind="PROPOSITION", mode="keyword", **options)
+    return db.search(question, element="PROPOSITION", mode="keyword", **options)
 
 
 def position(db: mycel.Nexus) -> int:
@@ -93,9 +93,9 @@ def test_elements_are_shown_as_they_were_and_filters_go_by_what_they_were() -> N
         assert names(db, "water", as_of=then, path="concept://port", type="Note") == [
             "concept://port/tide"
         ]
-        (link,) = db.search("slack", kind="PROPOSITION", mode="keyword", as_of=then)
+        (link,) = db.search("slack", element="PROPOSITION", mode="keyword", as_of=then)
         assert link[0].object == gone
-        near = db.search("water", mode="keyword", near=gone, as_of=then, kind="CONCEPT")
+        near = db.search("water", mode="keyword", near=gone, as_of=then, element="CONCEPT")
         assert near[0][1] > 0.8
         told = db.execute('SEARCH CONCEPT "low" AS OF :moment LIMIT 3', {"moment": then})
         assert [each["name"] for each in told.value] == ["concept://port/tide"]

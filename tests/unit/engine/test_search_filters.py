@@ -45,7 +45,7 @@ def db() -> Iterator[mycel.Nexus]:
 
 
 def found(db: mycel.Nexus, question: str = "harbour", **options: Any) -> list[str]:
-    return [element.name for element, _ in db.search(question, kind="CONCEPT", **options)]
+    return [element.name for element, _ in db.search(question, element="CONCEPT", **options)]
 
 
 SHELF = [f"concept://port/shelf#{number}" for number in range(3)]
@@ -108,7 +108,7 @@ def test_metadata_is_compared_by_value_and_kind(db: mycel.Nexus) -> None:
 
 def test_links_pass_by_their_subjects_their_own_metadata_and_writer(db: mycel.Nexus) -> None:
     def links(**filters: Any) -> int:
-        return len(db.search("follows", kind="PROPOSITION", **filters))
+        return len(db.search("follows", element="PROPOSITION", **filters))
 
     assert links() == 2
     assert links(path="concept://port/shelf") == 2
@@ -164,7 +164,7 @@ def test_filters_that_nothing_passes_are_told_without_advice_on_spelling(db: myc
 
 def test_an_unknown_kind_is_refused(db: mycel.Nexus) -> None:
     with pytest.raises(ConstraintViolation, match="concept"):
-        db.search("harbour", kind="concept")  # type: ignore[arg-type]
+        db.search("harbour", element="concept")  # type: ignore[arg-type]
 
 
 def test_a_search_by_meaning_gives_each_element_once(db: mycel.Nexus) -> None:
@@ -179,7 +179,7 @@ def test_what_is_near_an_element_comes_first_though_others_fit_better(db: mycel.
         assert len(near) == 10, mode
     assert found(db, "concept://port/logbook", near=SHELF[0])[0] == "concept://port/logbook"
     plain, raised = (
-        dict(db.search("harbour", kind="CONCEPT", path="concept://port/shelf", near=near))
+        dict(db.search("harbour", element="CONCEPT", path="concept://port/shelf", near=near))
         for near in (None, SHELF[0])
     )
     gained = [raised[each] - plain[each] for each in sorted(plain, key=lambda each: each.name)]
@@ -212,3 +212,29 @@ def test_a_command_has_all_filters(db: mycel.Nexus) -> None:
     result = db.execute('SEARCH CONCEPT "harbour" ACTOR "nobody"')
     assert result.value == []
     assert any("filters" in each for each in result.warnings)
+
+
+def test_a_note_is_found_by_its_meaning_though_much_code_has_the_words() -> None:
+    question = "can a customer be charged twice when the payment is retried?"
+    risk = "concept://app/risks/double-billing"
+    with mycel.open() as db:
+        with db.transaction() as tx:
+            for name in ("Symbol", "Risk"):
+                tx.define_type(name)
+            doc = "Charge the card of a customer twice if the payment fails, and retry the payment."
+            for number in range(300):
+                symbol = f"concept://app/src/pay{number}.py/charge_card_{number}"
+                tx.put_concept("Symbol", symbol, {"doc": doc, "_bootstrap": {"wrote": "x"}})
+            text = (
+                "A timed-out request that is sent again makes people pay two times for one thing."
+            )
+            tx.put_concept("Risk", risk, {"name": "Double billing", "content": text})
+        assert found(db, question, type="Risk") == [risk]
+        assert found(db, question, type=["Symbol", "Risk"], limit=5)[0] == risk
+        assert found(db, question, kind="notes") == [risk]
+        assert found(db, question)[0] == risk
+        assert len(found(db, question)) == 10
+        assert found(db, "charge_card_7")[0].endswith("/charge_card_7")
+        assert risk not in found(db, question, kind="code")
+        with pytest.raises(ConstraintViolation, match="no kind 'CONCEPT'"):
+            db.search(question, kind="CONCEPT")  # type: ignore[arg-type]

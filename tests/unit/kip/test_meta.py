@@ -33,7 +33,7 @@ WHERE = (ast.ConceptClause(X, ast.ConceptMatcher(type=ast.Literal("T"))),)
             ast.Search(
                 "PROPOSITION",
                 ast.Placeholder("term"),
-                ast.Literal("p"),
+                (ast.Literal("p"),),
                 ast.Literal("hybrid"),
                 threshold=ast.Literal(0.5),
                 limit=ast.Literal(3),
@@ -44,10 +44,19 @@ WHERE = (ast.ConceptClause(X, ast.ConceptMatcher(type=ast.Literal("T"))),)
             ast.Search(
                 "CONCEPT",
                 ast.Literal("a"),
-                ast.Placeholder("k"),
+                (ast.Placeholder("k"),),
                 ast.Placeholder("m"),
                 threshold=ast.Placeholder("t"),
                 limit=ast.Placeholder("n"),
+            ),
+        ),
+        (
+            'SEARCH CONCEPT "a" KIND "notes" WITH TYPE "p" | :k',
+            ast.Search(
+                "CONCEPT",
+                ast.Literal("a"),
+                (ast.Literal("p"), ast.Placeholder("k")),
+                kind=ast.Literal("notes"),
             ),
         ),
         (

@@ -61,7 +61,7 @@ def test_hits_and_the_ends_of_relations_among_them_are_of_one_moment(
     known: mycel.Knowledge, writer: Callable[[], None]
 ) -> None:
     writer()
-    hits = known.search("lamp", kind="any")
+    hits = known.search("lamp", element="any")
     nodes = {hit.uri for hit in hits if isinstance(hit.found, Node)}
     ends = {
         end

@@ -36,10 +36,10 @@ def test_a_memory_is_searched_without_what_every_graph_has(shop: Knowledge) -> N
 def test_words_find_elements_of_kip_and_relations_too(shop: Knowledge) -> None:
     assert "kip:Person/$self" in [each.uri for each in shop.search("$self", limit=50)]
     shop.link("auth/login", "depends_on", "auth/session")
-    hits = shop.search("depends on", kind="relation")
+    hits = shop.search("depends on", element="relation")
     assert hits[0].uri.startswith("kip:P:")
     assert hits[0].found.to_dict()["target"] == "concept://shop/auth/session"
-    assert shop.search("depends on", kind="any")
+    assert shop.search("depends on", element="any")
 
 
 def test_a_search_can_be_narrowed(shop: Knowledge) -> None:
@@ -47,7 +47,7 @@ def test_a_search_can_be_narrowed(shop: Knowledge) -> None:
     (hit,) = shop.search("login", type="Symbol")
     assert hit.uri == "concept://shop/b/login"
     shop.link("a/login", "needs", "b/login")
-    assert len(shop.search("login", kind="relation", type="needs")) == 1
+    assert len(shop.search("login", element="relation", type="needs")) == 1
     assert shop.search("login nothing else", threshold=1) == []
     with pytest.raises(TypeMismatch):
         shop.search("login", type="Nothing")
@@ -65,7 +65,7 @@ def test_a_bad_search_is_refused(shop: Knowledge) -> None:
     with pytest.raises(ConstraintViolation):
         shop.search("x", limit=0)
     with pytest.raises(ConstraintViolation):
-        shop.search("x", kind="edges")  # type: ignore[arg-type]
+        shop.search("x", element="edges")  # type: ignore[arg-type]
     with pytest.raises(InvalidValueType):
         shop.search(7)  # type: ignore[arg-type]
 
@@ -176,7 +176,7 @@ def test_a_property_that_is_called_like_the_notes_of_a_bootstrap_is_shown(
 
 def test_a_search_for_what_cannot_be_sought_is_refused(shop: Knowledge) -> None:
     with pytest.raises(ConstraintViolation):
-        shop.search("a", kind=[])  # type: ignore[arg-type]
+        shop.search("a", element=[])  # type: ignore[arg-type]
     with pytest.raises(InvalidValueType):
         shop.search("a", threshold="high")  # type: ignore[arg-type]
 

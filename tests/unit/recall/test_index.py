@@ -82,7 +82,7 @@ def test_a_question_of_made_up_words_finds_nothing() -> None:
             "qwertyuiop asdfghjkl xqzv",
         ):
             for mode in ("hybrid", "semantic"):
-                assert db.search(question, kind="CONCEPT", mode=mode) == []
+                assert db.search(question, element="CONCEPT", mode=mode) == []
         assert db.search("Whose automobile had trouble?", limit=1)[0][1] > 0.2
 
 
@@ -93,7 +93,7 @@ def test_texts_in_scripts_that_the_model_does_not_know_are_found_by_their_words(
             tx.put_concept("Place", "箱", {"about": "奶奶在教堂后面养了蜂箱。"})
             tx.put_concept("Place", "Церковь", {"about": "Бабушка держит ульи за церковью."})
         for question, meant in (("蜂箱", "箱"), ("蜂箱 fnord", "箱"), ("где ульи", "Церковь")):
-            (best, score), *_ = db.search(question, kind="CONCEPT")
+            (best, score), *_ = db.search(question, element="CONCEPT")
             assert getattr(best, "name", "") == meant, question
             assert score > 0.2, question
 

@@ -51,4 +51,4 @@ def fill(db: mycel.Nexus) -> None:
 
 def names(db: mycel.Nexus, question: str, **options: object) -> list[str]:
     """The names of what a search finds, best first."""
-    return [element.name for element, _ in db.search(question, kind="CONCEPT", **options)]  # type: ignore[arg-type, union-attr]
+    return [element.name for element, _ in db.search(question, element="CONCEPT", **options)]  # type: ignore[arg-type, union-attr]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import rich_click as click
 
@@ -19,6 +19,7 @@ from mycel.errors import EmbedderFailed, InvalidId
 from mycel.model.elements import Concept, Element
 from mycel.model.names import count
 from mycel.search.embedding import HYBRID, KEYWORD, MODES
+from mycel.search.kinds import KINDS, NOTES
 
 if TYPE_CHECKING:
     from mycel.graph.view import GraphView
@@ -30,8 +31,8 @@ SNIPPET_CHARACTERS = 160
 
 _SOUGHT = {"concept": "CONCEPT", "edge": "PROPOSITION"}
 _OPTIONS = {
+    "kind": "KIND",
     "mode": "MODE",
-    "type": "WITH TYPE",
     "path": "UNDER",
     "in_workspace": "WORKSPACE",
     "by": "ACTOR",
@@ -196,7 +197,12 @@ def _concept(graph: GraphView | Transaction, text: str) -> Concept:
 @click.argument("words", nargs=-1, required=True, help="Words; any of them is enough")
 @click.option(
     "--kind",
-    "kinds",
+    type=click.Choice(KINDS),
+    help="notes: what somebody wrote; code: what a bootstrap read; any: both, notes first",
+)
+@click.option(
+    "--element",
+    "elements",
     type=click.Choice(("concept", "edge")),
     multiple=True,
     help="Only these; without it concepts, and edges where there is room for more",
@@ -207,7 +213,13 @@ def _concept(graph: GraphView | Transaction, text: str) -> Concept:
     default=HYBRID,
     help="keyword: names and words; semantic: meaning; hybrid: both, and links",
 )
-@click.option("--type", metavar="NAME", help="Only this type; with --kind edge this predicate")
+@click.option(
+    "--type",
+    "types",
+    metavar="NAME",
+    multiple=True,
+    help="Only this type, or these; with --element edge this predicate",
+)
 @click.option("--path", metavar="URI|ID", help="Only what is under it")
 @click.option("--in-workspace", metavar="NAME", help="Only concepts and files of this workspace")
 @click.option("--by", metavar="ACTOR", help="Only what this actor created, or wrote last")
@@ -224,14 +236,20 @@ def _concept(graph: GraphView | Transaction, text: str) -> Concept:
 @click.option("--limit", type=click.IntRange(1, 1000), default=10, help="Maximum number of hits")
 @pass_session
 def search(
-    session: Session, /, words: tuple[str, ...], kinds: tuple[str, ...], limit: int, **options: Any
+    session: Session,
+    /,
+    words: tuple[str, ...],
+    elements: tuple[str, ...],
+    types: tuple[str, ...],
+    limit: int,
+    **options: Any,
 ) -> None:
     """Find elements that fit a question or some words, best first.
 
     It is SEARCH of KIP: a score of 1 is the very name. Edges have the words of their ends too, so
-    they come after the concepts. With --type and without --kind, concepts are searched.
+    they come after the concepts. With --type and without --element, concepts are searched.
     """
-    kinds = kinds or (("concept",) if options["type"] else tuple(_SOUGHT))
+    elements = elements or (("concept",) if types else tuple(_SOUGHT))
     # No deadline: a thread that derives passages would end with this process.
     with session.open(reading=True, timeout_s=inf) as db:
         if options["near"]:
@@ -241,22 +259,41 @@ def search(
         if moment_asked is None and options["mode"] != KEYWORD:
             _derive(session, db)
         question = " ".join(words)
-        hits = _search(session, db, question, kinds, options, limit)
-        found = [(view.get(hit["id"]), hit["metadata"]["_score"]) for hit in hits]
-        warn_conflicts(session, db, (element.id for element, _ in found))
+        given = {name: value for name, value in options.items() if value is not None}
+        given |= {f"type{at}": name for at, name in enumerate(types)}
+        hits = _search(session, db, question, elements, given, limit)
+        found = [_Found(view.get(hit["id"]), hit["metadata"]) for hit in hits]
+        warn_conflicts(session, db, (each.element.id for each in found))
         label = labels(view)
+        is_mixed = len({each.kind for each in found}) > 1
         session.out.list(
             found,
-            ("id", "score", "type", "text"),
-            lambda pair: (
-                pair[0].id,
-                f"{pair[1]:.2f}",
-                _kind(pair[0]),
-                _text(pair[0], label, question),
+            ("kind", "id", "score", "type", "text"),
+            lambda each: (
+                each.kind if is_mixed else "",
+                each.element.id,
+                f"{each.score:.2f}",
+                _type(each.element),
+                _text(each.element, label, question),
             ),
-            lambda pair: wire(pair[0]) | {"score": pair[1]},
+            lambda each: wire(each.element) | {"score": each.score, "kind": each.kind},
             empty="Nothing was found.",
         )
+
+
+class _Found(NamedTuple):
+    """An element that was found, with the metadata that SEARCH gives it."""
+
+    element: Element
+    metadata: Mapping[str, Any]
+
+    @property
+    def score(self) -> float:
+        return float(self.metadata["_score"])
+
+    @property
+    def kind(self) -> str:
+        return str(self.metadata.get("_kind", NOTES))
 
 
 def _derive(session: Session, db: Nexus) -> None:
@@ -270,15 +307,16 @@ def _search(
     session: Session,
     db: Nexus,
     question: str,
-    kinds: Sequence[str],
-    options: Mapping[str, Any],
+    elements: Sequence[str],
+    given: Mapping[str, Any],
     limit: int,
 ) -> Iterator[dict[str, Any]]:
     room, told = limit, set[str]()
-    given = {name: value for name, value in options.items() if value is not None}
-    clauses = " ".join(f"{_OPTIONS[name]} :{name}" for name in given)
-    for kind, sought in _SOUGHT.items():
-        if kind not in kinds or not room:
+    clauses = " ".join(f"{_OPTIONS[name]} :{name}" for name in given if name in _OPTIONS)
+    if types := [f":{name}" for name in given if name not in _OPTIONS]:
+        clauses += f" WITH TYPE {' | '.join(types)}"
+    for element, sought in _SOUGHT.items():
+        if element not in elements or not room:
             continue
         statement = f"SEARCH {sought} :question {clauses} LIMIT :limit"
         result = db.execute(statement, {**given, "question": question, "limit": room})
@@ -290,7 +328,7 @@ def _search(
         yield from hits
 
 
-def _kind(element: Element) -> str:
+def _type(element: Element) -> str:
     return element.type if isinstance(element, Concept) else element.predicate
 
 

@@ -130,6 +130,7 @@ def write(
     what is newer, or if what it builds on has been lost.
     """
     _make_tables(connection)
+    _forget_other_versions(connection, model)
     stored = mark(connection, model)
     if stored is not None and stored > seq:
         return False
@@ -188,10 +189,20 @@ def _keep(
 def _begun(connection: apsw.Connection, model: str) -> int:
     """The number of a model, whose mark says that not all of it is there if it has none yet."""
     _make_tables(connection)
+    _forget_other_versions(connection, model)
     query = "INSERT INTO recall_mark (name, seq) VALUES (?, ?) ON CONFLICT (name) DO NOTHING"
     connection.execute(query, (model, _UNFINISHED))
     (number,) = only(connection, "SELECT id FROM recall_mark WHERE name = ?", (model,))
     return int(number)
+
+
+def _forget_other_versions(connection: apsw.Connection, model: str) -> None:
+    """Drop what another version of the derivation stored: passages do not name their version."""
+    version, slash, _ = model.partition("/")
+    query = "SELECT 1 FROM recall_mark WHERE substr(name, 1, length(?1)) <> ?1 LIMIT 1"
+    if first(connection, query, (version + slash,)) is not None:
+        forget(connection)
+        _make_tables(connection)
 
 
 _KEEP_VECTOR: Final = (

@@ -167,3 +167,12 @@ def _terms(connection: apsw.Connection, kind: str) -> Iterator[None]:
     yield
     connection.execute(f"DROP TABLE temp.text_{kind}")
     connection.execute("PRAGMA query_only = 1").fetchall()
+
+
+def row_count(connection: apsw.Connection) -> int:
+    """The number of elements in the index.
+
+    FTS5 keeps it in the record of its averages, as the first number; counting would take long.
+    """
+    record = first(connection, "SELECT block FROM text_data WHERE id = 1")
+    return next(iter(_varints(record[0])), 0) if record is not None else 0

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import chain
+from math import log
 from typing import Any, Final, NamedTuple
 from weakref import WeakSet
 
@@ -32,7 +33,7 @@ from mycel.search.names import (
     with_parts,
 )
 from mycel.sql.state_tables import tables
-from mycel.store.file.layout import FTS, KIND_COLUMN, Table
+from mycel.store.file.layout import FTS
 from mycel.store.file.rows import Row, every, listed
 from mycel.store.index import text
 from mycel.store.query.changed_texts import ChangedTexts
@@ -51,7 +52,15 @@ TITLES_RANKED_MAX: Final = 200
 COUNTED_MAX: Final = 1_000
 """The elements that have a term are counted up to here: it is frequent then."""
 
+SENTENCE_WORDS: Final = 12
+"""The usual number of words of a link, read as a sentence."""
+
 _WEIGHTS: Final = "bm25(0.0, 1.0, 1.0)"
+_K: Final = 1.2
+_B: Final = 0.75
+_RARITY_MIN: Final = 1e-6
+"""Of BM25, as FTS5 has them."""
+_ORDERING: Final = 1e-3
 _KNOW_HITS: Final[WeakSet[apsw.Connection]] = WeakSet()
 
 
@@ -78,6 +87,17 @@ def counted(reader: Reader, terms: Iterable[str]) -> list[Term]:
     query = "SELECT count(*) FROM (SELECT 1 FROM text WHERE text MATCH ? LIMIT ?)"
     found = [Term(term, *reader.only(query, (f'"{term}"', COUNTED_MAX + 1))) for term in terms]
     return sorted(found, key=lambda term: (term.elements, term.text))
+
+
+def usual_bm25(reader: Reader, terms: Iterable[Term]) -> float:
+    """The BM25 score of a text of average length that has each of some terms once."""
+    size = text.row_count(reader.connection)
+    return sum(_rarity(each, size) for each in terms if each.elements)
+
+
+def _rarity(term: Term, size: int) -> float:
+    """The inverse document frequency of a term, as FTS5 computes it."""
+    return max(log((size - term.elements + 0.5) / (term.elements + 0.5)), _RARITY_MIN)
 
 
 class TermIndex:
@@ -124,57 +144,54 @@ def with_phrase(reader: Reader, phrase: str, limit: int) -> list[int]:
 class Candidates:
     """Concepts or links that may fit a question, as the index knows them at one moment.
 
-    `kind` is the number of a type or predicate that they must have, `without` are elements to leave
-    out, `condition` is that of other filters. Unless `tests` are wanted as much, tests and
-    generated files are found by words where there is room for more. Elements that are not folded
-    into the index yet are found too, through a small index of their own; how they rank against the
-    others is then an estimate. So are those that have `changed` since the state of the reader.
+    `without` are elements to leave out, `condition` is that of all filters. Unless `tests` are
+    wanted as much, tests and generated files are found by words where there is room for more.
+    Elements that are not folded into the index yet are found too, through a small index of their
+    own; how they rank against the others is then an estimate. So are those that have `changed`
+    since the state of the reader.
     """
 
     def __init__(
         self,
         reader: Reader,
-        table: Table,
-        kind: int | None = None,
+        condition: Condition = ALL,
         without: Collection[int] = (),
         *,
-        condition: Condition = ALL,
         tests: bool = True,
         changed: ChangedTexts | None = None,
     ) -> None:
+        self._reader = reader
         self._connection = reader.connection
         self._condition = condition
         self._tests = tests
-        self._is_link = table == "proposition"
-        # A few elements are indexed apart sooner than the whole index is scanned for them.
-        unread = text.pending(reader.connection) if condition.few is None else condition.few
+        self._is_link = condition.table == "proposition"
+        unread = text.pending(reader.connection)
         pending = {each for each in unread if ids.is_concept(each) != self._is_link}
         self._with = tables(reader.state)
         self._from, self._where = "FROM text", f"text.rowid & 1 = {int(self._is_link)}"
         self._where += " AND text.rowid NOT IN (SELECT value FROM json_each(:without))"
         if condition.few is not None:
-            self._where += " AND FALSE"
+            # FTS5 looks each of them up, term by term, sooner than it scans the whole index.
+            self._where += f" AND text.rowid IN ({', '.join(map(str, sorted(condition.few)))})"
         if not reader.state.is_live:
             self._where += f" AND e.seq <= {reader.state.seq}"
-        if kind is not None or condition.sql or not reader.state.is_live:
-            # Joined, never asked with IN: FTS5 would look up each element, term by term.
-            self._from += f" CROSS JOIN main.{table} e ON e.id = text.rowid"
+        if condition.sql or not reader.state.is_live:
+            # Joined, never asked with IN: FTS5 would look up each of many elements, term by term.
+            self._from += f" CROSS JOIN main.{condition.table} e ON e.id = text.rowid"
             self._where += condition.sql
-        if kind is not None:
-            self._where += f" AND e.{KIND_COLUMN[table]} = :kind"
-            if table == "concept":  # FTS5 skips what is outside of a range without reading it.
-                query = "SELECT min(id), max(id) FROM concept WHERE type = ?"
-                low, high = reader.only(query, (kind,))
-                self._where += f" AND text.rowid BETWEEN {low or 0} AND {high or 0}"
-        fresh = self._documents(reader, table, kind, pending.difference(without))
+        if condition.types is not None and not self._is_link:
+            # FTS5 skips what is outside of a range without reading it.
+            query = (
+                "SELECT min(c.id), max(c.id) FROM json_each(?) j"
+                " CROSS JOIN concept c ON c.type = j.value"
+            )
+            low, high = reader.only(query, (listed(condition.types),))
+            self._where += f" AND text.rowid BETWEEN {low or 0} AND {high or 0}"
+        fresh = self._documents(reader, pending.difference(without))
         without = {*without, *pending}
-        if changed is not None and condition.few is None:
-            fresh = chain(fresh, changed.documents(table, kind, condition, without))
-        self._bindings = {
-            "kind": kind,
-            "without": listed(without),
-            **condition.bindings,
-        }
+        if changed is not None:
+            fresh = chain(fresh, changed.documents(condition, without))
+        self._bindings = {"without": listed(without), **condition.bindings}
         self._fresh = in_memory(fresh) if pending or changed is not None else None
 
     def by_keys(self, keys: Collection[str], limit: int) -> list[int]:
@@ -211,7 +228,7 @@ class Candidates:
                 # What passes a filter may have none but the frequent terms.
                 every_term = any_of(each.text for each in known)
                 found = self._ranked(every_term, limit, SCANNED_MAX) | found
-        return self._with_fresh(found, any_of(each.text for each in terms), limit)
+        return self._with_fresh(found, any_of(each.text for each in terms), limit, terms)
 
     def _with_all(self, terms: Sequence[Term], limit: int) -> list[int]:
         """The newest elements that have all of these terms, not ranked."""
@@ -233,12 +250,14 @@ class Candidates:
             size = sum(each.elements for each in some)
             expression = f"title : ({any_of(each.text for each in some)})"
             found = self._ranked(expression, limit, size, RANKED_MAX // TITLES_RANKED_MAX)
-        return self._with_fresh(found, f"title : ({any_of(each.text for each in terms)})", limit)
+        expression = f"title : ({any_of(each.text for each in terms)})"
+        return self._with_fresh(found, expression, limit, terms)
 
     def by_beginning(self, term: str, limit: int) -> list[TextMatch]:
         """Elements with words that begin like a term, best first."""
         expression = f'"{term}" *'
-        return self._with_fresh(self._ranked(expression, limit, SCANNED_MAX), expression, limit)
+        found = self._ranked(expression, limit, SCANNED_MAX)
+        return self._with_fresh(found, expression, limit, ())
 
     def _definitions(self, expression: str) -> str:
         """A query for the elements that another finds, without tests and generated files."""
@@ -247,10 +266,18 @@ class Candidates:
         return f'({expression}) NOT keys : "{ASIDE_KEY}"'
 
     def _with_fresh(
-        self, found: dict[int, TextMatch], expression: str, limit: int
+        self,
+        found: dict[int, TextMatch],
+        expression: str,
+        limit: int,
+        terms: Sequence[Term],
     ) -> list[TextMatch]:
         if self._fresh is not None:
-            found |= {each.number: each for each in _best(self._fresh, expression, limit)}
+            # How rare a term is, the whole index says; the small one only orders.
+            share = usual_bm25(self._reader, terms) / max(len(terms), 1)
+            for each in _best(self._fresh, expression, limit):
+                bm25 = share * each.terms + _ORDERING * each.bm25
+                found[each.number] = each._replace(bm25=bm25)
         return sorted(found.values(), key=lambda each: (-each.bm25, each.number))
 
     def _ranked(
@@ -290,24 +317,40 @@ class Candidates:
         return every(self._connection, query, bindings)
 
     def _documents(
-        self, reader: Reader, table: Table, kind: int | None, numbers: Iterable[int]
+        self, reader: Reader, numbers: Iterable[int]
     ) -> Iterator[tuple[int, Document | None]]:
         """The texts of elements that pass, in the state of the reader."""
-        typed = "" if kind is None else f" AND e.{KIND_COLUMN[table]} = :kind"
         name = "''" if self._is_link else "e.name"
+        passing = self._condition
         query = (
             f"{self._with}SELECT e.id, {name}, e.attributes FROM json_each(:numbers) j"
-            f" CROSS JOIN {table} e ON e.id = j.value WHERE TRUE{typed}{self._condition.sql}"
+            f" CROSS JOIN {passing.table} e ON e.id = j.value WHERE TRUE{passing.sql}"
         )
-        bindings = {"kind": kind, "numbers": listed(numbers), **self._condition.bindings}
+        bindings = {"numbers": listed(numbers), **passing.bindings}
         for number, name, attributes in reader.execute(query, bindings):
             yield number, text.document(number, name, attributes)
 
 
-def best_of(texts: Iterable[tuple[int, str]], terms: Sequence[Term], limit: int) -> list[TextMatch]:
-    """The best among texts that are in no index."""
-    documents = ((number, Document("", "", body)) for number, body in texts)
-    return _best(in_memory(documents), any_of(each.text for each in terms), limit)
+def matches_in(
+    reader: Reader, texts: Sequence[tuple[int, str]], terms: Sequence[Term]
+) -> list[TextMatch]:
+    """The matches of texts that are in no index, each for itself: BM25 with a fixed usual length.
+
+    How rare a term is, the index of all elements says.
+    """
+    connection = in_memory((number, Document("", "", body)) for number, body in texts)
+    size = text.row_count(reader.connection)
+    weights = {
+        number: (_K + 1) / (1 + _K * (1 - _B + _B * len(body.split()) / SENTENCE_WORDS))
+        for number, body in texts
+    }
+    bm25, counts = dict.fromkeys(weights, 0.0), dict.fromkeys(weights, 0)
+    for term in terms:
+        rows = every(connection, "SELECT rowid FROM text WHERE text MATCH ?", (f'"{term.text}"',))
+        for (number,) in rows:
+            bm25[number] += weights[number] * _rarity(term, size)
+            counts[number] += 1
+    return [TextMatch(number, bm25[number], count) for number, count in counts.items() if count]
 
 
 class Sentence(NamedTuple):

@@ -17,7 +17,7 @@ import apsw
 
 from mycel.search.analysis import Document
 from mycel.sql.state_tables import tables
-from mycel.store.file.layout import KIND_COLUMN, Table
+from mycel.store.file.layout import Table
 from mycel.store.file.rows import listed
 from mycel.store.index import text
 from mycel.store.query.filters import Condition
@@ -38,9 +38,10 @@ class ChangedTexts:
         self._numbers: dict[Table, set[int]] = {}
 
     def documents(
-        self, table: Table, kind: int | None, condition: Condition, without: Collection[int]
+        self, condition: Condition, without: Collection[int]
     ) -> Iterator[tuple[int, Document | None]]:
         """Texts of elements that pass and may have words of the question."""
+        table = condition.table
         numbers = self._changed(table).difference(without)
         is_concept = table == "concept"
         name = "replace(replace(replace(e.name, ' ', ''), '_', ''), '-', '')"
@@ -54,18 +55,16 @@ class ChangedTexts:
             for word in ("term", "like")
         )
         unseen = " OR ".join(f"octet_length({each}) > length({each})" for each in places[:2])
-        typed = "" if kind is None else f" AND e.{KIND_COLUMN[table]} = :kind"
         query = (
             f"{tables(self._reader.state)}SELECT e.id, {'e.name' if is_concept else repr('')},"
             f" e.attributes, {fits} AS fits FROM json_each(:numbers) j"
             f" CROSS JOIN (SELECT *, from_seq AS seq FROM {table}_past) e ON e.id = j.value"
             " AND e.from_seq <= :state AND e.to_seq > :state AND e.tombstoned_at IS NULL"
-            f" WHERE TRUE{typed}{condition.sql}"
+            f" WHERE TRUE{condition.sql}"
             f" AND (fits OR {unseen} OR e.attributes LIKE '%\"aliases\"%')"
             f" ORDER BY {whole} DESC, fits DESC, e.id DESC LIMIT :most"
         )
         bindings: dict[str, Any] = {
-            "kind": kind,
             "numbers": listed(numbers),
             "most": READ_MAX,
             "state": self._reader.state.seq,

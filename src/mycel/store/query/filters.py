@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypedDict
 
 import orjson
@@ -16,8 +17,9 @@ from mycel.errors import InvalidValueType, ResourceExhausted
 from mycel.model import times
 from mycel.model.limits import INTEGER_MAX
 from mycel.model.names import check_actor, check_text, kind_of
+from mycel.search.kinds import CODE, CODE_TYPES, STAMP, Kind, checked_kind
 from mycel.sql.state_tables import tables
-from mycel.store.file.layout import Table
+from mycel.store.file.layout import KIND_COLUMN, Table
 from mycel.store.file.rows import listed
 from mycel.store.log.registry import named_actor
 from mycel.store.query.history import Moment, state_at
@@ -35,6 +37,8 @@ METADATA_KEYS_MAX: Final = 100
 class Filters(TypedDict, total=False):
     """The filters of a search, as its callers name them; None is no filter."""
 
+    kind: Kind | None
+    """Notes, or code that a bootstrap read from files; "any" is no filter."""
     path: str | None
     """A URI, `kip:Type`, or an id: the concept there, all below it, and links that leave those."""
     workspace: str | None
@@ -54,13 +58,33 @@ class Filters(TypedDict, total=False):
 
 
 class Condition(NamedTuple):
-    """A condition on the row `e` of an element, in SQL."""
+    """A condition on the row `e` of an element.
 
-    sql: str
-    """The beginning of it is AND; empty if every element passes."""
-    bindings: Mapping[str, Any]
+    Types and the kind stand apart from the other filters: search by meaning knows them without
+    asking the tables.
+    """
+
+    others: str = ""
+    """All filters but types and kind, in SQL; the beginning of it is AND."""
+    bindings: Mapping[str, Any] = MappingProxyType({})
+    types: frozenset[int] | None = None
+    """The types, or predicates, of which an element has to have one."""
+    kind: Kind | None = None
+    """The kind that an element has to have; None for any."""
+    table: Table = "concept"
     few: frozenset[int] | None = None
     """The only elements that can pass, if these are few."""
+
+    @property
+    def sql(self) -> str:
+        """The whole condition, to be put behind another; empty if every element passes."""
+        sql = self.others
+        if self.types is not None:
+            column = KIND_COLUMN[self.table]
+            sql += f" AND e.{column} IN ({', '.join(map(str, sorted(self.types)))})"
+        if self.kind is not None:
+            sql += f" AND {'' if self.kind == CODE else 'NOT '}{_IS_CODE[self.table]}"
+        return sql
 
     def among(self, columns: Sequence[str], numbers: Collection[int]) -> Condition:
         """The condition, and that one of these columns has one of these numbers."""
@@ -68,15 +92,25 @@ class Condition(NamedTuple):
         fits = " OR ".join(f"e.{column} IN {among}" for column in columns)
         bindings = {**self.bindings, "filter_among": listed(numbers)}
         few = frozenset(numbers) if columns == ("id",) else None
-        return Condition(f"{self.sql} AND ({fits})", bindings, few)
+        return self._replace(others=f"{self.others} AND ({fits})", bindings=bindings, few=few)
 
-    def numbers(self, reader: Reader, table: Table) -> list[int]:
-        """All elements of a table that pass, in the state of the reader."""
-        query = f"{tables(reader.state)}SELECT e.id FROM {table} e WHERE TRUE{self.sql}"
+    def numbers(self, reader: Reader) -> list[int]:
+        """All elements that pass the filters other than types and kind, in the reader's state."""
+        query = f"{tables(reader.state)}SELECT e.id FROM {self.table} e WHERE TRUE{self.others}"
         return reader.column(query, dict(self.bindings))
 
 
-ALL: Final = Condition("", {})
+ALL: Final = Condition()
+
+_IS_CODE: Final[dict[Table, str]] = {
+    # The first test is quick, and most rows need no other.
+    "concept": f"(instr(e.attributes, '\"{STAMP}\":')"
+    f" AND json_type(e.attributes, '$.{STAMP}') IS NOT NULL"
+    " AND json_type(e.attributes, '$.content') IS NULL"
+    f" AND e.type IN (SELECT id FROM type WHERE name IN {CODE_TYPES}))",
+    "proposition": "(e.metadata ->> '$.author' IS 'bootstrap')",
+}
+"""Conditions on elements of the kind code (`search.kinds`)."""
 
 # The concept that a link is at: its subject, or the subject of the link that it leaves.
 _OWNERS: Final = (
@@ -102,8 +136,8 @@ def state_reader(reader: Reader, filters: Filters) -> Reader:
     return reader if moment is None else reader.at(state_at(reader, moment))
 
 
-def condition(filters: Filters, table: Table) -> Condition:
-    """The condition of all filters on the elements of a table.
+def condition(filters: Filters, table: Table, types: Collection[int] | None = None) -> Condition:
+    """The condition of all filters on the elements of a table, and of `types` or predicates.
 
     Raises:
         InvalidValueType: the value of a filter is of a wrong kind.
@@ -136,7 +170,13 @@ def condition(filters: Filters, table: Table) -> Condition:
     for value in bindings.values():
         if isinstance(value, str):
             check_text(value, "filter", TEXT_BYTES_MAX)
-    return Condition("".join(f" AND {each}" for each in parts), bindings)
+    return Condition(
+        "".join(f" AND {each}" for each in parts),
+        bindings,
+        None if types is None else frozenset(types),
+        checked_kind(filters.get("kind")),
+        table,
+    )
 
 
 def _path(path: object, table: Table, bindings: dict[str, Any]) -> Iterator[str]:

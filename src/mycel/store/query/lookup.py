@@ -16,23 +16,15 @@ from mycel.store.query.reader import Direction, Reader
 _LAST_CHARACTER: Final = "\U0010ffff"
 
 
-def named_from(
-    reader: Reader,
-    beginning: str,
-    type_number: int | None,
-    limit: int,
-    condition: Condition = ALL,
-) -> list[int]:
+def named_from(reader: Reader, beginning: str, limit: int, condition: Condition = ALL) -> list[int]:
     """Concepts whose names begin so, by name; the one that is called exactly so comes first."""
-    kind = "" if type_number is None else "AND e.type = :type"
     return reader.column(
         f"{tables(reader.state)}SELECT e.id FROM concept e"
-        f" WHERE e.name >= :low AND e.name < :high {kind}{condition.sql}"
+        f" WHERE e.name >= :low AND e.name < :high{condition.sql}"
         " ORDER BY e.name, e.type LIMIT :limit",
         {
             "low": beginning,
             "high": beginning + _LAST_CHARACTER,
-            "type": type_number,
             "limit": limit,
             **condition.bindings,
         },

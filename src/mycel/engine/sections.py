@@ -1,0 +1,51 @@
+"""The two sections of an answer: notes first, or code first if the question asks for code.
+
+Each section is ranked by itself, because scores of notes and of symbols do not compare: a symbol
+has few words, and its name is often one of the question. The second section gets the places that
+the first one leaves, and a few more if it has something good.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, Protocol, TypeVar
+
+from mycel.search.kinds import asks_for_place, is_identifier
+from mycel.search.ranking import WEIGHTS, Question
+
+SECOND_SHARE: Final = 3
+"""The second section gets one place in so many, if it has as many good hits."""
+GOOD: Final = 0.3
+"""The least score of a good hit."""
+
+_NAMED: Final = WEIGHTS["spelling"].least
+
+
+class _Scored(Protocol):
+    @property
+    def score(self) -> float: ...
+
+
+HitType = TypeVar("HitType", bound=_Scored)
+
+
+def in_sections(
+    question: Question, notes: Sequence[HitType], code: Sequence[HitType], limit: int
+) -> list[HitType]:
+    """Hits of both kinds, each best first: the section that the question asks for comes first."""
+    first, second = (code, notes) if is_code_first(question, notes, code) else (notes, code)
+    good = sum(hit.score >= GOOD for hit in second[: limit // SECOND_SHARE])
+    first = first[: limit - good]
+    return [*first, *second[: limit - len(first)]]
+
+
+def is_code_first(question: Question, notes: Sequence[_Scored], code: Sequence[_Scored]) -> bool:
+    """True if a question asks for code: by the name of something, or for its place."""
+    if not code:
+        return False
+    best = code[0].score
+    if best >= _NAMED and (not notes or notes[0].score < best):
+        return True  # The question is the name of code, and no note has it.
+    if asks_for_place(question.text):
+        return True
+    return is_identifier(question.text) and (not notes or notes[0].score < _NAMED)

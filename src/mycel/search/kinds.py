@@ -1,0 +1,101 @@
+"""The two kinds of what a search finds: notes, and code.
+
+Notes are what somebody wrote: concepts, decisions, events, documents and their sections. Code is
+what a bootstrap read from files: folders, files and symbols. A folder, file or symbol to which
+somebody added content is a note about it. A link is code if a bootstrap wrote it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final, Literal
+
+from mycel.errors import ConstraintViolation, did_you_mean
+from mycel.model.names import shorten
+
+Kind = Literal["notes", "code", "any"]
+NOTES: Final = "notes"
+CODE: Final = "code"
+ANY: Final = "any"
+KINDS: Final[tuple[Kind, ...]] = (NOTES, CODE, ANY)
+
+STAMP: Final = "_bootstrap"
+"""The attribute in which a bootstrap keeps a stamp of what it wrote; never shown as a property."""
+
+CODE_TYPES: Final = ("Concept", "Resource", "Symbol")
+"""The types of folders, files and symbols."""
+SECTION: Final = "Section"
+"""The type of the sections of documents: a bootstrap reads them, and they are notes."""
+
+
+def is_code(type_name: str, attributes: Mapping[str, Any]) -> bool:
+    """True if a concept is of the kind code."""
+    return STAMP in attributes and "content" not in attributes and type_name in CODE_TYPES
+
+
+def is_section(type_name: str, attributes: Mapping[str, Any]) -> bool:
+    """True if a concept is a section of a document that a bootstrap read."""
+    return type_name == SECTION and STAMP in attributes
+
+
+def checked_kind(kind: object) -> Kind | None:
+    """A kind that a search is asked for, None for any.
+
+    Raises:
+        ConstraintViolation: there is no such kind.
+    """
+    if kind is None or kind == ANY:
+        return None
+    for known in (NOTES, CODE):
+        if kind == known:
+            return known
+    close = did_you_mean(kind, list(KINDS)) if isinstance(kind, str) else ""
+    raise ConstraintViolation(
+        f"There is no kind {shorten(repr(kind))}.",
+        hint=f"It is notes, code or any; `element` chooses concepts or links. {close}".strip(),
+    )
+
+
+NAME_CHARACTERS_MAX: Final = 200
+"""A longer question is no name."""
+
+_IDENTIFIER: Final = re.compile(
+    r"""
+      [\w$]+ (?: (?:\.|::|->|\#|/) [\w$-]+ )+ (?:\(\))?       # a dotted name, a path
+    | [a-z0-9$]+ (?:_[a-z0-9$]+)+ (?:\(\))? | _+\w+            # snake_case
+    | \w* [a-z0-9] [A-Z] \w* (?:\(\))?                         # camelCase, CamelCase
+    | [A-Z][A-Z0-9]* (?:_[A-Z0-9]+)+                            # CONSTANT_CASE
+    | [\w$]+ \(\)                                               # called()
+    """,
+    re.VERBOSE,
+)
+_PLACE: Final = re.compile(
+    r"""
+      ^where \b .* \b (?:defined|declared|implemented|located)
+    | ^(?:in\s+)?(?:which|what)\s+(?:source\s+)?
+       (?:files?|modules?|functions?|class(?:es)?|methods?|symbols?)\b
+    | ^(?:find|show|open|definition\s+of)\s+(?:the\s+)?
+       (?:file|module|function|class|method|symbol|definition)\b
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+
+
+def is_identifier(question: str) -> bool:
+    """True if a question is a name in code: dotted, in camel or snake case, or a path.
+
+    >>> [is_identifier(q) for q in ("json.dumps", "QuerySet", "src/cart.py", "a query set")]
+    [True, True, True, False]
+    """
+    name = question.strip()
+    return len(name) <= NAME_CHARACTERS_MAX and _IDENTIFIER.fullmatch(name) is not None
+
+
+def asks_for_place(question: str) -> bool:
+    """True if a question asks for a place in code.
+
+    >>> asks_for_place("Where is the cart defined?"), asks_for_place("Why is the cart so slow?")
+    (True, False)
+    """
+    return _PLACE.search(question.strip()) is not None

@@ -1,0 +1,143 @@
+"""A filter takes results away and changes nothing else: neither scores nor order."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import mycel
+from mycel.model.elements import Concept, Element
+from mycel.search.embedding import MODES, Mode
+from mycel.search.kinds import is_code
+
+WORDS = (
+    "harbour", "ship", "crane", "cargo", "captain", "storm", "lantern", "anchor", "rope", "tide",
+    "cache", "retry", "queue", "session", "token", "login", "password", "timeout", "index",
+    "vector", "schema", "branch", "merge", "commit", "conflict", "weather", "ferry", "bridge",
+)  # fmt: skip
+TYPES = ("Note", "Risk", "Decision")
+ACTORS = ("ines", "omar")
+SIZE = 90
+
+
+@pytest.fixture(scope="module")
+def graph() -> Iterator[mycel.Nexus]:
+    """Notes of three types by two actors, code and sections that a bootstrap read, and links."""
+    rng = random.Random(3)
+    ids: list[str] = []
+    with mycel.open() as db:
+        for number in range(SIZE):
+            actor = rng.choice(ACTORS)
+            with db.transaction(actor=actor) as tx:
+                for name in (*TYPES, "Symbol", "Section"):
+                    tx.define_type(name)
+                for name in ("follows", "about"):
+                    tx.define_predicate(name)
+                text = " ".join(rng.choices(WORDS, k=rng.randrange(3, 14)))
+                metadata = {"source": rng.choice(["log", "talk"]), "pages": rng.randrange(3)}
+                name = f"concept://port/{rng.choice(['quay', 'shed'])}/{rng.choice(WORDS)}-{number}"
+                match rng.randrange(5):
+                    case 0:
+                        code = {"doc": text, "_bootstrap": {"wrote": "x"}}
+                        made = tx.put_concept("Symbol", name, code, metadata)
+                    case 1:
+                        section = {"content": text, "_bootstrap": {"wrote": "x"}}
+                        made = tx.put_concept("Section", name, section, metadata)
+                    case _:
+                        made = tx.put_concept(rng.choice(TYPES), name, {"text": text}, metadata)
+                for other in rng.sample(ids, min(2, len(ids))):
+                    predicate = rng.choice(["follows", "about"])
+                    tx.put_proposition(made, predicate, other, metadata=metadata)
+                ids.append(made)
+        yield db
+
+
+class Filter(NamedTuple):
+    """The arguments of a filter, and the elements that pass it."""
+
+    arguments: dict[str, Any]
+    passes: Callable[[mycel.Nexus, Element], bool]
+
+
+def _of_kind(element: Element) -> str:
+    if isinstance(element, Concept):
+        return "code" if is_code(element.type, element.attributes) else "notes"
+    return "notes"
+
+
+def _place(db: mycel.Nexus, element: Element) -> str:
+    if isinstance(element, Concept):
+        return element.name
+    return _place(db, db.get(element.subject))
+
+
+def _filters(db: mycel.Nexus) -> st.SearchStrategy[list[Filter]]:
+    times = sorted(each.time for each in db.log(limit=SIZE))
+    single = st.one_of(
+        st.sets(st.sampled_from((*TYPES, "Symbol", "Section")), min_size=1).map(
+            lambda names: Filter(
+                {"type": sorted(names)}, lambda _, e: isinstance(e, Concept) and e.type in names
+            )
+        ),
+        st.sampled_from(["notes", "code"]).map(
+            lambda kind: Filter({"kind": kind}, lambda _, e: _of_kind(e) == kind)
+        ),
+        st.sampled_from(["concept://port/quay", "concept://port/shed"]).map(
+            lambda path: Filter({"path": path}, lambda db, e: _place(db, e).startswith(f"{path}/"))
+        ),
+        st.sampled_from(ACTORS).map(
+            lambda actor: Filter({"actor": actor}, lambda _, e: e.created_by == actor)
+        ),
+        st.sampled_from(times).map(
+            lambda time: Filter({"since": time}, lambda _, e: e.updated_at >= time)
+        ),
+        st.sampled_from(times).map(
+            lambda time: Filter({"until": time}, lambda _, e: e.updated_at < time)
+        ),
+        st.fixed_dictionaries(
+            {}, optional={"source": st.sampled_from(["log", "talk"]), "pages": st.integers(0, 2)}
+        ).map(
+            lambda wanted: Filter(
+                {"metadata": wanted},
+                lambda _, e: all(e.metadata.get(key) == value for key, value in wanted.items()),
+            )
+        ),
+    )
+    return st.lists(single, min_size=1, max_size=3)
+
+
+QUESTIONS = st.lists(st.sampled_from(WORDS), min_size=1, max_size=5).map(" ".join)
+
+
+def found(db: mycel.Nexus, question: str, mode: Mode, **options: Any) -> list[tuple[str, float]]:
+    hits = db.search(question, mode=mode, limit=1000, **options)
+    return [(element.id, round(score, 5)) for element, score in hits]
+
+
+@given(data=st.data(), question=QUESTIONS, mode=st.sampled_from(MODES), near=st.booleans())
+def test_a_filtered_search_is_the_unfiltered_one_filtered(
+    graph: mycel.Nexus, data: st.DataObject, question: str, mode: Mode, near: bool
+) -> None:
+    filters = data.draw(_filters(graph))
+    arguments: dict[str, Any] = {}
+    for each in filters:
+        arguments |= each.arguments
+    last = {key: each for each in filters for key in each.arguments}.values()
+    element = {"element": "CONCEPT"} if "type" in arguments else {}
+    centre = {"near": next(iter(graph.search("harbour", mode="keyword")))[0].id} if near else {}
+    everything = found(graph, question, mode, **element, **centre)
+    wanted = [
+        (id_, score)
+        for id_, score in everything
+        if all(each.passes(graph, graph.get(id_)) for each in last)
+    ]
+    passing = found(graph, question, mode, **element, **centre, **arguments)
+    for kind in ("notes", "code"):
+        of_kind = [hit for hit in passing if _of_kind(graph.get(hit[0])) == kind]
+        assert of_kind == [hit for hit in wanted if _of_kind(graph.get(hit[0])) == kind]
+    assert len(passing) == len(wanted)
