@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from io import StringIO
 from keyword import iskeyword
-from typing import Final
+from types import FrameType
+from typing import Final, NoReturn
 
 import rich_click as click
 
 from mycel.cli.frame.context import Group, Session
-from mycel.cli.frame.exit_status import INTERRUPTED, PIPE_CLOSED, report
+from mycel.cli.frame.exit_status import INTERRUPTED, PIPE_CLOSED, TERMINATED, report
 from mycel.cli.frame.output import PipeClosed
 from mycel.errors import InternalError
 
@@ -181,20 +185,45 @@ def main(args: Sequence[str] | None = None) -> int:
     _prepare_streams()
     session = Session()
     try:
-        status = _run(args, session)
-        sys.stdout.flush()
+        with _orderly_end():
+            status = _run(args, session)
+            sys.stdout.flush()
     except (PipeClosed, BrokenPipeError):
         _leave_output()
         return PIPE_CLOSED
     except (click.Abort, KeyboardInterrupt):
         click.echo("Interrupted.", err=True)
         return INTERRUPTED
+    except _Terminated:
+        return TERMINATED
     except Exception as error:  # noqa: BLE001 - the edge: a user never sees a traceback.
         _leave_output()
         words_typed = sys.argv[1:] if args is None else args
         # Where parsing itself failed, nothing has looked at --json yet.
         return report(error, as_json=session.as_json or "--json" in words_typed)
     return status
+
+
+class _Terminated(BaseException):
+    """The process was told to end."""
+
+
+@contextmanager
+def _orderly_end() -> Iterator[None]:
+    """Let SIGTERM end the command as Ctrl-C does, so that no half-made file is left."""
+    is_main = threading.current_thread() is threading.main_thread()
+    if not is_main or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield
+        return
+
+    def terminate(_number: int, _frame: FrameType | None) -> NoReturn:
+        raise _Terminated
+
+    signal.signal(signal.SIGTERM, terminate)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def _prepare_streams() -> None:

@@ -116,7 +116,7 @@ class Binder:
         return tuple(bound)
 
 
-_QUOTED: Final = re.compile(r'"[^"\\]*+(?>(?:\\.[^"\\]*+)*)"')
+_QUOTED: Final = re.compile(r'"[^"\\]*+(?>(?:\\.[^"\\]*+)*)"?')
 _IN_STRING: Final = re.compile(r":([A-Za-z_][A-Za-z0-9_]*+)")
 _WARNINGS_MAX: Final = 8
 

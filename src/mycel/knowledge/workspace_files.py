@@ -20,9 +20,9 @@ from urllib.parse import unquote
 from mycel.errors import ConstraintViolation, DatabaseError, NotFound, ResourceExhausted
 from mycel.knowledge.limits import RESOURCE_BYTES_MAX
 from mycel.knowledge.node_values import ResourceContent
-from mycel.knowledge.source_files.plain_files import READ_FLAGS
 from mycel.knowledge.uris import Uri
 from mycel.model.names import shorten
+from mycel.store.file.plain_files import READ_FLAGS
 
 _HAS_OPENAT: Final = os.open in os.supports_dir_fd and hasattr(os, "O_NOFOLLOW")
 _FLAGS: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)

@@ -57,7 +57,7 @@ _ESCAPED: Final = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 """Characters that JSON writes as they are and YAML does not take."""
 KEY_CHARACTERS_MAX: Final = 1_000
 """Readers of YAML look for the colon after a key no further than 1,024 characters ahead."""
-_MEMBER: Final = re.compile(r'("[^"\\]*+(?:\\.[^"\\]*+)*")(:?)')
+_MEMBER: Final = re.compile(r'("[^"\\]*+(?>(?:\\.[^"\\]*+)*)(?:"|\\?\Z))(:?)')
 """A text of JSON, and the colon after it if it is a key."""
 LINKS_BEGIN: Final = "<!-- mycel:relations -->"
 LINKS_END: Final = "<!-- /mycel:relations -->"

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Final
 
 from mycel.errors import ConstraintViolation, GitFailed
-from mycel.knowledge.source_files.plain_files import read_plain
 from mycel.mirror.documents import has_uri
 from mycel.mirror.paths import DOCUMENT, is_document
 from mycel.mirror.repository import Repository, TreeChange, index_lines
+from mycel.store.file.plain_files import read_plain
 
 SHOWN_MAX: Final = 5
 FILE_BYTES_MAX: Final = 16 << 20

@@ -17,9 +17,10 @@ from mycel.errors import DatabaseReadOnly
 from mycel.search.embedding import STATIC
 from mycel.store.database import Store
 from mycel.store.file.branch_files import split
+from mycel.store.file.plain_files import read_plain
 
 SUFFIX: Final = ".embedder"
-_CHARACTERS_MAX: Final = 2_000
+_BYTES_MAX: Final = 2_000
 
 
 def chosen(store: Store) -> str:
@@ -58,6 +59,7 @@ def _path(store: Store) -> str:
 @lru_cache(maxsize=64)
 def _read(path: str, modified_ns: int, inode: int) -> str:
     try:
-        return Path(path).read_text("utf-8", errors="replace")[:_CHARACTERS_MAX].strip() or STATIC
-    except OSError:
+        content = read_plain(path, _BYTES_MAX).data
+        return content.decode("utf-8", errors="replace").strip() or STATIC
+    except (OSError, ValueError):
         return STATIC

@@ -2,12 +2,13 @@
 
 Packages and modules, each of which imports only from those before it:
 
-- `file`      the SQLite file: tables, connections, locks
-- `log`       names, journal, Merkle log, state trees
-- `index`     indexes derived from elements: properties, text
-- `query`     reading, at any state
-- `write`     the writer, the transaction, its primitives, purge
-- `opening`   from a path to an open file
+- `file`  the SQLite file: tables, connections, locks
+- `log`  names, journal, Merkle log, state trees
+- `index`  indexes derived from elements: properties, text
+- `schema_objects`  the objects of a file, and those that are not ours
+- `query`  reading, at any state
+- `write`  the writer, the transaction, its primitives, purge
+- `opening`  from a path to an open file
 - `database`  `Store`: readers, the writer, closing
-- `check`     verify, replay, proofs
+- `check`  verify, replay, proofs
 """

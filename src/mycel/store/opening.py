@@ -29,6 +29,7 @@ from mycel.store.file.rows import first, only
 from mycel.store.log.journal import Head
 from mycel.store.log.registry import Registry
 from mycel.store.log.trees import StateTrees
+from mycel.store.schema_objects import check_objects
 from mycel.store.write.ledger import Ledger
 from mycel.store.write.transaction import Transaction
 
@@ -110,6 +111,7 @@ def open_or_create(
                 with _making(location):
                     _create(registry, connection, now_us, message)
             check_format(location.path, connection)
+            check_objects(location.path, connection)
         except BaseException:
             connection.close()
             raise

@@ -17,6 +17,7 @@ from typing import IO, Any, Final
 
 from mycel.errors import DatabaseError, InvalidSyntax, MycelError, NotFound, ResourceExhausted
 from mycel.model.limits import LINE_BYTES_MAX
+from mycel.store.file.plain_files import open_given, refusal_of
 from mycel.transfer.formats import GZIP, is_gzip
 from mycel.transfer.load_errors import placed
 
@@ -88,14 +89,13 @@ class Stream:
     def _opened(self) -> Iterator[IO[bytes]]:
         path = self._path or Path()
         try:
-            file = path.open("rb", buffering=_BUFFER_BYTES)
+            file = open_given(path, _BUFFER_BYTES)
         except FileNotFoundError:
             raise NotFound(
                 f"There is no file {self.name!r}.", hint="Check the path.", data=self._data
             ) from None
         except (OSError, ValueError) as error:
-            said = getattr(error, "strerror", None) or error
-            raise DatabaseError(f"{self.name!r} cannot be read: {said}.", data=self._data) from None
+            raise DatabaseError(refusal_of(str(path), error), data=self._data) from None
         with file:
             self._open = file
             try:

@@ -18,6 +18,7 @@ from mycel.cli.frame.kip_output import sizes, written
 from mycel.cli.frame.output import visible
 from mycel.cli.frame.parameters import read_text
 from mycel.errors import MycelError, NotFound
+from mycel.model.limits import CAPSULE_BYTES_MAX
 from mycel.model.names import count, name_few
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ def _apply_shipped(db: Nexus, names: list[str], *, dry_run: bool) -> Applied:
 
 def _text(path: str) -> str:
     try:
-        return read_text(path)
+        return read_text(path, CAPSULE_BYTES_MAX)
     except click.UsageError as error:
         raise click.UsageError(
             f"{error.message} `mycel capsule list` shows those that are shipped."

@@ -393,8 +393,9 @@ def _database(path: Path) -> Iterator[Finding]:
         header = read_header(path)
         yield _finding("format", str(header.format), header.problem)
         said = header.quick_check
-        disorder = f"{said}; see `mycel verify`" if said != "ok" else None
-        yield _finding("quick check", "sound; `mycel verify` checks everything", disorder)
+        if said is not None:
+            disorder = f"{said}; see `mycel verify`" if said != "ok" else None
+            yield _finding("quick check", "sound; `mycel verify` checks everything", disorder)
     except OSError as error:
         yield Finding("fail", "database", f"{path} cannot be read: {error}")
         return

@@ -19,6 +19,7 @@ from mycel.cli.frame.labels import labels
 from mycel.cli.frame.output import is_terminal
 from mycel.cli.frame.parameters import read_text
 from mycel.errors import InvalidSyntax
+from mycel.model.limits import CAPSULE_BYTES_MAX
 
 READS = ("FIND", "SEARCH", "NEAREST", "DESCRIBE", "EXPORT", "TRAVERSE", "EXPLAIN")
 
@@ -75,7 +76,7 @@ def kip(
         _session(session, how, values, readonly=readonly, dry_run=dry_run)
         return
     is_typed = bool(command) and command != ("-",)
-    text = " ".join(command) if is_typed else read_text(file or "-")
+    text = " ".join(command) if is_typed else read_text(file or "-", CAPSULE_BYTES_MAX)
     each = _separated(text)
     asks = readonly or all(first_word(one) in READS for one in each)
     if timeout is None and all(first_word(one) == "SEARCH" for one in each):

@@ -17,6 +17,7 @@ from mycel.cli.frame.context import Command, Session, pass_session
 from mycel.cli.frame.output import Output
 from mycel.errors import NotFound
 from mycel.model.names import count
+from mycel.store.file.plain_files import NoPlainFile, open_given, refusal_of
 
 if TYPE_CHECKING:
     from mycel.knowledge.memory.file_import import MemoryImport
@@ -62,10 +63,12 @@ def _readable(file: str) -> Iterator[Path]:
             yield path
         return
     try:
-        Path(file).open("rb").close()
-    except OSError as error:
+        with open_given(file) as given:
+            if not given.seekable():
+                raise NoPlainFile("a pipe")
+    except (OSError, ValueError) as error:
         raise NotFound(
-            f"{file} cannot be read: {error.strerror}.",
+            refusal_of(file, error),
             hint="The memory server keeps it where MEMORY_FILE_PATH says, or else beside its own"
             " code, as memory.jsonl.",
         ) from None

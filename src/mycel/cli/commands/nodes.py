@@ -11,6 +11,7 @@ from mycel.cli.commands.mcp import knowledge_of, open_or_create
 from mycel.cli.frame.context import Command, Session, pass_session
 from mycel.cli.frame.parameters import ELEMENT, node_reference, read_text
 from mycel.errors import InvalidSyntax, NotFound
+from mycel.model.limits import JSON_BYTES_MAX
 from mycel.model.names import count, shorten
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def note(
 
     The same text again changes nothing. The database is created if it does not exist.
     """
-    content = (read_text("-") if text == "-" else text).strip()
+    content = (read_text("-", JSON_BYTES_MAX) if text == "-" else text).strip()
     if not content:
         raise InvalidSyntax("The note is empty.", hint="Write the text behind `mycel note`.")
     title = name or _title(content)

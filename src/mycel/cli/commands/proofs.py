@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     Proof = StateProof | EntryProof | ConsistencyProof
 
+_PROOF_BYTES_MAX = 4 << 20
 _FORMS = f"mycel prove {ELEMENT}, or SRC PREDICATE DST, or --entry SEQ, or --since ENTRIES"
 _ABOUT = "TYPE:NAME, or TYPE:NAME PREDICATE TYPE:NAME"
 
@@ -245,7 +246,7 @@ def _read_proof(path: str) -> Proof:
     from mycel.merkle.proofs import proof_from_dict
 
     try:
-        wire = read_json(read_text(path))
+        wire = read_json(read_text(path, _PROOF_BYTES_MAX))
     except ValueError as error:
         raise InvalidValueType(
             f"{path!r} is no proof: it is no JSON ({error}).",

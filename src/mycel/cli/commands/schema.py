@@ -10,6 +10,7 @@ import rich_click as click
 
 from mycel.cli.frame.context import Group, Session, pass_session
 from mycel.cli.frame.parameters import confirmed, moment, read_text
+from mycel.model.limits import SCHEMA_BYTES_MAX
 from mycel.model.names import count
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def fmt(session: Session, files: tuple[str, ...], write: bool, only_check: bool)
     differs = False
     for path in files:
         _load(path)  # What breaks a rule is not formatted either.
-        text = read_text(path)
+        text = read_text(path, SCHEMA_BYTES_MAX)
         formatted = tidy(text)
         differs |= formatted != text
         if only_check or (write and path != "-"):
@@ -251,7 +252,7 @@ def infer(session: Session, types: tuple[str, ...]) -> None:
 def _load(path: str) -> Catalog:
     from mycel.schema import load
 
-    return load(read_text(path), file=None if path == "-" else path)
+    return load(read_text(path, SCHEMA_BYTES_MAX), file=None if path == "-" else path)
 
 
 def _show_result(session: Session, result: ApplyResult) -> int:

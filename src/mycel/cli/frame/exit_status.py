@@ -14,9 +14,16 @@ import traceback
 import rich_click as click
 
 from mycel.cli.frame.output import has_colour, json_line, visible
-from mycel.errors import InternalError, InvalidSyntax, InvalidValueType, MycelError
+from mycel.errors import (
+    InternalError,
+    InvalidSyntax,
+    InvalidValueType,
+    MycelError,
+    ResourceExhausted,
+)
 
 INTERRUPTED = 130
+TERMINATED = 143
 PIPE_CLOSED = 141
 
 
@@ -45,6 +52,11 @@ def _known(error: Exception) -> MycelError:
         case UnicodeError():
             # Words that are no UTF-8 reach us with lone surrogates in them.
             return InvalidValueType(f"This text is no valid Unicode: {error}.")
+        case MemoryError():
+            return ResourceExhausted(
+                "There is too little memory for this.",
+                hint="Give it less at once, or run it where more memory is free.",
+            )
         case OSError():
             return InternalError(
                 _operating_system_message(error),

@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeVar
 import rich_click as click
 
 from mycel.cli.frame.context import Session
-from mycel.errors import InvalidId, InvalidSyntax, NotFound
+from mycel.errors import InvalidId, InvalidSyntax, NotFound, ResourceExhausted
 from mycel.knowledge.uris import parse
 from mycel.model.elements import Concept
 from mycel.model.json_text import read_json
+from mycel.model.limits import LINE_BYTES_MAX
+from mycel.store.file.plain_files import open_given, refusal_of
 
 if TYPE_CHECKING:
     from mycel.knowledge.knowledge_view import KnowledgeView
@@ -70,7 +72,7 @@ def json_value(text: str) -> Any:
     Raises:
         click.UsageError: it is something else, or cannot be read.
     """
-    content = read_text(text[1:]) if text.startswith("@") else text
+    content = read_text(text[1:], LINE_BYTES_MAX) if text.startswith("@") else text
     try:
         return read_json(content)
     except InvalidSyntax as error:
@@ -100,21 +102,41 @@ def root_hash(text: str) -> bytes:
     return bytes.fromhex(text)
 
 
-def read_text(path: str) -> str:
-    """The text of a file; `-` is standard input.
+def read_text(path: str, bytes_max: int) -> str:
+    """The text of a file of limited size; `-` is standard input.
 
     Raises:
         click.UsageError: it cannot be read, or is no text.
+        ResourceExhausted: it is too large.
     """
     try:
-        # Some editors begin a file with a byte order mark.
-        if path == "-":
-            return sys.stdin.read().removeprefix("\ufeff")
-        return Path(path).read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise click.UsageError(f"{path!r} cannot be read: {error.strerror}.") from None
-    except ValueError as error:  # No UTF-8, or a path that no file can have.
-        raise click.UsageError(f"{path!r} cannot be read: {error}.") from None
+        text = _read_stdin(bytes_max) if path == "-" else _read_file(path, bytes_max)
+    except (OSError, ValueError) as error:  # Also no UTF-8, or a path that no file can have.
+        raise click.UsageError(refusal_of(path, error)) from None
+    if text is None:
+        raise ResourceExhausted(
+            f"{path!r} has more than {bytes_max >> 20} MiB, which is the limit for this command.",
+            hint="Divide it.",
+        )
+    # Some editors begin a file with a byte order mark.
+    return text.removeprefix("\ufeff")
+
+
+def _read_file(path: str, bytes_max: int) -> str | None:
+    """The text of a file; None if it is too large."""
+    with open_given(path) as file:
+        content = file.read(bytes_max + 1)
+    return None if len(content) > bytes_max else _with_line_ends(content.decode())
+
+
+def _read_stdin(bytes_max: int) -> str | None:
+    text = sys.stdin.read(bytes_max + 1)
+    return None if len(text) > bytes_max else text
+
+
+def _with_line_ends(text: str) -> str:
+    """A text with the line ends of Unix, as Python reads text files."""
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
 class HasConcepts(Protocol):

@@ -25,9 +25,9 @@ from mycel.knowledge.bootstrap.limits import (
     IGNORE_FILE_BYTES_MAX,
     IGNORE_PATTERNS_MAX,
 )
-from mycel.knowledge.source_files.plain_files import read_plain, reason_of
 from mycel.model.extras import install_command
 from mycel.model.names import is_unicode, shorten
+from mycel.store.file.plain_files import read_plain, reason_of
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec

@@ -7,7 +7,6 @@ symbols and no more.
     reader_pool     starts the processes, asks them, and replaces those that die
     reader_process  the main function of such a process, and its bounds
     file_facts      reads one file: hash, lines, facts of its source
-    plain_files     opens regular files, and nothing else
 
 The process imports as little as it can: it starts with every bootstrap.
 """

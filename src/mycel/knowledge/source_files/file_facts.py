@@ -13,7 +13,7 @@ from mycel.knowledge.code.file_analysis import LANGUAGES, analyse, bytes_max_of,
 from mycel.knowledge.code.languages import detect, is_binary
 from mycel.knowledge.code.source_facts import FileFacts, decode, encode
 from mycel.knowledge.documents.document_reading import PDF
-from mycel.knowledge.source_files.plain_files import PlainFile, read_plain, reason_of
+from mycel.store.file.plain_files import PlainFile, read_plain, reason_of
 
 PARAGRAPH_CHARACTERS_MAX: Final = 1_000
 """Characters of a README that become the content of its folder."""

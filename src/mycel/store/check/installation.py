@@ -11,6 +11,7 @@ import apsw
 from mycel.errors import MycelError
 from mycel.store.file.format import check_format
 from mycel.store.file.rows import only
+from mycel.store.schema_objects import check_objects
 
 
 class FileHeader(NamedTuple):
@@ -19,7 +20,8 @@ class FileHeader(NamedTuple):
     format: int
     problem: str | None
     """The reason why a file of this format is not opened; None if it is."""
-    quick_check: str
+    quick_check: str | None
+    """None for a file that is not opened."""
     """`ok`, or the first problem."""
 
 
@@ -59,8 +61,10 @@ def read_header(path: Path) -> FileHeader:
         connection = apsw.Connection(str(path.absolute()), flags=apsw.SQLITE_OPEN_READONLY)
         try:
             (format_,) = only(connection, "PRAGMA user_version")
-            (said,) = only(connection, "PRAGMA quick_check(1)")
             problem = _problem(path, connection)
+            said = None
+            if problem is None:  # Otherwise SQLite would compute what foreign objects say.
+                (said,) = only(connection, "PRAGMA quick_check(1)")
         finally:
             connection.close()
     except apsw.Error as error:
@@ -71,6 +75,7 @@ def read_header(path: Path) -> FileHeader:
 def _problem(path: Path, connection: apsw.Connection) -> str | None:
     try:
         check_format(str(path), connection)
+        check_objects(str(path), connection)
     except MycelError as error:
         return f"{error.message} {error.hint}"
     return None

@@ -52,6 +52,7 @@ from mycel.store.log.journal import (
 from mycel.store.log.purge_entries import PurgeFields, purges
 from mycel.store.log.trees import CHANGE_BYTES, NAMESPACES, StateTrees, StoredPages, TreeChanges
 from mycel.store.query.reader import Reader
+from mycel.store.schema_objects import foreign_objects
 from mycel.store.write.element_content import has_text
 
 PROBLEMS_MAX: Final = 100
@@ -177,9 +178,12 @@ class _Verification:
 
         SQLite checks that every index holds just what its table holds, and the text index too.
         """
-        for (said,) in self._connection.execute("PRAGMA integrity_check"):
-            if said != "ok":
-                yield "file", said
+        foreign = foreign_objects(self._connection)
+        yield from ((str(each), "is not one of Mycel's") for each in foreign)
+        if all(each.is_plain_table for each in foreign):  # Else SQLite would run them.
+            for (said,) in self._connection.execute("PRAGMA integrity_check"):
+                if said != "ok":
+                    yield "file", said
         fresh = apsw.Connection(":memory:")
         fresh.execute(layout.CREATE)
         if marks.are_indexed(self._connection):
@@ -191,7 +195,7 @@ class _Verification:
             " ORDER BY type, name"
         )
         wanted, found = every(fresh, schema), every(self._connection, schema)
-        for kind, name, _ in set(wanted).symmetric_difference(found):
+        for kind, name, _ in set(wanted).difference(found):
             yield f"{kind} {name}", "is not as it should be"
 
     def journal(self) -> Findings:

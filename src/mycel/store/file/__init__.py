@@ -6,6 +6,7 @@
 - `walks`        functions and a table for walks of many hops
 - `connections`  opening a connection; SQLite's errors become ours
 - `locks`        a lock of the operating system on a file of its own
+- `plain_files`  opens regular files, and nothing else
 - `rows`         typed rows of a query
 - `branch_files` files of branches, and the branch that commands use
 - `copy`         a consistent copy of a database that others may be writing

@@ -25,7 +25,7 @@ from mycel.store.file.rows import first, only
 PREFIX: Final = "recall_"
 """The names of all tables of this module begin so."""
 
-_TABLES: Final = """
+TABLES: Final = """
 CREATE TABLE IF NOT EXISTS recall_mark (
     id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, seq INTEGER NOT NULL
 ) STRICT;
@@ -276,5 +276,5 @@ def forget(connection: apsw.Connection) -> None:
 
 
 def _make_tables(connection: apsw.Connection) -> None:
-    for statement in filter(None, map(str.strip, _TABLES.split(";"))):
+    for statement in filter(None, map(str.strip, TABLES.split(";"))):
         connection.execute(statement)

@@ -17,7 +17,7 @@ import apsw
 
 from mycel.store.file.rows import first, only
 
-_TABLES: Final = """
+TABLES: Final = """
 CREATE TABLE IF NOT EXISTS recall_column (
     id INTEGER PRIMARY KEY, model TEXT NOT NULL, type INTEGER NOT NULL, property TEXT NOT NULL,
     UNIQUE (type, property, model)
@@ -69,7 +69,7 @@ def number_of(connection: apsw.Connection, column: Column) -> int | None:
 
 def keep(connection: apsw.Connection, column: Column, made: Iterable[PropertyVector]) -> None:
     """Store vectors; those of concepts that have changed or gone since are left out."""
-    connection.execute(_TABLES)
+    connection.execute(TABLES)
     query = "INSERT INTO recall_column (model, type, property) VALUES (?, ?, ?)"
     connection.execute(f"{query} ON CONFLICT DO NOTHING", column)
     number = number_of(connection, column)

@@ -1,0 +1,89 @@
+"""Reads regular files: no pipe is waited for, no device is read, and sizes are bounded."""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import BinaryIO, Final, NamedTuple
+
+_FLAGS: Final = (
+    os.O_RDONLY
+    | getattr(os, "O_NONBLOCK", 0)
+    | getattr(os, "O_CLOEXEC", 0)
+    | getattr(os, "O_BINARY", 0)
+)
+READ_FLAGS: Final = _FLAGS | getattr(os, "O_NOFOLLOW", 0)
+"""Flags to open a file for reading, without following a link or blocking on a pipe."""
+_GIVEN: Final = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
+"""Paths of files that the process was given open: nobody waits to open them."""
+_KINDS: Final = {
+    stat.S_IFDIR: "a folder",
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+    stat.S_IFSOCK: "a socket",
+}
+
+
+class NoPlainFile(ValueError):  # noqa: N818 - it is a kind of file.
+    """Something that is no regular file; `kind` says what."""
+
+    def __init__(self, kind: str) -> None:
+        super().__init__("no regular file")
+        self.kind: Final = kind
+
+
+class PlainFile(NamedTuple):
+    """A regular file: its status, and its first bytes."""
+
+    status: os.stat_result
+    data: bytes
+
+
+def read_plain(path: str, bytes_max: int) -> PlainFile:
+    """At most `bytes_max` bytes of a regular file. No symbolic link is followed.
+
+    Raises:
+        OSError, ValueError: it cannot be read, or is no regular file.
+    """
+    with os.fdopen(_open_regular(path, READ_FLAGS), "rb") as file:
+        return PlainFile(os.fstat(file.fileno()), file.read(bytes_max))
+
+
+def open_given(path: str | os.PathLike[str], buffering: int = -1) -> BinaryIO:
+    """Open a file that a user names: a regular one, or one that the shell has opened (`<(…)`).
+
+    Raises:
+        OSError: it cannot be opened.
+        NoPlainFile: it is something else. Reading it might never end.
+        ValueError: no file can have this name.
+    """
+    name = os.fspath(path)
+    if name.startswith(_GIVEN):
+        return open(name, "rb", buffering=buffering)  # noqa: PTH123 - the caller closes it.
+    return os.fdopen(_open_regular(name, _FLAGS), "rb", buffering=buffering)
+
+
+def _open_regular(path: str, flags: int) -> int:
+    descriptor = os.open(path, flags)
+    try:
+        kind = stat.S_IFMT(os.fstat(descriptor).st_mode)
+        if kind != stat.S_IFREG:
+            raise NoPlainFile(_KINDS.get(kind, "something else"))
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def refusal_of(path: str, error: OSError | ValueError) -> str:
+    """A sentence that says why a file that a user names is not read."""
+    if isinstance(error, NoPlainFile):
+        instead = "; its content may come on standard input, as `-`" if "pipe" in error.kind else ""
+        return f"{path!r} cannot be read: it is {error.kind}, and no regular file{instead}."
+    return f"{path!r} cannot be read: {getattr(error, 'strerror', None) or error}."
+
+
+def reason_of(error: OSError | ValueError) -> str:
+    """The reason of a failed file operation, in lower case."""
+    return (getattr(error, "strerror", None) or str(error)).lower()

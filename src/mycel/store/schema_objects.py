@@ -1,0 +1,120 @@
+"""The objects of a file: tables, indexes, views and triggers, and those that are not ours.
+
+SQLite runs code that a file brings along: a view in place of a table, a trigger, an index on an
+expression, a virtual table. So a file is refused, by the name of the object, before anything else
+in it is read. A foreign table that is only a table runs nothing: programs that replicate databases
+keep one of their own. `verify` reports it.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Final, NamedTuple
+
+import apsw
+
+from mycel.errors import NotADatabase
+from mycel.model.names import shorten
+from mycel.store.file import layout
+from mycel.store.index import passages, property_vectors
+from mycel.store.log import marks, merges
+
+_TEXT_TABLES: Final = """
+CREATE TABLE 'text_data'(id INTEGER PRIMARY KEY, block BLOB);
+CREATE TABLE 'text_idx'(segid, term, pgno, PRIMARY KEY(segid, term)) WITHOUT ROWID;
+CREATE TABLE 'text_docsize'(id INTEGER PRIMARY KEY, sz BLOB, origin INTEGER);
+CREATE TABLE 'text_config'(k PRIMARY KEY, v) WITHOUT ROWID;
+"""
+"""The tables of the full-text index, as SQLite makes them."""
+_HEAD: Final = re.compile(
+    r"CREATE\s++(?:UNIQUE\s++|VIRTUAL\s++)?(TABLE|INDEX|VIEW|TRIGGER)\s++['\"`\[]?(\w++)",
+    re.IGNORECASE | re.ASCII,
+)
+_OWN_PREFIXES: Final = (passages.PREFIX, merges.PREFIX)
+"""Tables of derived data and of merges, which an earlier version may have made in another form."""
+_EXPRESSIONS: Final = re.compile(
+    r"\b(?:AS|CHECK|DEFAULT|COLLATE|REFERENCES|USING)\b", re.IGNORECASE
+)
+"""Words in the definition of a table with which it computes something, or concerns others."""
+_STATISTICS: Final = frozenset(("sqlite_stat1", "sqlite_stat4", "sqlite_sequence"))
+_AUTOMATIC: Final = "sqlite_autoindex_"
+
+
+class SchemaObject(NamedTuple):
+    """A row of the schema of a file."""
+
+    kind: str
+    name: str
+    table: str
+    sql: str | None
+    """The statement that makes it; None for an index that SQLite makes by itself."""
+
+    @property
+    def is_plain_table(self) -> bool:
+        """True for a table that computes nothing, and is not in the place of a necessary one."""
+        if self.kind != "table" or self.sql is None:
+            return False
+        if ("table", self.name) in _own_objects() and not self.name.startswith(_OWN_PREFIXES):
+            return False
+        head = _HEAD.match(self.sql)
+        return head is not None and head[1].upper() == "TABLE" and not _EXPRESSIONS.search(self.sql)
+
+    def __str__(self) -> str:
+        return f"{self.kind} {shorten(self.name)}"
+
+
+def check_objects(path: str, connection: apsw.Connection) -> None:
+    """Refuse a file with objects that could run something.
+
+    Raises:
+        NotADatabase: there is one.
+    """
+    for each in foreign_objects(connection):
+        if not each.is_plain_table:
+            raise NotADatabase(
+                f"{path!r} has the {each}, which is not one of Mycel's: it could run when the file"
+                " is read.",
+                hint="If it is yours, remove it with the program that made it. If the file came"
+                " from somebody else, do not trust it.",
+            )
+
+
+def foreign_objects(connection: apsw.Connection) -> list[SchemaObject]:
+    """The objects of a file that Mycel did not make, or not in this form, the views first."""
+    rows = connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY 1 DESC")
+    return [
+        each
+        for kind, name, table, sql in rows
+        # A file may have anything there.
+        if not _is_own(each := SchemaObject(str(kind), str(name), str(table), sql and str(sql)))
+    ]
+
+
+def _is_own(each: SchemaObject) -> bool:
+    if each.sql is not None and _own_objects().get((each.kind, each.name)) == each.sql:
+        return True
+    if each.kind == "index":
+        return each.sql is None and each.name.startswith(_AUTOMATIC)
+    if each.name in _STATISTICS or each.name.startswith(_OWN_PREFIXES):
+        return each.is_plain_table
+    return False
+
+
+@cache
+def _own_objects() -> dict[tuple[str, str], str]:
+    """The statement of every object that Mycel makes, by its kind and name."""
+    texts = (
+        layout.CREATE,
+        _TEXT_TABLES,
+        marks.INDEX,
+        merges.TABLES,
+        passages.TABLES,
+        property_vectors.TABLES,
+    )
+    objects = {}
+    for part in ";".join(texts).split(";"):
+        statement = part.strip().replace(" IF NOT EXISTS", "", 1)  # As SQLite keeps it.
+        if head := _HEAD.match(statement):
+            objects[head[1].lower(), head[2]] = statement
+    return objects
