@@ -1,4 +1,4 @@
-"""Responses of KIP, cut to the size of an answer.
+"""Responses of KIP, cut to the size of an answer; results of FIND as rows, if they are wanted so.
 
 A response is sent twice, as text and as data, so each takes less than half of an answer. A larger
 one loses its last rows in all columns, and its cursor, which would skip the rows that were cut.
@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from mycel.errors import MycelError
 from mycel.kip import ast, parse
+from mycel.kip.fragments import expression
 from mycel.mcp.results import CLOSING_TOKENS, Answer, estimate, json_text, size_of, smaller
 from mycel.model.limits import TOOL_RESULT_TOKENS_MAX
 from mycel.model.values import JsonObject
@@ -18,14 +19,52 @@ from mycel.model.values import JsonObject
 TOKENS_MAX: Final = TOOL_RESULT_TOKENS_MAX * 9 // 20
 
 
-def answer(request: Mapping[str, Any], response: Mapping[str, Any]) -> Answer:
-    """A response as an answer; one with fewer rows has a warning."""
-    told = dict(response)
+def answer(
+    request: Mapping[str, Any], response: Mapping[str, Any], *, rows: bool = False
+) -> Answer:
+    """A response as an answer; one with fewer rows has a warning.
+
+    With `rows`, the result of a FIND is an array for each row, and `columns` names them.
+    """
+    told = _by_rows(request, dict(response)) if rows else dict(response)
     text = json_text(told)
     if estimate(text) > TOKENS_MAX:
         told = _cut(request, told)
         text = json_text(told)
     return Answer(text, told, failed="error" in told)
+
+
+def _by_rows(request: Mapping[str, Any], response: JsonObject) -> JsonObject:
+    """A response, or those of a batch, with rows in the place of columns."""
+    commands, inner = request.get("commands"), response.get("result")
+    if not isinstance(commands, Sequence) or not isinstance(inner, list):
+        return _rows(str(request.get("command")), response)
+    texts = [each.get("command") if isinstance(each, Mapping) else each for each in commands]
+    return response | {
+        "result": [_rows(str(text), each) for text, each in zip(texts, inner, strict=False)]
+    }
+
+
+def _rows(command: str, response: JsonObject) -> JsonObject:
+    found = _find(command)
+    if found is None or "result" not in response or "would" in response:
+        return response
+    columns = [expression(each) for each in found.expressions]
+    result = response["result"]
+    if all(isinstance(each, ast.Aggregate) for each in found.expressions):
+        rows = [result] if len(columns) > 1 else [[result]]
+    else:
+        whole = result if len(columns) > 1 else [result]
+        rows = [list(row) for row in zip(*whole, strict=True)]
+    return {"columns": columns} | response | {"result": rows}
+
+
+def _find(command: str) -> ast.Find | None:
+    try:
+        found = parse(command)
+    except MycelError:
+        return None
+    return found if isinstance(found, ast.Find) else None
 
 
 def _cut(request: Mapping[str, Any], response: JsonObject) -> JsonObject:
@@ -50,7 +89,7 @@ def _fewer(command: str, response: JsonObject, room: int) -> JsonObject:
         return _briefer(response, room)
     rows = response["result"]
     left = max(room - CLOSING_TOKENS, room // 2)
-    is_table = _is_table(command, rows)
+    is_table = "columns" not in response and _is_table(command, rows)
     shown = _fewer_rows(rows, left) if is_table else smaller(rows, left)
     of, count = (rows[0], shown[0]) if is_table else (rows, shown)
     said = "not all of it is shown"
@@ -61,7 +100,8 @@ def _fewer(command: str, response: JsonObject, room: int) -> JsonObject:
         " attributes instead of whole elements, or page with LIMIT and CURSOR."
     )
     others = smaller(list(response.get("warnings", ())), CLOSING_TOKENS // 2)
-    return {"result": shown, "warnings": [warning, *others]}
+    columns = {"columns": response["columns"]} if "columns" in response else {}
+    return {**columns, "result": shown, "warnings": [warning, *others]}
 
 
 def _briefer(response: JsonObject, room: int) -> JsonObject:
@@ -80,11 +120,8 @@ def _is_table(command: str, result: Any) -> bool:
     """True if a result is a list of columns, those of a FIND with several expressions."""
     if not isinstance(result, list) or not all(isinstance(each, list) for each in result):
         return False
-    try:
-        read = parse(command)
-    except MycelError:
-        return False
-    return isinstance(read, ast.Find) and len(read.expressions) == len(result) > 1
+    found = _find(command)
+    return found is not None and len(found.expressions) == len(result) > 1
 
 
 def _fewer_rows(columns: list[list[Any]], tokens: int) -> list[list[Any]]:

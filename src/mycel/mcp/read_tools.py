@@ -9,7 +9,7 @@ from mycel.errors import ConstraintViolation, MycelError, NotFound, TypeMismatch
 from mycel.knowledge.knowledge import Knowledge
 from mycel.knowledge.node_values import Node
 from mycel.knowledge.vocabulary import STAMP
-from mycel.mcp import hints, mention_tools, node_text, source_lines
+from mycel.mcp import hints, mention_tools, node_text, source_lines, type_text
 from mycel.mcp.kip_tools import CHEAT_SHEET
 from mycel.mcp.results import Answer, TextPage, answer_about, data_within, estimate, size_of
 from mycel.mcp.search_tool import close_conflicts
@@ -367,6 +367,8 @@ def _overview(call: ToolCall) -> Answer:
         f"{counts['concepts']} concepts, {counts['links']} relations,"
         f" {counts['concept_types']} types, {counts['proposition_types']} relation types."
     )
+    used = [each["name"] for each in primer.get("concept_types", ()) if each.get("instances") != 0]
+    required = type_text.required_properties(state.db, used)
     for title, key in (("Types", "concept_types"), ("Relation types", "proposition_types")):
         page.add(f"{title} in use:")
         for each in primer.get(key, ()):
@@ -376,7 +378,10 @@ def _overview(call: ToolCall) -> Answer:
             # Not all are counted in large graphs.
             known = "" if number is None else f" ({number})"
             about = shorten(each.get("description", ""), 100 if not call.is_detailed else 400)
-            if not page.add(f"- {each['name']}{known} {about}".rstrip()):
+            name = each["name"]
+            if key == "concept_types":
+                name = type_text.name_with_required(name, required)
+            if not page.add(f"- {name}{known} {about}".rstrip()):
                 break
     page.add("Topics types and relation_types list all of them, unused ones too.")
     if call.is_detailed:
@@ -416,7 +421,9 @@ def _names(call: ToolCall, kind: str) -> Answer:
     found = call.state.db.execute(command, {"cursor": cursor} if cursor else {})
     data: JsonObject = {"names": found.value}
     page = TextPage()
-    page.add(", ".join(found.value))
+    types = found.value if kind == "CONCEPT" else ()
+    required = type_text.required_properties(call.state.db, types)
+    page.add(", ".join(type_text.name_with_required(each, required) for each in found.value))
     _add_cursor(found.next_cursor, page, data)
     return Answer(str(page), data_within(data))
 
@@ -438,4 +445,5 @@ def _definition(call: ToolCall, kind: str) -> Answer:
         raise hints.undefined(call.state.db, error, what, [name]) from None
     if "attributes_seen" in told:
         told["attributes_seen"] = [each for each in told["attributes_seen"] if each["key"] != STAMP]
-    return Answer(node_text.value(told, whole=True), {"name": name})
+    text = node_text.value(told, whole=True) if call.is_detailed else type_text.concise(told)
+    return Answer(text, {"name": name})

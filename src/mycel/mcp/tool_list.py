@@ -117,6 +117,7 @@ _COMMANDS: Final[dict[str, Schema]] = {
     },
     "parameters": _object("Values of :placeholders"),
     "dry_run": _flag("Only report the effects"),
+    "rows": _flag("FIND: one array for each row, and the names of the columns"),
 }
 _WRITING: Final = _COMMANDS | {"message": MESSAGE}
 

@@ -306,7 +306,9 @@ def test_what_a_budget_left_out_of_a_traversal_is_said(session: Session) -> None
         ({"detail": "detailed"}, "domain_map"),
         ({"topic": "types"}, "Person"),
         ({"topic": "relation_types"}, "belongs_to_domain"),
-        ({"topic": "type", "name": "Person"}, "instance_schema"),
+        ({"topic": "type", "name": "Person"}, "required: id string, person_class string"),
+        ({"topic": "type", "name": "Person", "detail": "detailed"}, "instance_schema"),
+        ({"topic": "types"}, "Insight (requires description, insight_class)"),
         ({"topic": "relation_type", "name": "belongs_to_domain"}, "belongs_to_domain"),
         ({"topic": "kip"}, "FIND("),
         ({"topic": "broken_links"}, "lead"),
@@ -318,6 +320,32 @@ def test_the_graph_describes_itself(
     link = {"source": "describe/a", "relation": "leads_to", "target": "describe/b"}
     session.ok("remember_knowledge", relations=[link])
     assert words in session.ok("describe_graph", **arguments).text
+
+
+def test_answers_of_kip_come_as_rows_when_asked(session: Session) -> None:
+    find = 'FIND(?d.name, ?d.type) WHERE { ?d {type: "Domain"} } ORDER BY ?d.name LIMIT 2'
+    count = 'FIND(COUNT(?d)) WHERE { ?d {type: "Domain"} }'
+    for tool in ("execute_kip", "execute_kip_readonly"):
+        told = json.loads(session.ok(tool, command=find, rows=True).text)
+        assert told["columns"] == ["?d.name", "?d.type"]
+        assert told["result"] == [["Archived", "Domain"], ["CoreSchema", "Domain"]]
+        assert "next_cursor" in told
+        one, other = json.loads(session.ok(tool, commands=[find, count], rows=True).text)["result"]
+        assert one["result"][0] == ["Archived", "Domain"]
+        assert (other["columns"], len(other["result"])) == (["COUNT(?d)"], 1)
+        columns = json.loads(session.ok(tool, command=find, rows=False).text)
+        assert columns["result"][0] == ["Archived", "CoreSchema"]
+
+
+def test_rows_that_are_too_many_are_cut_as_rows(session: Session) -> None:
+    find = "FIND(?a, ?b) WHERE { ?a {type: :t} ?b {type: :t} }"
+    parameters = {"t": "$PropositionType"}
+    told = json.loads(
+        session.ok("execute_kip_readonly", command=find, parameters=parameters, rows=True).text
+    )
+    assert all(len(row) == 2 for row in told["result"])
+    assert "too large" in told["warnings"][0]
+    assert told["columns"] == ["?a", "?b"]
 
 
 def test_a_bootstrap_reads_the_workspace_and_tells_how_far_it_is(

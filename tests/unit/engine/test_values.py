@@ -1,9 +1,11 @@
 """The values of a command: literals, and parameters in the place of placeholders."""
 
+from datetime import UTC, date, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
 
+import mycel
 from mycel.engine.values import Values
 from mycel.errors import (
     ConstraintViolation,
@@ -101,3 +103,27 @@ def test_no_parameters_at_all_are_said_to_be_none() -> None:
     with pytest.raises(MycelError) as caught:
         Values().value(Placeholder("x"))
     assert "No parameters were given" in caught.value.hint
+
+
+def test_times_are_taken_as_iso_text() -> None:
+    given = {
+        "utc": datetime(2026, 1, 31, 12, 30, tzinfo=UTC),
+        "east": datetime(2026, 1, 31, 12, 30, tzinfo=timezone(timedelta(hours=2))),
+        "naive": datetime(2026, 1, 31, 12, 30),  # noqa: DTZ001 - nothing is known of its zone
+        "day": date(2026, 1, 31),
+    }
+    expected = {
+        "utc": "2026-01-31T12:30:00Z",
+        "east": "2026-01-31T12:30:00+02:00",
+        "naive": "2026-01-31T12:30:00",
+        "day": "2026-01-31",
+    }
+    with mycel.open(":memory:") as db:
+        db.execute(
+            'UPSERT { CONCEPT { {type: "Domain", name: "d"} SET ATTRIBUTES :given } }', given=given
+        )
+        (held,) = db.execute('FIND(?d.attributes) WHERE { ?d {type: "Domain", name: "d"} }').value
+        assert held == expected
+        test = "?d.attributes.utc == :utc && IN(?d.attributes.day, :days)"
+        command = f'FIND(?d.name) WHERE {{ ?d {{type: "Domain"}} FILTER({test}) }} ORDER BY ?d.name'
+        assert db.execute(command, utc=given["utc"], days=[given["day"]]).value == ["d"]

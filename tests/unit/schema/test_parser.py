@@ -349,6 +349,6 @@ def test_a_deep_or_long_nonsense_ends_in_an_error_and_not_in_a_crash() -> None:
             load(text)
 
 
-@cases("text", ["[tags]: String", "[tags]: [String]", "(tags): [String]"])
+@cases("text", ["‹[›tags]: String", "‹[›tags]: [String]", "‹(›tags): [String]"])
 def test_a_name_in_brackets_is_told_where_the_brackets_belong(text: str) -> None:
     assert "`tags: [String]`" in refusal(f"node P {{ {text} }}").hint

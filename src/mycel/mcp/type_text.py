@@ -1,0 +1,98 @@
+"""Types and relation types in a few lines: what an instance needs, has, and is linked to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from mycel.model.names import CONCEPT_TYPE, shorten
+from mycel.model.values import JsonObject
+from mycel.nexus import Nexus
+from mycel.schema.definitions import AttributeRule, concept_definition
+
+DESCRIPTION_CHARACTERS: Final = 300
+VALUES_SHOWN: Final = 8
+NAMES_SHOWN: Final = 5
+
+
+def required_properties(db: Nexus, names: Sequence[str]) -> dict[str, list[str]]:
+    """The properties without a default that each of these types requires, if it requires any."""
+    command = "FIND(?t.name, ?t.attributes) WHERE { ?t {type: :meta} FILTER(IN(?t.name, :names)) }"
+    found = db.execute(command, {"meta": CONCEPT_TYPE, "names": list(names)}) if names else ()
+    definitions = (concept_definition(name, attributes) for name, attributes in found)
+    required = {each.name: list(_required(each.rules)) for each in definitions}
+    return {name: properties for name, properties in required.items() if properties}
+
+
+def name_with_required(name: str, required: Mapping[str, list[str]]) -> str:
+    """The name of a type, with what an instance of it has to have."""
+    return f"{name} (requires {', '.join(required[name])})" if name in required else name
+
+
+def concise(told: JsonObject) -> str:
+    """The answer to DESCRIBE … TYPE in a few lines."""
+    attributes = told["attributes"]
+    count = told.get("instance_count", told.get("link_count"))
+    lines = [f"{told['name']}: {count} {'instances' if 'instance_count' in told else 'links'}"]
+    if description := attributes.get("description"):
+        lines.append(shorten(" ".join(str(description).split()), DESCRIPTION_CHARACTERS))
+    lines += _ends(attributes) if "link_count" in told else []
+    lines += _properties(told["name"], attributes)
+    lines += _seen(told, attributes)
+    lines += _relationships(told.get("relationships", {}))
+    if samples := told.get("sample_instances"):
+        shown = ", ".join(shorten(each, 60) for each in samples[:NAMES_SHOWN])
+        lines.append(f"for example: {shown}")
+    lines.append(told["example"])
+    lines.append("detail: detailed gives the whole definition.")
+    return "\n".join(lines)
+
+
+def _required(rules: Iterable[AttributeRule]) -> Iterable[str]:
+    return (rule.name for rule in rules if rule.is_required and not rule.has_default)
+
+
+def _properties(name: str, attributes: JsonObject) -> list[str]:
+    rules = concept_definition(name, attributes).rules
+    required = set(_required(rules))
+    return [
+        f"{title}: {', '.join(map(_property, chosen))}"
+        for title, chosen in (
+            ("required", [rule for rule in rules if rule.name in required]),
+            ("optional", [rule for rule in rules if rule.name not in required]),
+        )
+        if chosen
+    ]
+
+
+def _property(rule: AttributeRule) -> str:
+    if rule.enum:
+        values = " | ".join(str(each) for each in rule.enum[:VALUES_SHOWN])
+        return f"{rule.name} ({values}{' | …' if len(rule.enum) > VALUES_SHOWN else ''})"
+    kinds = "/".join(sorted(rule.types - {"null"}))
+    items = "/".join(sorted(rule.item_types))
+    return f"{rule.name} {kinds}{f' of {items}' if items else ''}".rstrip()
+
+
+def _ends(attributes: JsonObject) -> list[str]:
+    ends = [attributes.get(f"{end}_types") or ["*"] for end in ("subject", "object")]
+    marks = [key[3:] for key in ("is_symmetric", "is_transitive") if attributes.get(key) is True]
+    subjects, objects = (" | ".join(map(str, each)) for each in ends)
+    return [f"{subjects} → {objects}{''.join(f', {each}' for each in marks)}"]
+
+
+def _seen(told: JsonObject, attributes: JsonObject) -> list[str]:
+    """The attributes of instances that the definition does not name."""
+    schema = attributes.get("instance_schema")
+    known = schema if isinstance(schema, dict) else {}
+    keys = [each["key"] for each in told.get("attributes_seen", ()) if each["key"] not in known]
+    return [f"also seen: {', '.join(shorten(str(each), 60) for each in keys)}"] if keys else []
+
+
+def _relationships(told: Mapping[str, Any]) -> list[str]:
+    lines = []
+    for title, key in (("out", "outgoing"), ("in", "incoming")):
+        found = [str(each.get("predicate")) for each in told.get(key, ())]
+        if found:
+            lines.append(f"relations {title}: {', '.join(found)}")
+    return lines
