@@ -270,7 +270,7 @@ class SchemaGuard:
         # of the journal; the commit counts those.
         at = tx.position
         together, scope.counted_at = scope.counted_at == at and not alone, at
-        is_load = LOADING in tx.memo
+        is_load = LOADING in tx.memo or UNLIMITED in tx.memo
         if together or is_load or typed.card is None or typed.card.maximum is None:
             return
         count = _count(tx, typed, ids.parse_id(source)) + 1

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from mycel.errors import MycelError
+from mycel.errors import ConstraintViolation, MycelError
 from mycel.history.goals import Goal, Obstacle, reach
 from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.names import META_TYPES
@@ -76,10 +76,19 @@ def _is_declared_alike(change: ElementChange) -> bool:
 def revert(tx: Transaction, before: State, after: State) -> Diff:
     """Take back what changed from one state to the next, and keep what changed since.
 
+    Elements that it purged stay away; the difference counts them.
+
     Raises:
-        ConstraintViolation: a value has changed since, or it would break something else.
+        ConstraintViolation: a value has changed since, it would break something else, or the commit
+            has only purged.
     """
     back = diff(tx.reader, after, before)
+    if back.purged and not back.elements:
+        raise ConstraintViolation(
+            "This commit has purged elements, and a purge cannot be taken back: nothing is left of"
+            " what it removed.",
+            hint="Write what should be there again, or restore a backup from before the purge.",
+        )
     live = tx.reader.elements(each.number for change in back.elements for each in change.versions)
     goals: list[Goal] = []
     obstacles: list[Obstacle] = []

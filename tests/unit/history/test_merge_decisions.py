@@ -307,3 +307,17 @@ def test_lines_replace_the_contested_part_of_a_text_and_a_value_the_whole(db: my
     (conflict,) = db.merge("third").conflicts
     with pytest.raises(ConstraintViolation, match="'lines' is no choice"):
         db.resolve(conflict, "lines", "2")
+
+
+def test_the_ends_of_a_link_in_the_base_are_named(db: mycel.Graph) -> None:
+    for name in ("c", "d", "e"):
+        put(db, name)
+    db.write(lambda tx: tx.put_proposition(at("a"), "likes", at("c")))
+    link = (at("a"), "likes", at("c"))
+    with branch(db) as draft:
+        db.write(lambda tx: tx.relink(link, object_=at("d")))
+        draft.write(lambda tx: tx.relink(link, object_=at("e")))
+        (conflict,) = db.merge("draft").conflicts
+        sides = conflict.base, conflict.ours, conflict.theirs
+        assert (conflict.kind, conflict.field) == ("move_move", "object")
+        assert sides == tuple({"type": "Fact", "name": name} for name in "cde")

@@ -188,3 +188,13 @@ def test_what_was_scrubbed_can_neither_be_compared_nor_led_back_to(db: mycel.Gra
     db.rollback("kept")
     assert number(db, A) == 2
     assert db.verify(replay=True).ok
+
+
+def test_a_purge_cannot_be_reverted_and_says_so(db: mycel.Graph) -> None:
+    db.purge(X, "asked for")
+    purge = next(db.log(limit=1)).commit
+    before = db.snapshot()
+    for dry_run in (True, False):
+        with pytest.raises(ConstraintViolation, match="a purge cannot be taken back"):
+            db.revert(purge, dry_run=dry_run)
+    assert db.snapshot() == before

@@ -22,7 +22,7 @@ from mycel.errors import (
     MycelError,
     NotFound,
 )
-from mycel.history.goals import GONE, Reached, attempt
+from mycel.history.goals import GONE, Obstacle, Reached, attempt
 from mycel.history.merge.edits import EditSides
 from mycel.history.merge.origins import OriginsByPlace, merged_origins
 from mycel.history.merge.outcome import (
@@ -37,11 +37,12 @@ from mycel.history.merge.requests import Request, check, full_id, overrides
 from mycel.history.merge.rules import Rules
 from mycel.history.merge.schemas import declared_keys, without_exchanged
 from mycel.history.merge.sides import BranchSides
+from mycel.history.merge.versions import OBJECT, SUBJECT, values_of, with_values
 from mycel.migration.apply import apply_within
 from mycel.migration.schema_in_force import read as schema_at
 from mycel.model import ids
 from mycel.model.commits import short
-from mycel.model.elements import Concept, Element
+from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.names import META_TYPES, first_few
 from mycel.model.state import LIVE, State
 from mycel.model.values import object_text
@@ -121,10 +122,12 @@ class _MovedError(Exception):
 class _LeftError(Exception):
     """Nothing is committed in this turn."""
 
-    def __init__(self, outcome: Merge | MergeDraft) -> None:
+    def __init__(self, outcome: Merge | MergeDraft, broken: tuple[Conflict, ...] = ()) -> None:
         super().__init__()
         self.outcome = outcome
         """The result; or a draft that has to be decided about."""
+        self.broken = broken
+        """The constraints that do not allow it."""
 
 
 class _RewrittenError(Exception):
@@ -196,7 +199,7 @@ class Merging:
             except _MovedError:
                 continue
             except _BrokenError as broken:
-                draft = draft._replace(request=request.with_broken(broken.conflicts))
+                draft = self._with_broken(draft, request, broken.conflicts, by)
                 return self._left_open(draft, dry_run=dry_run)
         if spent_s > TURN_S_MAX:
             raise DatabaseBusy(
@@ -220,13 +223,36 @@ class Merging:
                         raise _LeftError(self._rehearse(tx, draft))
                     seq = self._write(tx, draft)
                 except _BrokenError as broken:
-                    left = request.with_broken(broken.conflicts)
-                    raise _LeftError(draft._replace(request=left)) from broken
+                    raise _LeftError(draft, broken.conflicts) from broken
         except _LeftError as error:
             if isinstance(error.outcome, Merge):
                 return error.outcome
-            return self._left_open(error.outcome, dry_run=dry_run)
+            left = self._with_broken(error.outcome, request, error.broken, by)
+            return self._left_open(left, dry_run=dry_run)
         return self._done(draft, seq)
+
+    def _with_broken(
+        self, draft: MergeDraft, request: Request, broken: tuple[Conflict, ...], by: str
+    ) -> MergeDraft:
+        """A draft with the constraints that do not allow it, each with the choices that would do.
+
+        Each choice is tried for all of them at once.
+        """
+        refused: dict[str, list[str]] = {each.id: [] for each in broken}
+        for choice in ("ours", "theirs", "base") if broken else ():
+            decided = (each._replace(resolution=Resolution(choice)) for each in broken)
+            trial = self._draft(request.with_broken(tuple(decided)))
+            try:
+                if trial.is_decided:  # Otherwise it leads to other questions.
+                    self._try(trial, dry_run=True, by=by)
+            except _MovedError:
+                continue
+            except _BrokenError as again:
+                for each in broken:
+                    if any(_is_like(each, other) for other in again.conflicts):
+                        refused[each.id].append(choice)
+        offered = tuple(each._replace(refused=tuple(refused[each.id])) for each in broken)
+        return draft._replace(request=request.with_broken(offered))
 
     def _left_open(self, draft: MergeDraft, *, dry_run: bool) -> Merge:
         if dry_run:
@@ -348,6 +374,7 @@ class Merging:
         tx.memo[UNLIMITED] = True
         schema = draft.plan.schema
         if schema is not None:
+            _settle_rows(tx, draft)
             _apply_schema(tx, *schema)
         for each in draft.plan.extras:
             _say_beside_schema(tx, each)
@@ -360,15 +387,17 @@ class Merging:
             reason=f"merge {draft.request.source}",
             has_moved=schema is not None,
         )
-        broken = [_broken(each.element, each.message, each.code) for each in reached.obstacles]
+        broken = [_broken(each.element, each.message, each.code) for each in _first(reached)]
         if not broken:
             self._purge(tx, draft, definitions=True)
             for mark in draft.lineage:
                 add_mark(tx, mark)
+        if not tx.spoiled:
             try:
                 tx.check()
             except MycelError as error:
-                broken = [_violation(tx, draft, reached, each) for each in apart(error)]
+                found = [each for each in apart(error) if not broken or not _is_too_few(each)]
+                broken += [_violation(tx, draft, reached, each) for each in found]
         if broken:
             raise _BrokenError(tuple({each.id: each for each in broken}.values()))
         return reached
@@ -484,7 +513,7 @@ class Merging:
             except _MovedError:
                 pass  # It is computed again with the commit.
             except _BrokenError as broken:
-                draft = draft._replace(request=request.with_broken(broken.conflicts))
+                draft = self._with_broken(draft, request, broken.conflicts, by)
         self._keep(draft)
         return self._merge(draft, "conflicts", id_=request.id)
 
@@ -576,6 +605,19 @@ def _say_beside_schema(tx: Transaction, definition: Element) -> None:
     )
 
 
+def _settle_rows(tx: Transaction, draft: MergeDraft) -> None:
+    """Change rows that somebody has decided about, before the merged schema checks them."""
+    for goal in draft.plan.goals:
+        live = None if goal.now is None else tx.reader.element(goal.now.number)
+        if live is None or live.number not in draft.plan.overridden:
+            continue
+        with suppress(MycelError):  # It may fit the merged schema alone, and is written later.
+            if goal.then is None:
+                tx.retire(live.id, reason=f"merge {draft.request.source}")
+            else:
+                tx.replace_content(live, goal.then)
+
+
 def _apply_schema(tx: Transaction, ours: Catalog, merged: Catalog) -> None:
     """Put the merged schema in force.
 
@@ -603,27 +645,72 @@ def _impossible(step: Step) -> Conflict:
     return _constraint(str(told.get("entity", "schema")), message, rows)
 
 
+def _first(reached: Reached) -> list[Obstacle]:
+    """The obstacles, without those that only follow from others: links to what is not there."""
+    found = [each for each in reached.obstacles if each.code != NotFound.code]
+    return found or reached.obstacles
+
+
+def _is_too_few(error: MycelError) -> bool:
+    """True for a violation that may only follow from an element that could not be written."""
+    count, least = error.data.get("count"), error.data.get("min")
+    return isinstance(count, int) and isinstance(least, int) and count < least
+
+
 def _violation(tx: Transaction, draft: MergeDraft, reached: Reached, error: MycelError) -> Conflict:
     """The conflict of a constraint that the merged elements break, with all of these."""
     here = {made: number for number, made in reached.numbers.items() if made != GONE}
     data = error.data
     outer = [*data.get("elements", ()), *([data["id"]] if "id" in data else ())]
     numbers = [ids.parse_id(each) for each in dict.fromkeys(outer)]
+    names = dict(draft.plan.names)
+    about = {"message": error.message, "code": error.code}
     rows = []
     for number in numbers:
         element = tx.reader.element(number)
-        names = dict(draft.plan.names)
-        told = None if element is None else element._replace(number=here.get(number, number))
+        told = None if element is None else _in_plan(element, here)
         identity = {"id": number} if told is None else identity_of(told, names)
-        rows.append(
-            {
-                "element": None if number in here else tx.reader.outer_id(number),
-                "label": label_of(identity),
-                "message": error.message,
-                "code": error.code,
-            }
-        )
+        known = None if number in here else tx.reader.outer_id(number)
+        rows.append({"element": known, "label": label_of(identity), **about})
+    if str(data.get("constraint", "")).startswith("@card"):
+        links = _links_from(tx, draft, here, numbers[-1], str(data["type"]))
+        listed = [{"element": known, "label": label, **about} for label, known in links.items()]
+        # Too many links are a matter of the links alone.
+        rows = [*(rows if _is_too_few(error) else ()), *listed]
     return _constraint(str(rows[0]["label"]) if rows else error.message, error.message, rows)
+
+
+def _is_like(one: Conflict, other: Conflict) -> bool:
+    """True if two broken constraints are about the same elements."""
+    labels = ({row["label"] for row in each.rows} for each in (one, other))
+    return one.id == other.id or not next(labels).isdisjoint(next(labels))
+
+
+def _in_plan(element: Element, here: Mapping[int, int]) -> Element:
+    """An element of the transaction in the numbers of the plan."""
+    values = values_of(element)
+    for place in (SUBJECT, OBJECT):
+        if place in values:
+            values[place] = here.get(values[place], values[place])
+    return with_values(element, values, here.get(element.number, element.number))
+
+
+def _links_from(
+    tx: Transaction, draft: MergeDraft, here: Mapping[int, int], source: int, edge: str
+) -> dict[str, str | None]:
+    """The links of one kind that an element has in any version: labels, and ids in the target."""
+    plan = draft.plan
+    catalog = schema_at(tx.reader)
+    predicate = next((each.kip_name for each in catalog.types if each.name == edge), edge)
+    number = here.get(source, source)
+    written = [_in_plan(each, here) for each in tx.links_about(tx.reader.outer_id(source))]
+    stored = [each for state in (plan.ours, plan.theirs) for each in state.values()]
+    found: dict[str, str | None] = {}
+    for each in (*written, *stored):
+        if isinstance(each, Proposition) and (each.predicate, each.ends[0]) == (predicate, number):
+            label = label_of(identity_of(each, plan.names))
+            found.setdefault(label, each.id if each.number < NEW else None)
+    return found
 
 
 def _matches(tx: Transaction, draft: MergeDraft, reached: Reached) -> Mapping[int, int]:

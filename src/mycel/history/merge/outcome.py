@@ -67,6 +67,8 @@ class Conflict(NamedTuple):
     resolution: Resolution | None = None
     merge: str = ""
     """The id of the open merge."""
+    refused: tuple[str, ...] = ()
+    """Of a constraint: the choices with which it would be broken again."""
 
     @property
     def label(self) -> str:
@@ -75,7 +77,8 @@ class Conflict(NamedTuple):
     @property
     def options(self) -> tuple[str, ...]:
         """The choices that there are."""
-        missing = {"base"} if self.base is UNKNOWN else set()
+        missing = {*self.refused}
+        missing |= {"base"} if self.base is UNKNOWN else set()
         missing |= set() if self.parts else {"lines"}
         if self.kind == "definition":
             missing |= {"value"} if self.base is not ABSENT else {"value", "base"}
@@ -102,6 +105,7 @@ class Conflict(NamedTuple):
         told |= {"hunks": self.hunks} if self.regions else {}
         told |= {"rows": [dict(each) for each in self.rows]} if self.rows else {}
         told |= {"reason": self.reason, "options": list(self.options)}
+        told |= {"refused": list(self.refused)} if self.refused else {}
         told |= {"suggestion": self.suggestion} if self.suggestion else {}
         told["resolution"] = None if self.resolution is None else self.resolution.to_dict()
         return told
@@ -110,7 +114,7 @@ class Conflict(NamedTuple):
     def from_dict(cls, told: Mapping[str, Any]) -> Conflict:
         """A conflict as `to_dict` tells it, without the lines of a text."""
         plain = {key: told[key] for key in cls._fields if key in told}
-        plain |= {"path": tuple(told.get("path", ())), "rows": tuple(told.get("rows", ()))}
+        plain |= {key: tuple(told.get(key, ())) for key in ("path", "rows", "refused")}
         said = told.get("resolution")
         decided = None if said is None else Resolution(said["choice"], said.get("value"))
         return cls(**plain | {"resolution": decided})

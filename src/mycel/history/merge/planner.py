@@ -21,6 +21,7 @@ from mycel.history.goals import Goal
 from mycel.history.merge.edits import EditSides
 from mycel.history.merge.element_merge import ElementMerge, MergeContext, chosen_element, edited
 from mycel.history.merge.outcome import Choice, Conflict, Resolution, conflict_id
+from mycel.history.merge.requests import Override
 from mycel.history.merge.rules import Rules
 from mycel.history.merge.schemas import (
     Renames,
@@ -74,10 +75,14 @@ class MergePlan(NamedTuple):
     """The schema of the target and the merged one, if they differ."""
     joined: Mapping[int, int] = {}
     """Links that become one with another link, and that link."""
+    ours: Mapping[int, Element] = {}
+    """Elements of the target."""
     theirs: Mapping[int, Element] = {}
     """Elements of the source."""
     bases: Mapping[int, Base] = {}
     """Elements of the base."""
+    overridden: frozenset[int] = frozenset()
+    """Elements that somebody has decided about because of a constraint."""
     given: frozenset[tuple[int, Place]] = frozenset()
     """The places of elements whose values somebody gave as decisions."""
     extras: tuple[Element, ...] = ()
@@ -105,7 +110,7 @@ class Planner:
         *,
         by_element: bool,
         restore_purged: bool,
-        overrides: Mapping[str, Any],
+        overrides: Mapping[str, Override],
     ) -> None:
         self._sides: Final = sides
         self._restores: Final = restore_purged
@@ -125,6 +130,9 @@ class Planner:
         """Elements with a conflict as a whole that nobody has decided about."""
         self._asked: Final[set[int]] = set()
         """Elements with a conflict as a whole, decided or not."""
+        self._purged: Final[set[int]] = set()
+        """Elements that one side has purged."""
+        self._overridden: Final[set[int]] = set()
         self._given: Final[set[tuple[int, Place]]] = set()
         self._joined: Final[dict[int, int]] = {}
         """Links that have become one with another link, and that link."""
@@ -185,8 +193,10 @@ class Planner:
             self._names,
             self._schema,
             self._joined,
+            self._ours,
             self._theirs,
             self._base,
+            frozenset(self._overridden),
             frozenset(self._given),
             tuple(self._extras),
         )
@@ -204,8 +214,18 @@ class Planner:
             fresh = read(wanted)
             found.update(fresh)
             self._names.update(with_ends(read, fresh))
+        self._name_ends_of_base(wanted)
         if self._tell:
             self._translate(wanted)
+
+    def _name_ends_of_base(self, numbers: Iterable[int]) -> None:
+        """Read the elements to which links lead in the base alone, for their names."""
+        known = (self._base[number].values for number in numbers if number in self._base)
+        ends = {each for values in known for each in (values.get(SUBJECT), values.get(OBJECT))}
+        missing = {each for each in ends if isinstance(each, int)} - self._names.keys()
+        for number, base in self._sides.base(missing).items() if missing else ():
+            if base.element is not None:
+                self._names[number] = base.element
 
     def _versions(self, number: int) -> Versions:
         self._load((number,))
@@ -342,6 +362,7 @@ class Planner:
                 said = "leads to what was purged here in the source, and goes."
             self._warnings.append(f"{self._label(number)} {said}")
             self._results[number] = None
+            self._purged.add(number)
 
     def _doom(self, purged: Iterable[int]) -> set[int]:
         """Let go what the source has purged, with all that refers to it. Returns all of it."""
@@ -353,6 +374,7 @@ class Planner:
                 f"{self._label(number)} goes with what it refers to, which the source has purged."
             )
         self._results.update(dict.fromkeys((*found, *about)))
+        self._purged.update(found, about)
         return {*found, *about}
 
     def _keep_links(self) -> None:
@@ -694,8 +716,8 @@ class Planner:
         if not self._overrides:
             return
         labels = {self._label(number): number for number in {*self._results, *self._names}}
-        for label, choice in self._overrides.items():
-            number = labels.get(label)
+        for label, (choice, known) in self._overrides.items():
+            number = labels.get(label, known)
             if number is None:
                 continue
             base, ours, theirs = self._versions(number)[1:]
@@ -704,7 +726,38 @@ class Planner:
             )
             like = ElementMerge(self._context, self._versions(number))
             old = None if base is None else like.base_element()
-            self._results[number] = chosen_element(resolution, old, ours, theirs, number)
+            chosen = chosen_element(resolution, old, ours, theirs, number)
+            self._results[number] = chosen
+            self._overridden.add(number)
+            if chosen is None:
+                self._let_go_of_links(number)
+            else:
+                self._bring_ends(chosen, resolution.choice)
+
+    def _let_go_of_links(self, number: int) -> None:
+        """Let all links go that refer to an element which goes by decision."""
+        made = [each for each, result in self._results.items() if isinstance(result, Proposition)]
+
+        def on(end: int) -> Iterable[int]:
+            led = [each for each in made if end in getattr(self._results[each], "ends", ())]
+            return [*led, *(each for each in self._sides.on(end) if each not in self._results)]
+
+        about = all_about([number], on)
+        self._load(about)
+        self._results.update(dict.fromkeys(about))
+
+    def _bring_ends(self, element: Element, choice: str) -> None:
+        """Let the ends of a link come back that stays by decision; unless they were purged."""
+        for end in element.ends:
+            if end in self._purged:
+                self._results[element.number] = None
+                self._let_go_of_links(element.number)
+            elif self._result(end) is None:
+                was = self._versions(end)
+                kept = was.theirs if choice == "theirs" else was.ours
+                self._results[end] = found = kept or was.theirs or was.ours
+                if found is not None:
+                    self._bring_ends(found, choice)
 
 
 def _uses(element: Element | None, name: str) -> bool:

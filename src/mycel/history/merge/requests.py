@@ -10,6 +10,7 @@ from mycel.errors import ConstraintViolation, NotFound
 from mycel.history.merge.outcome import CHOICES, ID_DIGITS, Choice, Conflict, Resolution
 from mycel.history.merge.rules import check_policy
 from mycel.history.merge.values import UNKNOWN
+from mycel.model.ids import parse_id
 from mycel.store.query.diff import ABSENT
 
 
@@ -161,6 +162,11 @@ def check(resolution: Resolution, about: Conflict | Choice) -> None:
             hint="Choose ours, theirs, base, or value with a value. There is no base if the common"
             " ancestors disagree, and lines are for a text of several lines.",
         )
+    if isinstance(about, Conflict) and choice in about.refused:
+        raise ConstraintViolation(
+            f"With {choice}, {about.label} would still break the rule: {about.reason}",
+            hint=f"Choose {' or '.join(about.options)}.",
+        )
     if choice == "lines" and not _are_parts(value, parts):
         raise ConstraintViolation(
             f"{about.label}: {parts} part{'' if parts == 1 else 's'} of the text"
@@ -245,9 +251,18 @@ _PARTS: Final[Mapping[str, Callable[[Any], bool]]] = {
 """The parts of an element that a value can give, each with its check."""
 
 
-def overrides(constraints: Sequence[Conflict]) -> dict[str, Any]:
-    """The choices for rows that break constraints, by label."""
-    found: dict[str, Any] = {}
+class Override(NamedTuple):
+    """The choice for an element that breaks a constraint."""
+
+    choice: Any
+    """A side, or the parts of the element."""
+    number: int | None
+    """The number of the element in the target, if it is there."""
+
+
+def overrides(constraints: Sequence[Conflict]) -> dict[str, Override]:
+    """The choices for elements that break constraints, by label."""
+    found: dict[str, Override] = {}
     for each in constraints:
         if each.resolution is None:
             continue
@@ -256,7 +271,8 @@ def overrides(constraints: Sequence[Conflict]) -> dict[str, Any]:
             given = value if isinstance(value, Mapping) else {}
             if len(each.rows) == 1 and _is_version(given):
                 given = {row["label"]: given}
-            found[row["label"]] = (
-                choice if choice != "value" else given.get(row["label"], given.get(row["element"]))
-            )
-    return {label: choice for label, choice in found.items() if choice is not None}
+            element = row.get("element")
+            chosen = choice if choice != "value" else given.get(row["label"], given.get(element))
+            number = None if element is None else parse_id(element)
+            found[row["label"]] = Override(chosen, number)
+    return {label: each for label, each in found.items() if each.choice is not None}

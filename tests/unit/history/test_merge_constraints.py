@@ -1,0 +1,119 @@
+"""Rules of the schema that merges break: all are reported, and every choice can be taken."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import mycel
+from mycel.errors import ConstraintViolation
+from tests.unit.history.test_merge import _without_waiting
+
+__all__ = ("_without_waiting",)
+
+SCHEMA = """
+node Person {
+    email: String @key
+    nick: String? @unique
+    age: I64?
+    @range(age, 0..100)
+}
+node City { name: String @key }
+edge LivesIn: Person -> City @card(0..1)
+edge Likes: Person -> City @card(1..*)
+"""
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Iterator[mycel.Graph]:
+    with mycel.open(tmp_path / "graph.db", durability="off", bootstrap=False) as db:
+        db.schema.apply(SCHEMA)
+        with db.transaction() as tx:
+            for name in ("rome", "oslo", "bonn"):
+                tx.put_concept("City", name, {"name": name})
+        person(db, "p")
+        db.branches.create("draft")
+        yield db
+
+
+def person(db: mycel.Graph, name: str, city: str = "rome", **attributes: object) -> None:
+    with db.transaction() as tx:
+        tx.put_concept("Person", name, {"email": name, **attributes})
+        if tx.get_edge(("Person", name), "Likes", ("City", city)) is None:
+            tx.put_proposition(("Person", name), "Likes", ("City", city))
+
+
+def live_in(db: mycel.Graph, name: str, city: str) -> None:
+    db.write(lambda tx: tx.put_proposition(("Person", name), "LivesIn", ("City", city)))
+
+
+def links(db: mycel.Graph, predicate: str, name: str = "p") -> set[str]:
+    edges = db.edges_out(("Person", name))
+    return {db.get(each.object).name for each in edges if each.predicate == predicate}
+
+
+def test_all_broken_constraints_are_reported_at_once(db: mycel.Graph) -> None:
+    with db.open_branch("draft") as draft:
+        for side, city in ((db, "rome"), (draft, "oslo")):
+            live_in(side, "p", city)
+            person(side, f"in {city}", nick="n")
+        with db.transaction() as tx:
+            tx.put_concept("Person", "q", {"email": "q", "nick": "m"})
+            tx.put_proposition(("Person", "q"), "Likes", ("City", "rome"))
+        person(draft, "r", nick="m")
+    merge = db.merge("draft")
+    reasons = sorted(each.reason.split(":")[0] for each in merge.conflicts)
+    assert [each.split(" on ")[0] for each in reasons] == [
+        "@card violation",
+        "@unique violation",
+        "@unique violation",
+    ]
+    (card,) = (each for each in merge.conflicts if "@card" in each.reason)
+    assert {row["label"] for row in card.rows} == {
+        'Person "p" -LivesIn-> City "rome"',
+        'Person "p" -LivesIn-> City "oslo"',
+    }
+    db.resolve({each.id: "theirs" for each in merge.conflicts})
+    assert db.commit_merge().status == "merged"
+    assert links(db, "LivesIn") == {"oslo"}
+    assert not db.verify(replay=True).problems
+
+
+def test_every_choice_that_is_offered_can_be_committed_and_others_are_refused(
+    db: mycel.Graph, tmp_path: Path
+) -> None:
+    with db.open_branch("draft") as draft:
+        draft.schema.apply(SCHEMA.replace("0..100", "0..10"))
+        person(db, "old", age=50)
+        live_in(db, "p", "rome")
+        live_in(draft, "p", "oslo")
+        person(draft, "cityless", city="bonn")
+        db.write(lambda tx: tx.retire(("City", "bonn")))
+    db.close()
+    files = {each: each.read_bytes() for each in tmp_path.glob("*.db")}
+    waiting: list[list[str]] = [[]]
+    kinds = set()
+    while waiting:
+        choices = waiting.pop()
+        for path, content in files.items():
+            path.write_bytes(content)
+        with mycel.open(tmp_path / "graph.db", durability="off", bootstrap=False) as again:
+            merge = again.merge("draft")
+            for choice in choices:
+                merge = again.resolve(merge.unresolved[0], choice)
+            if merge.unresolved:
+                conflict = merge.unresolved[0]
+                kinds.add(conflict.kind)
+                offered = [each for each in conflict.options if each not in ("value", "lines")]
+                assert len(choices) < 6, (choices, conflict)
+                assert offered, conflict
+                waiting += [[*choices, each] for each in offered]
+                for refused in conflict.refused:
+                    with pytest.raises(ConstraintViolation, match="would still break the rule"):
+                        again.resolve(conflict, refused)
+                continue
+            assert again.commit_merge().status == "merged", choices
+            assert not again.verify().problems
+    assert kinds == {"constraint", "orphan_link"}
