@@ -10,6 +10,8 @@
     vocabulary       types and relation types, defined on first use
     node_lookup      from URIs to elements and back; the closest URIs
     node_conflicts   open conflicts of merges at nodes and relations
+    bootstrap_stamp  the marks of elements that a bootstrap wrote
+    stale_notes      notes that cite what has changed since
     node_writer      adds, changes, moves and removes nodes
     relation_writer  relations; placeholders for missing concepts; broken links
     node_traversal   results of a traversal, with URIs

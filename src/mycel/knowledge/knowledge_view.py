@@ -39,6 +39,7 @@ from mycel.knowledge.node_values import (
     ResourceContent,
 )
 from mycel.knowledge.recalled_nodes import Recalled
+from mycel.knowledge.stale_notes import with_marks
 from mycel.knowledge.uris import Kind, Uri, build, check_workspace, parse
 from mycel.model import ids
 from mycel.model.names import kind_of, shorten
@@ -185,7 +186,7 @@ class KnowledgeView:
             return self._node(reader, address, content=content)
 
     def _node(self, reader: Reader, address: Uri, *, content: bool) -> Node:
-        (node,) = with_conflicts(reader, [as_node(node_at(reader, address), content=content)])
+        (node,) = with_marks(reader, [as_node(node_at(reader, address), content=content)])
         self.context.touch(node.uri)
         return node
 

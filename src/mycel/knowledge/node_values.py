@@ -72,6 +72,8 @@ class Node(_Value):
     version: int
     conflicts: tuple[JsonObject, ...] = ()
     """Open conflicts of merges that it is part of, as `Conflict.to_dict` gives them."""
+    changed_since: tuple[str, ...] = ()
+    """The files, symbols and sections that it cites and that have changed since it was written."""
 
 
 @dataclass(frozen=True, slots=True)

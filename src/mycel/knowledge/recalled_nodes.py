@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from mycel.engine.missing_concepts import is_placeholder
-from mycel.knowledge.node_conflicts import with_conflicts
 from mycel.knowledge.node_lookup import as_node, as_relation, element_uri
 from mycel.knowledge.node_traversal import ReachedNode
 from mycel.knowledge.node_values import Hit
+from mycel.knowledge.stale_notes import with_marks
 from mycel.model.elements import Concept
 from mycel.model.values import JsonObject
 from mycel.recall.passages import prose
@@ -75,7 +75,7 @@ def as_hits(reader: Reader, hits: Sequence[ElementHit], question: str) -> list[H
             snippet(prose(each.properties | _content(each)), terms, SNIPPET_CHARACTERS),
             hit.kind,
         )
-        for hit, each in zip(hits, with_conflicts(reader, found), strict=True)
+        for hit, each in zip(hits, with_marks(reader, found), strict=True)
     ]
 
 

@@ -26,8 +26,14 @@ def head(node: Node) -> str:
     called = f" — {node.name}" if node.name and node.name != node.uri else ""
     return (
         f"{node.uri}{called}\n"
-        f"{node.type}, version {node.version}, updated {moment(node.updated_at)}"
+        f"{node.type}, version {node.version}, updated {moment(node.updated_at)}{_stale(node)}"
     )
+
+
+def _stale(node: Node) -> str:
+    if not node.changed_since:
+        return ""
+    return f"\nperhaps outdated: {', '.join(node.changed_since)} changed since"
 
 
 def facts(node: Node, *, detailed: bool) -> str:

@@ -19,8 +19,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from mycel.engine.missing_concepts import keeps_place
-from mycel.knowledge.bootstrap.ownership import AUTHOR_TEXT, values_of_others
+from mycel.knowledge.bootstrap.ownership import values_of_others
 from mycel.knowledge.bootstrap.project_graph import KEYS
+from mycel.knowledge.bootstrap_stamp import AUTHOR_TEXT
 from mycel.knowledge.node_lookup import Found, rank
 from mycel.knowledge.uris import KIP, uri_of
 from mycel.knowledge.vocabulary import STAMP

@@ -20,7 +20,6 @@ from mycel.engine.missing_concepts import MISSING
 from mycel.knowledge import vocabulary as words
 from mycel.knowledge.bootstrap import ownership
 from mycel.knowledge.bootstrap.limits import ROWS_IN_TRANSACTION
-from mycel.knowledge.bootstrap.ownership import AUTHOR, MISSING_SINCE
 from mycel.knowledge.bootstrap.project_graph import (
     FILE_KEYS,
     KEYS,
@@ -31,6 +30,7 @@ from mycel.knowledge.bootstrap.project_graph import (
 )
 from mycel.knowledge.bootstrap.renamed_sections import Renamed, find_renamed
 from mycel.knowledge.bootstrap.run_summary import Progress, Report, Summary
+from mycel.knowledge.bootstrap_stamp import AUTHOR, MISSING_SINCE
 from mycel.knowledge.vocabulary import STAMP
 from mycel.model import ids
 from mycel.model.records import canonical_weight

@@ -18,13 +18,11 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from mycel.knowledge.bootstrap.project_graph import Wanted
+from mycel.knowledge.bootstrap_stamp import AUTHOR_TEXT, MISSING_SINCE
 from mycel.knowledge.vocabulary import STAMP
 from mycel.model.values import parse_object
 from mycel.store.query.bulk.prefixes import Held, HeldLink
 
-AUTHOR: Final = {"author": "bootstrap"}
-AUTHOR_TEXT: Final = '{"author":"bootstrap"}'
-MISSING_SINCE: Final = "missing_since"
 GONE: Final = "gone from the project"
 """The reason with which a bootstrap removes elements."""
 

@@ -213,7 +213,8 @@ def wanted_symbols(namer: Namer, read: FileRead) -> Iterator[Wanted]:
     for symbol in read.facts.symbols if read.facts is not None else ():
         uri = namer.symbol(read.path, symbol.qualified)
         if uri:
-            yield Wanted(uri, words.SYMBOL, _symbol_attributes(symbol), SYMBOL_KEYS)
+            stamp = {"hash": symbol.hash}
+            yield Wanted(uri, words.SYMBOL, _symbol_attributes(symbol), SYMBOL_KEYS, stamp)
 
 
 def _symbol_attributes(symbol: Symbol) -> dict[str, Any]:

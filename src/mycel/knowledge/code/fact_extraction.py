@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
+from zlib import crc32
 
 from mycel.knowledge.code.calls import Calls
 from mycel.knowledge.code.comments import shortened
@@ -147,6 +148,7 @@ def _symbol(syntax: Syntax, source: bytes, scope: Scope) -> Symbol:
         scope.exported,
         tuple(syntax.bases(node, source)) if scope.is_class else (),
         syntax.returns(node, source) if scope.kind in _FUNCTION_KINDS else "",
+        crc32(source[scope.start : scope.end]),
     )
 
 

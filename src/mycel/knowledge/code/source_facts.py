@@ -42,6 +42,8 @@ class Symbol(NamedTuple):
     bases: tuple[str, ...] = ()
     returns: str = ""
     """The dotted type of a function's result; "" when none is written."""
+    hash: int = 0
+    """A checksum of its source."""
 
 
 class Import(NamedTuple):
@@ -143,7 +145,9 @@ def decode(encoded: bytes) -> FileFacts | None:
         if version != FORMAT or len(values) != len(_FIELDS):
             return None
         row: dict[str, Any] = dict(zip(_FIELDS, values, strict=True))
-        row["symbols"] = tuple(Symbol._make((*s[:-2], tuple(s[-2]), s[-1])) for s in row["symbols"])
+        row["symbols"] = tuple(
+            Symbol._make((*s[:-3], tuple(s[-3]), *s[-2:])) for s in row["symbols"]
+        )
         row["imports"] = tuple(Import(i[0], _pairs(i[1]), *i[2:]) for i in row["imports"])
         row["calls"] = tuple(Call(caller, tuple(callee)) for caller, callee in row["calls"])
         row["sections"] = tuple(

@@ -1,0 +1,64 @@
+"""Notes that may be outdated, because a file, symbol or section that they cite has changed since.
+
+A note cites what somebody linked it with. It may be outdated if the content of that is another one
+than it was when the note, or the link, was written last. The mark is derived when a note is read:
+nothing is written when a file changes, and writing the note again removes the mark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final, TypeVar
+
+from mycel.knowledge.bootstrap_stamp import AUTHOR, AUTHOR_TEXT, MISSING_SINCE
+from mycel.knowledge.node_conflicts import with_conflicts
+from mycel.knowledge.node_values import Node, Relation
+from mycel.knowledge.vocabulary import CONTENT, STAMP
+from mycel.model import ids
+from mycel.model.values import parse_object
+from mycel.store.query.bulk.citations import attributes_then, changed_citations
+from mycel.store.query.reader import Reader
+
+CHANGED_SHOWN: Final = 5
+"""Changed citations that are named at one note."""
+
+_HASH: Final = "hash"
+
+Found = TypeVar("Found", Node, Relation, Node | Relation)
+
+
+def with_marks(reader: Reader, found: Sequence[Found]) -> list[Found]:
+    """Nodes and relations with their open conflicts, and notes with what has changed since."""
+    marked: list[Any] = list(with_conflicts(reader, found))
+    notes = {
+        ids.parse_id(each.id): (at, each)
+        for at, each in enumerate(marked)
+        if isinstance(each, Node) and each.metadata != AUTHOR
+    }
+    if notes and reader.state.seq is None:
+        for number, uris in find_changed(reader, notes).items():
+            at, note = notes[number]
+            marked[at] = replace(note, changed_since=uris)
+    return marked
+
+
+def find_changed(reader: Reader, notes: Collection[int]) -> dict[int, tuple[str, ...]]:
+    """The URIs of what each of these notes cites and what has changed since; live states only."""
+    found: dict[int, list[str]] = {}
+    for each in changed_citations(reader, notes, AUTHOR_TEXT):
+        now = parse_object(each.attributes)
+        if STAMP not in now or len(found.get(each.note, ())) >= CHANGED_SHOWN:
+            continue
+        then = attributes_then(reader, each.cited, each.written)
+        if then is not None and _content(parse_object(then)) != _content(now):
+            found.setdefault(each.note, []).append(each.name)
+    return {note: tuple(names) for note, names in found.items()}
+
+
+def _content(attributes: Mapping[str, Any]) -> object:
+    """The values that stand for the content of a file, symbol or section that a bootstrap has read."""
+    stamp = attributes.get(STAMP)
+    known = stamp.get(_HASH) if isinstance(stamp, dict) else None
+    content = known if known is not None else attributes.get(CONTENT)
+    return content, MISSING_SINCE in attributes

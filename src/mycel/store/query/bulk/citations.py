@@ -1,0 +1,51 @@
+"""Elements that were written again after something linked to them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Final, NamedTuple
+
+from mycel.store.file.rows import listed
+from mycel.store.query.reader import Reader
+
+CITATIONS_MAX: Final = 1_000
+"""Citations that are looked at in one question."""
+
+_CITED: Final = (
+    "SELECT n.id AS note, t.id AS cited, t.name, t.attributes, max(n.seq, p.seq) AS written"
+    " FROM json_each(?1) j CROSS JOIN concept n ON n.id = j.value"
+    " CROSS JOIN proposition p ON p.{here} = n.id CROSS JOIN concept t ON t.id = p.{there}"
+    " WHERE t.seq > n.seq AND t.seq > p.seq AND p.metadata IS NOT ?2"
+)
+_QUERY: Final = (
+    f"{_CITED.format(here='subject', there='object')} UNION"
+    f" {_CITED.format(here='object', there='subject')} ORDER BY 1, 2 LIMIT {CITATIONS_MAX}"
+)
+_THEN: Final = (
+    "SELECT attributes FROM concept_past WHERE id = ?1 AND from_seq <= ?2 AND to_seq > ?2"
+)
+
+
+class ChangedCitation(NamedTuple):
+    """A concept that was written again after a note, or its link to it, was written."""
+
+    note: int
+    cited: int
+    name: str
+    attributes: str
+    written: int
+    """The journal entry of the note or the link, whichever is later."""
+
+
+def changed_citations(
+    reader: Reader, notes: Collection[int], without: str
+) -> list[ChangedCitation]:
+    """The newer concepts that links join with these; links with the metadata `without` are not."""
+    rows = reader.every(_QUERY, (listed(notes), without))
+    return list(map(ChangedCitation._make, rows))
+
+
+def attributes_then(reader: Reader, number: int, seq: int) -> str | None:
+    """The attributes of a concept after a journal entry, if it was changed since; else None."""
+    row = reader.first(_THEN, (number, seq))
+    return None if row is None else str(row[0])
