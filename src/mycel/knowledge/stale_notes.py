@@ -57,7 +57,7 @@ def find_changed(reader: Reader, notes: Collection[int]) -> dict[int, tuple[str,
 
 
 def _content(attributes: Mapping[str, Any]) -> object:
-    """The values that stand for the content of a file, symbol or section that a bootstrap has read."""
+    """Values that differ if the content of a file, symbol or section differs."""
     stamp = attributes.get(STAMP)
     known = stamp.get(_HASH) if isinstance(stamp, dict) else None
     content = known if known is not None else attributes.get(CONTENT)
