@@ -18,7 +18,7 @@ from typing import Final, Literal
 
 import mycel
 from benchmarks.databases import Databases, say
-from benchmarks.recall import corpora
+from benchmarks.recall import corpora, notes
 from benchmarks.recall.corpora import Asked
 from benchmarks.recall.memory import added_bytes
 from benchmarks.report import Bar, Line, Measure, Skipped
@@ -41,9 +41,25 @@ def measure(databases: Databases) -> Iterator[Line]:
         bar = Bar(100 * (1 - values[name]) + 1, "ours")
         note = f"found {100 * share:.1f}, stored {100 * values[name]:.1f} of 100"
         yield Measure(f"recall, missed: {name}", "", "n", Summary.of([missed]), bar=bar, note=note)
-    if "symbols, first" not in found:
-        yield Skipped("recall: symbols", "the extra `code` is needed")
+    if "symbols, first" in found:
+        yield from _notes()
+    else:
+        yield Skipped("recall: symbols and notes", "the extra `code` is needed")
     yield from _costs(databases.folder)
+
+
+def _notes() -> Iterator[Line]:
+    """Notes and documents of code bases, asked for in other words; they have no bar."""
+    for name, root in notes.code_bases().items():
+        if root is None:
+            reason = f"there is no folder {name} in the folder that {notes.FOLDER_VARIABLE} names"
+            yield Skipped(f"recall: notes about {name}", reason)
+            continue
+        say(f"recall: notes about {name}")
+        for label, share in notes.shares(name, root):
+            summary = Summary.of([100 * (1 - share)])
+            note = f"found {100 * share:.1f} of 100"
+            yield Measure(f"recall, missed: {label}", "", "n", summary, note=note)
 
 
 def _recall(folder: Path) -> Iterator[tuple[str, float]]:

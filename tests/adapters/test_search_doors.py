@@ -11,6 +11,7 @@ from warnings import catch_warnings, simplefilter
 import pytest
 
 import mycel
+from mycel.explorer.explorer import Explorer
 from mycel.knowledge.knowledge import Knowledge
 from tests.adapters.cli.conftest import in_process
 from tests.adapters.http.conftest import HTTP, Server
@@ -23,6 +24,7 @@ Warnings of the answer go to the list `warned`.
 """
 
 CLAUSES = {
+    "kind": "KIND",
     "type": "WITH TYPE",
     "path": "UNDER",
     "workspace": "WORKSPACE",
@@ -35,6 +37,7 @@ CLAUSES = {
     "mode": "MODE",
 }
 SHOP, PORT = "concept://shop/", "concept://port/"
+CODE = f"{SHOP}src/till.py/openTill"
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +49,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
         with db.transaction(actor="ines") as tx:
             tx.define_type("Note")
             tx.define_type("Ship")
+            tx.define_type("Symbol")
             tx.define_predicate("follows")
             tx.put_concept("Note", f"{PORT}tide", {"text": "harbour water"}, {"source": "log"})
             tx.put_concept("Ship", f"{PORT}boat", {"text": "harbour boat"})
@@ -55,6 +59,8 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
             tx.put_concept("Note", f"{SHOP}cart", {"text": "harbour cart"})
             tx.put_concept("Note", f"{SHOP}till", {"text": "harbour till"})
             tx.put_proposition(f"{SHOP}cart", "follows", f"{SHOP}till")
+            stamp = {"_bootstrap": {"wrote": "x"}}
+            tx.put_concept("Symbol", CODE, {"doc": "harbour entry"} | stamp)
     return made
 
 
@@ -66,7 +72,12 @@ def warned() -> list[str]:
 @pytest.fixture(scope="module")
 def doors(path: Path, warned: list[str]) -> Iterator[dict[str, Door]]:
     def kip(question: str, given: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+        types = given.pop("type", ())
+        types = [types] if isinstance(types, str) else types
         clauses = " ".join(f"{CLAUSES[name]} :{name}" for name in given)
+        if types:
+            clauses += " WITH TYPE " + " | ".join(f":type{at}" for at in range(len(types)))
+        given |= {f"type{at}": each for at, each in enumerate(types)}
         command = f"SEARCH CONCEPT :question {clauses} LIMIT 50"
         return command, {"question": question, **given}
 
@@ -74,7 +85,8 @@ def doors(path: Path, warned: list[str]) -> Iterator[dict[str, Door]]:
         words = ["--db", str(path), "search", question, "--element", "concept"]
         for name, value in given.items():
             option = {"actor": "by", "as_of": "as-of", "workspace": "in-workspace"}.get(name, name)
-            words += [f"--{option}", value if isinstance(value, str) else json.dumps(value)]
+            for each in value if isinstance(value, list) else [value]:
+                words += [f"--{option}", each if isinstance(each, str) else json.dumps(each)]
         done = in_process(*words, "--limit", "50", "--json")
         assert done.status == 0, done.stderr
         warned.append(done.stderr)
@@ -130,11 +142,17 @@ def doors(path: Path, warned: list[str]) -> Iterator[dict[str, Door]]:
             server.end()
 
 
-ALL = {f"{PORT}tide", f"{PORT}boat", f"{SHOP}cart", f"{SHOP}till"}
+NOTES = {f"{PORT}tide", f"{PORT}boat", f"{SHOP}cart", f"{SHOP}till"}
+ALL = NOTES | {CODE}
 FILTERS: list[tuple[dict[str, Any], set[str]]] = [
     ({}, ALL),
     ({"type": "Ship"}, {f"{PORT}boat"}),
-    ({"path": "concept://shop"}, {f"{SHOP}cart", f"{SHOP}till"}),
+    ({"type": ["Ship", "Symbol"]}, {f"{PORT}boat", CODE}),
+    ({"kind": "notes"}, NOTES),
+    ({"kind": "code"}, {CODE}),
+    ({"kind": "any"}, ALL),
+    ({"kind": "code", "type": ["Ship", "Note"]}, set()),
+    ({"path": "concept://shop"}, {f"{SHOP}cart", f"{SHOP}till", CODE}),
     ({"workspace": "port"}, {f"{PORT}tide", f"{PORT}boat"}),
     ({"workspace": "por"}, set()),
     ({"actor": "ines"}, {f"{PORT}tide", f"{PORT}boat"}),
@@ -154,6 +172,39 @@ def test_every_filter_means_the_same_through_every_door(doors: dict[str, Door]) 
     for name, door in doors.items():
         assert door("water", mode="keyword", as_of="first") == {f"{PORT}tide"}, name
         assert door("water", mode="keyword") == set(), name
+
+
+def test_notes_come_before_code_unless_the_question_asks_for_code(path: Path) -> None:
+    with mycel.open(path) as db, connected(path) as session:
+        known = Knowledge(db, workspace="shop")
+        explorer = Explorer(db, known)
+        for question, first in (("harbour", "notes"), ("openTill", "code")):
+            hits = known.search(question)
+            assert hits[0].kind == first, question
+            shown = explorer.view("search", {"q": question})["hits"]
+            assert [each["section"] for each in shown] == [hit.kind for hit in hits]
+            told = session.ok("search_knowledge", query=question)
+            assert [each["kind"] for each in told.data["hits"]] == [hit.kind for hit in hits]
+        told = session.ok("search_knowledge", query="harbour")
+        assert told.text.startswith("Notes:\n")
+        assert f"\nCode:\n{told.data['hits'][-1]['score']:.2f} {CODE} " in told.text
+        only = explorer.view("search", {"q": "harbour", "kind": "code"})["hits"]
+        assert [each["id"] for each in only] == [CODE]
+        for kind in ("notes", "code"):
+            recalled = known.recall("harbour", kind=kind, max_cost=0)
+            assert {each.uri for each in recalled.nodes} <= (NOTES if kind == "notes" else {CODE})
+            told = session.ok("search_knowledge", query="harbour", kind=kind, context_tokens=1000)
+            assert told.data["nodes"][0]["uri"] in (NOTES if kind == "notes" else {CODE})
+
+
+def test_pages_of_a_search_show_every_hit_once_and_notes_before_code(path: Path) -> None:
+    with connected(path) as session:
+        told = session.ok("search_knowledge", query="harbour", limit=2)
+        seen = [each["uri"] for each in told.data["hits"]]
+        while cursor := told.data.get("next_cursor"):
+            told = session.ok("search_knowledge", query="harbour", limit=2, cursor=cursor)
+            seen += [each["uri"] for each in told.data["hits"]]
+        assert sorted(seen) == sorted(ALL)
 
 
 def test_questions_that_say_nothing_or_too_much_are_answered_by_every_door(

@@ -15,8 +15,10 @@ from mycel.search.ranking import WEIGHTS, Question
 
 SECOND_SHARE: Final = 3
 """The second section gets one place in so many, if it has as many good hits."""
-GOOD: Final = 0.3
-"""The least score of a good hit."""
+GOOD: Final = 0.55
+FAIR: Final = 0.3
+"""The least scores of good hits, and of one that the second section has at least. Half of the
+questions about code have three good hits in it, and nine in ten of those about notes have none."""
 
 _NAMED: Final = WEIGHTS["spelling"].least
 
@@ -35,6 +37,8 @@ def in_sections(
     """Hits of both kinds, each best first: the section that the question asks for comes first."""
     first, second = (code, notes) if is_code_first(question, notes, code) else (notes, code)
     good = sum(hit.score >= GOOD for hit in second[: limit // SECOND_SHARE])
+    if limit >= SECOND_SHARE and any(hit.score >= FAIR for hit in second[:1]):
+        good = max(good, 1)
     first = first[: limit - good]
     return [*first, *second[: limit - len(first)]]
 
