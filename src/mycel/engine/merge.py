@@ -134,8 +134,9 @@ def _identity(
 
 def _heir(tx: Transaction, type_name: str, name: str) -> Concept | None:
     """The live concept that a removed one was merged into."""
-    number = tx.reader.type_number(type_name)
-    return lookup.merged_into(tx.reader, number, MERGED_FROM, f"{type_name}:{name}")
+    source = f"{type_name}:{name}"
+    number = lookup.heirs(tx.reader, MERGED_FROM, (source,)).get(source)
+    return None if number is None else tx.reader.concept(number)
 
 
 def _check_mergeable(source: Concept, target: Concept) -> None:

@@ -91,7 +91,9 @@ def no_such_concept(reader: Reader, type_name: str, name: str, otherwise: str = 
     `otherwise` says what could be done instead of naming another one.
     """
     types = types_of(reader, name)
-    if types:
+    if (renamed := _renamed(reader, type_name, name)) is not None:
+        close = f"It is named {shorten(renamed)!r} now."
+    elif types:
         close = f"There is one of that name of type {' and '.join(types)}."
     else:
         close = did_you_mean(name, close_to(reader, reader.type_number(type_name), name))
@@ -100,6 +102,15 @@ def no_such_concept(reader: Reader, type_name: str, name: str, otherwise: str = 
         hint=f"{close} Find it with SEARCH CONCEPT or FIND{otherwise}.".lstrip(),
         data={"type": type_name, "name": name},
     )
+
+
+def _renamed(reader: Reader, type_name: str, name: str) -> str | None:
+    """The present name of the concept of a type that had a name last, if it is not removed."""
+    former = lookup.former_names(reader, (name,)).get(name)
+    if former is None or former.type_number != reader.type_number(type_name):
+        return None
+    concept = reader.concept(former.number)
+    return None if concept is None or concept.name == name else concept.name
 
 
 def matched(reader: Reader, matcher: ast.ConceptMatcher, values: Values) -> Concept | None:

@@ -14,7 +14,7 @@ from mycel.history.rollback import Rollback
 from mycel.knowledge import node_writer, relation_writer
 from mycel.knowledge.input_values import drafts
 from mycel.knowledge.knowledge import Knowledge
-from mycel.knowledge.node_lookup import node_at
+from mycel.knowledge.name_resolution import node_at
 from mycel.knowledge.node_values import NewNode, NewRelation
 from mycel.knowledge.uris import Uri, kip_identity
 from mycel.model.values import JsonObject

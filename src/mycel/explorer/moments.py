@@ -12,7 +12,8 @@ from mycel.errors import MycelError, NotFound
 from mycel.explorer.cards import Cards, Degrees
 from mycel.explorer.census import Census
 from mycel.knowledge.knowledge import Knowledge
-from mycel.knowledge.node_lookup import find, find_all, not_found
+from mycel.knowledge.name_resolution import node_at
+from mycel.knowledge.node_lookup import find, find_all
 from mycel.knowledge.uris import Uri, kip_identity
 from mycel.model import ids
 from mycel.model.names import shorten
@@ -55,7 +56,7 @@ class Scene:
                 hint="Choose another moment, or look at the present.",
                 data={"uri": uri.text},
             )
-        raise not_found(self.reader, uri)
+        return node_at(self.reader, uri).number
 
     def find(self, text: str) -> int | None:
         """The number of the element that a text names, or None."""

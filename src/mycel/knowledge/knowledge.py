@@ -17,11 +17,9 @@ from mycel.graph.walk import check_whole
 from mycel.knowledge import node_writer, relation_writer
 from mycel.knowledge.input_values import drafts, uri_list
 from mycel.knowledge.knowledge_view import KnowledgeView
+from mycel.knowledge.name_resolution import locate, resolve_all
 from mycel.knowledge.node_conflicts import conflict_warnings
-from mycel.knowledge.node_lookup import (
-    element_uri,
-    node_at,
-)
+from mycel.knowledge.node_lookup import element_uri
 from mycel.knowledge.node_values import (
     Linked,
     NewNode,
@@ -34,6 +32,7 @@ from mycel.knowledge.node_values import (
 from mycel.knowledge.uris import Uri
 from mycel.knowledge.vocabulary import confidence_warnings
 from mycel.model.records import canonical_weight
+from mycel.store.query import lookup
 from mycel.store.write.transaction import Transaction
 
 Result = TypeVar("Result")
@@ -114,16 +113,26 @@ class Knowledge(KnowledgeView):
             NotFound: there is no such node.
             DuplicateExists: there is one under the new URI.
         """
-        old = self.uri(uri)
+        old, hint = self._present(self.uri(uri), subtree=subtree)
         new = self.uri(new_uri, kind="file" if old.is_file else "concept")
-        if old.is_kip:
-            with self._reading() as reader:
-                old = self.uri(element_uri(node_at(reader, old)))
         written, warnings = self._write(
             lambda tx: node_writer.move_node(tx, old, new, subtree=subtree), message
         )
         self.context.rename(old.text, new.text, subtree=subtree)
-        return replace(written, warnings=warnings)
+        return replace(written, warnings=(*(hint if old.text != new.text else ()), *warnings))
+
+    def _present(self, uri: Uri, *, subtree: bool) -> tuple[Uri, tuple[str, ...]]:
+        """The present URI of a node, and a hint if it was given by another name."""
+        with self._reading() as reader:
+            if uri.is_kip:
+                located = locate(reader, uri)
+                return self.uri(element_uri(located.concept)), ()
+            if subtree and lookup.named_below(reader, uri.text, limit=1):
+                return uri, ()
+            found = resolve_all(reader, (uri,)).get(uri)
+        if found is None:
+            return uri, ()
+        return found.uri, () if found.hint is None else (found.hint,)
 
     def delete(self, uri: str, *, reason: str = "", message: str = "") -> Removed:
         """Remove a node with all its relations; history keeps them, with the reason.
@@ -214,7 +223,9 @@ class Knowledge(KnowledgeView):
         def work(tx: Transaction) -> Remembered:
             written, told = node_writer.put_nodes(tx, nodes, uris, merge=merge)
             linked, more = (
-                relation_writer.put_relations(tx, relations, ends) if relations else ([], [])
+                relation_writer.put_relations(tx, relations, ends, self.file_at)
+                if relations
+                else ([], [])
             )
             return Remembered(tuple(written), tuple(linked), (*told, *more))
 

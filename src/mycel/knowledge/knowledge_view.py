@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, Self, TypeVar, Unpack
 
+from mycel.engine.missing_concepts import is_placeholder
 from mycel.errors import ConstraintViolation, InvalidId, InvalidValueType, MycelError, NotFound
 from mycel.graph.traversal import MAX_COST_DEFAULT, MAX_NODES_DEFAULT, Bounds
 from mycel.graph.walk import check_whole
@@ -17,6 +18,7 @@ from mycel.knowledge import recalled_nodes, relation_writer, workspace_files
 from mycel.knowledge.active_context import ActiveContext, Shown
 from mycel.knowledge.input_values import page_limit, uri_list
 from mycel.knowledge.limits import RESOURCE_BYTES_MAX
+from mycel.knowledge.name_resolution import locate, node_at
 from mycel.knowledge.node_conflicts import with_conflicts
 from mycel.knowledge.node_lookup import (
     as_node,
@@ -25,7 +27,6 @@ from mycel.knowledge.node_lookup import (
     current_uris,
     element_uri,
     find,
-    node_at,
 )
 from mycel.knowledge.node_traversal import NodeTraversal, with_uris
 from mycel.knowledge.node_values import (
@@ -158,6 +159,16 @@ class KnowledgeView:
         is_uri = ref.lstrip()[:5].lower() == "file:"
         return parse(build("file" if is_uri else kind, self.workspace, inner).text, "")
 
+    def file_at(self, uri: Uri) -> Uri | None:
+        """The URI of the file of the workspace at the path of a URI, if there is such a file."""
+        if self.root is None or uri.workspace != self.workspace or not uri.path:
+            return None
+        file = build("file", uri.workspace, uri.path)
+        with suppress(MycelError, OSError, ValueError):
+            if workspace_files.path_of(file, self.root).is_file():
+                return file
+        return None
+
     def _each(
         self, refs: Iterable[str], work: Callable[[Uri], Result]
     ) -> tuple[Outcome[Result], ...]:
@@ -178,17 +189,21 @@ class KnowledgeView:
     def get(self, uri: str, *, content: bool = True) -> Node:
         """The node with a URI; without `content`, its text is left out.
 
+        A former URI, an alias, the path of a file and a short name that one node alone has lead to
+        their node too; its `hint` says so.
+
         Raises:
-            NotFound: there is none; the hint names the closest.
+            NotFound: there is none, or several have the short name; the hint names them.
         """
         address = self.uri(uri)
         with self._reading() as reader:
             return self._node(reader, address, content=content)
 
     def _node(self, reader: Reader, address: Uri, *, content: bool) -> Node:
-        (node,) = with_marks(reader, [as_node(node_at(reader, address), content=content)])
+        located = locate(reader, address)
+        (node,) = with_marks(reader, [as_node(located.concept, content=content)])
         self.context.touch(node.uri)
-        return node
+        return node if located.hint is None else replace(node, hint=located.hint)
 
     def get_many(self, uris: Iterable[str], *, content: bool = True) -> tuple[Outcome[Node], ...]:
         """An outcome for each URI, in order: its node, or an error. All are of one moment."""
@@ -247,8 +262,9 @@ class KnowledgeView:
         with self._reading() as reader:
             found = find(reader, address)
             node = reader.concept(found.number) if found and ids.is_concept(found.number) else None
-            if node is None:
-                node = node_at(reader, address)  # Raises the error.
+            if node is None or is_placeholder(node):
+                with suppress(NotFound) if node is not None else nullcontext():
+                    node = node_at(reader, address)
             page = relation_writer.page_of(
                 reader, node, direction, bounds.relation_types, most, cursor
             )
@@ -285,8 +301,9 @@ class KnowledgeView:
         address = self.uri(uri)
         bounds = Bounds(max_cost, max_nodes, max_tokens, direction, relation_types)
         with self._reading() as reader:
-            start = node_at(reader, address)
-            reached = with_uris(reader, self.db.traverse_in(reader, start, bounds))
+            start = locate(reader, address)
+            reached = with_uris(reader, self.db.traverse_in(reader, start.concept, bounds))
+            reached = replace(reached, hint=start.hint)
         evicted = self.context.add_all(
             ((each.uri, each.tokens, each.reason) for each in reached.nodes),
             ids={each.uri: each.node.id for each in reached.nodes},

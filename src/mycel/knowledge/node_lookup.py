@@ -7,37 +7,27 @@ and a placeholder only if there is nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from difflib import get_close_matches
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 from urllib.parse import unquote
 
 from mycel.engine.missing_concepts import MISSING, MISSING_ENTITY, is_placeholder, keeps_place
-from mycel.errors import ConstraintViolation, InvalidId, NotFound
+from mycel.errors import ConstraintViolation
 from mycel.knowledge.node_values import Child, Node, NodeType, Page, Relation
-from mycel.knowledge.uris import Uri, build, kip_identity, uri_of
+from mycel.knowledge.uris import Uri, kip_identity, uri_of
 from mycel.knowledge.vocabulary import (
     CONCEPT,
     CONTENT,
     OBSERVATIONS_KEY,
     RESOURCE,
     STAMP,
-    TYPO_SIMILARITY,
 )
 from mycel.model import ids
 from mycel.model.elements import Concept, Element, Proposition
-from mycel.model.names import shorten
 from mycel.model.values import JsonObject
 from mycel.store.query import lookup
-from mycel.store.query.merges import conflicts_named
 from mycel.store.query.reader import Reader
-
-NEIGHBOURS_COMPARED: Final = 300
-"""URIs of the folder, and of the workspace, that an unknown one is compared with."""
-SUGGESTIONS_MAX: Final = 3
-NAMED_SCORE: Final = 0.94
-"""The least score of a search for an exact name."""
 
 _PLAIN: Final = (CONCEPT, RESOURCE)
 
@@ -71,93 +61,6 @@ def find_all(reader: Reader, uris: Collection[Uri]) -> dict[str, Found]:
 def find(reader: Reader, uri: Uri) -> Found | None:
     """The element that a URI names, placeholders included."""
     return find_all(reader, (uri,)).get(uri.text)
-
-
-def node_at(reader: Reader, uri: Uri) -> Concept:
-    """The concept that a URI names."""
-    found = find(reader, uri)
-    if found is not None and not ids.is_concept(found.number):
-        raise InvalidId(
-            f"{uri.text} is a relation; a node is needed here.",
-            hint="Ask for the relations of one of its ends instead.",
-        )
-    concept = None if found is None else reader.concept(found.number)
-    if found is None or concept is None or found.is_missing:
-        raise not_found(reader, uri, linked=concept is not None)
-    return concept
-
-
-def not_found(reader: Reader, uri: Uri, *, linked: bool = False) -> NotFound:
-    """The error for a URI that names nothing, with the closest ones."""
-    close = closest(reader, uri)
-    hint = f"Did you mean {' or '.join(close)}? " if close else ""
-    hint += "Search for it, or add it." if not linked else "Add it; the relations to it stay."
-    said = "Relations name it, but it does not exist yet." if linked else ""
-    data: dict[str, Any] = {"uri": uri.text, "closest": close}
-    contested = conflicts_named(reader, uri.text)
-    if contested:
-        first = contested[0]
-        said = f"The merge {first['merge']} has a conflict about it, {first['id']}: "
-        said += first.get("reason", "")
-        data["conflicts"] = contested
-    return NotFound(
-        f"There is no node {shorten(uri.text, 200)}. {said}".rstrip(), hint=hint, data=data
-    )
-
-
-def closest(reader: Reader, uri: Uri) -> list[str]:
-    """URIs of existing nodes similar to an unknown one, the most similar first."""
-    if not uri.workspace:
-        return []
-    parent = uri.text.rpartition("/")[0]
-    root = f"{uri.scheme}://{uri.workspace}"
-    known = dict.fromkeys(
-        name
-        for beginning in (parent, root)
-        for name in _names_below(reader, beginning)
-        if name != uri.text
-    )
-    paths = {name.removeprefix(root).casefold(): name for name in known}
-    wanted = uri.text.removeprefix(root).casefold()
-    folder, _, last = wanted.rpartition("/")
-    siblings = {
-        path.removeprefix(f"{folder}/"): path for path in paths if path.startswith(f"{folder}/")
-    }
-    near = [siblings[end] for end in get_close_matches(last, siblings, n=SUGGESTIONS_MAX)]
-    far = get_close_matches(wanted, paths, n=SUGGESTIONS_MAX, cutoff=TYPO_SIMILARITY)
-    close = (
-        *_namesakes(reader, uri),
-        *(paths[path] for path in near),
-        *_named_alike(reader, uri),
-        *(paths[path] for path in far),
-    )
-    return list(dict.fromkeys(close))[:SUGGESTIONS_MAX]
-
-
-def _named_alike(reader: Reader, uri: Uri) -> Iterator[str]:
-    """Nodes elsewhere with the path of a URI as their name or the end of their path."""
-    # Late: only an unknown name needs it.
-    from mycel.engine.search import find as find_words  # noqa: PLC0415
-
-    path = uri.path
-    for hit in find_words(reader, path, "CONCEPT", limit=SUGGESTIONS_MAX, threshold=NAMED_SCORE):
-        if not is_placeholder(hit.element):
-            yield element_uri(hit.element)
-
-
-def _namesakes(reader: Reader, uri: Uri) -> list[str]:
-    """The file with the path of a concept, or the concept with that of a file, if it exists."""
-    other = build("concept" if uri.is_file else "file", uri.workspace, uri.path)
-    found = find(reader, other)
-    return [other.text] if found is not None and not found.is_missing else []
-
-
-def _names_below(reader: Reader, beginning: str) -> Iterator[str]:
-    numbers = lookup.named_from(reader, f"{beginning}/", NEIGHBOURS_COMPARED)
-    for number in numbers:
-        concept = reader.concept(number)
-        if concept is not None and not is_placeholder(concept):
-            yield concept.name
 
 
 def _element_of(reader: Reader, uri: Uri) -> Element | None:

@@ -61,13 +61,15 @@ class NodeTraversal:
     """Each with the URI of the nearest node left out."""
     evicted: tuple[str, ...] = ()
     """URIs evicted from the active context to make room."""
+    hint: str | None = None
+    """A sentence with the URI of the start if it was asked for by another name."""
 
     def to_dict(self) -> JsonObject:
         return {
             "nodes": [each.to_dict() for each in self.nodes],
             "cut_off": [each.to_dict() for each in self.cut_off],
             "evicted": list(self.evicted),
-        }
+        } | ({} if self.hint is None else {"hint": self.hint})
 
 
 def with_uris(reader: Reader, found: graph.Traversal) -> NodeTraversal:

@@ -74,6 +74,8 @@ class Node(_Value):
     """Open conflicts of merges that it is part of, as `Conflict.to_dict` gives them."""
     changed_since: tuple[str, ...] = ()
     """The files, symbols and sections that it cites and that have changed since it was written."""
+    hint: str | None = None
+    """A sentence with its URI if it was asked for by another name: a former URI, an alias."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,18 +10,17 @@ from typing import Any, Final, NamedTuple
 
 from mycel.engine.missing_concepts import is_placeholder, merge_placeholder
 from mycel.errors import ConstraintViolation, DuplicateExists, InvalidId, InvalidValueType, NotFound
+from mycel.knowledge.name_resolution import locate, not_found, resolve_all
 from mycel.knowledge.node_lookup import (
     as_node,
     element_uri,
     find,
     find_all,
-    node_at,
-    not_found,
     uri_at,
 )
 from mycel.knowledge.node_values import NewNode, Removed, Written
 from mycel.knowledge.relation_writer import placeholders_of, sweep
-from mycel.knowledge.uris import Uri, parse
+from mycel.knowledge.uris import Uri, build, parse
 from mycel.knowledge.vocabulary import (
     CONCEPT,
     RESERVED_IN_NODES,
@@ -182,8 +181,8 @@ class NodeChanges(NamedTuple):
 
 def update_node(tx: Transaction, uri: Uri, changes: NodeChanges) -> tuple[Written, list[str]]:
     """Change a node that exists."""
-    before = node_at(tx.reader, uri)
-    told: list[str] = []
+    before, hint = locate(tx.reader, uri)
+    told = [] if hint is None else [hint]
     content = changes.content
     if changes.append is not None:
         if content is not None:
@@ -334,10 +333,12 @@ def delete_node(tx: Transaction, uri: Uri, *, reason: str) -> tuple[Removed, str
     """
     reader = tx.reader
     found = find(reader, uri)
+    if found is None and uri.is_bare:  # Perhaps the path of a file.
+        found = find(reader, build("file", uri.workspace, uri.path))
     if found is None:
         if _was_ever(reader, uri):
             return Removed(0, 0, (f"{uri.text} was removed before; nothing changed.",)), uri.text
-        raise not_found(reader, uri)
+        raise _not_there(reader, uri)
     links = tx.links_about(reader.outer_id(found.number))
     outer, called = reader.outer_id(found.number), uri_at(reader, found.number)
     incoming = sum(link.object == outer for link in links)
@@ -351,6 +352,20 @@ def delete_node(tx: Transaction, uri: Uri, *, reason: str) -> tuple[Removed, str
     )
     concepts = int(ids.is_concept(found.number) and not found.is_missing)
     return Removed(concepts, retired.propositions, told), called
+
+
+def _not_there(reader: Reader, uri: Uri) -> NotFound:
+    """The error for a URI that is to be removed and names no node.
+
+    A node is removed by its own URI alone; another name of it is only told.
+    """
+    resolved = resolve_all(reader, (uri,)).get(uri)
+    error = not_found(reader, uri)
+    if resolved is not None and resolved.hint is not None:
+        error.message += f" {resolved.hint}"
+        error.hint = f"If you mean that node, remove {resolved.uri.text}."
+        error.data["closest"] = [resolved.uri.text]
+    return error
 
 
 def _was_ever(reader: Reader, uri: Uri) -> bool:

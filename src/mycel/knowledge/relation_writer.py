@@ -9,12 +9,13 @@ last relation.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Final
 
 from mycel.engine.missing_concepts import MISSING, MISSING_ENTITY, SCHEME, is_placeholder
 from mycel.errors import InvalidSyntax, InvalidValueType, NotFound, SelfEdgeError
-from mycel.knowledge.node_lookup import Found, as_relation, closest, find, find_all, not_found
+from mycel.knowledge.name_resolution import closest, not_found, resolve_all
+from mycel.knowledge.node_lookup import Found, as_relation, find, find_all
 from mycel.knowledge.node_values import Direction, Linked, NewRelation, Page, Relation
 from mycel.knowledge.uris import Uri
 from mycel.knowledge.vocabulary import (
@@ -43,16 +44,24 @@ Ends = tuple[Uri, Uri]
 
 
 def put_relations(
-    tx: Transaction, drafts: Sequence[NewRelation], ends: Sequence[Ends]
+    tx: Transaction,
+    drafts: Sequence[NewRelation],
+    given: Sequence[Ends],
+    file_at: Callable[[Uri], Uri | None] = lambda _uri: None,
 ) -> tuple[list[Linked], list[str]]:
-    """Write relations, each with its two ends. Returns results and warnings."""
+    """Write relations, each with its two ends. Returns results and warnings.
+
+    `file_at` gives the URI of the file at a bare path, if there is one without a node.
+    """
     for draft in drafts:
         check_names(draft.properties, "properties", "relation", RESERVED_IN_RELATIONS)
         check_names(draft.metadata, "metadata", "relation", RESERVED_IN_RELATIONS)
     told = [said for name in _relation_types(drafts) for said in require_relation(tx, name)]
-    found, missing = require_ends(tx, [end for pair in ends for end in pair])
-    told += missing
     reader = tx.reader
+    present, hints = _present_uris(reader, {end for pair in given for end in pair}, file_at)
+    ends = [(present.get(one, one), present.get(other, other)) for one, other in given]
+    found, missing = require_ends(tx, [end for pair in ends for end in pair])
+    told += hints + missing
     places = []
     for draft, (source, target) in zip(drafts, ends, strict=True):
         subject, object_ = found[source.text].number, found[target.text].number
@@ -83,6 +92,20 @@ def put_relations(
             )
         )
     return made, told
+
+
+def _present_uris(
+    reader: Reader, uris: Collection[Uri], file_at: Callable[[Uri], Uri | None]
+) -> tuple[dict[Uri, Uri], list[str]]:
+    """The URIs of nodes that were given by another name, and hints about them."""
+    resolved = resolve_all(reader, uris, writing=True)
+    present = {uri: each.uri for uri, each in resolved.items()}
+    bare = [uri for uri in uris if uri.is_bare and uri not in present]
+    known = find_all(reader, bare)
+    for uri in bare:
+        if uri.text not in known and (file := file_at(uri)) is not None:
+            present[uri] = file
+    return present, [each.hint for each in resolved.values() if each.hint is not None]
 
 
 def _relation_types(drafts: Iterable[NewRelation]) -> Iterable[str]:
@@ -146,7 +169,9 @@ def set_weight(tx: Transaction, ends: Ends, relation: str, weight: float) -> Lin
 def _stored(tx: Transaction, ends: Ends, relation: str) -> Proposition | None:
     if not isinstance(relation, str):
         raise InvalidValueType(f"A relation type must be a name, not {kind_of(relation)}.")
-    source, target = (find(tx.reader, end) for end in ends)
+    resolved = resolve_all(tx.reader, ends)
+    present = [resolved[end].uri if end in resolved else end for end in ends]
+    source, target = (find(tx.reader, end) for end in present)
     if source is None or target is None:
         return None
     return tx.reader.find_link(source.number, relation, target.number)

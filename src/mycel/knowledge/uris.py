@@ -59,6 +59,8 @@ class Uri(NamedTuple):
     workspace: str = ""
     path: str = ""
     """The path of a concept or file, decoded, without a slash in front."""
+    is_bare: bool = False
+    """True if it was given as a path without a scheme."""
 
     @property
     def is_concept(self) -> bool:
@@ -130,7 +132,7 @@ def parse(text: object, workspace: str, *, kind: Kind = "concept") -> Uri:
         )
     match scheme:
         case "":
-            uri = build(kind, workspace, _decoded(given, given))
+            uri = build(kind, workspace, _decoded(given, given))._replace(is_bare=True)
         case "concept" | "file":
             uri = _of_workspace(scheme, rest, given)
         case _:

@@ -108,8 +108,8 @@ class _Target(NamedTuple):
     node: Node | None
     file: str = ""
     """The URI of a file to read, or empty."""
-    no_concept: NotFound | None = None
-    """The error for a bare path that is no concept, and so taken for a file."""
+    no_node: NotFound | None = None
+    """The error for a bare path that names no node, and so is taken for a file."""
 
 
 def _target(knowledge: Knowledge, uri: str, *, read_file: bool) -> _Target:
@@ -117,16 +117,17 @@ def _target(knowledge: Knowledge, uri: str, *, read_file: bool) -> _Target:
     file = knowledge.uri(uri, kind="file")
     if not (read_file and file.is_file):
         return _Target(knowledge.get(uri))
-    no_concept = None
-    if not knowledge.uri(uri).is_file:
+    is_bare = not knowledge.uri(uri).is_file
+    if not (is_bare and knowledge.has(uri)) and knowledge.file_at(file) is not None:
         try:
-            return _Target(knowledge.get(uri))
-        except NotFound as error:
-            no_concept = error
+            return _Target(knowledge.get(file.text), file.text)
+        except NotFound:
+            return _Target(None, file.text)  # A file need not have a node.
     try:
-        return _Target(knowledge.get(file.text), file.text, no_concept)
-    except NotFound:
-        return _Target(None, file.text, no_concept)  # A file need not have a node.
+        node = knowledge.get(uri)
+    except NotFound as error:
+        return _Target(None, file.text, error if is_bare else None)
+    return _Target(node, node.uri if knowledge.uri(node.uri).is_file else "")
 
 
 def _unknown_relation(call: ToolCall, error: TypeMismatch) -> TypeMismatch:
@@ -137,7 +138,7 @@ def _unknown_relation(call: ToolCall, error: TypeMismatch) -> TypeMismatch:
 def _about(node: Node | None, uri: str, detailed: bool) -> str:
     if node is None:
         return f"{uri} (not in the graph)"
-    parts = (node_text.head(node), node_text.facts(node, detailed=detailed))
+    parts = (node.hint, node_text.head(node), node_text.facts(node, detailed=detailed))
     return "\n".join(filter(None, (*parts, *node_text.conflicts(node))))
 
 
@@ -145,9 +146,9 @@ def _file_text(knowledge: Knowledge, target: _Target, entry: JsonObject) -> str:
     try:
         content = knowledge.read_resource(target.file)
     except NotFound as error:
-        if target.no_concept is not None and target.node is None:
-            target.no_concept.message += f" Nor is there a file {shorten(target.file, 200)}."
-            raise target.no_concept from None
+        if target.no_node is not None:
+            target.no_node.message += f" Nor is there a file {shorten(target.file, 200)}."
+            raise target.no_node from None
         raise error from None
     entry["mime_type"], entry["size_bytes"] = content.mime_type, content.size_bytes
     if content.text is None:
@@ -217,6 +218,8 @@ def traverse(call: ToolCall) -> Answer:
     except TypeMismatch as error:
         raise _unknown_relation(call, error) from None
     page = TextPage()
+    if found.hint is not None:
+        page.add(found.hint)
     detailed = call.is_detailed
     shown = page.add_all(node_text.reached(each, detailed=detailed) for each in found.nodes)
     told["nodes"] = [{"uri": each.uri, "cost": each.cost} for each in found.nodes[:shown]]

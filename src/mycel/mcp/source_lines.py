@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from mycel.errors import MycelError, NotFound, TypeMismatch
 from mycel.knowledge.knowledge import Knowledge
-from mycel.knowledge.node_lookup import NAMED_SCORE
+from mycel.knowledge.name_resolution import NAMED_SCORE
 from mycel.knowledge.node_values import Node, Relation
 from mycel.knowledge.vocabulary import CALLS, MAY_CALL, SYMBOL
 from mycel.mcp.results import TextPage

@@ -118,6 +118,8 @@ def show(session: Session, element: str, *, everything: bool) -> None:
         wire: dict[str, Any] = node.to_dict()
         session.out.object(wire | {"relations": [each.to_dict() for each in page.items]})
         return
+    if node.hint is not None:
+        session.out.note(node.hint)
     lines = [node_text.head(node)]
     facts = node_text.facts(node, detailed=everything)
     lines += [facts] if facts else []

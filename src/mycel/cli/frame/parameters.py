@@ -207,13 +207,13 @@ def _at_path(graph: HasConcepts, path: str) -> Concept | None:
 
 
 def node_reference(session: Session, knowledge: KnowledgeView, text: str) -> str:
-    """The URI of a node that a person names: by URI, id, `Type:name`, or a path.
+    """The URI of a node that a person names: by URI, id, `Type:name`, a path or a short name.
 
     A path is one of the workspace, or of a file below the current folder.
 
     Raises:
         InvalidId: it is none of these.
-        NotFound: there is no such node or file.
+        NotFound: there is no such node or file, or several have the short name.
     """
     if is_uri(text) or _ID.fullmatch(text) or text.startswith("kip:"):
         return text
@@ -227,11 +227,9 @@ def node_reference(session: Session, knowledge: KnowledgeView, text: str) -> str
                     return uri.text
     if on_disk is not None:
         return knowledge.uri(on_disk, kind="file").text
-    if ":" in text:
+    if ":" in text and "::" not in text:
         return "kip:{}/{}".format(*(type_and_name(text) or ()))
-    raise NotFound(
-        f"There is no node and no file {text!r}.", hint="`mycel search` finds nodes by words."
-    )
+    return knowledge.get(text, content=False).uri
 
 
 def path_from_root(session: Session, text: str) -> str | None:

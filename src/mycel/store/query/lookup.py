@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Final, NamedTuple
 
-from mycel.model.elements import Concept
 from mycel.model.values import JsonObject, parse_object
 from mycel.sql.state_tables import tables
-from mycel.store.file.layout import CONCEPT_TYPE_NUMBER, FURNITURE, PROPOSITION_TYPE_NUMBER
+from mycel.store.file.layout import (
+    CONCEPT_TYPE_NUMBER,
+    FURNITURE,
+    OPEN_END,
+    PROPOSITION_TYPE_NUMBER,
+)
 from mycel.store.file.rows import Row, listed
 from mycel.store.query.filters import ALL, Condition
 from mycel.store.query.reader import Direction, Reader
@@ -69,14 +73,40 @@ def types_between(reader: Reader, start: int, stop: int) -> list[tuple[int, int]
     return [(number, kind) for number, kind in reader.every(query, (start, stop))]
 
 
-def merged_into(reader: Reader, type_number: int, key: str, source: str) -> Concept | None:
-    """The live concept of a type whose list under a metadata key has this text."""
-    row = reader.first(
-        "SELECT c.id FROM concept c, json_each(c.metadata, ?1) WHERE c.type = ?2"
-        " AND instr(c.metadata, ?3) AND value = ?4 LIMIT 1",
-        (f"$.{key}", type_number, key, source),
+def heirs(reader: Reader, key: str, sources: Collection[str]) -> dict[str, int]:
+    """Live concepts whose list under a metadata key has one of these texts, by text.
+
+    The newest counts if several have it.
+    """
+    query = (
+        "SELECT value, c.id FROM concept c, json_each(c.metadata, ?1)"
+        " WHERE instr(c.metadata, ?2) AND value IN (SELECT value FROM json_each(?3))"
+        " ORDER BY c.seq"
     )
-    return None if row is None else reader.concept(row[0])
+    return dict(reader.every(query, (f"$.{key}", key, listed(sources)))) if sources else {}
+
+
+class FormerName(NamedTuple):
+    """A concept that had a name, and has it no more."""
+
+    number: int
+    type_number: int
+    """The type that it had under the name."""
+    is_removed: bool
+
+
+def former_names(
+    reader: Reader, names: Collection[str], without: Collection[int] = ()
+) -> dict[str, FormerName]:
+    """The concept that had each of these names last, `without` those of some types."""
+    query = (
+        "SELECT j.value, p.id, p.type, p.to_seq = ?2 FROM json_each(?1) j"
+        " CROSS JOIN concept_past p ON p.name = j.value"
+        " WHERE p.type NOT IN (SELECT value FROM json_each(?3))"
+        " ORDER BY CASE p.to_seq WHEN ?2 THEN p.from_seq ELSE p.to_seq END"
+    )
+    rows = reader.every(query, (listed(names), OPEN_END, listed(without)))
+    return {name: FormerName(number, kind, bool(gone)) for name, number, kind, gone in rows}
 
 
 def named_below(

@@ -332,7 +332,7 @@ def test_a_file_and_a_folder_can_change_places(
     assert shop.get("lib").properties["node_type"] == "directory"
     assert shop.get("lib/a.py/new")
     assert shop.get("run/newer")
-    for uri in ("lib/old", "run/a.py/older", "run", "file://shop/lib"):
+    for uri in ("lib/old", "run/a.py/older", "concept://shop/run", "file://shop/lib"):
         with pytest.raises(NotFound):
             shop.get(uri)
     assert bootstrap(shop).is_nothing

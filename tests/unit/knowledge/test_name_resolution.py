@@ -1,0 +1,240 @@
+"""Names that are no URI of a node: former URIs, aliases, paths of files, short names."""
+
+from pathlib import Path
+
+import pytest
+
+from mycel import Knowledge
+from mycel.errors import DuplicateExists, NotFound
+
+CART = "concept://shop/src/cart.py/Cart.save"
+FILE = "file://shop/src/cart.py"
+
+
+@pytest.fixture
+def code(shop: Knowledge) -> Knowledge:
+    """A file with symbols of its own, one of them in a test too."""
+    symbols = ("src/cart.py/Cart", "src/cart.py/Cart.save", "src/order.py/Order.save")
+    symbols += ("src/cart.py/Cart.load", "tests/test_cart.py/Cart.load", "src/cart.py/total")
+    shop.add(FILE)
+    shop.remember(
+        {"uri": each, "type": "Symbol", "name": each.rpartition("/")[2].rpartition(".")[2]}
+        for each in symbols
+    )
+    return shop
+
+
+def test_a_moved_node_is_reached_by_its_former_uris_through_every_method(shop: Knowledge) -> None:
+    shop.remember([{"uri": "auth/login", "content": "Passkeys."}, {"uri": "b"}, {"uri": "c"}])
+    shop.link("auth/login", "needs", "b")
+    shop.move("auth/login", "auth/entry")
+    shop.move("auth/entry", "auth/sign-in")
+    now = "concept://shop/auth/sign-in"
+    for former in ("auth/login", "concept://shop/auth/entry"):
+        node = shop.get(former)
+        assert node.uri == now
+        assert node.hint == f"{former} is now {now}."
+        assert shop.get_many([former])[0].result == node
+        assert shop.relations(former)[0].source == now
+        reached = shop.traverse(former)
+        assert (reached.nodes[0].uri, reached.hint) == (now, node.hint)
+        assert shop.mentions(former) == ()
+        linked = shop.link("c", "asks", former)
+        assert (linked.target, linked.warnings) == (now, (node.hint,))
+        assert shop.set_weight("c", "asks", former, 0.5).changed
+        assert shop.unlink("c", "asks", former)
+        written = shop.update(former, properties={"seen": former})
+        assert (written.uri, written.changed) == (now, True)
+        assert node.hint in written.warnings
+    assert shop.get(now).hint is None
+    assert not shop.broken_links().items
+
+
+def test_a_former_uri_never_leads_past_a_node_that_has_taken_it(shop: Knowledge) -> None:
+    shop.add("login", content="Old.")
+    shop.move("login", "sign-in")
+    shop.add("login", content="New.")
+    assert (shop.get("login").content, shop.get("login").hint) == ("New.", None)
+    # Its last bearer counts: one that was removed leads nowhere.
+    shop.delete("login")
+    with pytest.raises(NotFound):
+        shop.get("login")
+
+
+def test_adding_under_a_former_uri_makes_a_new_node(shop: Knowledge) -> None:
+    shop.add("login", content="Old.")
+    shop.move("login", "sign-in")
+    assert shop.add("login", content="New.").created
+    assert shop.get("sign-in").content == "Old."
+
+
+def test_a_move_from_a_former_uri_moves_the_node_and_the_same_move_again_nothing(
+    shop: Knowledge,
+) -> None:
+    shop.add("a")
+    shop.move("a", "b")
+    again = shop.move("a", "b")
+    assert (again.changed, again.moved, again.warnings) == (False, 0, ())
+    moved = shop.move("a", "c")
+    assert (moved.uri, moved.changed) == ("concept://shop/c", True)
+    assert moved.warnings == ("a is now concept://shop/b.",)
+    assert shop.get("b").uri == shop.get("a").uri == "concept://shop/c"
+
+
+def test_a_node_is_removed_by_its_own_uri_alone(shop: Knowledge) -> None:
+    shop.add("login", properties={"aliases": ["entrance"]})
+    shop.move("login", "sign-in")
+    for other in ("login", "entrance"):
+        with pytest.raises(NotFound) as caught:
+            shop.delete(other)
+        assert "concept://shop/sign-in" in caught.value.message
+        assert caught.value.data["closest"] == ["concept://shop/sign-in"]
+    assert shop.has("sign-in")
+
+
+def test_a_name_of_kip_that_was_changed_leads_to_its_concept(shop: Knowledge) -> None:
+    with shop.db.transaction() as tx:
+        tx.define_type("Person")
+        id_ = tx.put_concept("Person", "Bob")
+    with shop.db.transaction() as tx:
+        tx.move(id_, name="Robert")
+    assert shop.get("kip:Person/Bob").uri == "kip:Person/Robert"
+    with pytest.raises(NotFound) as caught:
+        shop.db.execute(
+            'UPDATE ?c SET ATTRIBUTES { a: 1 } WHERE { ?c {type: "Person", name: "Bob"} }'
+        )
+    assert "'Robert'" in caught.value.hint
+
+
+def test_a_node_that_was_merged_away_leads_to_the_one_it_was_merged_into(shop: Knowledge) -> None:
+    shop.remember([{"uri": "login"}, {"uri": "sign-in"}, {"uri": "entry"}])
+    merge = (
+        'MERGE CONCEPT ?a INTO ?b WHERE {{ ?a {{type: "Concept", name: "concept://shop/{}"}}'
+        ' ?b {{type: "Concept", name: "concept://shop/{}"}} }}'
+    )
+    shop.db.execute(merge.format("login", "entry"))
+    shop.db.execute(merge.format("entry", "sign-in"))
+    for gone in ("login", "entry"):
+        node = shop.get(gone)
+        assert node.uri == "concept://shop/sign-in"
+        assert node.hint == f"{gone} was merged into concept://shop/sign-in."
+
+
+def test_an_alias_leads_to_its_node(shop: Knowledge) -> None:
+    shop.add("auth/sign-in", properties={"aliases": ["Entrance", "concept://shop/auth/entry"]})
+    assert shop.get("entrance").hint == "entrance is an alias of concept://shop/auth/sign-in."
+    assert shop.get("auth/entry").uri == "concept://shop/auth/sign-in"
+    linked = shop.link("x", "needs", "Entrance")
+    assert linked.target == "concept://shop/auth/sign-in"
+    # A URI with a scheme is no alias of another kind.
+    assert shop.link("x", "needs", "concept://shop/Entrance").target == "concept://shop/Entrance"
+
+
+def test_a_bare_path_is_that_of_a_file_unless_a_concept_has_it(code: Knowledge) -> None:
+    assert (code.get("src/cart.py").uri, code.get("src/cart.py").hint) == (FILE, None)
+    linked = code.link("notes/a", "about", "src/cart.py")
+    assert linked.target == FILE
+    assert all("src/cart.py" not in each for each in linked.warnings)
+    assert code.relations("src/cart.py")[0].source == "concept://shop/notes/a"
+    code.add("src/cart.py", content="A concept of that path.")
+    assert code.link("notes/b", "about", "src/cart.py").target == "concept://shop/src/cart.py"
+    assert code.delete("src/cart.py").concepts == 1
+    assert code.delete("src/cart.py").concepts == 1  # Now the file.
+    assert not code.has(FILE)
+
+
+def test_a_relation_to_a_file_without_a_node_makes_one(shop: Knowledge, root: Path) -> None:
+    (root / "src").mkdir()
+    (root / "src" / "login.py").write_text("def login(): pass\n")
+    (root / "outside").symlink_to(root.parent)
+    assert shop.link("notes/a", "about", "src/login.py").target == "file://shop/src/login.py"
+    for other in ("src/logon.py", "src", "outside/graph.db"):
+        assert shop.link("notes/a", "about", other).target == f"concept://shop/{other}"
+
+
+def test_a_short_name_leads_to_the_one_node_that_has_it(code: Knowledge) -> None:
+    for name in ("Cart.save", "Cart::save", "cart.py/Cart.save", "cart.save", "src.cart.Cart.save"):
+        node = code.get(name)
+        assert node.uri == CART
+        assert node.hint == f"{name} is short for {CART}."
+    assert code.get("cart.py").uri == FILE
+    assert code.get("Cart").uri == "concept://shop/src/cart.py/Cart"
+    # The one in a test is not meant.
+    assert code.get("Cart.load").uri == "concept://shop/src/cart.py/Cart.load"
+    code.add("decisions/money", name="Money is counted in cents")
+    assert code.get("Money is counted in cents").uri == "concept://shop/decisions/money"
+    assert code.update("Cart.save", properties={"seen": True}).uri == CART
+    assert code.traverse("Cart.save").nodes[0].uri == CART
+
+
+def test_a_short_name_of_several_nodes_is_refused_with_all_of_them(code: Knowledge) -> None:
+    for ask in (code.get, code.traverse, code.update, code.relations):
+        with pytest.raises(NotFound) as caught:
+            ask("save")
+        assert set(caught.value.data["candidates"]) == {
+            CART,
+            "concept://shop/src/order.py/Order.save",
+        }
+        assert CART in caught.value.hint
+
+
+def test_an_end_of_a_relation_is_a_short_name_only_if_it_looks_like_code(code: Knowledge) -> None:
+    linked = code.link("notes/a", "about", "Cart.save")
+    assert linked.target == CART
+    assert f"Cart.save is short for {CART}." in linked.warnings
+    # These may be concepts that are written later.
+    for other in ("total", "Cart", "save"):
+        assert code.link("notes/a", "about", other).target == f"concept://shop/{other}"
+    assert (
+        code.remember(
+            [{"uri": "Cart.load"}],
+            [{"source": "notes/a", "relation": "about", "target": "Cart.load"}],
+        )
+        .relations[0]
+        .target
+        == "concept://shop/Cart.load"
+    )
+
+
+def test_a_past_state_knows_only_the_names_of_its_own(shop: Knowledge) -> None:
+    shop.add("login", content="tea")
+    before = next(iter(shop.db.log(limit=1))).commit
+    shop.move("login", "sign-in")
+    found = shop.search("tea", near="login", as_of=before, mode="keyword")
+    assert found[0].uri == "concept://shop/login"
+    with pytest.raises(NotFound):
+        shop.search("tea", near="sign-in", as_of=before, mode="keyword")
+
+
+def test_many_unknown_ends_are_resolved_in_one_go(
+    code: Knowledge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A bulk write costs a bounded number of look-ups among names."""
+    from mycel.store.query.candidates import Candidates
+
+    asked: list[int] = []
+    by_keys = Candidates.by_keys
+
+    def counted(self: Candidates, keys: list[str], limit: int) -> list[int]:
+        asked.append(1)
+        return by_keys(self, keys, limit)
+
+    monkeypatch.setattr(Candidates, "by_keys", counted)
+    rows = [{"source": "hub", "relation": "needs", "target": f"x.y{n}"} for n in range(500)]
+    assert code.remember((), rows).created == 500
+    assert len(asked) <= 150
+
+
+def test_moving_onto_a_former_uri_of_another_is_no_conflict(shop: Knowledge) -> None:
+    shop.remember([{"uri": "a", "content": "A"}, {"uri": "z", "content": "Z"}])
+    shop.move("a", "b")
+    assert shop.move("z", "a").changed
+    assert shop.get("a").content == "Z"
+    with pytest.raises(DuplicateExists):
+        shop.move("a", "b")
+
+
+def test_an_unknown_name_is_still_not_found(code: Knowledge) -> None:
+    for name in ("nothing", "Cart.nothing", "src/nothing.py", "concept://other/Cart.save"):
+        with pytest.raises(NotFound):
+            code.get(name)
