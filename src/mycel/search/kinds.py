@@ -64,7 +64,7 @@ _IDENTIFIER: Final = re.compile(
     r"""
       [\w$]+ (?: (?:\.|::|->|\#|/) [\w$-]+ )+ (?:\(\))?       # a dotted name, a path
     | [a-z0-9$]+ (?:_[a-z0-9$]+)+ (?:\(\))? | _+\w+            # snake_case
-    | \w* [a-z0-9] [A-Z] \w* (?:\(\))?                         # camelCase, CamelCase
+    | (?= \w* [a-z0-9] [A-Z] ) \w++ (?:\(\))?                  # camelCase, CamelCase
     | [A-Z][A-Z0-9]* (?:_[A-Z0-9]+)+                            # CONSTANT_CASE
     | [\w$]+ \(\)                                               # called()
     """,
