@@ -42,10 +42,16 @@ def position(db: Graph) -> int:
         return reader.position
 
 
-def events_after(db: Graph, after: int, most: int = limits.FEED_GAP_COMMITS) -> list[Event] | None:
-    """The commits after a position, in order; None if they are too many or too large, or unknown.
+def events_after(
+    db: Graph,
+    after: int,
+    most: int = limits.FEED_GAP_COMMITS,
+    page: int = limits.FEED_PAGE_COMMITS,
+) -> list[Event] | None:
+    """The next commits after a position, in order; None if too many follow, or they are unknown.
 
-    The history from there on may be scrubbed, or the position of another graph.
+    At most `page` commits are returned, and fewer where their events are large. The history from
+    there on may be scrubbed, or the position of another graph.
     """
     with db.reading() as reader:
         if after > reader.position:
@@ -55,12 +61,12 @@ def events_after(db: Graph, after: int, most: int = limits.FEED_GAP_COMMITS) -> 
             return None
         events = []
         size = 0
-        for entry in found:
+        for entry in found[:page]:
             text = _event(reader, entry)
-            size += len(text)
-            if size > limits.FEED_GAP_BYTES:
-                return None
             events.append(Event(entry.seq, text, commits.has_purged(reader, entry)))
+            size += len(text)
+            if size > limits.FEED_PAGE_BYTES:
+                break
         return events
 
 

@@ -48,6 +48,10 @@ FEED_KEPT: Final = 256
 """Newest events that are kept for streams that fall behind."""
 FEED_GAP_COMMITS: Final = 1_000
 """A stream that is further behind gets no single events, and reloads."""
+FEED_PAGE_COMMITS: Final = 50
+"""Commits of the past that are read at once for a stream."""
+FEED_PAGE_BYTES: Final = 1 << 20
+"""The size of their events from which on no more are read at once."""
 FEED_GAP_BYTES: Final = 8 << 20
 """The same by the size of the events."""
 OVERVIEWS_KEPT: Final = 16

@@ -14,14 +14,17 @@ from threading import Lock, Timer
 from time import monotonic
 from typing import Final
 
-from mycel.errors import DatabaseClosed, DatabaseError
+from mycel.errors import DatabaseClosed, DatabaseError, ResourceExhausted
 from mycel.history.branches import Branch
 from mycel.history.graph import Graph
+from mycel.model.allowance import RETRY_AFTER
 
 IDLE_S: Final = 60.0
 """The time after which an unused branch is closed."""
-OPEN_MAX: Final = 16
+UNUSED_MAX: Final = 8
 """Unused branches that stay open; above that the least recently used one is closed."""
+OPEN_MAX: Final = 32
+"""Branches that are open, used or not. Each has files, a cache and an index of its own."""
 
 
 class _Opened:
@@ -38,9 +41,17 @@ class _Opened:
 class OpenBranches:
     """The branches of one graph, by name, for any number of threads."""
 
-    def __init__(self, db: Graph, *, idle_s: float = IDLE_S, open_max: int = OPEN_MAX) -> None:
+    def __init__(
+        self,
+        db: Graph,
+        *,
+        idle_s: float = IDLE_S,
+        unused_max: int = UNUSED_MAX,
+        open_max: int = OPEN_MAX,
+    ) -> None:
         self._db: Final = db
         self._idle_s: Final = idle_s
+        self._unused_max: Final = unused_max
         self._open_max: Final = open_max
         self._lock: Final = Lock()
         self._opened: Final[OrderedDict[str, _Opened]] = OrderedDict()
@@ -54,6 +65,7 @@ class OpenBranches:
 
         Raises:
             InvalidIdentifier, NotFound: there is no such branch.
+            ResourceExhausted: too many branches are in use.
             DatabaseClosed: the server is stopping.
         """
         if name is None or name == self._db.branch:
@@ -79,10 +91,26 @@ class OpenBranches:
                 self._close_unused(opened)
                 opened = None
         if opened is None:
+            self._make_room()
             opened = self._opened[name] = _Opened(self._db.open_branch(name))
         self._opened.move_to_end(name)
         opened.users += 1
         return opened
+
+    def _make_room(self) -> None:
+        """Close the least recently used branch if too many are open."""
+        if len(self._opened) < self._open_max:
+            return
+        for name, each in self._opened.items():
+            if not each.users:
+                del self._opened[name]
+                each.graph.close()
+                return
+        raise ResourceExhausted(
+            f"{self._open_max} branches are in use at the moment, which is the limit.",
+            hint="Retry in a moment.",
+            data={RETRY_AFTER: 1},
+        )
 
     def _give(self, opened: _Opened) -> None:
         opened.users -= 1
@@ -97,7 +125,7 @@ class OpenBranches:
         unused = [(name, each) for name, each in self._opened.items() if not each.users]
         latest = monotonic() - self._idle_s
         for at, (name, each) in enumerate(unused):
-            if each.unused_since <= latest or len(unused) - at > self._open_max:
+            if each.unused_since <= latest or len(unused) - at > self._unused_max:
                 del self._opened[name]
                 each.graph.close()
         if self._timer is None and self._opened and not self._is_closed:

@@ -10,6 +10,7 @@ Modules, in the order in which a request passes through them:
 - `exchange`             one request and its response, as an application sees them
 - `policy`               hosts, origins, token and limits
 - `request_guard`        checks a request against the policy, and reads its body
+- `request_body`         the body of a request, within limits of size and time
 - `token_throttle`       addresses from which too many wrong tokens came
 - `jobs`                 the limits of one request while it runs: deadline, turns, bytes
 - `app`                  the routes, and applications of other layers

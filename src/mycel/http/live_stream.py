@@ -1,8 +1,9 @@
 """Streams of commits for any number of readers: one watcher looks at the journal for all.
 
 The journal is looked at in intervals, because other processes write to the file too. The newest
-events are kept, so that a commit is read once for all streams; a stream that begins further back
-reads the commits before these from the journal.
+events are kept, so that a commit is read once for all streams. A stream that begins further back
+gets the commits before these in pages. One page is read at a time, for all streams that are there,
+and none for a stream whose client has gone.
 """
 
 from __future__ import annotations
@@ -23,6 +24,9 @@ INTERVAL_S: Final = 0.25
 KEEP_ALIVE_S: Final = 15.0
 """The time after which a stream without events gets a comment."""
 
+PAGES_KEPT: Final = 8
+"""Pages of the past that are kept while nothing is written."""
+
 Run = Callable[[Callable[[Graph], Any]], Awaitable[Any]]
 """Runs a function on the graph in a worker thread."""
 
@@ -32,6 +36,7 @@ class Watcher:
 
     def __init__(self, run: Run) -> None:
         self._run: Final = run
+        self._past: Final = _Past(run)
         self._kept: Final[deque[Event]] = deque(maxlen=limits.FEED_KEPT)
         self._position = 0
         """The position up to which commits are known."""
@@ -49,11 +54,21 @@ class Watcher:
             await self._begin()
             position = self._position if after is None else after
             yield written("hello", {"position": position})
+            size = 0
+            """The bytes of events since the stream was last where the watcher is."""
             while True:
                 changed = self._changed
-                for event in await self._after(position):
+                page = await self._after(position)
+                for event in page:
                     position = event.position
+                    size += len(event.text)
                     yield event.text
+                if position < self._position and size > limits.FEED_GAP_BYTES:
+                    position = self._position
+                    yield _gap(position).text
+                elif position < self._position and page:
+                    continue
+                size = 0
                 if changed.is_set():
                     continue
                 try:
@@ -67,6 +82,7 @@ class Watcher:
                 self._task.cancel()
                 self._task = None
                 self._kept.clear()
+                self._past.forget()
 
     async def _begin(self) -> None:
         async with self._beginning:  # Several streams may begin at once.
@@ -95,6 +111,7 @@ class Watcher:
                     self._since = self._kept[0].position
                 self._kept.append(event)
                 self._position = event.position
+            self._past.forget()
             changed, self._changed = self._changed, asyncio.Event()
             changed.set()
 
@@ -108,12 +125,71 @@ class Watcher:
         try:
             # Also for a stream that has read further than the watcher: then there is nothing yet,
             # unless its position is of another graph.
-            found = await self._run(lambda db: feed.events_after(db, position))
+            found = await self._past.page(position)
             if found is None:
                 return [_gap(await self._run(feed.position))]
         except MycelError:
             return []
         return found
+
+
+class _Past:
+    """Pages of commits that the watcher does not keep."""
+
+    def __init__(self, run: Run) -> None:
+        self._run: Final = run
+        self._turn: Final = asyncio.Lock()
+        self._pages: Final[dict[int, list[Event] | None]] = {}
+        """The newest pages, by the position after which they begin."""
+        self._readings: Final[dict[int, _Reading]] = {}
+
+    def forget(self) -> None:
+        """Drop the pages: their elements may have other names now, or none."""
+        self._pages.clear()
+
+    async def page(self, position: int) -> list[Event] | None:
+        """The next events after a position; None if there are too many, or they are unknown.
+
+        Raises:
+            MycelError: they cannot be read.
+        """
+        if position in self._pages:
+            return self._pages[position]
+        reading = self._readings.get(position)
+        if reading is None:
+            reading = self._readings[position] = _Reading()
+            reading.task = asyncio.create_task(self._read(position, reading))
+            reading.task.add_done_callback(partial(self._end, position))
+        reading.streams += 1
+        try:
+            return await asyncio.shield(reading.task)
+        finally:
+            reading.streams -= 1
+            if not reading.streams and not reading.has_begun:
+                reading.task.cancel()  # Nobody waits for it any more.
+
+    def _end(self, position: int, task: asyncio.Task[list[Event] | None]) -> None:
+        del self._readings[position]
+        if not task.cancelled():
+            task.exception()  # All who waited for it may have gone.
+
+    async def _read(self, position: int, reading: _Reading) -> list[Event] | None:
+        async with self._turn:
+            reading.has_begun = True
+            page: list[Event] | None = await self._run(lambda db: feed.events_after(db, position))
+            while len(self._pages) >= PAGES_KEPT:
+                del self._pages[next(iter(self._pages))]
+            self._pages[position] = page
+            return page
+
+
+class _Reading:
+    """A page that is being read, and the number of streams that wait for it."""
+
+    def __init__(self) -> None:
+        self.task: asyncio.Task[list[Event] | None]
+        self.streams = 0
+        self.has_begun = False
 
 
 def _gap(position: int) -> Event:
@@ -122,4 +198,4 @@ def _gap(position: int) -> Event:
 
 
 def _newest(since: int, db: Graph) -> list[Event] | None:
-    return feed.events_after(db, since, limits.FEED_KEPT)
+    return feed.events_after(db, since, limits.FEED_KEPT, limits.FEED_KEPT)

@@ -46,6 +46,10 @@ PUBLIC_REQUESTS_MAX: Final = 64
 """The number of requests in progress that need no token, apart from the others."""
 PUBLIC_BODY_BYTES_MAX: Final = 4096
 """The body of such a request: a ticket."""
+PUBLIC_BODY_S: Final = 5.0
+"""The time for such a body to arrive."""
+PUBLIC_BODIES_MAX: Final = 32
+"""Such bodies that are waited for. Above that the one that has waited longest is given up."""
 TIMEOUT_S: Final = 30.0
 """The default time for a request: for its body to arrive, and for its commands to run."""
 WRITE_S: Final = 5.0

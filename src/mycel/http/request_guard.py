@@ -24,7 +24,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mycel.errors import (
     AccessDenied,
-    ExecutionTimeout,
     InvalidSyntax,
     MycelError,
     ResourceExhausted,
@@ -32,11 +31,11 @@ from mycel.errors import (
 from mycel.http.exchange import TAKE_BODY
 from mycel.http.jobs import Answers, Job, attach
 from mycel.http.policy import (
-    BODIES_BYTES_MAX,
-    PUBLIC_BODY_BYTES_MAX,
+    PUBLIC_BODIES_MAX,
     PUBLIC_REQUESTS_MAX,
     Policy,
 )
+from mycel.http.request_body import CLOSE, Bodies, Body, Refused
 from mycel.http.responses import failure, refusal, stopping
 from mycel.http.token_throttle import DELAY_S, WINDOW_S, Throttle
 from mycel.http.worker_pool import Workers
@@ -46,19 +45,9 @@ HEALTH: Final = "/healthz"
 _WITHOUT_BODY: Final = frozenset(("GET", "HEAD", "OPTIONS"))
 _METHODS: Final = "GET, HEAD, POST, DELETE"
 _CORS_MAX_AGE_S: Final = 600
-_CLOSE: Final = {"connection": "close"}
 
 _log = logging.getLogger("mycel.http.requests")
 _failures = logging.getLogger(__name__)
-
-
-class Refused(Exception):  # noqa: N818 - it is an answer.
-    """Ends the handling of a request with this response."""
-
-    def __init__(self, response: Response, *, delay_s: float = 0.0) -> None:
-        super().__init__()
-        self.response = response
-        self.delay_s = delay_s
 
 
 class Guard:
@@ -81,11 +70,13 @@ class Guard:
         self._is_public = is_public
         self._policy = policy
         self._body_limits = body_limits or {}
-        self._bodies = _Bodies()
+        self._bodies = Bodies()
         self._answers = Answers(policy.answers_bytes_max)
         self._throttle = Throttle()
         self._in_progress = 0
         self._public_in_progress = 0
+        self._public_bodies: dict[anyio.CancelScope, None] = {}
+        """Bodies without a token that are waited for, the oldest first."""
         self._streams: Counter[str] = Counter()
         self._stopping = False
         self._interruptible: set[anyio.CancelScope] = set()
@@ -116,12 +107,16 @@ class Guard:
 
     async def _answer(self, scope: Scope, receive: Receive, send: _Reply) -> None:
         limit = self._body_limits.get(scope["path"], self._policy.body_bytes_max)
-        body = _Body(receive, self._bodies, limit, self._policy.timeout_s)
+        body = Body(receive, self._bodies, limit, self._policy.timeout_s)
         try:
             is_public = self._check(scope, send.headers)
             if is_public:
-                body.limit = PUBLIC_BODY_BYTES_MAX
-            with self._counted_apart(scope) if is_public else self._counted(send):
+                body.be_public()
+                await self._read(scope, send.headers, body, is_public=True)
+                with self._counted_apart(scope):
+                    await self._pass_on(scope, body.replay, send)
+                return
+            with self._counted(send):
                 await self._read(scope, send.headers, body)
                 await self._pass_on(scope, body.replay, send)
         except Refused as refused:
@@ -177,7 +172,7 @@ class Guard:
                     "Too many requests with a wrong token came from this address.",
                     hint="Send the right token.",
                 )
-                late = refusal(error, 429, {"retry-after": str(WINDOW_S)} | _CLOSE)
+                late = refusal(error, 429, {"retry-after": str(WINDOW_S)} | CLOSE)
                 raise Refused(late, delay_s=DELAY_S)
             raise _refused(
                 "This server needs a token, and the request has none or a wrong one.",
@@ -199,8 +194,7 @@ class Guard:
             yield
             return
         if self._public_in_progress >= PUBLIC_REQUESTS_MAX:
-            error = ResourceExhausted("Too many requests without a token.", hint="Retry later.")
-            raise Refused(refusal(error, 503, {"retry-after": "1"} | _CLOSE))
+            raise Refused(_too_many_without_token())
         self._public_in_progress += 1
         try:
             yield
@@ -217,7 +211,7 @@ class Guard:
                 f"{self._in_progress} requests are in progress, which is the limit.",
                 hint="Retry in a moment; send several commands in one request.",
             )
-            raise Refused(refusal(error, 503, {"retry-after": "1"} | _CLOSE))
+            raise Refused(refusal(error, 503, {"retry-after": "1"} | CLOSE))
         self._in_progress += 1
         send.is_counted = True
         try:
@@ -236,7 +230,7 @@ class Guard:
                 f" {streams_max}.",
                 hint="Close those that nobody reads.",
             )
-            return refusal(error, 503, {"retry-after": "5"} | _CLOSE)
+            return refusal(error, 503, {"retry-after": "5"} | CLOSE)
         self._streams[client] += 1
         self._in_progress -= 1
         return None
@@ -246,14 +240,16 @@ class Guard:
         if not self._streams[client]:
             del self._streams[client]
 
-    async def _read(self, scope: Scope, headers: Headers, body: _Body) -> None:
+    async def _read(
+        self, scope: Scope, headers: Headers, body: Body, *, is_public: bool = False
+    ) -> None:
         if not _announces_body(headers):
             return
         if scope["method"] in _WITHOUT_BODY:
             error = InvalidSyntax(
                 f"A {scope['method']} request has no body here.", hint="Send it without one."
             )
-            raise Refused(refusal(error, 400, _CLOSE))
+            raise Refused(refusal(error, 400, CLOSE))
         body.check_announced(headers)
         take = scope.get(TAKE_BODY)
         whole = None if take is None else take()
@@ -261,9 +257,25 @@ class Guard:
             body.take(whole)
             return
         with anyio.CancelScope() as reading, self._ending(reading):
-            await body.read()
+            if is_public:
+                self._make_room(reading)
+            try:
+                await body.read()
+            finally:
+                self._public_bodies.pop(reading, None)
         if reading.cancelled_caught:
-            raise Refused(stopping())
+            raise Refused(stopping() if self._stopping else _too_many_without_token())
+
+    def _make_room(self, reading: anyio.CancelScope) -> None:
+        """Wait for one more body without a token; give up the oldest if there are too many.
+
+        So slow senders keep out each other, and nobody who sends at once.
+        """
+        if len(self._public_bodies) >= PUBLIC_BODIES_MAX:
+            oldest = next(iter(self._public_bodies))
+            del self._public_bodies[oldest]
+            oldest.cancel()
+        self._public_bodies[reading] = None
 
     async def _pass_on(self, scope: Scope, receive: Receive, send: _Reply) -> None:
         if scope["method"] not in ("GET", "HEAD"):
@@ -286,96 +298,6 @@ class Guard:
             yield
         finally:
             self._interruptible.discard(scope)
-
-
-class _Bodies:
-    """The size of the bodies of all requests in progress."""
-
-    def __init__(self) -> None:
-        self.size = 0
-
-
-class _Body:
-    """The body of one request: read once, then handed on."""
-
-    def __init__(
-        self, receive: Receive, all_of_them: _Bodies, limit: int, timeout_s: float
-    ) -> None:
-        self._receive = receive
-        self._all = all_of_them
-        self.limit = limit
-        self._timeout_s = timeout_s
-        self._parts: list[bytes] | None = None
-        self._size = 0
-
-    def check_announced(self, headers: Headers) -> None:
-        """Refuse a body that says that it is too large."""
-        announced = headers.get("content-length", "")
-        if announced.isdecimal() and int(announced) > self.limit:
-            raise self._too_large()
-
-    def take(self, whole: bytes) -> None:
-        """Take the whole body at once."""
-        self._count(len(whole))
-        self._parts = [whole]
-
-    async def read(self) -> None:
-        """Read the body as it arrives."""
-        parts: list[bytes] = []
-        try:
-            async with asyncio.timeout(self._timeout_s):
-                more = True
-                while more:
-                    part, more = await self._next()
-                    parts.append(part)
-                    self._count(len(part))
-        except TimeoutError:
-            error = ExecutionTimeout(
-                f"The body of the request did not arrive within {self._timeout_s:g} s;"
-                " nothing was done.",
-                hint="Send it at once, or in smaller requests.",
-            )
-            raise Refused(refusal(error, 408, _CLOSE)) from None
-        self._parts = parts
-
-    def _count(self, size: int) -> None:
-        self._size += size
-        self._all.size += size
-        if self._size > self.limit:
-            raise self._too_large()
-        if self._all.size > BODIES_BYTES_MAX:
-            error = ResourceExhausted(
-                "The bodies of all requests have reached the server's limit; nothing was done.",
-                hint="Retry in a moment, or send less at once.",
-            )
-            raise Refused(refusal(error, 503, {"retry-after": "1"} | _CLOSE))
-
-    def release(self) -> None:
-        """Subtract it from the size of all bodies."""
-        self._all.size -= self._size
-        self._size = 0
-
-    async def replay(self) -> Message:
-        """The messages for the application: the whole body, then those of the client."""
-        if self._parts is None:
-            return await self._receive()
-        whole, self._parts = b"".join(self._parts), None
-        return {"type": "http.request", "body": whole, "more_body": False}
-
-    async def _next(self) -> tuple[bytes, bool]:
-        message = await self._receive()
-        if message["type"] == "http.disconnect":
-            # A partial body must not pass for a whole one.
-            error = InvalidSyntax("The connection closed before the whole body arrived.")
-            raise Refused(refusal(error, 400, _CLOSE))
-        return message.get("body", b""), message.get("more_body", False)
-
-    def _too_large(self) -> Refused:
-        error = ResourceExhausted(
-            f"The body is larger than {self.limit} bytes; nothing was done.",
-            hint="Send it in several requests; large files are loaded with `mycel load`.",
-        )
-        return Refused(refusal(error, 413, _CLOSE))
 
 
 class _Reply:
@@ -486,11 +408,16 @@ def _is_event_stream(headers: MutableHeaders) -> bool:
     return headers.get("content-type", "").startswith("text/event-stream")
 
 
+def _too_many_without_token() -> Response:
+    error = ResourceExhausted("Too many requests without a token.", hint="Retry later.")
+    return refusal(error, 503, {"retry-after": "1"} | CLOSE)
+
+
 def _misused(scope: Scope) -> Refused:
     error = InvalidSyntax(
         f"{scope['path']} does not take {scope['method']}.", hint="Use GET or HEAD."
     )
-    return Refused(refusal(error, 405, {"allow": "GET, HEAD"} | _CLOSE))
+    return Refused(refusal(error, 405, {"allow": "GET, HEAD"} | CLOSE))
 
 
 def _announces_body(headers: Headers) -> bool:
@@ -515,4 +442,4 @@ def _refused(
     message: str, hint: str, *, status: int = 403, headers: dict[str, str] | None = None
 ) -> Refused:
     error: MycelError = AccessDenied(message, hint=hint)
-    return Refused(refusal(error, status, (headers or {}) | _CLOSE))
+    return Refused(refusal(error, status, (headers or {}) | CLOSE))

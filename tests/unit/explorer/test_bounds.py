@@ -93,9 +93,12 @@ def test_events_are_of_limited_size_however_long_names_are(monkeypatch: pytest.M
             assert len(event.text) <= limits.EVENT_BYTES_MAX
             assert told["added"]
             assert len(told["added"]) + told["more"] == 150
-        # What is too large to be told at once is a gap: its reader reloads.
-        monkeypatch.setattr(limits, "FEED_GAP_BYTES", len(events[0].text) * 2)
-        assert feed.events_after(db, begin) is None
+        # What is too large to be read at once comes in pages.
+        monkeypatch.setattr(limits, "FEED_PAGE_BYTES", len(events[0].text) + 1)
+        assert feed.events_after(db, begin) == events[:2]
+        assert feed.events_after(db, events[1].position) == events[2:]
+        assert feed.events_after(db, begin, page=1) == events[:1]
+        assert feed.events_after(db, begin, most=2) is None
 
 
 def test_conflicts_are_counted_without_merging_again(

@@ -7,7 +7,13 @@ from threading import Event
 import pytest
 
 import mycel
-from mycel.errors import ConstraintViolation, DatabaseBusy, DatabaseClosed, NotFound
+from mycel.errors import (
+    ConstraintViolation,
+    DatabaseBusy,
+    DatabaseClosed,
+    NotFound,
+    ResourceExhausted,
+)
 from mycel.history.open_branches import OpenBranches
 
 
@@ -38,7 +44,7 @@ def test_a_branch_is_opened_once_with_the_options_of_the_graph(db: mycel.Graph) 
 
 
 def test_unused_branches_are_closed_when_too_many_or_after_a_while(db: mycel.Graph) -> None:
-    branches = OpenBranches(db, open_max=1)
+    branches = OpenBranches(db, unused_max=1)
     with branches.using("draft") as draft:
         pass
     with branches.using("idea") as idea:
@@ -55,6 +61,19 @@ def test_unused_branches_are_closed_when_too_many_or_after_a_while(db: mycel.Gra
     db.branches.delete("idea")
     with pytest.raises(NotFound), brief.using("idea"):
         pass
+
+
+def test_no_more_branches_are_open_than_allowed(db: mycel.Graph) -> None:
+    branches = OpenBranches(db, open_max=1)
+    with branches.using("draft") as draft:
+        with pytest.raises(ResourceExhausted, match="1 branches are in use") as refused:
+            branches.using("idea").__enter__()
+        assert refused.value.data == {"retry_after_s": 1}
+        with branches.using("draft"), branches.using("main"):
+            pass
+    with branches.using("idea"), pytest.raises(DatabaseClosed):
+        draft.snapshot()
+    branches.close()
 
 
 def test_deleting_closes_what_nobody_uses_and_refuses_what_somebody_does(db: mycel.Graph) -> None:
