@@ -10,12 +10,19 @@ settings      the file beside the graph that names its mirror
 commits       Git commits from transactions: authors, messages, trailers
 export        Git objects from documents, by `git fast-import`
 folder        the files that people see and edit
+git_commits   commits of others: authors, times, files
+inspection    how far the mirror has come, and what was edited
+foreign_files files of the user, merged by lines
 front_matter  reading a file, as written or as edited
 edits         from edited files to the documents before and after
 changes       from these to changes of the graph
+document_merge  three-way merge of documents
+merge_driver  the same, for Git
 upkeep        what is written to the repository, in which order, and when not
 creation      all files as one commit: a new mirror, or one that is written again
+upstream      what was fetched, as changes of the graph
 intake        the merge of edited files into the graph
-mirror        `Mirror`: create, status, push, import_edits
+joining       a graph that shares the mirror of others
+mirror        `Mirror`: create, join, status, fetch, push, import_edits
 follower      a thread that keeps the mirror up to date while a process writes
 """

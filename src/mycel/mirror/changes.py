@@ -150,8 +150,8 @@ class Changes:
         gone = known - now
         kept = [
             each
-            for each, key in zip(relations, _keys(relations), strict=True)
-            if key not in old or _body_link(each) not in gone
+            for each in relations
+            if relation_key(each) not in old or _body_link(each) not in gone
         ]
         for link in sorted(now - known):
             if link in map(_body_link, kept):
@@ -277,15 +277,13 @@ def _body_link(relation: FileRelation) -> BodyLink | None:
 
 
 def _by_key(relations: Iterable[FileRelation]) -> dict[bytes, FileRelation]:
-    relations = list(relations)
-    return dict(zip(_keys(relations), relations, strict=True))
+    return {relation_key(each): each for each in relations}
 
 
-def _keys(relations: Iterable[FileRelation]) -> Iterator[bytes]:
-    """The identity of each relation of a document."""
-    for each in relations:
-        key = [each.source, each.relation, each.target]
-        yield orjson.dumps(key, option=orjson.OPT_SORT_KEYS)
+def relation_key(relation: FileRelation) -> bytes:
+    """The identity of a relation in its document."""
+    key = [relation.source, relation.relation, relation.target]
+    return orjson.dumps(key, option=orjson.OPT_SORT_KEYS)
 
 
 def is_same(one: object, other: object) -> bool:

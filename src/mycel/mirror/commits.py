@@ -7,15 +7,26 @@ replaced by the paths of the files. The trailers tell which state of the graph t
     Mycel-Seq: 42                the last entry of the journal
     Mycel-Root: 5f0c…            the root of the journal up to it
     Mycel-Actor: ada
+
+Two more tell other graphs what files alone do not: a concept that has another URI, as JSON, and the
+key of a concept that was purged.
+
+    Mycel-Moved: ["concept://shop/session","concept://shop/token"]
+    Mycel-Purged: 9b1c…
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from posixpath import commonpath
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
+import orjson
+
+from mycel.mirror.documents import as_json
 from mycel.mirror.projection import FileChanges
 from mycel.model.client_names import SEPARATOR
 from mycel.model.names import first_few
@@ -32,7 +43,11 @@ SELF: Final = "$self"
 _SEQ: Final = "Mycel-Seq"
 ROOT: Final = "Mycel-Root"
 _ACTOR: Final = "Mycel-Actor"
-_TRAILER: Final = re.compile(rf"^({_SEQ}|{ROOT}|{_ACTOR}): (.*)$", re.MULTILINE)
+_MOVED: Final = "Mycel-Moved"
+_PURGED: Final = "Mycel-Purged"
+_TRAILER: Final = re.compile(rf"^({_SEQ}|{ROOT}|{_ACTOR}|{_MOVED}|{_PURGED}): (.*)$", re.MULTILINE)
+MOVES_MAX: Final = 1_000
+"""Moves that one commit tells of; the files tell the others, as long as their content is equal."""
 _UNFIT: Final = re.compile(r"[<>\x00-\x1f\x7f]")
 _IDENTITY: Final = re.compile(r"\s*+([^<>\s][^<>\n]*+)<([^<>\s]++)>\s*+")
 
@@ -42,6 +57,15 @@ class MirrorPosition(NamedTuple):
 
     seq: int
     root: str
+
+
+class News(NamedTuple):
+    """Moves and purges that commits tell of."""
+
+    moves: Mapping[str, str] = MappingProxyType({})
+    """New URIs of concepts that have moved, each with the old one."""
+    purged: frozenset[bytes] = frozenset()
+    """Keys of concepts that were purged."""
 
 
 class Identity(NamedTuple):
@@ -93,7 +117,13 @@ def identity(text: str) -> Identity | None:
     return None if found is None else Identity(found[1].rstrip(), found[2])
 
 
-def message_of(group: Sequence[LogEntry], changes: FileChanges, root: str, given: str = "") -> str:
+def message_of(
+    group: Sequence[LogEntry],
+    changes: FileChanges,
+    position: MirrorPosition,
+    given: str = "",
+    purged: Iterable[bytes] = (),
+) -> str:
     """The message of a commit, with its trailers; `given` comes before those of the journal."""
     said = [each.message for each in group if each.message and not is_summary(each.message)]
     texts = list(dict.fromkeys(_clean(each) for each in ([given] if given else said)))
@@ -110,7 +140,15 @@ def message_of(group: Sequence[LogEntry], changes: FileChanges, root: str, given
         listed = [f"- {each.replace(chr(10), chr(10) + '  ')}" for each in texts]
         body = "\n".join(first_few(listed, LISTED_MAX))
     last = group[-1]
-    trailers = [f"{_SEQ}: {last.seq}", f"{ROOT}: {root}", f"{_ACTOR}: {_clean(last.actor)}"]
+    moves = [f"{_MOVED}: {as_json(each)}" for each in changes.moves[:MOVES_MAX]]
+    purges = [f"{_PURGED}: {key.hex()}" for key in sorted(purged)]
+    trailers = [
+        f"{_SEQ}: {position.seq}",
+        f"{ROOT}: {position.root}",
+        f"{_ACTOR}: {_clean(last.actor)}",
+        *moves,
+        *purges,
+    ]
     parts = [subject, body, "\n".join(trailers)]
     return "\n\n".join(each for each in parts if each) + "\n"
 
@@ -120,6 +158,26 @@ def position_of(message: str) -> MirrorPosition | None:
     found = dict(_TRAILER.findall(message))
     seq, root = found.get(_SEQ, ""), found.get(ROOT, "")
     return MirrorPosition(int(seq), root) if seq.isdecimal() and root else None
+
+
+def actor_in(message: str) -> str:
+    """The actor whom a message names; empty if the mirror has not written it."""
+    return str(dict(_TRAILER.findall(message)).get(_ACTOR, ""))
+
+
+def news_in(messages: Iterable[str]) -> News:
+    """Moves and purges that messages tell of, the oldest first."""
+    moves: dict[str, str] = {}
+    purged: set[bytes] = set()
+    for message in messages:
+        for key, value in _TRAILER.findall(message):
+            with suppress(ValueError):
+                if key == _PURGED:
+                    purged.add(bytes.fromhex(value))
+                elif key == _MOVED:
+                    old, new = orjson.loads(value)
+                    moves[str(new)] = moves.pop(old, old)
+    return News(moves, frozenset(purged))
 
 
 def _about(changes: FileChanges) -> str:

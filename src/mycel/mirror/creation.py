@@ -9,10 +9,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from mycel.errors import ConstraintViolation
-from mycel.mirror import commits, export
+from mycel.mirror import export
 from mycel.mirror.commits import MirrorPosition
+from mycel.mirror.inspection import Sight
+from mycel.mirror.merge_driver import install_driver
 from mycel.mirror.repository import Repository, near, root_of
-from mycel.mirror.upkeep import Sight, Upkeep, is_known
+from mycel.mirror.upkeep import Upkeep
 from mycel.store.query.reader import Reader
 
 
@@ -34,6 +36,7 @@ class Creation(Upkeep):
                 self._check_old(reader)
             self.save()
             commit = self._begin_new(reader) if is_new else self._begin_again(reader)
+            install_driver(self.repository)
             self.save(is_complete=True, commit=commit, seq=reader.head().seq, pending=None)
 
     def _check_new(self) -> None:
@@ -51,7 +54,8 @@ class Creation(Upkeep):
         if self.branch_ref in refs and self.last_ref not in refs:
             raise ConstraintViolation(
                 f"{repository.folder} has a branch {self.settings.branch!r} already.",
-                hint="Choose another name: --git-branch NAME.",
+                hint="If it is a mirror, `mycel mirror join` shares it. If not, choose another"
+                " name: --git-branch NAME.",
             )
 
     def _begin_new(self, reader: Reader) -> str:
@@ -69,12 +73,12 @@ class Creation(Upkeep):
             self.check_branch()
         refs = repository.refs(self.branch_ref, self.last_ref)
         tip, last = refs.get(self.branch_ref, ""), refs.get(self.last_ref)
-        commit = self.write_whole(repository, reader, tip, parent=tip)
+        commit = self.write_whole(repository, reader, [tip] if tip else [])
         repository.update_refs(
             [(self.branch_ref, commit, tip or None), (self.last_ref, commit, last)]
         )
         if self.settings.is_worktree and not (self.folder / ".git").exists():
-            _exclude(repository, self.folder)
+            exclude_folder(repository, self.folder)
             repository.run("worktree", "prune")
             place = str(self.folder), self.settings.branch
             repository.run("worktree", "add", "--quiet", "--no-checkout", *place)
@@ -96,24 +100,24 @@ class Creation(Upkeep):
                 " would be removed.",
                 hint="Name another folder: `mycel mirror init FOLDER`.",
             )
-        if not self.settings.commit:  # These settings are new, and the mirror is not.
-            position = commits.position_of(repository.commit_text(last)) if last else None
-            if position is None or not is_known(reader, position):
-                raise ConstraintViolation(
-                    f"The folder {self.folder} is no mirror of this graph.",
-                    hint="Name a folder that does not exist yet.",
-                )
+        # These settings may be new, and the mirror not.
+        if not self.settings.commit and self.position(reader, last or "") is None:
+            raise ConstraintViolation(
+                f"The folder {self.folder} is no mirror of this graph.",
+                hint="`mycel mirror join` takes over what its files say. Or name a folder that does"
+                " not exist yet.",
+            )
 
     def _begin_again(self, reader: Reader) -> str:
         refs = self.repository.refs(self.branch_ref, self.last_ref)
         tip, last = refs.get(self.branch_ref, ""), refs.get(self.last_ref, "")
-        commit = self.write_whole(self.repository, reader, tip, parent=tip)
+        commit = self.write_whole(self.repository, reader, [tip] if tip else [])
         self.repository.update_refs([(self.incoming_ref, commit, None)])
         self.finish(Sight(tip, last, "", MirrorPosition(0, "")), commit, None)
         return commit
 
 
-def _exclude(repository: Repository, folder: Path) -> None:
+def exclude_folder(repository: Repository, folder: Path) -> None:
     """Let the repository around the mirror ignore its folder, in a list that is not committed."""
     if repository.line("check-ignore", str(folder), check=False):
         return

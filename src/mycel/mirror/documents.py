@@ -37,7 +37,7 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from posixpath import dirname, normpath
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote, unquote
@@ -137,6 +137,22 @@ def render(
         lines += [LINKS_BEGIN, *sorted(links), LINKS_END]
     lines.append("")
     return "\n".join(lines)
+
+
+def write_document(document: Document, path_of: Callable[[str], str]) -> str:
+    """The file of a document, as the mirror writes it."""
+    lines, links = [], []
+    folder = quote_path(path_of(document.uri).rpartition("/")[0] + "/")
+    for each in document.relations:
+        word = scalar(each.relation)
+        source = "" if each.source is None else as_json(each.source)
+        values = (as_json(part) if part else "" for part in (each.properties, each.metadata))
+        lines.append(line_of(word, source, as_json(each.target), each.weight, *values))
+        if each.source is None and isinstance(each.target, str):
+            target = quote_path(path_of(each.target))
+            links.append(link_line(word, each.target, target, folder))
+    parts = document.uri, document.type, document.attributes, document.metadata
+    return render(*parts, lines, links)
 
 
 def line_of(

@@ -11,19 +11,21 @@ All files are read before anything is changed, and all problems are told at once
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
 from mycel.engine.missing_concepts import keeps_place
 from mycel.errors import ConstraintViolation
 from mycel.knowledge.uris import kip_identity, parse
 from mycel.mirror.changes import Changes, FileEdit, Identity, Pair, identity_of, json_of
+from mycel.mirror.commits import News
 from mycel.mirror.core import is_core_path
 from mycel.mirror.documents import Document, is_fronted
 from mycel.mirror.folder import SHOWN_MAX
 from mycel.mirror.front_matter import Problem, UnreadableError, read_document
 from mycel.mirror.new_graph import core_document
-from mycel.mirror.paths import DECLARATION, path_of, uri_of_path
+from mycel.mirror.paths import DECLARATION, DOCUMENT, path_of, uri_of_path
 from mycel.mirror.projection import Projection
+from mycel.mirror.repository import Repository
 from mycel.model.names import first_few, name_few
 from mycel.model.records import concept_key
 from mycel.store.query.reader import Reader
@@ -34,30 +36,32 @@ PROBLEMS_SHOWN: Final = 20
 
 
 class EditedFile(NamedTuple):
-    """A file that differs from the base; None where there is none."""
+    """A file that differs from the base, or its document; None where there is none."""
 
     path: str
-    base: bytes | None
-    theirs: bytes | None
+    base: bytes | Document | None
+    theirs: bytes | Document | None
 
 
-class Unedited(Protocol):
-    """The files of the base that were not edited."""
+class CommittedFiles:
+    """The files of a commit that were not edited."""
+
+    def __init__(self, repository: Repository, commit: str, edited: frozenset[str]) -> None:
+        self._repository: Final = repository
+        self._commit: Final = commit
+        self._edited: Final = edited
 
     def content(self, path: str) -> bytes | None:
         """The content of a file; None if there is no such file, or it was edited."""
+        if path in self._edited or not self._commit:
+            return None
+        found = self._repository.objects_at(self._commit, [path])
+        return next(self._repository.blobs(list(found.values())), None)
 
     def count(self) -> int:
         """The number of documents among them."""
-
-
-class News(NamedTuple):
-    """Moves and purges that commits tell of."""
-
-    moves: Mapping[str, str] = {}
-    """New URIs of concepts that have moved, each with the old one."""
-    purged: frozenset[bytes] = frozenset()
-    """Keys of concepts that were purged."""
+        paths = self._repository.tree(self._commit)
+        return sum(path.endswith(DOCUMENT) and path not in self._edited for path in paths)
 
 
 class Edits(NamedTuple):
@@ -71,8 +75,8 @@ class Edits(NamedTuple):
 def edits_of(
     base: Reader,
     files: Sequence[EditedFile],
-    others: Unedited,
-    news: News = News(),  # noqa: B008 - it is frozen
+    others: CommittedFiles,
+    news: News,
     *,
     allow_deletions: bool = False,
 ) -> Edits:
@@ -100,7 +104,7 @@ def _key(document: Document | None) -> bytes:
     return b"" if document is None else concept_key(*identity_of(document).values())
 
 
-def _check_deleted(gone: Sequence[str], read: Sequence[Pair], others: Unedited) -> None:
+def _check_deleted(gone: Sequence[str], read: Sequence[Pair], others: CommittedFiles) -> None:
     if not gone:
         return
     known = others.count() + sum(pair.base is not None for pair in read)
@@ -115,7 +119,11 @@ def _check_deleted(gone: Sequence[str], read: Sequence[Pair], others: Unedited) 
 
 def _check_emptied(files: Iterable[EditedFile], pairs: Iterable[Pair]) -> None:
     """Refuse files that say nothing any more, or only a content, where there was more before."""
-    blank = {file.path for file in files if file.theirs is not None and not is_fronted(file.theirs)}
+    blank = {
+        file.path
+        for file in files
+        if isinstance(file.theirs, bytes) and not is_fronted(file.theirs)
+    }
     emptied = [
         pair.path
         for pair in pairs
@@ -164,8 +172,7 @@ def _read(files: Iterable[EditedFile], problems: list[Problem]) -> Iterator[Pair
             problems.append(Problem(file.path, 0, said))
             continue
         try:
-            base = None if file.base is None else read_document(file.path, file.base)
-            theirs = None if file.theirs is None else read_document(file.path, file.theirs)
+            base, theirs = (_document(file.path, each) for each in (file.base, file.theirs))
         except UnreadableError as error:
             problems.append(error.problem)
             continue
@@ -173,6 +180,10 @@ def _read(files: Iterable[EditedFile], problems: list[Problem]) -> Iterator[Pair
             problems.append(problem)
             continue
         yield Pair(file.path, base, theirs)
+
+
+def _document(path: str, content: bytes | Document | None) -> Document | None:
+    return read_document(path, content) if isinstance(content, bytes) else content
 
 
 def _misnamed(path: str, document: Document) -> Problem | None:
@@ -189,7 +200,7 @@ def _misnamed(path: str, document: Document) -> Problem | None:
     return None
 
 
-def _finder(read: Sequence[Pair], others: Unedited) -> Callable[[str], str | None]:
+def _finder(read: Sequence[Pair], others: CommittedFiles) -> Callable[[str], str | None]:
     """A function that finds the URI of the document at a path."""
     edited = {pair.path: pair.theirs.uri for pair in read if pair.theirs is not None}
 
@@ -212,7 +223,7 @@ def _finder(read: Sequence[Pair], others: Unedited) -> Callable[[str], str | Non
 
 
 def _paired(
-    read: Sequence[Pair], others: Unedited, moves: Mapping[str, str], problems: list[Problem]
+    read: Sequence[Pair], others: CommittedFiles, moves: Mapping[str, str], problems: list[Problem]
 ) -> list[Pair]:
     """Documents by concept: those of one URI, and those of a concept that has moved."""
     bases = {pair.base.uri: pair for pair in read if pair.base is not None}
@@ -257,7 +268,9 @@ def _with_core(base: Reader, pair: Pair) -> Pair:
     return pair._replace(base=read_document(*file))
 
 
-def _by_uri(read: Sequence[Pair], others: Unedited, problems: list[Problem]) -> dict[str, Pair]:
+def _by_uri(
+    read: Sequence[Pair], others: CommittedFiles, problems: list[Problem]
+) -> dict[str, Pair]:
     """The edited documents that are there, by their URI."""
     theirs: dict[str, Pair] = {}
     edited = {pair.path for pair in read}

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 import orjson
 
 from mycel.mirror.commits import Identity
-from mycel.mirror.paths import is_document
+from mycel.mirror.paths import DOCUMENT_FOLDERS, is_document
 from mycel.mirror.projection import File, FileChanges, Projection
 from mycel.mirror.repository import Repository, TreeChange
 from mycel.store.query.reader import Reader
@@ -21,7 +21,9 @@ MARK: Final = ".mycel/format.json"
 FIXED: Final = (
     File(
         ".gitattributes",
-        b"# Line endings are part of what a file says.\n* -text\n*.md diff=markdown\n",
+        b"# Line endings are part of what a file says.\n* -text\n*.md diff=markdown\n"
+        b"# Two properties of one file are no conflict (`mycel mirror join` sets this up).\n"
+        + b"".join(f"/{folder}/** merge=mycel\n".encode() for folder in DOCUMENT_FOLDERS),
     ),
     File(
         MARK,
@@ -31,10 +33,15 @@ FIXED: Final = (
 """Files that every mirror has."""
 
 
-def write_state(repository: Repository, reader: Reader, old: str = "") -> str:
+def write_state(
+    repository: Repository,
+    reader: Reader,
+    old: str = "",
+    foreign: Iterable[TreeChange] = (),
+) -> str:
     """Store the files of a whole state, and return the tree.
 
-    Files of the user in an old commit are kept.
+    Files of the user in an old commit are kept, or changed to those that are `foreign`.
     """
     entries: list[tuple[str, str]] = []
     # Looking for similar files takes half of the time; `git gc` does it later.
@@ -42,7 +49,12 @@ def write_state(repository: Repository, reader: Reader, old: str = "") -> str:
         for file in _all_files(reader):
             entries.append((file.path, repository.blob(file.content)))
             write(b"blob\ndata %d\n%s\n" % (len(file.content), file.content))
-    removed = filter(is_document, repository.tree(old)) if old else ()
+    removed = list(filter(is_document, repository.tree(old))) if old else []
+    for change in foreign:
+        if change.new:
+            entries.append((change.path, change.new))
+        else:
+            removed.append(change.path)
     return repository.write_tree(entries, old, removed)
 
 
@@ -66,9 +78,9 @@ class Heading(NamedTuple):
         )
 
 
-def commit_object(tree: str, parent: str | None, heading: Heading) -> bytes:
+def commit_object(tree: str, parents: Iterable[str], heading: Heading) -> bytes:
     """The text of a commit."""
-    above = f"tree {tree}\n" + (f"parent {parent}\n" if parent else "")
+    above = f"tree {tree}\n" + "".join(f"parent {parent}\n" for parent in parents)
     return f"{above}{heading.lines()}\n{heading.message}".encode()
 
 
@@ -77,19 +89,19 @@ def write_changes(
     ref: str,
     heading: Heading,
     changes: FileChanges,
-    parent: str = "",
+    parents: Sequence[str] = (),
     restored: Iterable[TreeChange] = (),
 ) -> None:
-    """Send one commit to `git fast-import`; without a parent it follows one just sent.
+    """Send one commit to `git fast-import`; without parents it follows one just sent.
 
-    The changes are made to the files of the parent, after those that are `restored`.
+    The changes are made to the files of the first parent, after those that are `restored`.
     """
     said = heading.message.encode()
     write(f"commit {ref}\n{heading.lines()}".encode() + b"data %d\n%s\n" % (len(said), said))
-    if parent:
-        write(f"from {parent}\n".encode())
+    for word, parent in zip(("from", *["merge"] * len(parents)), parents, strict=False):
+        write(f"{word} {parent}\n".encode())
     for change in restored:
-        what = f"M 100644 {change.new}" if change.new else "D"
+        what = f"M {change.mode} {change.new}" if change.new else "D"
         write(os.fsencode(f"{what} {_quoted(change.path)}\n"))
     for path in changes.removed:
         write(f"D {path}\n".encode())

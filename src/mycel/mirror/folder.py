@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -60,6 +60,10 @@ class Folder:
         """Let the index of Git say the same."""
         lines = index_lines(((each.path, each.new) for each in changes), self._repository.nothing)
         self._repository.run_unfiltered("update-index", "-z", "--index-info", stdin=lines)
+        # Again, for the sizes and times by which Git tells files that were edited from others.
+        paths = "".join(f"{each.path}\0" for each in changes if each.new)
+        words = ("update-index", "-z", "--stdin")
+        self._repository.run_unfiltered(*words, stdin=os.fsencode(paths))
 
     def content(self, path: str) -> bytes | None:
         """The content of a file; None if there is none.
@@ -81,26 +85,14 @@ class Folder:
             raise _unusable(path, f"it has more than {FILE_BYTES_MAX >> 20} MiB")
         return content
 
-    def files(self) -> Iterator[str]:
-        """The paths of all documents and declarations on the disk, in no particular order.
+    def is_document(self, path: str) -> bool:
+        """True for the path of a document or declaration.
 
         A file elsewhere is one if its front matter names a URI: somebody has moved it there.
         """
-        for path in self._files_in(""):
-            if is_document(path) or (path.endswith(DOCUMENT) and self._has_uri(path)):
-                yield path
-
-    def _files_in(self, folder: str) -> Iterator[str]:
-        try:
-            entries = list(os.scandir(self._root / folder))
-        except (FileNotFoundError, NotADirectoryError):
-            return
-        for entry in entries:
-            path = f"{folder}{entry.name}"
-            if not entry.is_dir(follow_symlinks=False):
-                yield path
-            elif folder or not entry.name.startswith("."):
-                yield from self._files_in(f"{path}/")
+        if is_document(path):
+            return True
+        return path.endswith(DOCUMENT) and not path.startswith(".") and self._has_uri(path)
 
     def _has_uri(self, path: str) -> bool:
         try:

@@ -1,92 +1,96 @@
-"""The way back: files that were edited in a mirror become a merge into the graph.
+"""The way back: edited files and commits of others become merges into the graph.
 
-The base is the last commit that the mirror has written, theirs are the files on the disk, ours is
-the graph. All of it is imported, or nothing. Commits on top of the mirror's are imported with the
-files, and their subjects are the message.
+The base is the last commit that shows a state of the graph, theirs are the files on the disk, or
+those of a remote that was fetched (`upstream`), ours is the graph. All of it is imported, or
+nothing. The files of each author are a merge of their own, with the author as the actor.
 
-The settings name the files before the merge begins. If the process is killed after the merge is
-committed, or the merge has conflicts and is committed later, the next catch-up finds the mark that
-it left in the journal, and lets the files follow.
+The settings name the files before the merges begin. If the process is killed after they are
+committed, or one has conflicts and is committed later, the next catch-up finds the marks that they
+left in the journal, and lets the files follow.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from typing import Any, Final, NamedTuple
 
-from mycel.errors import ConstraintViolation
+from mycel.errors import ConstraintViolation, NotFound
 from mycel.history.graph import Graph
 from mycel.history.merge.outcome import Merge
-from mycel.mirror import edits
-from mycel.mirror.changes import FileEdit
-from mycel.mirror.edits import EditedFile
+from mycel.mirror import commits, edits, upstream
+from mycel.mirror.changes import FileEdit, Identity, depth_of, json_of, stored_element
+from mycel.mirror.edits import CommittedFiles, EditedFile, Edits
 from mycel.mirror.folder import Folder
-from mycel.mirror.paths import DOCUMENT
-from mycel.mirror.repository import Repository
+from mycel.mirror.git_commits import AuthoredFiles, group_by_author
+from mycel.mirror.inspection import Sight
+from mycel.mirror.paths import is_document
 from mycel.mirror.settings import Pending
-from mycel.mirror.upkeep import Pushed, Sight, Upkeep
+from mycel.mirror.upkeep import Pushed, Upkeep
 from mycel.model.names import count
 from mycel.model.state import LIVE, State
-
-SUBJECTS_MAX: Final = 5
-MESSAGE_CHARACTERS_MAX: Final = 500
+from mycel.store.query.diff import Diff
+from mycel.store.query.reader import Reader
 
 
 class Imported(NamedTuple):
     """The result of an import."""
 
     files: tuple[str, ...]
-    """The files that were edited."""
-    merge: Merge | None
-    """The merge of them; None if they say what the graph says."""
+    """The files that were edited, here or in the remote."""
+    merges: tuple[Merge, ...] = ()
+    """The merges of them, one for each author; none if they say what the graph says."""
     pushed: Pushed | None = None
     """The catch-up afterwards; None after a dry run, or while conflicts are open."""
 
+    @property
+    def merge(self) -> Merge | None:
+        """The merge that has open conflicts, or else the last one; None if there is none."""
+        waiting = [each for each in self.merges if each.status == "conflicts"]
+        return next(iter([*waiting, *self.merges[::-1]]), None)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The number of elements that were added, removed, changed and moved."""
+        found = [each.diff.counts for each in self.merges]
+        return {kind: sum(each[kind] for each in found) for kind in Diff(LIVE, LIVE, ()).counts}
+
     def to_dict(self) -> dict[str, Any]:
-        merged = {} if self.merge is None else {"merge": self.merge.to_dict()}
+        merge = self.merge
+        merged: dict[str, Any] = {} if merge is None else {"merge": merge.to_dict()}
+        if len(self.merges) > 1:
+            merged["merges"] = [each.to_dict() for each in self.merges]
         pushed = {} if self.pushed is None else {"mirror": self.pushed.to_dict()}
         return {"files": list(self.files)} | merged | pushed
 
 
-class Intake(NamedTuple):
-    """The edits of a mirror, ready to be merged."""
+class Portion(NamedTuple):
+    """Changes of one actor to a state of the graph: they become one merge."""
 
-    sight: Sight
     base: int
     """The entry of the journal whose state was edited."""
-    head: int
-    files: Mapping[str, str]
-    """The object of each file; empty for one that was deleted."""
     edits: list[FileEdit]
+    actor: str
     message: str
 
-    @property
-    def source(self) -> str:
-        """The name of the merge, which follows from the files."""
-        said = repr((self.sight.last, sorted(self.files.items())))
+    def source(self, commit: str) -> str:
+        """The name of the merge, which follows from what is merged."""
+        said = repr((commit, self.base, self.actor, self.edits))
         return f"mirror {sha256(said.encode()).hexdigest()[:12]}"
 
 
-class CommittedFiles:
-    """The files of a commit that were not edited."""
+class Intake(NamedTuple):
+    """Edits of a mirror, ready to be merged."""
 
-    def __init__(self, repository: Repository, commit: str, edited: frozenset[str]) -> None:
-        self._repository: Final = repository
-        self._commit: Final = commit
-        self._edited: Final = edited
-
-    def content(self, path: str) -> bytes | None:
-        """The content of a file; None if there is no such file, or it was edited."""
-        if path in self._edited or not self._commit:
-            return None
-        found = self._repository.objects_at(self._commit, [path])
-        return next(self._repository.blobs(list(found.values())), None)
-
-    def count(self) -> int:
-        """The number of documents among them."""
-        paths = self._repository.tree(self._commit)
-        return sum(path.endswith(DOCUMENT) and path not in self._edited for path in paths)
+    sight: Sight
+    head: int
+    files: Mapping[str, str]
+    """The object of each file on the disk; empty for one that was deleted."""
+    paths: frozenset[str]
+    portions: list[Portion]
+    purged: list[tuple[int, Identity]]
+    """Concepts to purge, by their names in the state of an entry."""
+    onto: str = ""
 
 
 def import_edits(
@@ -104,77 +108,216 @@ def import_edits(
         ConstraintViolation: a file cannot be read, or too many were deleted; or an earlier import
             has open conflicts. Nothing was imported.
     """
+    work = _Import(graph, upkeep, dict(options), message, dry_run=dry_run)
     if not dry_run:
-        _settle(graph, upkeep)
-    with upkeep.locked():
-        taken = _taken(graph, upkeep, allow_deletions=allow_deletions)
-        if not taken.files and taken.sight.tip == taken.sight.last:
-            return Imported((), None)
-        merged = None
-        if taken.edits:
-            if not dry_run:
-                pending = Pending(taken.source, taken.head, taken.sight.tip, taken.files)
-                upkeep.note_pending(pending)
-            merged = graph.merge_changes(
-                [each.edit for each in taken.edits],
-                base=taken.base,
-                source=taken.source,
-                dry_run=dry_run,
-                message=message or taken.message,
-                **options,
-            )
-    files = tuple(sorted(taken.files))
-    if dry_run or (merged is not None and merged.is_open):
-        return Imported(files, merged)
-    return Imported(files, merged, upkeep.catch_up(imported=taken.files))
+        work.settle()
+    here = work.run(allow_deletions=allow_deletions, is_local=True)
+    if here.pushed is None and here.files:
+        return here
+    there = work.run(allow_deletions=allow_deletions, is_local=False)
+    files = tuple(sorted({*here.files, *there.files}))
+    return Imported(files, (*here.merges, *there.merges), there.pushed or here.pushed)
 
 
-def _settle(graph: Graph, upkeep: Upkeep) -> None:
-    """Let an earlier import come to its end.
+class _Import:
+    """One import: what is edited here, and then what was fetched."""
 
-    Raises:
-        ConstraintViolation: it has open conflicts.
-    """
-    pending = upkeep.settings.pending
-    if pending is None:
-        return
-    for merge in graph.merges:
-        if merge.source == pending.source:
-            raise ConstraintViolation(
-                f"The import before has open conflicts: the merge {merge.id}.",
-                hint="`mycel conflicts` shows them. Resolve and commit (`mycel merge --continue`), "
-                "or give up (`mycel merge --abort`); then import again.",
-                data={"merge": merge.id},
-            )
-    if upkeep.is_imported():
-        upkeep.catch_up()
-    else:
+    def __init__(
+        self,
+        graph: Graph,
+        upkeep: Upkeep,
+        options: dict[str, Any],
+        message: str,
+        *,
+        dry_run: bool,
+    ) -> None:
+        self._graph: Final = graph
+        self._upkeep: Final = upkeep
+        self._options: Final = options
+        self._by: Final[str | None] = options.pop("by", None)
+        self._message: Final = message
+        self._dry_run: Final = dry_run
+
+    def settle(self) -> None:
+        """Let an earlier import come to its end.
+
+        Raises:
+            ConstraintViolation: it has open conflicts.
+        """
+        upkeep = self._upkeep
+        pending = upkeep.settings.pending
+        if pending is None:
+            return
+        for merge in self._graph.merges:
+            if merge.source in pending.sources:
+                raise ConstraintViolation(
+                    f"The import before has open conflicts: the merge {merge.id}.",
+                    hint="`mycel conflicts` shows them. Resolve and commit"
+                    " (`mycel merge --continue`), or give up (`mycel merge --abort`); then import"
+                    " again.",
+                    data={"merge": merge.id},
+                )
+        if upkeep.is_imported():
+            upkeep.catch_up()
+        else:
+            with upkeep.locked():
+                upkeep.note_pending(None)
+
+    def run(self, *, allow_deletions: bool, is_local: bool) -> Imported:
+        """Import the files on the disk, or a commit of the remote."""
+        upkeep = self._upkeep
+        if not is_local and not self._dry_run and self._is_news():
+            upkeep.catch_up()
         with upkeep.locked():
-            upkeep.note_pending(None)
+            taken = self._taken(allow_deletions=allow_deletions, is_local=is_local)
+            if taken is None:
+                return Imported(())
+            merges, pending = self._merge(taken)
+        paths = tuple(sorted(taken.paths))
+        if self._dry_run or any(each.is_open for each in merges):
+            return Imported(paths, merges)
+        return Imported(paths, merges, upkeep.catch_up(imported=pending))
 
+    def _is_news(self) -> bool:
+        with self._graph.reading() as reader:
+            return bool(self._upkeep.look(reader).upstream)
 
-def _taken(graph: Graph, upkeep: Upkeep, *, allow_deletions: bool) -> Intake:
-    repository, folder = upkeep.repository, Folder(upkeep.repository)
-    with graph.reading() as reader:
-        sight = upkeep.look(reader)
-        known = repository.tree(sight.last)
+    def _merge(self, taken: Intake) -> tuple[tuple[Merge, ...], Pending]:
+        sources = [each.source(taken.sight.last) for each in taken.portions]
+        pending = Pending(sources, taken.head, taken.sight.tip, taken.files, taken.onto)
+        if not self._dry_run:
+            self._purge(taken)
+            self._upkeep.note_pending(pending)
+        merges = []
+        for portion, source in zip(taken.portions, sources, strict=True):
+            merges.append(
+                self._graph.merge_changes(
+                    [each.edit for each in portion.edits],
+                    base=portion.base,
+                    source=source,
+                    dry_run=self._dry_run,
+                    message=portion.message,
+                    by=self._by or portion.actor or None,
+                    **self._options,
+                )
+            )
+        return tuple(merges), pending
+
+    def _purge(self, taken: Intake) -> None:
+        """Purge here what was purged where the commits come from, whatever it is called now."""
+        for seq, identity in taken.purged:
+            with self._graph.reading() as reader:
+                found = stored_element(reader.at(State(seq)), identity)
+                live = None if found is None else reader.element(found.number)
+            if live is not None:
+                try:
+                    self._graph.purge(live.id, "purged in the mirror", by=self._by)
+                except NotFound:
+                    continue  # It went with another one.
+
+    # What is taken.
+
+    def _taken(self, *, allow_deletions: bool, is_local: bool) -> Intake | None:
+        with self._graph.reading() as reader:
+            sight = self._upkeep.look(reader)
+            if is_local:
+                return self._from_disk(reader, sight, allow_deletions=allow_deletions)
+            return self._from_remote(reader, sight, allow_deletions=allow_deletions)
+
+    def _from_disk(self, reader: Reader, sight: Sight, *, allow_deletions: bool) -> Intake | None:
+        upkeep, repository = self._upkeep, self._upkeep.repository
+        folder = Folder(repository)
         paths = upkeep.edited(sight.last)
-        had = [path for path in paths if path in known]
-        bases = dict(zip(had, repository.blobs([known[path] for path in had]), strict=True))
+        if not paths and sight.tip == sight.last:
+            return None
+        self._check_settled()
+        known = repository.objects_at(sight.last, [each for each in paths if is_document(each)])
+        bases = dict(zip(known, repository.blobs(list(known.values())), strict=True))
         files = [EditedFile(path, bases.get(path), folder.content(path)) for path in paths]
+        found = upkeep.commits_of_others(reader, sight)
+        news = commits.news_in(each.message for each in found)
         others = CommittedFiles(repository, sight.last, frozenset(paths))
-        seq, head = upkeep.start(sight), reader.head().seq
-        base = reader.at(LIVE if seq == head else State(seq))
-        found = edits.edits_of(base, files, others, allow_deletions=allow_deletions).edits
-    objects = {
-        each.path: "" if each.theirs is None else repository.blob(each.theirs) for each in files
-    }
-    return Intake(sight, seq, head, objects, found, _message(upkeep, sight, len(files)))
+        seq = upkeep.start(sight)
+        base = reader.at(LIVE if seq == reader.head().seq else State(seq))
+        is_trusted = allow_deletions or not sight.last
+        taken = edits.edits_of(base, files, others, news, allow_deletions=is_trusted)
+        objects = {
+            each.path: repository.blob(each.theirs) if isinstance(each.theirs, bytes) else ""
+            for each in files
+        }
+        committed = repository.objects_at(sight.tip, paths)
+        own = {path for path in paths if committed.get(path, "") != objects[path]}
+        groups = group_by_author(repository, found, set(paths) - own, upkeep.settings.authors)
+        if own:
+            # Files that were committed and edited since: their commits are told all the same.
+            groups.append(AuthoredFiles("", frozenset(own), () if groups else tuple(found)))
+        portions = self._portions(reader, [(seq, taken)], groups, len(paths))
+        purged = [(seq, identity) for identity in taken.purged]
+        head = reader.head().seq
+        return Intake(sight, head, objects, frozenset(paths), portions, purged)
+
+    def _check_settled(self) -> None:
+        """Refuse to import in the middle of a merge or rebase of Git."""
+        repository = self._upkeep.repository
+        for name, verb in (("MERGE_HEAD", "merge"), ("rebase-merge", "rebase")):
+            place = repository.line("rev-parse", "--git-path", name)
+            if (repository.folder / place).exists():
+                raise ConstraintViolation(
+                    f"Git has not finished a {verb} in {repository.folder}.",
+                    hint=f"Settle the files and finish it with git. Or `git {verb} --abort`, and"
+                    " import again: Mycel merges what was fetched, property by property.",
+                )
+
+    def _from_remote(self, reader: Reader, sight: Sight, *, allow_deletions: bool) -> Intake | None:
+        if not sight.upstream or sight.tip != sight.last:
+            return None
+        upkeep = self._upkeep
+        taken = upstream.read(reader, upkeep, sight, allow_deletions=allow_deletions)
+        groups = group_by_author(
+            upkeep.repository, taken.commits, taken.paths, upkeep.settings.authors
+        )
+        portions = self._portions(reader, taken.edits, groups, len(taken.paths))
+        purged = [(seq, each) for seq, some in taken.edits for each in some.purged]
+        head = reader.head().seq
+        return Intake(sight, head, {}, taken.paths, portions, purged, sight.upstream)
+
+    def _portions(
+        self,
+        reader: Reader,
+        found: Sequence[tuple[int, Edits]],
+        groups: Sequence[AuthoredFiles],
+        files: int,
+    ) -> list[Portion]:
+        """The changes to each state by author; all of one author if they depend on each other."""
+        otherwise = f"Import {count(files, 'file')} of the mirror"
+        portions = []
+        for seq, taken in found:
+            by_group: list[list[FileEdit]] = [[] for _ in groups]
+            place = {path: at for at, each in enumerate(groups) for path in each.paths}
+            for each in taken.edits:
+                by_group[place.get(each.path, 0)].append(each)
+            used = [(group, part) for group, part in zip(groups, by_group, strict=True) if part]
+            if len(used) > 1 and _depend(reader.at(State(seq)), [part for _, part in used]):
+                used = [(used[-1][0], taken.edits)]
+            for group, part in used:
+                message = self._message or group.message(otherwise)
+                portions.append(Portion(seq, part, group.actor, message))
+        return portions
 
 
-def _message(upkeep: Upkeep, sight: Sight, files: int) -> str:
-    """The subjects of commits that are imported, or a count of files."""
-    subjects = upkeep.subjects(sight)[-SUBJECTS_MAX:]
-    if not subjects:
-        return f"Import {count(files, 'file')} of the mirror"
-    return "; ".join(subjects)[:MESSAGE_CHARACTERS_MAX]
+def _depend(base: Reader, parts: Iterable[Sequence[FileEdit]]) -> bool:
+    """True if changes lead to what later ones make."""
+    made: set[bytes] = set()
+    for part in parts:
+        for _, edit in part:
+            made.add(json_of(edit.get("concept") or edit["link"]))
+            made.add(json_of(edit.get("to")))
+        for _, edit in part:
+            if "link" not in edit:
+                continue
+            if depth_of(edit["link"]) > 1:
+                return True
+            ends = (edit["link"]["subject"], edit["link"]["object"])
+            if any(json_of(each) not in made and not stored_element(base, each) for each in ends):
+                return True
+    return False

@@ -10,9 +10,10 @@ from mycel.errors import ConstraintViolation, GitFailed, NotFound
 from mycel.history.graph import Graph
 from mycel.mirror import commits, settings
 from mycel.mirror.creation import Creation
+from mycel.mirror.inspection import Status
 from mycel.mirror.repository import Repository, repair, root_of
 from mycel.mirror.settings import Settings
-from mycel.mirror.upkeep import Pushed, Status, Upkeep
+from mycel.mirror.upkeep import Pushed, Upkeep
 from mycel.store.opening import MEMORY
 
 if TYPE_CHECKING:
@@ -64,37 +65,49 @@ class Mirror:
                 would change have been edited.
             GitFailed: a call of git failed.
         """
-        if graph.path == MEMORY:
-            raise ConstraintViolation(
-                "A graph in memory has no mirror.", hint="Open one in a file."
-            )
-        path = Path(graph.path).resolve()
-        _check_authors(authors or {})
-        try:
-            known = settings.read(path)
-        except NotFound:
-            known = None
-        if folder is None:
-            folder = path.parent / FOLDER if known is None else known.folder
-        folder = Path(folder).absolute()
-        repair(folder)
-        is_there = (folder / ".git").exists()
-        if known is None or known.folder != folder:
-            known = _adopted(folder) if is_there else Settings(folder, "")
-        if not is_there:
-            _check_empty(folder)
-            known = known._replace(is_complete=False)
-        if not known.is_complete:
-            above = root_of(folder.parent)
-            name = OWN_BRANCH if above is None else PROJECT_BRANCH
-            known = known._replace(is_worktree=above is not None, branch=known.branch or name)
-        known = known._replace(
-            branch=branch or known.branch,
-            authors=dict(known.authors) | dict(authors or {}),
-            remote=known.remote if remote is None else remote,
-        )
+        known = _new_settings(graph, folder, branch, authors, remote)
         Creation(graph, known).begin()
         return cls(graph)
+
+    @classmethod
+    def join(
+        cls,
+        graph: Graph,
+        folder: Path | str | None = None,
+        *,
+        branch: str | None = None,
+        authors: Mapping[str, str] | None = None,
+        remote: str | None = None,
+        merge: bool = False,
+        policy: str | Mapping[str, str] | None = None,
+    ) -> tuple[Mirror, Imported]:
+        """Share a mirror: take over what its branch says, and go on with its history.
+
+        The branch is that of the clone in the folder, or one of the repository around it, which
+        gets a linked worktree; or that of the `remote`, a URL. The graph is empty, or a copy of one
+        that has written the branch: a restored backup. With `merge`, it may be any graph, and the
+        branch gets what it has. Values that both have changed are conflicts, as of an import.
+
+        Raises:
+            NotFound: there is no such branch.
+            ConstraintViolation: it is no mirror, or the graph has knowledge of its own and `merge`
+                is False. Or a file cannot be read; call `import_edits` when it can.
+            GitFailed: a call of git failed.
+        """
+        from mycel.mirror.joining import Joining  # noqa: PLC0415 - it needs what an import needs
+
+        known = _new_settings(graph, folder, branch, authors, remote)
+        Joining(graph, known).begin(merge=merge)
+        mirror = cls(graph)
+        return mirror, mirror.import_edits(allow_deletions=True, policy=policy)
+
+    def fetch(self) -> str:
+        """Fetch the branch of the remote; `import_edits` merges it. Returns the remote's name.
+
+        Raises:
+            GitFailed: the remote cannot be reached, or does not have the branch.
+        """
+        return self._upkeep.fetch()
 
     def push(self, message: str = "", *, remote: str | None = None) -> Pushed:
         """Write what the journal has and the mirror lacks, and send it to the remote if one is set.
@@ -122,7 +135,7 @@ class Mirror:
         except GitFailed as error:
             error.hint = (
                 "The commits are in the mirror. If the remote has commits that the mirror lacks,"
-                " pull them and `mycel mirror import`; Mycel never forces a push."
+                " `mycel mirror pull` first; Mycel never forces a push."
             )
             raise
 
@@ -161,6 +174,46 @@ class Mirror:
     def status(self) -> Status:
         """Position of the mirror, files that were edited, and the reason why it cannot go on."""
         return self._upkeep.status()
+
+
+def _new_settings(
+    graph: Graph,
+    folder: Path | str | None,
+    branch: str | None,
+    authors: Mapping[str, str] | None,
+    remote: str | None,
+) -> Settings:
+    """The settings of a mirror that is made or joined; what is not given stays."""
+    if graph.path == MEMORY:
+        raise ConstraintViolation("A graph in memory has no mirror.", hint="Open one in a file.")
+    path = Path(graph.path).resolve()
+    _check_authors(authors or {})
+    try:
+        known = settings.read(path)
+    except NotFound:
+        known = None
+    if folder is None:
+        folder = path.parent / FOLDER if known is None else known.folder
+    folder = Path(folder).absolute()
+    repair(folder)
+    is_there = (folder / ".git").exists()
+    if known is None or known.folder != folder:
+        known = _adopted(folder) if is_there else Settings(folder, "")
+    if not is_there:
+        _check_empty(folder)
+        known = known._replace(is_complete=False)
+    if not known.is_complete:
+        above = root_of(folder.parent)
+        name = OWN_BRANCH if above is None else PROJECT_BRANCH
+        known = known._replace(
+            is_worktree=above is not None and not (folder / ".git").is_dir(),
+            branch=known.branch or name,
+        )
+    return known._replace(
+        branch=branch or known.branch,
+        authors=dict(known.authors) | dict(authors or {}),
+        remote=known.remote if remote is None else remote,
+    )
 
 
 def _adopted(folder: Path) -> Settings:

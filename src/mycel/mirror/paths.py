@@ -26,7 +26,8 @@ CONCEPTS: Final = "concepts"
 RESOURCES: Final = "resources"
 KIP: Final = "kip"
 SCHEMA: Final = "schema"
-FOLDERS: Final = (CONCEPTS, RESOURCES, KIP, SCHEMA)
+DOCUMENT_FOLDERS: Final = (CONCEPTS, RESOURCES, KIP)
+FOLDERS: Final = (*DOCUMENT_FOLDERS, SCHEMA)
 """The folders of a mirror that hold knowledge."""
 
 DOCUMENT: Final = ".md"

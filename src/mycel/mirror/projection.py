@@ -15,7 +15,7 @@ the document of the URI, and the others have documents of `kip:Type/name`.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from mycel.engine.missing_concepts import keeps_place
@@ -71,7 +71,8 @@ class Projection:
         self._reader: Final = reader
         self._is_whole: Final = is_whole
         """True if what every graph has is not left out."""
-        self._uris: Final[dict[int, str]] = {}
+        self.uris: Final[dict[int, str]] = {}
+        """The URIs of concepts that were looked at."""
         self._quoted: Final[dict[int, str]] = {}
         """The same URIs as JSON."""
         self._paths: Final[dict[int, str]] = {}
@@ -159,7 +160,7 @@ class Projection:
                 metadata = {}
                 if not attributes and not links:
                     return None
-        uri = self._uris[row.number]
+        uri = self.uris[row.number]
         path = path_of(uri)
         is_bare = not links and not metadata and not self._is_whole
         if is_bare and is_default(type_name, row.name, attributes, path):
@@ -179,8 +180,8 @@ class Projection:
                 continue
             target = self._paths.get(object_)
             if target is None:
-                target = self._paths[object_] = quote_path(path_of(self._uris[object_]))
-            found.append(link_line(self._words[predicate], self._uris[object_], target, folder))
+                target = self._paths[object_] = quote_path(path_of(self.uris[object_]))
+            found.append(link_line(self._words[predicate], self.uris[object_], target, folder))
         return found
 
     def _links(self, numbers: Collection[int]) -> dict[int, list[StoredLink]]:
@@ -220,9 +221,9 @@ class Projection:
     def _end(self, number: int) -> str | LinkName:
         if number & 1:
             return self._link_name(number)
-        if number not in self._uris:
+        if number not in self.uris:
             self._learn([number])
-        return self._uris[number]
+        return self.uris[number]
 
     def _link_name(self, number: int) -> LinkName:
         ((_, subject, predicate, object_, *_),) = contents.links(self._reader, [number])
@@ -236,12 +237,12 @@ class Projection:
 
     def _learn(self, numbers: Iterable[int]) -> None:
         """Read the URIs of concepts that are not known."""
-        unknown = {each for each in numbers if not each & 1} - self._uris.keys()
+        unknown = {each for each in numbers if not each & 1} - self.uris.keys()
         if not unknown:
             return
-        if len(self._uris) > URIS_KEPT_MAX:
-            unknown |= self._uris.keys() & set(numbers)
-            self._uris.clear()
+        if len(self.uris) > URIS_KEPT_MAX:
+            unknown |= self.uris.keys() & set(numbers)
+            self.uris.clear()
             self._quoted.clear()
             self._paths.clear()
         rows = contents.names(self._reader, unknown)
@@ -252,7 +253,7 @@ class Projection:
         for number, type_number, name in rows:
             type_name = self._reader.type_name(type_number)
             uri = f"{KIP}:{type_name}/{name}" if number in seconds else uri_of(type_name, name)
-            self._uris[number] = uri
+            self.uris[number] = uri
             self._quoted[number] = as_json(uri)
 
     def _second(self, rows: Iterable[StoredConcept]) -> set[int]:
@@ -276,9 +277,11 @@ class FileChanges(NamedTuple):
     added: list[File]
     changed: list[File]
     removed: list[str]
+    moves: Sequence[tuple[str, str]] = ()
+    """The old and the new URI of each concept whose file has moved."""
 
     def __bool__(self) -> bool:
-        return any(self)
+        return bool(self.added or self.changed or self.removed)
 
     @property
     def written(self) -> list[File]:
@@ -296,10 +299,16 @@ def changes(old: Reader, new: Reader, numbers: Collection[int]) -> FileChanges:
         was |= {file.path: file for file in before.declarations()}
         written += after.declarations()
     written.sort()
+    moves = [
+        (old_uri, new_uri)
+        for number, old_uri in before.uris.items()
+        if (new_uri := after.uris.get(number, old_uri)) != old_uri and path_of(old_uri) in was
+    ]
     return FileChanges(
         [file for file in written if file.path not in was],
         [file for file in written if file.path in was and was[file.path] != file],
         sorted(was.keys() - {file.path for file in written}),
+        sorted(moves),
     )
 
 

@@ -2,8 +2,8 @@
 
 Arguments are lists, never a text for a shell. Nothing that a repository configures is run: no
 hooks, no filters, no monitor of the file system, no `ext::` transport, no signing program. No call
-but a push reaches another repository, not even to fetch objects that are missing. Variables of the
-environment that would lead git elsewhere are left out, because Mycel may run inside a hook.
+but a push or a fetch reaches another repository, not even for objects that are missing. Variables
+of the environment that would lead git elsewhere are left out, because Mycel may run inside a hook.
 """
 
 from __future__ import annotations
@@ -57,6 +57,8 @@ _LOCKED: Final = (
 
 Another git has locked the file, or one that was killed has left its lock.
 """
+_REMOTE: Final = ("push", "fetch")
+"""Calls that reach another repository."""
 _REGULAR: Final = "100644"
 _NO_SETTINGS: Final[Mapping[str, str]] = MappingProxyType({})
 
@@ -67,6 +69,8 @@ class TreeChange(NamedTuple):
     path: str
     old: str
     new: str
+    mode: str = "100644"
+    """The mode of the new file."""
 
 
 class Repository:
@@ -100,7 +104,7 @@ class Repository:
                 capture_output=True,
                 timeout=SECONDS_MAX,
                 check=False,
-                env=_environment(index, settings, is_push=words[0] == "push"),
+                env=_environment(index, settings, is_remote=words[0] in _REMOTE),
             )
         except (OSError, subprocess.SubprocessError) as error:
             raise GitFailed(f"git {words[0]} could not be run in {self.folder}: {error}") from None
@@ -190,6 +194,11 @@ class Repository:
             self.run("update-index", "-z", "--index-info", stdin=lines, index=index)
             return os.fsdecode(self.run("write-tree", index=index)).strip()
 
+    def write_blob(self, content: bytes) -> str:
+        """Store the object of a file."""
+        out = self.run("hash-object", "-t", "blob", "-w", "--stdin", stdin=content)
+        return os.fsdecode(out).strip()
+
     def write_commit(self, text: bytes) -> str:
         """Store a commit; the text is that of the object."""
         out = self.run("hash-object", "-t", "commit", "-w", "--stdin", stdin=text)
@@ -223,6 +232,8 @@ class Repository:
 
     def objects_at(self, commit: str, paths: Collection[str]) -> dict[str, str]:
         """The objects of those of these files that a commit has."""
+        if not commit:
+            return {}
         if len(paths) > LISTED_MAX:
             found = self.tree(commit)
             return {path: found[path] for path in paths if path in found}
@@ -231,14 +242,34 @@ class Repository:
 
     def tree_changes(self, old: str, new: str) -> list[TreeChange]:
         """The paths that differ between two commits; an empty one has no files."""
-        old = old or os.fsdecode(self.run("mktree")).strip()
+        old, new = (each or self._empty_tree for each in (old, new))
         words = ("diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-ext-diff", old, new)
         parts = [os.fsdecode(each) for each in self.run(*words).split(b"\0")[:-1]]
         found = []
         for head, path in zip(parts[::2], parts[1::2], strict=True):
-            before, after = head.split()[2:4]
-            found.append(TreeChange(path, _object(before), _object(after)))
+            _, mode, before, after, _ = head.split()
+            found.append(TreeChange(path, _object(before), _object(after), mode))
         return found
+
+    @cached_property
+    def _empty_tree(self) -> str:
+        return os.fsdecode(self.run("mktree")).strip()
+
+    def differing(self, commit: str) -> dict[str, str]:
+        """The files that may differ from those of a commit, each with the commit's object.
+
+        Git knows size and time of each file that it has seen; those that have others are listed.
+        """
+        tree = commit or self._empty_tree
+        words = ("diff-index", "-z", "--raw", "--no-renames", "--no-ext-diff", tree)
+        parts = [os.fsdecode(each) for each in self.run(*words).split(b"\0")[:-1]]
+        heads = zip(parts[::2], parts[1::2], strict=True)
+        return {path: _object(head.split()[2]) for head, path in heads}
+
+    def untracked(self) -> list[str]:
+        """The files that are not in the index of Git, those that it is told to ignore too."""
+        found = self.run("ls-files", "--others", "-z").split(b"\0")[:-1]
+        return [os.fsdecode(each) for each in found]
 
     # References.
 
@@ -265,8 +296,18 @@ class Repository:
         self.run("update-ref", "--stdin", stdin="\n".join(lines).encode())
 
     def is_ancestor(self, old: str, new: str) -> bool:
-        """True if a commit is part of the history of another one."""
-        return self.line("merge-base", old, new, check=False) == old
+        """True if a commit is part of the history of another one; the empty one is of each."""
+        return not old or old == new or self.merge_bases(old, new) == [old]
+
+    def merge_bases(self, one: str, other: str) -> list[str]:
+        """The newest commits that two have in common."""
+        if not one or not other:
+            return []
+        return os.fsdecode(self.run("merge-base", "--all", one, other, check=False)).split()
+
+    def tree_of(self, commit: str) -> str:
+        """The tree of a commit."""
+        return self.line("rev-parse", f"{commit}^{{tree}}")
 
 
 def index_lines(entries: Iterable[tuple[str, str]], nothing: str) -> bytes:
@@ -307,11 +348,11 @@ def _environment(
     index: Path | None = None,
     settings: Mapping[str, str] = _NO_SETTINGS,
     *,
-    is_push: bool = False,
+    is_remote: bool = False,
 ) -> dict[str, str]:
     kept = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
     kept |= {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
-    if not is_push:
+    if not is_remote:
         kept["GIT_ALLOW_PROTOCOL"] = ""
     if index is not None:
         kept["GIT_INDEX_FILE"] = str(index)

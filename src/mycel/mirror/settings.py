@@ -9,7 +9,7 @@ of authors, how far the mirror has come.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
@@ -25,14 +25,16 @@ FORMAT: Final = 1
 class Pending(NamedTuple):
     """An import that has begun: the files that it brings into the graph."""
 
-    source: str
-    """The name of the merge."""
+    sources: Sequence[str]
+    """The names of its merges."""
     seq: int
     """The last entry of the journal before it."""
     tip: str
     """The commit of the branch that was imported from."""
     files: Mapping[str, str]
     """The object of each file that was edited; empty for one that was deleted."""
+    onto: str = ""
+    """The commit of a remote that was imported, if it is not part of the branch yet."""
 
 
 class Settings(NamedTuple):
@@ -54,6 +56,11 @@ class Settings(NamedTuple):
     seq: int = 0
     """The entry of the journal up to which no file has changed since `commit`."""
     pending: Pending | None = None
+    positions: Mapping[str, tuple[int, str]] = MappingProxyType({})
+    """Commits of others that show a state of the graph: its last entry and its root.
+
+    The mirror's own commits say that themselves. The empty commit stands for no files at all.
+    """
     replaced: str = ""
     """The last commit of a history that was replaced after a purge, and is still stored."""
 
@@ -76,6 +83,8 @@ def read(graph: Path) -> Settings:
         fields = {key: said[key] for key in Settings._fields if key in said}
         if fields.get("pending"):
             fields["pending"] = Pending(**fields["pending"])
+        positions = fields.get("positions", {}).items()
+        fields["positions"] = {commit: (seq, root) for commit, (seq, root) in positions}
         folder = Path(os.path.normpath(graph.parent / said["folder"]))
         return Settings(**fields)._replace(folder=folder)
     except FileNotFoundError:
@@ -102,6 +111,7 @@ def write(graph: Path, settings: Settings) -> None:
         folder = Path(os.path.relpath(folder, graph.parent))  # They are moved together.
     said: dict[str, Any] = {"format": FORMAT} | settings._asdict() | {"folder": str(folder)}
     said["authors"] = dict(settings.authors)
+    said["positions"] = dict(settings.positions)
     said["pending"] = None if settings.pending is None else settings.pending._asdict()
     try:
         new.write_bytes(orjson.dumps(said, option=orjson.OPT_INDENT_2) + b"\n")

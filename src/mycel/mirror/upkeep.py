@@ -1,16 +1,13 @@
 """The upkeep of a mirror: what is written to its repository, in which order, and when not.
 
-Three references say how far it has come:
-
-    refs/heads/<branch>            what people see, and may commit edits to
-    refs/mycel/<branch>            the last commit that the mirror has written
-    refs/mycel/<branch>-incoming   one that is written, while files, index and branch follow
-
-A catch-up reads the journal from the entry that the last commit names (`commits.position_of`),
-writes commits under the third reference, then the files, then the index, and at last moves all
-three together. If it is killed on the way, the next one goes on from the third reference. It waits
+A catch-up reads the journal from the entry that the last commit shows (`inspection`), writes
+commits under a reference of their own, then the files, then the index, and at last moves branch and
+references together. If it is killed on the way, the next one goes on from that reference. It waits
 as long as there is something that it would overwrite: files that were edited, or commits that were
 not imported.
+
+A commit on top of those of others is written only if it says something else than they do: two
+graphs that import each other's commits come to the same commit.
 
 A mirror has a folder of its own. Inside of another repository, that of the project, the folder is a
 linked worktree on a branch of its own: branch, index, hooks and files of the project stay as they
@@ -20,38 +17,35 @@ are, and `git log knowledge` works in both.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack, contextmanager
-from functools import cached_property
-from pathlib import Path
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from typing import Any, Final, NamedTuple
 
-from mycel.errors import ConstraintViolation, GitFailed
-from mycel.history.graph import Graph
-from mycel.mirror import commits, export, projection, settings
-from mycel.mirror.commits import Identity, MirrorPosition
+from mycel.mirror import commits, export, projection
+from mycel.mirror.commits import MirrorPosition
 from mycel.mirror.export import Heading
 from mycel.mirror.folder import SHOWN_MAX, Folder
+from mycel.mirror.foreign_files import merge_foreign_files
+from mycel.mirror.inspection import Inspection, Sight, held
 from mycel.mirror.paths import is_document
 from mycel.mirror.projection import FileChanges
-from mycel.mirror.repository import Repository, TreeChange, near
-from mycel.mirror.settings import Pending, Settings
+from mycel.mirror.repository import Repository, TreeChange
+from mycel.mirror.settings import Pending
 from mycel.model.names import name_few
 from mycel.model.state import LIVE, State
-from mycel.store.file.locks import turn
 from mycel.store.query.alignment import touched
 from mycel.store.query.commits import (
+    LogEntry,
     LogFilter,
     journal_root_at,
     transaction_of,
     transactions,
 )
+from mycel.store.query.history import purges_since
 from mycel.store.query.lineage import imports
 from mycel.store.query.reader import Reader
 
-LOCK_SECONDS_MAX: Final = 60.0
-
-_NEUTRAL: Final = Identity("Mycel", "mycel@mycel.invalid")
+NO_CHANGES: Final = FileChanges([], [], [])
 
 
 class Pushed(NamedTuple):
@@ -74,64 +68,14 @@ class Pushed(NamedTuple):
         return {key: value for key, value in self._asdict().items() if value not in ("", ())}
 
 
-class Status(NamedTuple):
-    """The state of a mirror."""
+class Upkeep(Inspection):
+    """The repository of a graph's mirror, kept up to date."""
 
-    folder: Path
-    branch: str
-    commit: str
-    seq: int
-    """The entry of the journal that it shows."""
-    behind: int
-    """Transactions that it does not have yet."""
-    edited: tuple[str, ...]
-    """Files that differ from the last commit of the mirror."""
-    commits: int
-    """Commits of others on top of it."""
-    problem: str = ""
-    """The reason why a catch-up waits, or is impossible."""
-
-    def to_dict(self) -> dict[str, Any]:
-        wire = self._asdict() | {"folder": str(self.folder), "edited": list(self.edited)}
-        return {key: value for key, value in wire.items() if value != "" or key == "commit"}
-
-
-class Sight(NamedTuple):
-    """The references of a mirror, as they are."""
-
-    tip: str
-    last: str
-    incoming: str
-    position: MirrorPosition
-
-
-class Upkeep:
-    """The repository of a graph's mirror, kept up to date.
-
-    Raises:
-        NotFound: the graph has no mirror.
-    """
-
-    def __init__(self, graph: Graph, known: Settings | None = None) -> None:
-        self._graph: Final = graph
-        self._path: Final = Path(graph.path).resolve()
-        self.settings: Settings = known or settings.read(self._path)
-
-    @property
-    def folder(self) -> Path:
-        return self.settings.folder
-
-    @cached_property
-    def repository(self) -> Repository:
-        return Repository(self.settings.folder)
-
-    # Catching up.
-
-    def catch_up(self, message: str = "", imported: Mapping[str, str] | None = None) -> Pushed:
+    def catch_up(self, message: str = "", imported: Pending | None = None) -> Pushed:
         """Write what the journal has and the repository lacks.
 
-        With a `message`, all of it is one Git commit with this message. `imported` are the objects
-        of edited files that the graph has.
+        With a `message`, all of it is one Git commit with this message. `imported` are edits that
+        the graph has.
 
         Raises:
             ConstraintViolation: edits wait to be imported, or the repository is no longer the one
@@ -143,7 +87,8 @@ class Upkeep:
                 return pushed
             return pushed._replace(rebuilt="purge", notes=self._remove_replaced())
 
-    def _catch_up(self, message: str, imported: Mapping[str, str] | None) -> Pushed:
+    def _catch_up(self, message: str, imported: Pending | None) -> Pushed:
+        notes: tuple[str, ...] = ()
         with self._graph.reading() as reader:
             sight = self.look(reader)
             if imported is None:
@@ -151,22 +96,43 @@ class Upkeep:
             if sight.incoming:
                 self.finish(sight, sight.incoming, imported)
                 sight = self.look(reader)
+                if imported is not None and self.repository.is_ancestor(imported.onto, sight.last):
+                    imported = imported._replace(onto="")
             if imported is None:
-                self._check_imported(sight)
+                self.check_imported(sight)
             head = reader.head().seq
             start = self.start(sight)
             if start >= head and imported is None:
                 return Pushed(0, sight.last, start)
-            if touched(reader, start, head).purged:
-                made = self._write_anew(reader, sight)
+            position = MirrorPosition(head, journal_root_at(reader, head))
+            if not touched(reader, start, head).purged:
+                made = self._write(reader, sight, start, message, imported)
+            elif self.is_shared:
+                made, notes = self._write_purge(reader, sight, start, imported), _PURGE_NOTES
             else:
-                made = self._write(reader, sight, start, message, imported or {})
-        incoming = self.repository.refs(self.incoming_ref).get(self.incoming_ref)
-        last = incoming if made and incoming else sight.last
+                made = self._write_anew(reader, sight)
+        last = self._shortened(sight, imported, position) if made else sight.last
         self.finish(sight, last, imported)
-        self.save(commit=last, seq=head, pending=None)
+        pending = None if imported is not None else self.settings.pending
+        if pending is not None and pending.tip == sight.tip:
+            pending = pending._replace(tip=last)  # It waits for decisions, and the branch goes on.
+        self.save(commit=last, seq=head, pending=pending)
         self._tidy()
-        return Pushed(made, last, head)
+        is_made = made if last not in _others(sight, imported) else 0
+        return Pushed(is_made, last, head, notes=notes)
+
+    def _shortened(self, sight: Sight, imported: Pending | None, position: MirrorPosition) -> str:
+        """The commit that was written, or one of others that says the same."""
+        repository = self.repository
+        commit = repository.refs(self.incoming_ref)[self.incoming_ref]
+        tree = repository.tree_of(commit)
+        for other in _others(sight, imported):
+            if repository.tree_of(other) == tree and repository.is_ancestor(sight.tip, other):
+                self.note_position(other, position)
+                new = other if other != sight.tip else None
+                repository.update_refs([(self.incoming_ref, new, None)])
+                return other
+        return commit
 
     def _write(
         self,
@@ -174,7 +140,7 @@ class Upkeep:
         sight: Sight,
         start: int,
         message: str,
-        imported: Mapping[str, str],
+        imported: Pending | None,
     ) -> int:
         """Write commits for the transactions after an entry. Returns the number of commits.
 
@@ -182,9 +148,10 @@ class Upkeep:
         """
         entries = list(transactions(reader, where=LogFilter(after=start)))[::-1]
         head = reader.head().seq
-        is_on_top = sight.tip != sight.last
+        onto = imported.onto if imported is not None else ""
+        is_on_top = bool(onto) or sight.tip != sight.last
         if not entries and is_on_top:
-            entries = [transaction_of(reader, head)._replace(message="Import edits")]
+            entries = [transaction_of(reader, head)]
         is_one = bool(message) or is_on_top
         groups = [entries] if is_one and entries else commits.groups(entries)
         made, before = 0, start
@@ -198,30 +165,85 @@ class Upkeep:
                     continue
                 if write is None:
                     write = stream.enter_context(self.repository.fast_import())
-                said = commits.message_of(group, changes, journal_root_at(reader, after), message)
-                who = self._author(group[-1].actor)
-                heading = Heading(who, self._committer, group[-1].time_us, said)
-                first = () if made else (sight.tip, self._edited_by(sight, imported))
+                position = MirrorPosition(after, journal_root_at(reader, after))
+                title = self._title(onto) if is_on_top else ""
+                heading = self._heading(reader, group, changes, position, message, title)
+                first = () if made else self._parents(sight, imported)
                 export.write_changes(write, self.incoming_ref, heading, changes, *first)
                 made += 1
         return made
 
-    def _edited_by(self, sight: Sight, imported: Mapping[str, str]) -> list[TreeChange]:
-        """The documents that commits of others changed, back to the mirror's last commit.
+    def _heading(
+        self,
+        reader: Reader,
+        group: Sequence[LogEntry],
+        changes: FileChanges,
+        position: MirrorPosition,
+        message: str,
+        title: str,
+    ) -> Heading:
+        """Author, time and message of a commit; with a title, of one on top of those of others.
 
-        Files that are no documents stay as others have committed them.
+        Imports do not count there: they have had commits of their authors.
         """
-        if sight.tip == sight.last:
-            return []
-        changes = self.repository.tree_changes(sight.tip, sight.last)
-        return [each for each in changes if is_document(each.path) or each.path in imported]
+        time_us = group[-1].time_us
+        if title:
+            taken = {seq for seq, _ in imports(reader)}
+            own = [each for each in group if each.seq not in taken]
+            if not own:
+                last = group[-1]._replace(message=title)
+                text = commits.message_of([last], changes, position, message)
+                return Heading(self.committer, self.committer, time_us, text)
+            group = own
+        text = commits.message_of(group, changes, position, message)
+        return Heading(self.author(group[-1].actor), self.committer, time_us, text)
+
+    def _title(self, onto: str) -> str:
+        """The message of a commit that only brings others together."""
+        named = self.upstream_ref.removeprefix("refs/remotes/")
+        return f"Merge {named}" if onto else "Import edits"
+
+    def _parents(
+        self, sight: Sight, imported: Pending | None
+    ) -> tuple[list[str], list[TreeChange]]:
+        """The parents of a commit, and what is changed in the files of the first one.
+
+        Documents are again what the mirror's last commit says. Other files stay as others have
+        committed them.
+        """
+        repository = self.repository
+        onto = imported.onto if imported is not None else ""
+        files = imported.files if imported is not None else {}
+        parents = [sight.tip]
+        foreign: Iterable[TreeChange] = ()
+        if onto and repository.is_ancestor(sight.tip, onto):
+            parents = [onto]
+        elif onto:
+            parents = [sight.tip, onto]
+            foreign = merge_foreign_files(repository, sight.tip, onto)
+        if parents[0] == sight.last:
+            return parents, list(foreign)
+        changes = repository.tree_changes(parents[0], sight.last)
+        restored = [each for each in changes if is_document(each.path) or each.path in files]
+        return parents, [*restored, *foreign]
+
+    def _write_purge(
+        self, reader: Reader, sight: Sight, start: int, imported: Pending | None
+    ) -> int:
+        """Write a commit without what was purged, which tells others of it."""
+        parents, foreign = self._parents(sight, imported)
+        kept = [each for each in foreign if not is_document(each.path)]
+        purged = purges_since(reader, start).keys
+        commit = self.write_whole(self.repository, reader, parents, purged, kept)
+        self.repository.update_refs([(self.incoming_ref, commit, None)])
+        return 1
 
     def _write_anew(self, reader: Reader, sight: Sight) -> int:
         """Write a commit with which the history begins anew, because something was purged.
 
         Git keeps what it saw: the history before is removed once files and branch have followed.
         """
-        commit = self.write_whole(self.repository, reader, sight.tip, parent="")
+        commit = self.write_whole(self.repository, reader, [], old=sight.tip)
         self.save(replaced=sight.tip)
         self.repository.update_refs([(self.incoming_ref, commit, None)])
         return 1
@@ -253,7 +275,7 @@ class Upkeep:
         self.save(replaced="")
         return tuple(notes)
 
-    def finish(self, sight: Sight, commit: str, imported: Mapping[str, str] | None) -> None:
+    def finish(self, sight: Sight, commit: str, imported: Pending | None) -> None:
         """Let files, index and references follow a commit that is written. Nothing is overwritten.
 
         Files that were imported become what the commit says, if they were not edited since.
@@ -264,21 +286,22 @@ class Upkeep:
         repository = self.repository
         folder = Folder(repository)
         changes = {each.path: each for each in repository.tree_changes(sight.tip, commit)}
-        if imported:
-            changes |= self._brought(commit, imported)
+        files = {} if imported is None else imported.files
+        if files:
+            changes |= self._brought(commit, files)
         paths = list(changes.values())
-        edited = folder.edited(paths, imported or {})
+        edited = folder.edited(paths, files)
         if edited:
             if commit not in (sight.tip, sight.last):
                 repository.update_refs([(self.incoming_ref, None, commit)])
-            raise _held(
+            raise held(
                 f"{name_few(edited, SHOWN_MAX)} {'was' if len(edited) == 1 else 'were'} edited in"
                 " the mirror, and changed in the graph too.",
                 edited,
             )
         folder.update(paths)
         folder.note(paths)
-        if commit != sight.tip:
+        if commit != sight.tip or commit != sight.last:
             repository.update_refs(
                 [
                     (self.branch_ref, commit, sight.tip or None),
@@ -298,178 +321,45 @@ class Upkeep:
         with self._graph.reading() as reader:
             return self._imported(reader, self.look(reader)) is not None
 
-    def _imported(self, reader: Reader, sight: Sight) -> Mapping[str, str] | None:
-        """The files of an import that the graph has; None if there is none."""
+    def _imported(self, reader: Reader, sight: Sight) -> Pending | None:
+        """An import that the graph has, and the mirror has not; None if there is none."""
         pending = self.settings.pending
-        if pending is None or pending.tip != sight.tip:
+        if pending is None or (not pending.onto and pending.tip != sight.tip):
             return None
-        names = [mark.name for seq, mark in imports(reader) if seq > pending.seq]
-        return pending.files if pending.source in names else None
+        if pending.onto and self.repository.is_ancestor(pending.onto, sight.last):
+            return None
+        names = {mark.name for seq, mark in imports(reader) if seq > pending.seq}
+        return pending if names.issuperset(pending.sources) else None
 
     def _brought(self, commit: str, imported: Mapping[str, str]) -> dict[str, TreeChange]:
         """Imported files, as they are on the disk, and as a commit has them."""
-        tree = self.repository.tree(commit)
+        tree = self.repository.objects_at(commit, imported)
         return {path: TreeChange(path, name, tree.get(path, "")) for path, name in imported.items()}
 
     # The whole of it.
 
-    def write_whole(self, repository: Repository, reader: Reader, old: str, parent: str) -> str:
+    def write_whole(
+        self,
+        repository: Repository,
+        reader: Reader,
+        parents: Sequence[str],
+        purged: Iterable[bytes] = (),
+        foreign: Iterable[TreeChange] = (),
+        old: str = "",
+    ) -> str:
         """Store a commit with the files of the present state, and the user's files of an old one.
 
-        Returns the commit.
+        The old one is the first parent, unless it is given. Returns the commit.
         """
-        tree = export.write_state(repository, reader, old)
+        old = old or (parents[0] if parents else "")
+        tree = export.write_state(repository, reader, old, foreign)
         newest = transaction_of(reader, reader.head().seq)
-        title = newest._replace(message="Mirror the whole graph")
-        root = journal_root_at(reader, newest.seq)
-        said = commits.message_of([title], FileChanges([], [], []), root)
-        who = self._author(newest.actor)
-        heading = Heading(who, self._committer, newest.time_us, said)
-        return repository.write_commit(export.commit_object(tree, parent, heading))
-
-    # How it is.
-
-    def status(self) -> Status:
-        """Position of the mirror, files that were edited, and the reason why it cannot go on."""
-        seq = behind = count = 0
-        edited: list[str] = []
-        commit = problem = ""
-        with self._graph.reading() as reader:
-            try:
-                sight = self.look(reader)
-                seq, commit = self.start(sight), sight.last
-                where = LogFilter(after=seq)
-                behind = sum(1 for _ in transactions(reader, where=where))
-                edited = self.edited(sight.last)
-                count = len(self.subjects(sight))
-                self._check_imported(sight)
-            except (ConstraintViolation, GitFailed) as error:
-                problem = f"{error.message} {error.hint}".strip()
-        return Status(
-            self.folder, self.settings.branch, commit, seq, behind, tuple(edited), count, problem
-        )
-
-    def edited(self, commit: str) -> list[str]:
-        """The files on the disk that differ from those of a commit."""
-        folder = Folder(self.repository)
-        tree = self.repository.tree(commit)
-        known = {path: name for path, name in tree.items() if is_document(path)}
-        found = []
-        for path in folder.files():
-            name = known.pop(path, None)
-            content = folder.content(path)
-            if content is None or self.repository.blob(content) != name:
-                found.append(path)
-        return sorted([*found, *known])
-
-    def subjects(self, sight: Sight) -> list[str]:
-        """The subjects of the commits of others on top of the mirror's, the oldest first."""
-        if sight.tip == sight.last:
-            return []
-        ours = ("--invert-grep", f"--grep=^{commits.ROOT}: ")  # Ones that a rebase has copied.
-        words = ("log", "--reverse", "--format=%s", *ours, f"{sight.last}..{sight.tip}")
-        return self.repository.run(*words).decode(errors="replace").splitlines()
-
-    def look(self, reader: Reader) -> Sight:
-        """The references of the mirror, checked against the graph.
-
-        Raises:
-            ConstraintViolation: the repository is gone, or is not the one that was written.
-        """
-        folder = self.folder
-        if not self.settings.is_complete:
-            raise _broken("The mirror was not completed.")
-        if not (folder / ".git").exists():
-            raise _broken(f"The repository of the mirror, {folder}, is gone.")
-        self.check_branch()
-        repository = self.repository
-        names = (self.branch_ref, self.last_ref, self.incoming_ref)
-        refs = repository.refs(*names)
-        tip, last, incoming = (refs.get(name, "") for name in names)
-        position = commits.position_of(repository.commit_text(last)) if last else None
-        if last and (position is None or not is_known(reader, position)):
-            raise _broken(f"The repository {folder} shows another graph, or another copy of it.")
-        if not tip or position is None or not self._has(tip, last, position):
-            raise _broken(
-                f"The repository {folder} was rewritten: the branch {self.settings.branch} no"
-                " longer has the last commit of the mirror."
-            )
-        return Sight(tip, last, incoming, position)
-
-    def check_branch(self) -> None:
-        """Check that the branch of the mirror is checked out in its folder."""
-        branch = self.settings.branch
-        on = self.repository.line("symbolic-ref", "--quiet", "HEAD", check=False)
-        if on != self.branch_ref:
-            raise ConstraintViolation(
-                f"The folder {self.folder} is on {on.removeprefix('refs/heads/') or 'no branch'},"
-                f" and the mirror on {branch}.",
-                hint=f"`git checkout {branch}` there (with -b if it is new), and try again.",
-            )
-
-    def _has(self, tip: str, last: str, position: MirrorPosition) -> bool:
-        """True if a branch has the last commit of the mirror, or a copy that a rebase has made."""
-        if tip == last or self.repository.is_ancestor(last, tip):
-            return True
-        copies = (
-            "log",
-            "--format=%H",
-            "--max-count=1",
-            f"--grep=^{commits.ROOT}: {position.root}$",
-        )
-        return bool(self.repository.line(*copies, f"{last}..{tip}"))
-
-    def _check_imported(self, sight: Sight) -> None:
-        if sight.tip != sight.last:
-            raise _held("Commits of others on the mirror's branch are not in the graph yet.", [])
-
-    def start(self, sight: Sight) -> int:
-        """The entry from which on the journal may have changed files."""
-        if self.settings.commit == sight.last:
-            return max(self.settings.seq, sight.position.seq)
-        return sight.position.seq
-
-    # Names.
-
-    @property
-    def branch_ref(self) -> str:
-        return f"refs/heads/{self.settings.branch}"
-
-    @property
-    def last_ref(self) -> str:
-        return f"refs/mycel/{self.settings.branch}"
-
-    @property
-    def incoming_ref(self) -> str:
-        return f"refs/mycel/{self.settings.branch}-incoming"
-
-    @cached_property
-    def _committer(self) -> Identity:
-        repository = Repository(near(self.folder))
-        name, address = (
-            repository.line("config", key, check=False) for key in ("user.name", "user.email")
-        )
-        return commits.identity(f"{name} <{address}>") or _NEUTRAL
-
-    def _author(self, actor: str) -> Identity:
-        return commits.author_of(actor, self.settings.authors, self._committer)
-
-    # Upkeep.
-
-    def turn_taken(self) -> AbstractContextManager[None]:
-        """The lock that lets one process write the mirror at a time."""
-        return turn(settings.lock_of(self._path), LOCK_SECONDS_MAX, str(self.folder))
-
-    @contextmanager
-    def locked(self) -> Iterator[None]:
-        with self.turn_taken():
-            self.settings = settings.read(self._path)
-            yield
-
-    def save(self, **changes: Any) -> None:
-        """Change settings, and store them."""
-        self.settings = self.settings._replace(**changes)
-        settings.write(self._path, self.settings)
+        title = newest._replace(message="Mirror the whole graph" if not purged else newest.message)
+        position = MirrorPosition(newest.seq, journal_root_at(reader, newest.seq))
+        said = commits.message_of([title], NO_CHANGES, position, purged=purged)
+        who = self.author(newest.actor)
+        heading = Heading(who, self.committer, newest.time_us, said)
+        return repository.write_commit(export.commit_object(tree, parents, heading))
 
     def _tidy(self) -> None:
         """Let git pack loose objects in a repository of our own once there are many."""
@@ -477,30 +367,20 @@ class Upkeep:
             self.repository.run("-c", "gc.auto=6700", "gc", "--auto", "--quiet", check=False)
 
 
+_PURGE_NOTES: Final = (
+    "Something was purged. Others who import the commit purge it too.",
+    "Git keeps what it saw, here, in the remote and in clones: their history still has it.",
+    "To remove it there, delete the branch everywhere, and begin with a new one.",
+)
+
+
+def _others(sight: Sight, imported: Pending | None) -> list[str]:
+    """Commits of others that may say what the graph says."""
+    onto = imported.onto if imported is not None else ""
+    return [each for each in (onto, sight.tip if sight.tip != sight.last else "") if each]
+
+
 def _changes(reader: Reader, before: int, after: int, head: int) -> FileChanges:
     numbers = touched(reader, before, after).numbers
     new = reader.at(LIVE if after == head else State(after))
     return projection.changes(reader.at(State(before)), new, numbers)
-
-
-def is_known(reader: Reader, position: MirrorPosition) -> bool:
-    """True if the graph has the state that a commit shows."""
-    if position.seq > reader.head().seq:
-        return False
-    return journal_root_at(reader, position.seq) == position.root
-
-
-def _held(why: str, paths: list[str]) -> ConstraintViolation:
-    return ConstraintViolation(
-        f"{why} The mirror waits.",
-        hint="`mycel mirror import` brings the edits into the graph; or undo them with git.",
-        data={"edited": paths},
-    )
-
-
-def _broken(why: str) -> ConstraintViolation:
-    return ConstraintViolation(
-        why,
-        hint="`mycel mirror init` writes the whole graph again, as one more commit. Edits that were"
-        " not imported stay in the history before it.",
-    )

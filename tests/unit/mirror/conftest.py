@@ -30,10 +30,10 @@ class Clock:
 class Shop:
     """A graph in a folder, with a mirror in `.knowledge`."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, actor: str = "ada") -> None:
         self.clock = Clock()
         self.db = mycel.open(
-            folder / "shop.db", actor="ada", bootstrap=False, durability="off", clock_us=self.clock
+            folder / "shop.db", actor=actor, bootstrap=False, durability="off", clock_us=self.clock
         )
         self.knowledge = mycel.Knowledge(self.db, workspace="shop")
         self.folder = folder / ".knowledge"

@@ -1,5 +1,7 @@
 """Edits of files become a merge: all of it, or nothing."""
 
+from datetime import UTC, datetime
+
 import pytest
 
 from mycel.errors import ConstraintViolation
@@ -128,7 +130,15 @@ def test_edits_are_merged_with_what_the_graph_has_become(shop: Shop) -> None:
     shop.check()
     subjects = shop.git("log", "--format=%an %s").splitlines()
     assert "Eve Shorter sessions" in subjects
-    assert subjects[:2] == ["ada Shorter sessions", "Eve Shorter sessions"]
+    # The import has Eve's commit, and what an agent did has one of its own.
+    assert subjects[:2] == ["ada Change 2 files in concepts/shop/auth", "Eve Shorter sessions"]
+    entry = next(shop.db.log())
+    assert entry.actor == "Eve"
+    commit, time = shop.git("log", "-1", "--skip=1", "--format=%H %at").split()
+    moment = datetime.fromtimestamp(int(time), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    line = f"Git-Commit: {commit[:12]} Eve <eve@example.org> {moment}"
+    assert entry.message == f"Shorter sessions\n\n{line}"
+    assert entry.time_us == shop.clock.now  # The journal's own time is true.
 
 
 def test_commits_that_were_pulled_with_a_rebase_are_imported(shop: Shop) -> None:
@@ -143,7 +153,7 @@ def test_commits_that_were_pulled_with_a_rebase_are_imported(shop: Shop) -> None
     assert shop.mirror.status().commits == 1
     shop.mirror.import_edits()
     assert shop.knowledge.get("auth/login").content.startswith("All users")
-    assert next(shop.db.log()).message == "All of them"
+    assert next(shop.db.log()).message.startswith("All of them\n\nGit-Commit: ")
     shop.check()
     shop.knowledge.add("auth/sso")
     shop.mirror.push()

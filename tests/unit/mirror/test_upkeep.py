@@ -249,11 +249,13 @@ def test_objects_that_are_missing_are_not_fetched(shop: Shop, tmp_path: Path) ->
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names")
 def test_pipes_and_folders_in_the_place_of_files_are_named(shop: Shop) -> None:
     shop.create()
-    os.mkfifo(shop.file("concepts/shop/pipe.md"))
-    assert "pipe.md' cannot be used: it is no plain file" in shop.mirror.status().problem
+    shop.file(LOGIN).unlink()
+    os.mkfifo(shop.file(LOGIN))
+    assert "login.md' cannot be used: it is no plain file" in shop.mirror.status().problem
     with pytest.raises(ConstraintViolation, match="no plain file"):
         shop.mirror.import_edits()
-    shop.file("concepts/shop/pipe.md").unlink()
+    shop.file(LOGIN).unlink()
+    shop.git("checkout", "-q", LOGIN)
     shop.file("concepts/shop/new.md").mkdir()
     shop.knowledge.add("new")
     with pytest.raises(ConstraintViolation, match="no plain file"):

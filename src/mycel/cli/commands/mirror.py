@@ -12,8 +12,9 @@ from mycel.model.names import count
 
 if TYPE_CHECKING:
     from mycel.history.graph import Graph
+    from mycel.mirror.inspection import Status
     from mycel.mirror.intake import Imported
-    from mycel.mirror.upkeep import Pushed, Status
+    from mycel.mirror.upkeep import Pushed
 
 
 @click.group(cls=Group)
@@ -86,6 +87,70 @@ def create(
     _tell(session, status, f"The mirror is in {made.folder}, on the branch {status.branch}.")
 
 
+@mirror.command("join", cls=Command)
+@click.argument(
+    "folder",
+    required=False,
+    type=click.Path(path_type=Path),
+    help="A clone, or a folder that does not exist yet; by default .knowledge in that of the graph",
+)
+@click.option(
+    "--git-branch", metavar="NAME", help="The Git branch; main, or knowledge in a repository"
+)
+@click.option("--remote", metavar="URL", help="A remote of Git, or the URL of one to fetch from")
+@click.option(
+    "--author",
+    "authors",
+    multiple=True,
+    metavar="ACTOR=NAME",
+    help='Author of an actor\'s commits: "ada=Ada Lovelace <ada@example.org>"; may be repeated',
+)
+@click.option("--merge", is_flag=True, help="Also with a graph that has knowledge of its own")
+@click.option(
+    "--policy",
+    type=click.Choice(("ours", "theirs", "newest", "ask")),
+    help="The side that wins where both changed a value: ours is the graph, theirs the files",
+)
+@pass_session
+def join(
+    session: Session,
+    folder: Path | None,
+    *,
+    git_branch: str | None,
+    remote: str | None,
+    authors: tuple[str, ...],
+    merge: bool,
+    policy: str | None,
+) -> int:
+    """Share the mirror of others: take over what its branch says, and go on with its history.
+
+    The branch is in a clone, in the repository around the folder, or in the remote that is named.
+    The graph is empty, or a copy of one that writes the branch, such as a restored backup.
+    """
+    from mycel.mirror.mirror import FOLDER, Mirror
+    from mycel.mirror.settings import has_mirror
+
+    given = dict(_author(each) for each in authors)
+    with session.open(memory="modest") as db:
+        if folder is None and not has_mirror(db.path) and session.place().folder is not None:
+            folder = session.root() / FOLDER
+        with session.out.waiting("Joining the mirror"):
+            joined, imported = Mirror.join(
+                db,
+                folder,
+                branch=git_branch,
+                remote=remote,
+                authors=given,
+                merge=merge,
+                policy=policy,
+            )
+            status = joined.status()
+    title = f"The mirror is in {joined.folder}, on the branch {status.branch}."
+    lines = [title, _told(imported)] if imported.files else [title]
+    session.out.say("\n".join(lines), status.to_dict() | {"import": imported.to_dict()})
+    return _exit_status(imported)
+
+
 @mirror.command("status", cls=Command)
 @pass_session
 def status(session: Session) -> int:
@@ -117,6 +182,50 @@ def push(session: Session, *, remote: str | None) -> None:
     session.out.say(_said(pushed), pushed.to_dict())
 
 
+@mirror.command("pull", cls=Command)
+@click.option(
+    "--allow-deletions", is_flag=True, help="Also if more than 50 files, or a tenth, are gone"
+)
+@click.option(
+    "--policy",
+    type=click.Choice(("ours", "theirs", "newest", "ask")),
+    help="The side that wins where both changed a value: ours is the graph, theirs the files",
+)
+@pass_session
+def pull(session: Session, *, allow_deletions: bool, policy: str | None) -> int:
+    """Fetch the branch of the remote, and import it: `git fetch` and `mycel mirror import`.
+
+    Exit status 1 if there are conflicts.
+    """
+    from mycel.mirror.mirror import Mirror
+
+    with session.open(reading=True) as db, session.out.waiting("Fetching"):
+        mirror = Mirror(db)
+        mirror.fetch()
+        imported = mirror.import_edits(
+            allow_deletions=allow_deletions,
+            policy=policy,
+            message=session.given.get("message", ""),
+        )
+    session.out.say(_told(imported), imported.to_dict())
+    return _exit_status(imported)
+
+
+@mirror.command("merge-file", cls=Command, hidden=True)
+@click.argument("base", type=click.Path(path_type=Path))
+@click.argument("ours", type=click.Path(path_type=Path))
+@click.argument("theirs", type=click.Path(path_type=Path))
+@click.argument("path")
+def merge_file(base: Path, ours: Path, theirs: Path, path: str) -> int:
+    """Merge three versions of a document into the second; Git calls this.
+
+    Exit status 1 if both have changed the same place; the file then has the usual marks.
+    """
+    from mycel.mirror.merge_driver import merge_file
+
+    return 0 if merge_file(base, ours, theirs, path) else 1
+
+
 @mirror.command("import", cls=Command)
 @click.option(
     "--allow-deletions", is_flag=True, help="Also if more than 50 files, or a tenth, are gone"
@@ -129,9 +238,10 @@ def push(session: Session, *, remote: str | None) -> None:
 @click.option("--dry-run", is_flag=True, help="Show what would change; change nothing")
 @pass_session
 def import_(session: Session, *, allow_deletions: bool, policy: str | None, dry_run: bool) -> int:
-    """Bring edited files, and commits on top of the mirror's, into the graph: all or nothing.
+    """Bring edited files, and commits of others, into the graph: all or nothing.
 
-    They are merged with what the graph has become since. Exit status 1 if there are conflicts.
+    Commits on top of the mirror's, and those that `git fetch` has brought. They are merged with
+    what the graph has become since. Exit status 1 if there are conflicts.
     """
     from mycel.mirror.mirror import Mirror
 
@@ -143,6 +253,10 @@ def import_(session: Session, *, allow_deletions: bool, policy: str | None, dry_
             message=session.given.get("message", ""),
         )
     session.out.say(_told(imported), imported.to_dict())
+    return _exit_status(imported)
+
+
+def _exit_status(imported: Imported) -> int:
     return 1 if imported.merge is not None and imported.merge.status == "conflicts" else 0
 
 
@@ -161,7 +275,7 @@ def _told(imported: Imported) -> str:
             "`mycel merge --continue` commits; then `mycel mirror push` goes on."
         )
         return "\n".join([title.replace("  ", " "), *found, after])
-    changes = ", ".join(f"{number} {kind}" for kind, number in merge.diff.counts.items() if number)
+    changes = ", ".join(f"{number} {kind}" for kind, number in imported.counts.items() if number)
     return f"{files}: {changes or 'nothing to change in the graph'}."
 
 
@@ -177,6 +291,8 @@ def _tell(session: Session, status: Status, text: str) -> None:
         lines.append(f"{count(status.behind, 'transaction')} behind the graph.")
     if status.commits:
         lines.append(f"{count(status.commits, 'commit')} not imported.")
+    if status.incoming:
+        lines.append(f"{count(status.incoming, 'commit')} of the remote not imported.")
     if status.edited:
         lines += [
             f"{count(len(status.edited), 'file')} edited:",

@@ -1,0 +1,69 @@
+"""Files in a mirror's repository that are no documents: a README, pictures, settings of an editor.
+
+They are of the user, and Git's merge by lines is theirs.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from mycel.errors import ConstraintViolation, GitFailed
+from mycel.mirror.export import FIXED
+from mycel.mirror.folder import SHOWN_MAX
+from mycel.mirror.paths import is_document
+from mycel.mirror.repository import Repository, TreeChange
+from mycel.model.names import name_few
+
+
+def merge_foreign_files(repository: Repository, ours: str, theirs: str) -> list[TreeChange]:
+    """The changes that bring the files of the user in a commit together with those of another one.
+
+    Raises:
+        ConstraintViolation: both have changed the same lines.
+    """
+    base = next(iter(repository.merge_bases(ours, theirs)), "")
+    mine = {each.path: each for each in repository.tree_changes(base, ours)}
+    found, contested = [], []
+    for change in repository.tree_changes(base, theirs):
+        if is_document(change.path) or change.path in _FIXED_PATHS:
+            continue
+        own = mine.get(change.path)
+        if own is None:
+            found.append(change)
+        elif own.new != change.new:
+            merged = _merged(repository, own, change)
+            if merged is None:
+                contested.append(change.path)
+            else:
+                found.append(change._replace(new=merged))
+    if contested:
+        raise ConstraintViolation(
+            f"{name_few(contested, SHOWN_MAX)} {'was' if len(contested) == 1 else 'were'} changed"
+            " here and in the remote; these are no documents of the mirror.",
+            hint="Merge with git: `git merge` in the folder of the mirror, settle the files,"
+            " commit, and import again.",
+            data={"paths": contested},
+        )
+    return found
+
+
+_FIXED_PATHS = {file.path for file in FIXED}
+
+
+def _merged(repository: Repository, ours: TreeChange, theirs: TreeChange) -> str | None:
+    """The object of a file that two sides have changed; None if they contradict each other."""
+    if not (ours.new and theirs.new):
+        return None
+    contents = list(repository.blobs([each for each in (ours.new, ours.old, theirs.new) if each]))
+    if not ours.old:
+        contents.insert(1, b"")
+    with TemporaryDirectory() as folder:
+        paths = [Path(folder) / name for name in ("ours", "base", "theirs")]
+        for path, content in zip(paths, contents, strict=True):
+            path.write_bytes(content)
+        try:
+            merged = repository.run("merge-file", "--stdout", *map(str, paths))
+        except GitFailed:
+            return None
+    return repository.write_blob(merged)

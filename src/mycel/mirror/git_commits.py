@@ -1,0 +1,172 @@
+"""Commits of others on the branch of a mirror: who has written them, when, and which files.
+
+The journal gets the author of each file that is imported as the actor, and authors and times of
+their commits in the message. The time of the journal itself is that of the import.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Final, NamedTuple
+
+from mycel.mirror import commits
+from mycel.mirror.commits import MirrorPosition
+from mycel.mirror.repository import Repository
+from mycel.model.limits import ACTOR_BYTES_MAX, MESSAGE_BYTES_MAX
+from mycel.model.names import first_few
+
+SUBJECTS_MAX: Final = 5
+COMMITS_TOLD_MAX: Final = 10
+SUBJECT_CHARACTERS_MAX: Final = 200
+GROUPS_MAX: Final = 50
+"""Authors whose files are imported apart; those of more are imported together."""
+
+
+class GitCommit(NamedTuple):
+    """A commit of somebody else."""
+
+    id: str
+    parents: tuple[str, ...]
+    name: str
+    address: str
+    time_s: int
+    message: str
+
+    @property
+    def subject(self) -> str:
+        return self.message.strip().partition("\n")[0][:SUBJECT_CHARACTERS_MAX]
+
+    @property
+    def is_merge(self) -> bool:
+        return len(self.parents) > 1
+
+    def origin(self) -> str:
+        """Author, time and commit, as a line of a message."""
+        try:
+            time = datetime.fromtimestamp(self.time_s, UTC).isoformat().replace("+00:00", "Z")
+        except (OverflowError, ValueError, OSError):
+            time = str(self.time_s)
+        return f"Git-Commit: {self.id[:12]} {self.name} <{self.address}> {time}"
+
+
+class AuthoredFiles(NamedTuple):
+    """Files that one actor has changed."""
+
+    actor: str
+    """Empty for whoever imports them."""
+    paths: frozenset[str]
+    commits: tuple[GitCommit, ...] = ()
+
+    def message(self, otherwise: str) -> str:
+        """The message of an import: subjects of commits, and a line for each commit."""
+        if not self.commits:
+            return otherwise
+        subjects = dict.fromkeys(each.subject for each in self.commits if each.subject)
+        title = "; ".join(list(subjects)[-SUBJECTS_MAX:]) or otherwise
+        origins = [each.origin() for each in self.commits]
+        text = "\n\n".join([title, "\n".join(first_few(origins, COMMITS_TOLD_MAX))])
+        return _cut(text, MESSAGE_BYTES_MAX)
+
+
+def commits_between(
+    repository: Repository,
+    tip: str,
+    known: Iterable[str],
+    is_own: Callable[[MirrorPosition], bool],
+) -> list[GitCommit]:
+    """The commits of others up to a tip that are not part of those known; the oldest first.
+
+    `is_own` is asked about commits of a mirror: a rebase has copied some of our own.
+    """
+    limits = [f"^{each}" for each in known if each]
+    words = ("rev-list", "--topo-order", "--reverse", tip, *limits)
+    names = repository.run(*words).decode().split()
+    found = [_commit(name, raw) for name, raw in zip(names, repository.blobs(names), strict=True)]
+    return [each for each in found if not _is_known(each, is_own)]
+
+
+def _is_known(commit: GitCommit, is_own: Callable[[MirrorPosition], bool]) -> bool:
+    position = commits.position_of(commit.message)
+    return position is not None and is_own(position)
+
+
+def group_by_author(
+    repository: Repository,
+    found: Sequence[GitCommit],
+    paths: Iterable[str],
+    authors: Mapping[str, str],
+) -> list[AuthoredFiles]:
+    """The files that commits changed, by the actor who has changed each last."""
+    last = _last_commits(repository, found)
+    newest = found[-1] if found else None
+    by_actor: dict[str, set[str]] = {}
+    for path in sorted(paths):
+        commit = last.get(path, newest)
+        actor = "" if commit is None else actor_of(commit, authors)
+        by_actor.setdefault(actor, set()).add(path)
+    if len(by_actor) > GROUPS_MAX:
+        by_actor = {"": {path for some in by_actor.values() for path in some}}
+    told = {
+        actor: tuple(each for each in found if not actor or actor_of(each, authors) == actor)
+        for actor in by_actor
+    }
+    order = {each.id: at for at, each in enumerate(found)}
+    groups = [
+        AuthoredFiles(actor, frozenset(some), told[actor]) for actor, some in by_actor.items()
+    ]
+    return sorted(groups, key=lambda each: max((order[c.id] for c in each.commits), default=0))
+
+
+def actor_of(commit: GitCommit, authors: Mapping[str, str]) -> str:
+    """The actor of a commit: named by a mirror, known by the address, or the name of the author."""
+    if commits.position_of(commit.message) is not None:
+        named = commits.actor_in(commit.message)
+        if named:
+            return _cut(named, ACTOR_BYTES_MAX)
+    for actor, text in authors.items():
+        identity = commits.identity(text)
+        if identity is not None and identity.address.casefold() == commit.address.casefold():
+            return actor
+    name = "".join(each for each in commit.name if each.isprintable()).strip()
+    return _cut(name or commit.address or "unknown", ACTOR_BYTES_MAX)
+
+
+def _last_commits(repository: Repository, found: Sequence[GitCommit]) -> dict[str, GitCommit]:
+    """The last commit that changed each file; merges count where nothing else did."""
+    by_id = {each.id: each for each in found}
+    last: dict[str, GitCommit] = {}
+    for is_merge in (True, False):
+        names = [each.id for each in found if each.is_merge == is_merge]
+        if not names:
+            continue
+        words = ("diff-tree", "--stdin", "-r", "-z", "--root", "-m", "--name-only", "--no-renames")
+        out = repository.run(*words, stdin="\n".join(names).encode() + b"\n")
+        commit = by_id[names[0]]
+        for part in out.split(b"\0")[:-1]:
+            text = part.decode(errors="surrogateescape").strip("\n")
+            if text in by_id:
+                commit = by_id[text]
+            else:
+                last[text] = commit
+    return last
+
+
+def _commit(name: str, raw: bytes) -> GitCommit:
+    head, _, message = raw.decode(errors="replace").partition("\n\n")
+    parents = []
+    author, address, time = "", "", 0
+    for line in head.split("\n"):
+        key, _, value = line.partition(" ")
+        if key == "parent":
+            parents.append(value)
+        elif key == "author":
+            author, _, rest = value.rpartition(" <")
+            address, _, moment = rest.partition("> ")
+            begin = moment.partition(" ")[0]
+            time = int(begin) if begin.lstrip("-").isdecimal() else 0
+    return GitCommit(name, tuple(parents), author.strip(), address, time, message)
+
+
+def _cut(text: str, size: int) -> str:
+    return text.encode()[:size].decode(errors="ignore")

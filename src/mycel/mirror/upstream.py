@@ -1,0 +1,168 @@
+"""The commits of a remote that were fetched, as changes of the graph.
+
+The base is the commit that both histories have in common. If it shows a state of this graph, the
+changes since then are merged into the graph with this state as the base. It may show none: after
+the graph has merged a commit of the remote with changes of its own, that commit is the next base.
+Then each place of a document that the remote has changed is looked at:
+
+- where our last commit says what the base says, the change is one of the state of that commit;
+- otherwise both have changed it since, and the change is one of an older state, the newest that the
+  remote knows: the graph merges the two, or opens a conflict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from mycel.mirror import commits, edits
+from mycel.mirror.changes import FileEdit
+from mycel.mirror.commits import News
+from mycel.mirror.document_merge import merge_documents
+from mycel.mirror.documents import Document
+from mycel.mirror.edits import CommittedFiles, EditedFile, Edits, refusal
+from mycel.mirror.foreign_files import merge_foreign_files
+from mycel.mirror.front_matter import UnreadableError, read_document
+from mycel.mirror.git_commits import GitCommit
+from mycel.mirror.inspection import Inspection, Sight
+from mycel.mirror.paths import DOCUMENT, is_document, path_of
+from mycel.mirror.repository import Repository
+from mycel.model.records import concept_key
+from mycel.model.state import State
+from mycel.store.query.history import Purges, purges_since
+from mycel.store.query.reader import Reader
+
+
+class FetchedEdits(NamedTuple):
+    """The changes of a remote."""
+
+    commits: list[GitCommit]
+    paths: frozenset[str]
+    edits: list[tuple[int, Edits]]
+    """The changes, each with the entry of the journal whose state was edited."""
+
+
+def read(
+    reader: Reader, mirror: Inspection, sight: Sight, *, allow_deletions: bool
+) -> FetchedEdits:
+    """The changes of the commit that was fetched last.
+
+    Raises:
+        ConstraintViolation: a file cannot be read, or too many were deleted; the data lists
+            everything. Or files that are no documents contradict each other.
+    """
+    repository, tip = mirror.repository, sight.upstream
+    bases = repository.merge_bases(sight.last, tip)
+    found = mirror.commits_after(reader, tip, (sight.last,))
+    news = commits.news_in(each.message for each in found)
+    merge_foreign_files(repository, sight.tip, tip)
+    paths = frozenset(
+        change.path
+        for base in bases or [""]
+        for change in repository.tree_changes(base, tip)
+        if is_document(change.path)
+    )
+    only = bases[0] if len(bases) == 1 else ""
+    position = mirror.position(reader, only) if only else None
+    if position is not None:
+        before, after = _contents(repository, only, paths), _contents(repository, tip, paths)
+        files = [EditedFile(path, before.get(path), after.get(path)) for path in sorted(paths)]
+        others = CommittedFiles(repository, only, paths)
+        taken = edits.edits_of(
+            reader.at(State(position.seq)), files, others, news, allow_deletions=allow_deletions
+        )
+        return FetchedEdits(found, paths, [(position.seq, taken)])
+    split = _Split(reader, mirror, sight, bases, paths)
+    return FetchedEdits(found, paths, split.edits(news, allow_deletions=allow_deletions))
+
+
+class _Split:
+    """Changes since a base that shows no state of the graph, by the state that was edited."""
+
+    def __init__(
+        self,
+        reader: Reader,
+        mirror: Inspection,
+        sight: Sight,
+        bases: Sequence[str],
+        paths: frozenset[str],
+    ) -> None:
+        self._reader = reader
+        self._repository = mirror.repository
+        self._sight = sight
+        self._paths = paths
+        known = mirror.find_position(reader, sight.upstream)
+        self._old, self._old_seq = ("", 0) if known is None else (known[0], known[1].seq)
+        self._bases = [self._documents(base) for base in bases]
+        self._ours = self._documents(sight.last)
+        self._theirs = self._documents(sight.upstream)
+
+    def edits(self, news: News, *, allow_deletions: bool) -> list[tuple[int, Edits]]:
+        """The changes, each with the entry of the journal whose state was edited."""
+        clear: list[EditedFile] = []
+        contested: list[EditedFile] = []
+        partners = {path_of(old): path_of(new) for new, old in news.moves.items()}
+        late: set[str] = set()
+        for path in sorted(self._paths):
+            ours = self._ours.get(path)
+            merged = merge_documents(
+                [each.get(path) for each in self._bases], ours, self._theirs.get(path)
+            )
+            if merged.ours != ours:
+                clear.append(EditedFile(path, ours, merged.ours))
+            if merged.is_contested:
+                old = self._read(self._old, path)
+                changed = merge_documents([merged.ours], old, merged.theirs).theirs
+                contested.append(EditedFile(path, old, changed))
+                if merged.theirs is None and path in partners:
+                    late.add(partners[path])
+        contested += [each for each in clear if each.path in late]
+        clear = [each for each in clear if each.path not in late]
+        purges = purges_since(self._reader, self._old_seq)
+        found = []
+        for seq, commit, files in (
+            (self._sight.position.seq, self._sight.last, clear),
+            (self._old_seq, self._old, contested),
+        ):
+            if files:
+                edited = frozenset(each.path for each in files)
+                others = CommittedFiles(self._repository, commit, edited)
+                base = self._reader.at(State(seq))
+                taken = edits.edits_of(base, files, others, news, allow_deletions=allow_deletions)
+                found.append((seq, taken._replace(edits=_without(taken.edits, purges))))
+        return found
+
+    def _documents(self, commit: str) -> Mapping[str, Document]:
+        """The documents of a commit that the remote has changed."""
+        found: dict[str, Document] = {}
+        for path, content in _contents(self._repository, commit, self._paths).items():
+            if not path.endswith(DOCUMENT):
+                continue
+            try:
+                found[path] = read_document(path, content)
+            except UnreadableError as error:
+                raise refusal([error.problem]) from None
+        return found
+
+    def _read(self, commit: str, path: str) -> Document | None:
+        contents = _contents(self._repository, commit, frozenset((path,)))
+        return read_document(path, contents[path]) if path in contents else None
+
+
+def _without(found: list[FileEdit], purges: Purges) -> list[FileEdit]:
+    """Changes without those of concepts that were purged here since."""
+    if not purges.keys:
+        return found
+
+    def is_purged(identity: Mapping[str, object]) -> bool:
+        if "name" in identity:
+            return concept_key(str(identity["type"]), str(identity["name"])) in purges.keys
+        ends = (identity["subject"], identity["object"])
+        return any(isinstance(each, Mapping) and is_purged(each) for each in ends)
+
+    return [each for each in found if not is_purged(each.edit.get("concept") or each.edit["link"])]
+
+
+def _contents(repository: Repository, commit: str, paths: frozenset[str]) -> dict[str, bytes]:
+    objects = repository.objects_at(commit, paths) if commit else {}
+    return dict(zip(objects, repository.blobs(list(objects.values())), strict=True))
