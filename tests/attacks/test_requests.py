@@ -1,5 +1,6 @@
 """Requests made to be refused, to never end, or to be parsed for ever."""
 
+import random
 import select
 from contextlib import ExitStack
 
@@ -148,3 +149,56 @@ def test_text_that_is_no_json_is_read_once_for_its_id(target: Server) -> None:
         reply = target.say(posting("/mcp", text))
         assert reply.startswith(b"HTTP/1.1 400"), text[:20]
         assert known in reply
+
+
+HEADS = (
+    asking(NAMES),
+    posting("/mcp", b'{"jsonrpc":"2.0","id":1,"method":"ping"}'),
+    b"GET /ui/ HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    b"GET http://localhost/?branch=main HTTP/1.0\r\nHost: localhost\r\nConnection: close\r\n\r\n",
+    b"POST /kip HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+    b"OPTIONS * HTTP/1.1\r\nHost: [::1]:80\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n{}",
+)
+PIECES = (
+    *(b"\r\n", b"\n", b"\r", b"\0", b":", b" ", b"\t", b"\xff", b"\r\n\r\n", b",", b"%00", b"%ff"),
+    *(b"\r\n chunked", b"Content-Length: 5\r\n", b"Content-Length: -1\r\n", b"Host: evil\r\n"),
+    *(b"HTTP/1.1", b"HTTP/9.9", b"Transfer-Encoding: chunked\r\n", b"ffffffffffffffff\r\n"),
+    b"A" * 9_000,
+)
+
+
+def mangled(head: bytes, draw: random.Random) -> bytes:
+    """A request with a few changes that break it, mostly."""
+    text = bytearray(head)
+    for _ in range(draw.randint(1, 4)):
+        at = draw.randrange(len(text) + 1)
+        match draw.randrange(4):
+            case 0:
+                text[at:at] = draw.choice(PIECES)
+            case 1:
+                del text[at : at + draw.randint(1, 20)]
+            case 2:
+                text[at : at + 1] = bytes([draw.randrange(256)])
+            case _:
+                text[at:at] = text[at : at + draw.randint(1, 60)]
+    return bytes(text)
+
+
+def test_malformed_requests_are_answered_or_closed_and_harm_nothing(
+    target: Server, seed: int
+) -> None:
+    draw = random.Random(seed)
+    for _ in range(3):
+        with ExitStack() as stack:
+            sent = {}
+            for _ in range(80):
+                made = stack.enter_context(target.connection())
+                sent[made] = mangled(draw.choice(HEADS), draw)
+                made.sendall(sent[made])
+            for made, request in sent.items():
+                # Every one gets an answer, for what is missing too, after the time for it.
+                reply = made.recv(65_536)
+                assert reply == b"" or reply.startswith(b"HTTP/1.1 "), request
+                assert reply[9:12] not in (b"500", b"502"), request
+    assert target.is_well()
+    assert ask(target, NAMES) == (200, {"result": ["Fern", "Oak"]})
