@@ -39,6 +39,8 @@ LOOKS_MAX: Final = 30
 """The most names and definitions that one command looks up."""
 INSTANCES_COMPARED: Final = 20
 """Instances of a type that are read for an attribute."""
+LISTED_MAX: Final = 1_000
+"""Values of a list in IN whose types are compared with those of an attribute."""
 _ATTRIBUTES_SHOWN_MAX: Final = 8
 
 _Types = Mapping[str, str]
@@ -166,8 +168,9 @@ class _Adviser:
                 yield from self._compared(path, operator, other, types)
             case ast.Membership(operand=ast.Path() as path):
                 listed = self._values.value(condition.values)
-                kinds = {json_type(each): json_kind(each) for each in listed}
-                yield from self._attribute(path, kinds, types)
+                if len(listed) <= LISTED_MAX:
+                    kinds = {json_type(each): json_kind(each) for each in listed}
+                    yield from self._attribute(path, kinds, types)
             case ast.TextTest(operand=ast.Path() as path):
                 with_arrays = {"array": "an array"} if condition.function == "CONTAINS" else {}
                 kinds = {"string": "a text"} | with_arrays

@@ -17,6 +17,7 @@ from mycel.errors import (
     ConstraintViolation,
     InvalidValueType,
     MycelError,
+    ResourceExhausted,
     UnknownReference,
     did_you_mean,
 )
@@ -27,6 +28,8 @@ from mycel.model.values import JsonObject, check_object, unwritable
 from mycel.syntax.diagnostics import located
 
 _NAMES_SHOWN_MAX: Final = 20
+TEMPLATE_VALUES_MAX: Final = 1 << 19
+"""Values of an array or object in a command, with those of its parameters."""
 
 Error = TypeVar("Error", bound=MycelError)
 
@@ -41,7 +44,7 @@ class Values:
     {'who': 'Ada'}
     """
 
-    __slots__ = ("_checked", "parameters")
+    __slots__ = ("_checked", "_sizes", "parameters")
 
     def __init__(self, parameters: Mapping[str, Any] | None = None) -> None:
         if parameters.__class__ is not dict and not isinstance(parameters, Mapping | None):
@@ -52,6 +55,7 @@ class Values:
         self.parameters: Final[Mapping[str, Any]] = {} if parameters is None else parameters
         """As they were given, unchecked."""
         self._checked: dict[str, Any] = {}
+        self._sizes: dict[str, int] = {}
 
     def value(self, node: ast.Value) -> Any:
         """The JSON value of a node. Treat it as read-only: it may be shared."""
@@ -62,12 +66,39 @@ class Values:
                 if name not in self._checked:
                     self._checked[name] = self._parameter(node)
                 return self._checked[name]
-            case ast.ArrayTemplate(items):
-                return [self.value(item) for item in items]
-            case ast.ObjectTemplate(entries):
-                return {key: self.value(item) for key, item in entries}
+            case ast.ArrayTemplate() | ast.ObjectTemplate():
+                if self._size(node) > TEMPLATE_VALUES_MAX:
+                    raise ResourceExhausted(
+                        f"With its parameters this has more than {TEMPLATE_VALUES_MAX} values.",
+                        hint="Use a large parameter once, or send smaller ones.",
+                        span=node.span,
+                    )
+                return self._filled(node)
             case _:
                 assert_never(node)
+
+    def _filled(self, node: ast.Value) -> Any:
+        match node:
+            case ast.ArrayTemplate(items):
+                return [self._filled(item) for item in items]
+            case ast.ObjectTemplate(entries):
+                return {key: self._filled(item) for key, item in entries}
+            case _:
+                return self.value(node)
+
+    def _size(self, node: ast.Value) -> int:
+        """The number of values in a template; those of a parameter are counted once."""
+        match node:
+            case ast.ArrayTemplate(items):
+                return 1 + sum(map(self._size, items))
+            case ast.ObjectTemplate(entries):
+                return 1 + sum(self._size(item) for _, item in entries)
+            case ast.Placeholder(name):
+                if name not in self._sizes:
+                    self._sizes[name] = _count(self.value(node))
+                return self._sizes[name]
+            case _:
+                return 1
 
     def text(self, node: ast.Text, what: str) -> str:
         """A string; `what` names it in the error ("name of a concept")."""
@@ -154,6 +185,13 @@ class Values:
             hint=f"Add {shorten(name)!r} to the parameters. {listed} {close}".strip(),
             data={"parameter": name},
         )
+
+
+def _count(value: Any) -> int:
+    """The number of values in a JSON value."""
+    if value.__class__ is list:
+        return 1 + sum(map(_count, value))
+    return 1 + sum(map(_count, value.values())) if value.__class__ is dict else 1
 
 
 def _with_times_as_text(value: Any, known: dict[int, Any] | None = None, depth: int = 0) -> Any:

@@ -132,6 +132,8 @@ def value_kind(value: Any) -> ir.ValueKind:
 
 def list_kind(items: Sequence[Any]) -> ir.ValueKind:
     """The kind of a list in IN."""
+    if set(map(type, items)) == {str}:
+        return "texts"
     kinds = {value_kind(item) for item in items}
     if kinds == {"text"}:
         return "texts"
@@ -168,6 +170,8 @@ class _Binder:
         self.warnings: dict[str, None] = {}
         self.predicate_variables: dict[str, ast.Variable] = {}
         self.element_variables: dict[str, ast.Variable] = {}
+        self._converted: dict[tuple[str, Role], ir.Value] = {}
+        """Parameters as values of the query, by name and role: large ones are converted once."""
         self.order: dict[str, None] = {}
         self.indexes: dict[ir.Index, None] = {}
         self._unnamed = 0
@@ -419,6 +423,13 @@ class _Binder:
         return ir.LinkByNumber(link, ir.Known(number, "number"), ir.Known(predicate, "text"))
 
     def _value(self, node: ast.Value) -> ir.Value:
+        if not isinstance(node, ast.Placeholder):
+            return self._constant(node)
+        if (node.name, "kind") not in self._converted:
+            self._converted[node.name, "kind"] = self._constant(node)
+        return self._converted[node.name, "kind"]
+
+    def _constant(self, node: ast.Value) -> ir.Value:
         value = self.values.value(node)
         kind = value_kind(value)
         if isinstance(node, ast.Placeholder):
@@ -446,6 +457,13 @@ class _Binder:
                 pass
 
     def _list(self, node: ast.Value) -> ir.Value:
+        if not isinstance(node, ast.Placeholder):
+            return self._constant_list(node)
+        if (node.name, "list") not in self._converted:
+            self._converted[node.name, "list"] = self._constant_list(node)
+        return self._converted[node.name, "list"]
+
+    def _constant_list(self, node: ast.Value) -> ir.Value:
         items = self.values.value(node)
         if not isinstance(items, list):
             raise InvalidValueType(
@@ -494,6 +512,7 @@ class _Binder:
         return ir.Field(name, path.fields)
 
     def condition(self, node: ast.Condition, visible: frozenset[str]) -> ir.Condition:
+        allowance.check()
         match node:
             case ast.Comparison(operator, left, right):
                 return ir.Compare(

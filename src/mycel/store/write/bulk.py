@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from mycel.errors import InvalidValueType, MycelError, SelfEdgeError
 from mycel.merkle.proofs import Namespace
-from mycel.model import ids
+from mycel.model import allowance, ids
 from mycel.model.names import META_TYPES, check_name, kind_of
 from mycel.model.records import canonical_weight
 from mycel.model.values import JsonObject, parse_object
@@ -39,6 +39,8 @@ TOGETHER_ROWS_MIN: Final = 4
 LOAD_ROWS: Final = 20_000
 """From here on a transaction is a load, and gets a larger page cache."""
 LOAD_CACHE_KIB: Final = 262_144
+_WATCH_EVERY: Final = 16
+"""Rows between two looks at the allowance; a row has up to a few megabytes."""
 
 INSERT_CONCEPT: Final = "INSERT INTO concept VALUES (?, ?, ?, ?, ?, 1, ?, ?, ?, ?)"
 INSERT_PROPOSITION: Final = "INSERT INTO proposition VALUES (?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?)"
@@ -79,6 +81,7 @@ class PropositionRow(NamedTuple):
 
 
 AnyRow = TypeVar("AnyRow", ConceptRow, PropositionRow)
+Item = TypeVar("Item")
 
 
 def put_concepts(
@@ -244,14 +247,19 @@ class _Batch:
         slots_of = ledger.properties.of_types.get
         ask = self._tx.guards.concerned
         guards = {name: ask(self._tx, name, link=False) for name in {row[0] for row in rows}}
-        same, packed = None, NO_CONTENT  # Often all rows of a load share one object of metadata.
+        # Often all rows of a load share one object of metadata, or a command one of attributes.
+        same, packed = None, NO_CONTENT
+        same_attributes, packed_attributes = None, NO_CONTENT
         for type_name, name, given, metadata in rows:
             type_number = ledger.defined_number(types, type_name)
             check_name(name)
             attributes = given
             if concerned := guards[type_name]:
                 attributes = self._shape(concerned, (type_name, name), given, metadata)
-            attributes_text, attributes_part = content(attributes, "attributes")
+            if attributes is not same_attributes:
+                same_attributes = attributes
+                packed_attributes = content(attributes, "attributes")
+            attributes_text, attributes_part = packed_attributes
             if metadata is not same:
                 same, packed = metadata, content(metadata, "metadata")
             metadata_text, metadata_part = packed
@@ -346,7 +354,7 @@ class _Batch:
                 return False
         before = connection.total_changes()
         insert = statement.replace("INSERT", "INSERT OR IGNORE", 1)
-        self._ledger.write_many(insert, self._live)
+        self._ledger.write_many(insert, _paced(self._live))
         complete = connection.total_changes() - before == len(self._live)
         if not complete:
             span = self._live[0][0], self._live[-1][0]
@@ -360,7 +368,7 @@ class _Batch:
         if len(self.numbers) < BATCH_ROWS and len(ledger.retext) < BATCH_ROWS:
             ledger.retext.update(number for number, _, _ in self._texts)
         else:
-            text.index(ledger.connection, (_document(*each) for each in self._texts))
+            text.index(ledger.connection, (_document(*each) for each in _paced(self._texts)))
         ledger.flush_entries()
         digests = [sha256(record).digest() for record in self._records]
         pairs = zip(self.numbers, digests, strict=True)
@@ -368,13 +376,25 @@ class _Batch:
         seqs = range(ledger.head.seq + 1, ledger.head.seq + 1 + len(self.numbers))
         ledger.write_many(
             "INSERT INTO journal VALUES (?, ?, ?, NULL, ?, NULL)",
-            zip(seqs, repeat(int(kind)), self.numbers, self._records, strict=False),
+            _paced(zip(seqs, repeat(int(kind)), self.numbers, self._records, strict=False)),
         )
         ledger.head.seq += len(self.numbers)
         ledger.changes[self._namespace].set_all(zip(self._keys, digests, strict=True))
         if not ledger.is_load and ledger.head.seq - ledger.first_seq >= LOAD_ROWS:
             ledger.is_load = True
             ledger.connection.execute(f"PRAGMA cache_size = -{LOAD_CACHE_KIB}")
+
+
+def _paced(rows: Iterable[Item]) -> Iterable[Item]:
+    """The rows, of which some megabytes are written between two looks at the allowance."""
+    return rows if allowance.current() is None else _watched(rows)
+
+
+def _watched(rows: Iterable[Item]) -> Iterator[Item]:
+    for at, row in enumerate(rows):
+        if at % _WATCH_EVERY == 0:
+            allowance.check()
+        yield row
 
 
 def _document(

@@ -8,7 +8,7 @@ from typing import Any, Final
 import orjson
 
 from mycel.errors import InternalError, VersionConflict
-from mycel.model import cbor
+from mycel.model import allowance, cbor
 from mycel.model.limits import JSON_BYTES_MAX
 from mycel.model.records import CONTENT_HEADS
 from mycel.model.values import EMPTY_OBJECT, check_metadata_keys, object_text, parse_object
@@ -86,6 +86,7 @@ def content(given: Mapping[str, Any] | None, what: str) -> tuple[str, bytes]:
         return NO_CONTENT
     flat = cbor.flat_object(given) if given.__class__ is dict else None
     if flat is None or len(flat) > _FLAT_BYTES_MAX:
+        allowance.check()  # Thousands of large objects take minutes.
         text = checked_metadata(given) if what == "metadata" else object_text(given, what)
         if text == EMPTY_OBJECT:
             return NO_CONTENT
