@@ -187,8 +187,8 @@ def _tool(tool: Tool) -> Iterator[str]:
         for name, schema in tool.properties.items()
     ]
     if tool.has_context:
-        said = _said(CONTEXT_ID, required=False)
-        rows.append(("`context_id`", _kind(CONTEXT_ID), f"Over HTTP only: {said}"))
+        said = "Over HTTP only: that of an earlier answer, to continue with its context"
+        rows.append(("`context_id`", _kind(CONTEXT_ID), said))
     yield from _table(("argument", "", ""), rows)
     yield ""
     for name, schema in tool.properties.items():
@@ -224,6 +224,8 @@ def _kind(schema: dict[str, Any]) -> str:
 def _said(schema: dict[str, Any], *, required: bool) -> str:
     said = [str(schema["description"])] if "description" in schema else []
     usual = schema.get("default")
+    if not required and "enum" in schema:  # The first is the default.
+        usual = schema["enum"][0]
     if usual is not None:
         said.append(f"by default `{usual}`" if isinstance(usual, str) else f"by default {usual:,}")
     return "; ".join([*said, "required"] if required else said)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import chain
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from mycel.engine.outcome import Outcome, all_or_nothing
 from mycel.engine.protection_guard import check_merge
@@ -36,26 +36,44 @@ SHOWN: Final = 3
 def merge(tx: Transaction, node: ast.Merge, values: Values) -> Outcome:
     """Merge the one concept that `?source` is bound to into the one of `?target`."""
     source, target = (_only(tx, node, values, each) for each in (node.source, node.target))
-    if source.number == target.number:
-        return _outcome(0, 0, 0)
-    _check_mergeable(source, target)
-    with all_or_nothing(tx):
-        mover = _LinkMover(tx)
-        mover.move(source.id, target.id)
-        tx.retire(source, reason=f"Merged into {target.type} {shorten(target.name)!r}.")
-        filled = _fill(tx, source, target)
-    return _outcome(mover.repointed, mover.deduplicated, filled)
-
-
-def _outcome(repointed: int, deduplicated: int, filled: int) -> Outcome:
+    counts = MergeCounts(0, 0, 0)
+    if source.number != target.number:
+        _check_types(source, target)
+        with all_or_nothing(tx):
+            counts = merge_concepts(tx, source, target)
     return Outcome(
         {
             "merged": True,
-            "links_repointed": repointed,
-            "links_deduplicated": deduplicated,
-            "attributes_filled": filled,
+            "links_repointed": counts.repointed,
+            "links_deduplicated": counts.deduplicated,
+            "attributes_filled": counts.filled,
         }
     )
+
+
+class MergeCounts(NamedTuple):
+    """The effects of a merge of two concepts."""
+
+    repointed: int
+    """Links that have the target as their end now."""
+    deduplicated: int
+    """Links that were removed: the target has them, or they joined the two."""
+    filled: int
+    """Attributes that the target took over."""
+
+
+def merge_concepts(tx: Transaction, source: Concept, target: Concept) -> MergeCounts:
+    """Merge a concept into another one, of any type, and retire it.
+
+    Raises:
+        ImmutableTarget: one is a definition, or protected.
+    """
+    _check_mergeable(source, target)
+    mover = _LinkMover(tx)
+    mover.move(source.id, target.id)
+    tx.retire(source, reason=f"Merged into {target.type} {shorten(target.name)!r}.")
+    filled = _fill(tx, source, target)
+    return MergeCounts(mover.repointed, mover.deduplicated, filled)
 
 
 # Which two.
@@ -147,6 +165,10 @@ def _check_mergeable(source: Concept, target: Concept) -> None:
                 f"{concept.name!r} is a definition and cannot be merged.",
                 hint="Give the elements of one definition the other one, then delete the first.",
             )
+
+
+def _check_types(source: Concept, target: Concept) -> None:
+    _check_mergeable(source, target)
     if source.type != target.type:
         raise ConstraintViolation(
             f"A {source.type} cannot be merged into a {target.type}.",

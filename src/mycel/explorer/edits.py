@@ -11,7 +11,7 @@ from mycel.explorer.parameters import ID, Parameter, Parameters
 from mycel.explorer.past import commit_of, listed
 from mycel.history.graph import Graph
 from mycel.history.rollback import Rollback
-from mycel.knowledge import node_writer, relation_writer
+from mycel.knowledge import node_moves, node_writer, relation_writer
 from mycel.knowledge.input_values import drafts
 from mycel.knowledge.knowledge import Knowledge
 from mycel.knowledge.name_resolution import node_at
@@ -206,7 +206,7 @@ def _move(knowledge: Knowledge, given: Mapping[str, Any]) -> Work:
             return f"kip:{tx.move(there.id, name=_plain_name(given['to'], there.type))}", []
         new = knowledge.uri(given["to"], kind="file" if old.is_file else "concept")
         source = old if there is None else knowledge.uri(there.name)
-        return node_writer.move_node(tx, source, new, subtree=given["subtree"]).uri, []
+        return node_moves.move_node(tx, source, new, subtree=given["subtree"]).uri, []
 
     return work
 

@@ -13,7 +13,10 @@
     node_conflicts   open conflicts of merges at nodes and relations
     bootstrap_stamp  the marks of elements that a bootstrap wrote
     stale_notes      notes that cite what has changed since
-    node_writer      adds, changes, moves and removes nodes
+    note_names       titles and paths of notes, from their texts
+    node_writer      adds, changes and removes nodes
+    node_moves       moves nodes to other URIs
+    node_merge       two nodes become one
     relation_writer  relations; placeholders for missing concepts; broken links
     node_traversal   results of a traversal, with URIs
     recalled_nodes   results of a search, with snippets, and with the nodes near them

@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from mycel.graph.walk import check_whole
-from mycel.knowledge import node_writer, relation_writer
+from mycel.knowledge import node_merge, node_moves, node_writer, relation_writer
 from mycel.knowledge.input_values import drafts, uri_list
 from mycel.knowledge.knowledge_view import KnowledgeView
 from mycel.knowledge.name_resolution import locate, resolve_all
@@ -22,6 +22,7 @@ from mycel.knowledge.node_conflicts import conflict_warnings
 from mycel.knowledge.node_lookup import element_uri
 from mycel.knowledge.node_values import (
     Linked,
+    MergedNode,
     NewNode,
     NewRelation,
     Outcome,
@@ -76,6 +77,7 @@ class Knowledge(KnowledgeView):
         *,
         name: str | None = None,
         content: str | None = None,
+        type: str | None = None,  # noqa: A002 - the word for it
         append: str | None = None,
         properties: Mapping[str, Any] | None = None,
         drop: Iterable[str] = (),
@@ -85,17 +87,20 @@ class Knowledge(KnowledgeView):
     ) -> Written:
         """Merge values into a node, and remove the properties named in `drop`.
 
-        `append` adds a line to the content, unless the content ends with it already.
+        `append` adds a line to the content, unless the content ends with it already. A `type` that
+        is not defined is registered.
 
         Raises:
             NotFound: there is no such node.
+            ConstraintViolation: the values do not fit the type, or a bootstrap made the node and
+                gave it its type.
             VersionConflict: its version is not `expect_version`.
         """
         address = self.uri(uri)
         if expect_version is not None:
             check_whole("expect_version", expect_version)
         changes = node_writer.NodeChanges(
-            name, content, append, properties, drop, metadata, expect_version
+            name, content, type, append, properties, drop, metadata, expect_version
         )
         (written, told), warnings = self._write(
             lambda tx: node_writer.update_node(tx, address, changes), message
@@ -116,7 +121,7 @@ class Knowledge(KnowledgeView):
         old, hint = self._present(self.uri(uri), subtree=subtree)
         new = self.uri(new_uri, kind="file" if old.is_file else "concept")
         written, warnings = self._write(
-            lambda tx: node_writer.move_node(tx, old, new, subtree=subtree), message
+            lambda tx: node_moves.move_node(tx, old, new, subtree=subtree), message
         )
         self.context.rename(old.text, new.text, subtree=subtree)
         return replace(written, warnings=(*(hint if old.text != new.text else ()), *warnings))
@@ -133,6 +138,27 @@ class Knowledge(KnowledgeView):
         if found is None:
             return uri, ()
         return found.uri, () if found.hint is None else (found.hint,)
+
+    def merge_nodes(self, uri: str, into: str, *, message: str = "") -> MergedNode:
+        """Merge a node into another one, also of another type, and remove it.
+
+        Its relations move. The other node takes over properties that it lacks, and its URI and name
+        as aliases; warnings have the values that were not taken over. The URI leads to the other
+        node from now on.
+
+        Raises:
+            NotFound: one of them does not exist.
+            ConstraintViolation: a bootstrap made the first node, or only the second is a resource.
+            ImmutableTarget: one of them is protected.
+        """
+        source, target = self.uri(uri), self.uri(into)
+        merge, warnings = self._write(
+            lambda tx: node_merge.merge_nodes(tx, source, target), message
+        )
+        if merge.changed:
+            self.context.discard(merge.merged, why=f"merged into {merge.uri}")
+        contested = self._contested({merge.id: merge.uri})
+        return replace(merge, warnings=(*merge.warnings, *warnings, *contested))
 
     def delete(self, uri: str, *, reason: str = "", message: str = "") -> Removed:
         """Remove a node with all its relations; history keeps them, with the reason.

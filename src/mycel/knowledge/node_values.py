@@ -212,6 +212,27 @@ class Written(_Value):
 
 
 @dataclass(frozen=True, slots=True)
+class MergedNode(_Value):
+    """The result of merging a node into another one."""
+
+    uri: str
+    """Of the node that stays."""
+    id: str
+    merged: str
+    """The URI of the node that was merged into it; it leads to the other from now on."""
+    changed: bool = False
+    version: int = 1
+    relations: int = 0
+    """The number of relations that moved."""
+    joined: int = 0
+    """The number of relations that the node had already, or that joined the two."""
+    properties: int = 0
+    """The number of properties that were taken over."""
+    warnings: tuple[str, ...] = ()
+    """Values of the merged node that were not taken over, among others."""
+
+
+@dataclass(frozen=True, slots=True)
 class Linked(_Value):
     """The result of writing a relation."""
 

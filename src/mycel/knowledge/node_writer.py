@@ -1,4 +1,4 @@
-"""Adds, changes, moves and removes nodes inside one transaction.
+"""Adds, changes and removes nodes inside one transaction.
 
 Every function is idempotent: values that are stored already change nothing.
 """
@@ -8,7 +8,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from mycel.engine.missing_concepts import is_placeholder, merge_placeholder
+from mycel.engine.missing_concepts import (
+    MISSING,
+    MISSING_ENTITY,
+    is_placeholder,
+)
 from mycel.errors import ConstraintViolation, DuplicateExists, InvalidId, InvalidValueType, NotFound
 from mycel.knowledge.name_resolution import locate, not_found, resolve_all
 from mycel.knowledge.node_lookup import (
@@ -19,8 +23,9 @@ from mycel.knowledge.node_lookup import (
     uri_at,
 )
 from mycel.knowledge.node_values import NewNode, Removed, Written
+from mycel.knowledge.note_names import note_path, title_of
 from mycel.knowledge.relation_writer import placeholders_of, sweep
-from mycel.knowledge.uris import Uri, build, parse
+from mycel.knowledge.uris import Uri, build
 from mycel.knowledge.vocabulary import (
     CONCEPT,
     RESERVED_IN_NODES,
@@ -35,15 +40,13 @@ from mycel.model.limits import NAME_BYTES_MAX
 from mycel.model.names import check_identifier, check_text, count, is_unicode, kind_of, shorten
 from mycel.model.values import JsonObject, object_text
 from mycel.store.file.layout import CONCEPT_TYPE_NUMBER
-from mycel.store.query import lookup, summary
+from mycel.store.query import summary
 from mycel.store.query.reader import Reader
 from mycel.store.write.bulk import ConceptRow
 from mycel.store.write.transaction import Transaction
 
 NAME: Final = "name"
 CONTENT: Final = "content"
-
-DUPLICATES_NAMED: Final = 5
 
 
 class _Draft(NamedTuple):
@@ -72,6 +75,7 @@ def put_nodes(
     for draft in read:
         if draft.uri.text not in found:
             fresh.setdefault(draft.uri.text, draft)
+    _check_files(tx.reader, list(fresh.values()))
     for name in dict.fromkeys(_type_of(draft) for draft in fresh.values()):
         told += require_type(tx, name)
     rows = [
@@ -131,6 +135,8 @@ def _put_again(
     uri, healed = element_uri(before), is_placeholder(before)
     type_name = _type_of(draft) if healed else draft.type or before.type
     attributes = _held(type_name, draft)
+    if STAMP in before.attributes:
+        _check_not_read(before, draft, type_name)
     if not (healed or merge) and (
         type_name != before.type or not _says(before, attributes, draft.metadata)
     ):
@@ -146,6 +152,42 @@ def _put_again(
     after = tx.reader.concept(number)
     version = before.version if after is None else after.version
     return Written(uri, before.id, healed, version != before.version, version)
+
+
+def _check_not_read(before: Concept, draft: _Draft, type_name: str) -> None:
+    """Refuse a note on a node that a bootstrap has read from files; properties may be added."""
+    note = {key: value for key, value in draft.attributes.items() if key in (NAME, CONTENT)}
+    if type_name == before.type and _says(before, note, None):
+        return
+    raise _read_before(element_uri(before), before.attributes, draft)
+
+
+def _read_before(uri: str, there: JsonObject, draft: _Draft) -> ConstraintViolation:
+    """The error for a note under the name of something that a bootstrap has read from files."""
+    what = there.get("node_type") or there.get("kind") or "file"
+    text = str(draft.attributes.get(CONTENT, ""))
+    path = note_path(str(draft.attributes.get(NAME, "")) or title_of(text) or draft.uri.path)
+    shown = shorten(uri, 200)
+    return ConstraintViolation(
+        f"{shown} is a {what} that was read from the project, not a note.",
+        hint=f"Write the note under {path}, with a relation about {shown}. To change the node of"
+        f" the {what} itself, update it.",
+        data={"uri": uri, "suggestion": path},
+    )
+
+
+def _check_files(reader: Reader, drafts: Sequence[_Draft]) -> None:
+    """Refuse a new concept at a bare path that is that of a file of the project."""
+    files = {
+        build("file", draft.uri.workspace, draft.uri.path): draft
+        for draft in drafts
+        if draft.uri.is_bare and draft.uri.is_concept and draft.uri.path
+    }
+    for text, found in find_all(reader, files).items():
+        file = reader.concept(found.number)
+        if file is not None and STAMP in file.attributes:
+            draft = next(each for uri, each in files.items() if uri.text == text)
+            raise _read_before(text, file.attributes, draft)
 
 
 def _says(before: Concept, attributes: JsonObject, metadata: Mapping[str, Any] | None) -> bool:
@@ -172,6 +214,7 @@ class NodeChanges(NamedTuple):
 
     name: str | None = None
     content: str | None = None
+    type: str | None = None
     append: str | None = None
     properties: Mapping[str, Any] | None = None
     drop: Iterable[str] = ()
@@ -199,15 +242,51 @@ def update_node(tx: Transaction, uri: Uri, changes: NodeChanges) -> tuple[Writte
     drop, absent = _divided(changes.drop, before.attributes.keys() - {STAMP})
     if absent:
         told.append(f"There was nothing to drop under {', '.join(map(repr, absent))}.")
-    changed = tx.update(
+    attributes, expected = _held(changes.type or before.type, draft), changes.expect_version
+    if changes.type is not None and changes.type != before.type:
+        tx.update(before.id, expect_version=expected)  # Only checks the version.
+        told += _change_type(tx, before, changes.type, attributes, drop)
+        drop, expected = [], None
+    tx.update(
         before.id,
-        attributes=_held(before.type, draft),
+        attributes=attributes,
         metadata=changes.metadata,
         drop_attributes=drop,
-        expect_version=changes.expect_version,
+        expect_version=expected,
     )
-    version = before.version + changed
-    return Written(element_uri(before), before.id, False, changed, version), told
+    after = tx.reader.concept(before.number) or before
+    changed = after.version != before.version
+    return Written(element_uri(after), before.id, False, changed, after.version), told
+
+
+def _change_type(
+    tx: Transaction,
+    before: Concept,
+    type_name: str,
+    attributes: JsonObject,
+    drop: Collection[str],
+) -> tuple[str, ...]:
+    """Give a node another type, with its new attributes in the same step. Returns warnings."""
+    check_identifier(type_name, "type")
+    if STAMP in before.attributes:
+        raise ConstraintViolation(
+            f"{shorten(element_uri(before), 200)} was read from files; it stays a {before.type}.",
+            hint="Write a node of that type under notes/, and relate it to this one.",
+        )
+    if type_name in (MISSING, MISSING_ENTITY):
+        raise ConstraintViolation(
+            f"{type_name} is the type of placeholders for nodes that do not exist.",
+            hint="Choose another type, or remove the node.",
+        )
+    kept = {key: value for key, value in before.attributes.items() if key not in drop}
+    if type_name == RESOURCE and {NAME, CONTENT} & kept.keys():
+        raise ConstraintViolation(
+            f"{shorten(element_uri(before), 200)} has a name or content, and a resource has none.",
+            hint="Drop name and content first, or put them into other properties.",
+        )
+    warnings = require_type(tx, type_name)
+    tx.move(before.id, type_name=type_name, attributes=kept | attributes)
+    return warnings
 
 
 def _divided(names: object, there: Collection[str]) -> tuple[list[str], list[str]]:
@@ -231,96 +310,6 @@ def _appended(content: str | None, more: str) -> str | None:
     if content == more or content.endswith("\n" + more):
         return None
     return content + ("" if content.endswith("\n") else "\n") + more
-
-
-# Moving.
-
-
-def move_node(tx: Transaction, uri: Uri, new: Uri, *, subtree: bool) -> Written:
-    """Give a node another URI, and with `subtree` all nodes below it. Relations stay."""
-    reader = tx.reader
-    _check_way(uri, new, subtree=subtree)
-    moving = _moving(reader, uri, new, subtree=subtree)
-    if not moving:
-        there = find(reader, new)
-        if there is None or not lookup.had_name(reader, there.number, uri.text):
-            raise not_found(reader, uri)
-        moved_before = reader.element(there.number)
-        version = 0 if moved_before is None else moved_before.version
-        return Written(new.text, reader.outer_id(there.number), version=version)
-    _clear_the_way(tx, moving)
-    targets = [target.text for target in moving.values()]
-    versions = [concept.version for concept in moving]
-    tx.move_concepts([(each.id, None, to) for each, to in zip(moving, targets, strict=True)])
-    first = next(iter(moving))
-    after = reader.concept(first.number)
-    if after is None:
-        raise NotFound(f"{first.id} is gone.")
-    changed = after.version != versions[0] or len(moving) > 1
-    is_linked_only = subtree and is_placeholder(first)
-    if first.name != uri.text or is_linked_only:
-        # The root of the subtree is no node, so it has no id and no version.
-        below = len(moving) - (first.name == uri.text)
-        return Written(new.text, "", changed=changed, version=None, moved=below if changed else 0)
-    moved = len(moving) if changed else 0
-    return Written(new.text, after.id, changed=changed, version=after.version, moved=moved)
-
-
-def _check_way(uri: Uri, new: Uri, *, subtree: bool) -> None:
-    if new.is_kip or uri.is_kip:
-        raise ConstraintViolation(
-            "Only a node with a URI of its own can be moved, and only to such a URI.",
-            hint='Rename a concept of KIP with UPDATE ?c SET NAME "…".',
-        )
-    if uri.is_concept != new.is_concept:
-        raise ConstraintViolation(
-            f"{shorten(uri.text)} cannot become {shorten(new.text)}: one is a concept, the other a"
-            " resource.",
-            hint="Add the other node and relate the two.",
-        )
-    if subtree and new.text.startswith(f"{uri.text}/"):
-        raise ConstraintViolation(
-            f"{shorten(uri.text)} cannot be moved into itself.",
-            hint="Choose a URI outside of the subtree.",
-        )
-
-
-def _moving(reader: Reader, uri: Uri, new: Uri, *, subtree: bool) -> dict[Concept, Uri]:
-    """The concepts that move, in the order of their names, each with its new URI."""
-    moving: dict[Concept, Uri] = {}
-    for number, _, _ in sorted(lookup.named(reader, [uri.text])):
-        concept = reader.concept(number)
-        if concept is not None:
-            moving[concept] = new
-    if subtree:
-        for number, _, name in lookup.named_below(reader, uri.text):
-            concept = reader.concept(number)
-            if concept is not None:
-                moving[concept] = parse(new.text + name.removeprefix(uri.text), new.workspace)
-    return moving
-
-
-def _clear_the_way(tx: Transaction, moving: Mapping[Concept, Uri]) -> None:
-    """Merge placeholders under the new URIs into the moving concepts; refuse other nodes there."""
-    reader = tx.reader
-    leaving = {concept.number for concept in moving}
-    there = {
-        text: found
-        for text, found in find_all(reader, set(moving.values())).items()
-        if found.number not in leaving
-    }
-    taken = [text for text, found in there.items() if not found.is_missing]
-    if taken:
-        named = ", ".join(shorten(text, 200) for text in taken[:DUPLICATES_NAMED])
-        raise DuplicateExists(
-            f"There is already a node {named}.",
-            hint="Choose another URI, or delete that node first.",
-            data={"uris": taken[:DUPLICATES_NAMED]},
-        )
-    for concept, to in moving.items():
-        placeholder = there.get(to.text)
-        if placeholder is not None:
-            merge_placeholder(tx, placeholder.number, concept)
 
 
 # Removing.

@@ -90,12 +90,12 @@ def _flag(description: str) -> Schema:
 
 
 def _one_of(usual: str, *others: str) -> Schema:
-    """One of some words; the first is the default."""
-    return _typed("string", enum=[usual, *others], default=usual)
+    """One of some words; the first is the default, which the schema need not say again."""
+    return _typed("string", enum=[usual, *others])
 
 
 DETAIL: Final = _one_of("concise", "detailed")
-CURSOR: Final = _text("next_cursor of the last answer")
+CURSOR: Final = _text("next_cursor")
 WEIGHT: Final = _typed(
     "number",
     "Cost to follow it: 0 belongs together, 1 (default) an ordinary step",
@@ -105,7 +105,8 @@ WEIGHT: Final = _typed(
 MESSAGE: Final = _text()
 BRANCH: Final = _text()
 """The instructions say what these two are, once for all tools."""
-CONTEXT_ID: Final = _text("Of an earlier answer, to continue with its context")
+CONTEXT_ID: Final = _text()
+"""The answers that have one say what it is for."""
 
 _COMMANDS: Final[dict[str, Schema]] = {
     "command": _text("One command"),
@@ -165,7 +166,6 @@ SEARCH: Final = Tool(
             "string",
             "notes: what somebody wrote; code: files and symbols; any: both, in two sections",
             enum=["any", "notes", "code"],
-            default="any",
         ),
         "type": _texts("Only these types, e.g. Decision, Risk, Symbol"),
         "element": _one_of("node", "relation", "any"),
@@ -250,12 +250,13 @@ REMEMBER: Final = Tool(
 
 UPDATE: Final = Tool(
     "update_node",
-    "Update or move a node",
-    "Change an existing node, or move it; its relations stay.",
+    "Update, move or merge a node",
+    "Change an existing node, move it (its relations stay), or merge it into another one.",
     {
         "uri": _text(),
         "name": _text(),
         "content": _text("Replaces the content"),
+        "type": _text(),
         "append": _text("Added to the content on a new line"),
         "properties": _object("Merged into its properties"),
         "drop": _texts("Properties to remove"),
@@ -263,6 +264,7 @@ UPDATE: Final = Tool(
         "expect_version": _whole("Fail if its version differs", 1, 1 << 53),
         "new_uri": _text("Move it to this URI"),
         "subtree": _flag("Move all nodes below it too"),
+        "merge_into": _text("URI that takes over its relations, properties, names"),
         "message": MESSAGE,
     },
     write_tools.update,
@@ -366,8 +368,8 @@ HISTORY: Final = Tool(
     "History",
     "What changed, when and why (log), the values that differ between two states (diff), names of"
     " commits (tags, tag), and ways back: revert takes back the commit `to`, rollback makes all, or"
-    " what is under paths, what it was then. Both are new commits. switch_branch is for all later"
-    " calls; merge takes the branch `name` into this one. Try dry_run first.",
+    " what is under paths, as it was then. switch_branch is for all later calls; merge takes the"
+    " branch `name` into this one. Try dry_run first.",
     _HISTORY
     | {
         "action": _one_of(*history_tools.READING, *history_tools.WRITING),

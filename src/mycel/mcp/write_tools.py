@@ -20,7 +20,16 @@ if TYPE_CHECKING:
     from mycel.knowledge.bootstrap import Progress
     from mycel.knowledge.knowledge import Knowledge
 
-CHANGES: Final = ("name", "content", "append", "properties", "drop", "metadata", "expect_version")
+CHANGES: Final = (
+    "name",
+    "content",
+    "type",
+    "append",
+    "properties",
+    "drop",
+    "metadata",
+    "expect_version",
+)
 STAGES: Final = ("reading", "relating", "writing")
 SHOWN: Final = 50
 """Nodes and relations of one call that are listed."""
@@ -54,13 +63,21 @@ def remember(call: ToolCall) -> Answer:
 
 
 def update(call: ToolCall) -> Answer:
-    """Change a node, move it, or both."""
+    """Change a node, move it, or both; or merge it into another one."""
     arguments, knowledge = call.arguments, call.state.knowledge
     changes = {key: arguments[key] for key in CHANGES if key in arguments}
     new_uri = arguments.get("new_uri")
+    if "merge_into" in arguments:
+        if changes or new_uri is not None:
+            raise InvalidSyntax(
+                "merge_into goes alone: the node is gone afterwards.",
+                hint="Merge first, then change the other node in a second call.",
+            )
+        return _merge(call, arguments["merge_into"])
     if not changes and new_uri is None:
         raise InvalidSyntax(
-            "There is nothing to change.", hint=f"Pass one of {', '.join((*CHANGES, 'new_uri'))}."
+            "There is nothing to change.",
+            hint=f"Pass one of {', '.join((*CHANGES, 'new_uri', 'merge_into'))}.",
         )
     page = TextPage()
     told: tuple[str, ...] = ()
@@ -89,6 +106,20 @@ def update(call: ToolCall) -> Answer:
     else:
         data["version"] = written.version
     return Answer(str(page), _with_warnings(data, told))
+
+
+def _merge(call: ToolCall, into: str) -> Answer:
+    merge = call.state.knowledge.merge_nodes(call.arguments["uri"], into, message=call.message)
+    page = TextPage()
+    if merge.changed:
+        moved, taken = count(merge.relations, "relation"), count(merge.properties, "property")
+        page.add(
+            f"{merge.merged} is merged into {merge.uri} (version {merge.version}): {moved} moved,"
+            f" {taken} taken over. Its URI leads there now."
+        )
+    _warn(page, merge.warnings)
+    data: JsonObject = {"uri": merge.uri, "changed": merge.changed, "version": merge.version}
+    return Answer(str(page), _with_warnings(data, merge.warnings))
 
 
 def forget(call: ToolCall) -> Answer:

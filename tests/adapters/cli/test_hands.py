@@ -114,3 +114,24 @@ def test_commands_that_write_say_where_and_those_that_read_do_not(run: Run, tmp_
         ("verify",),
     ):
         assert "Written to" not in run(*words, *place).stderr
+
+
+def test_other_names_of_a_node_are_taken_and_two_notes_become_one(run: Run, project: Path) -> None:
+    run("note", TEXT, "--uri", "notes/keys", "--about", "login")
+    assert "about file://shop/src/login.py" not in run("show", "notes/keys").stdout
+    assert "src/login.py/login" in run("show", "notes/keys").stdout  # The symbol of that name.
+    run("note", "Passwords leak.", "--uri", "notes/leaks", "--type", "Risk")
+    merged = run("concept", "merge", "notes/leaks", "notes/keys")
+    assert merged.stdout == (
+        "Merged concept://shop/notes/leaks into concept://shop/notes/keys; 0 edges moved.\n"
+    )
+    assert "Passwords leak." in merged.stderr
+    shown = run("show", "concept://shop/notes/leaks")
+    assert shown.stdout.startswith("concept://shop/notes/keys")
+    assert "was merged into concept://shop/notes/keys." in shown.stderr
+    refused = run("note", "A note.", "--uri", "src")
+    assert refused.status != 0
+    assert "notes/a-note" in refused.stderr
+    missing = run("show", "nothing-like-this")
+    assert missing.status == 1
+    assert "There is no node" in missing.stderr

@@ -495,7 +495,8 @@ def test_a_bare_path_is_a_concept_first_and_a_file_otherwise(session: Session) -
     assert "An idea." in told.text
     assert "def total" in told.text
     assert "no node concept://shop/bare/nothing. Nor is there a file file://shop/" in told.text
-    session.ok("remember_knowledge", concepts=[{"uri": "src/cart.py", "content": "Of a cart."}])
+    concept = {"uri": "concept://shop/src/cart.py", "content": "Of a cart."}
+    session.ok("remember_knowledge", concepts=[concept])
     told = session.ok("get_nodes", uris=["src/cart.py"], read_file=True)
     assert told.data["nodes"][0]["uri"] == "concept://shop/src/cart.py"
     assert "def total" not in told.text
@@ -634,3 +635,28 @@ def test_a_confidence_that_is_none_is_warned_about(session: Session) -> None:
     assert "Warning: sure: the confidence 7 is no number from 0 to 1." in told.text
     told = session.ok("update_node", uri="sure", metadata={"confidence": 8})
     assert "confidence 8" in told.data["warnings"][0]
+
+
+def test_a_node_gets_another_type_and_is_merged_into_another(session: Session) -> None:
+    session.ok(
+        "remember_knowledge",
+        concepts=[
+            {"uri": "join/old", "name": "Logins", "content": "Passkeys."},
+            {"uri": "join/new", "type": "Decision", "content": "No passwords."},
+        ],
+        relations=[{"source": "join/old", "relation": "about", "target": "join/new/part"}],
+    )
+    assert session.ok("update_node", uri="join/old", type="Note").data["changed"]
+    refused = session.call("update_node", uri="join/old", merge_into="join/new", name="x")
+    assert "goes alone" in refused.error["message"]
+    merged = session.ok("update_node", uri="join/old", merge_into="join/new")
+    assert "Its URI leads there now." in merged.text
+    assert any("Passkeys." in each for each in merged.data["warnings"])
+    shown = session.ok("get_nodes", uris=["join/old"])
+    uri = shown.data["nodes"][0]["uri"]
+    assert uri.endswith("/join/new")
+    assert shown.text.startswith(f"join/old was merged into {uri}.\n")
+    assert "→ about" in shown.text
+    walked = session.ok("traverse_graph", start="join/old")
+    assert walked.text.startswith("join/old was merged into ")
+    assert not session.ok("update_node", uri="join/old", merge_into="join/new").data["changed"]

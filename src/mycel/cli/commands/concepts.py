@@ -9,11 +9,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import rich_click as click
 
+from mycel.cli.commands.mcp import knowledge_of
 from mycel.cli.frame.conflict_warnings import warn_conflicts
 from mycel.cli.frame.context import Command, Group, Session, pass_session
 from mycel.cli.frame.labels import labels, readable
 from mycel.cli.frame.output import when, wire
-from mycel.cli.frame.parameters import exactly, find_concept, json_object, moment, resolve
+from mycel.cli.frame.parameters import (
+    ELEMENT,
+    exactly,
+    find_concept,
+    json_object,
+    moment,
+    node_reference,
+    resolve,
+)
 from mycel.cli.frame.progress_bar import counting_bar
 from mycel.errors import EmbedderFailed, InvalidId
 from mycel.model.elements import Concept, Element
@@ -181,6 +190,27 @@ def retire(session: Session, words: tuple[str, ...], reason: str) -> None:
         f"Retired {found.id} and {count(gone.propositions, 'edge')}.",
         {"id": found.id, "concepts": gone.concepts, "edges": gone.propositions},
     )
+
+
+@concept.command("merge")
+@click.argument("element", metavar=ELEMENT, help="The concept that is merged and removed")
+@click.argument("into", metavar=ELEMENT, help="The concept that stays")
+@pass_session
+def merge(session: Session, element: str, into: str) -> None:
+    """Merge a concept into another one, also of another type.
+
+    Its edges move, and attributes that the other one lacks. Its name becomes an alias, and leads to
+    the other one from now on. `mycel revert` takes the merge back.
+    """
+    with session.open() as db:
+        knowledge = knowledge_of(session, db, session.root())
+        merged = knowledge.merge_nodes(
+            node_reference(session, knowledge, element), node_reference(session, knowledge, into)
+        )
+    moved = count(merged.relations, "edge")
+    done = f"Merged {merged.merged} into {merged.uri}; {moved} moved."
+    session.out.say(done if merged.changed else "Nothing changed.", merged.to_dict())
+    session.out.warn(merged.warnings)
 
 
 def _concept(graph: GraphView | Transaction, text: str) -> Concept:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 import rich_click as click
@@ -11,8 +10,9 @@ from mycel.cli.commands.mcp import knowledge_of, open_or_create
 from mycel.cli.frame.context import Command, Session, pass_session
 from mycel.cli.frame.parameters import ELEMENT, node_reference, read_text
 from mycel.errors import InvalidSyntax, NotFound
+from mycel.knowledge.note_names import note_path, title_of
 from mycel.model.limits import JSON_BYTES_MAX
-from mycel.model.names import count, shorten
+from mycel.model.names import count
 
 if TYPE_CHECKING:
     from mycel.knowledge.knowledge import Knowledge
@@ -20,9 +20,6 @@ if TYPE_CHECKING:
 
 NOTE = "Note"
 ABOUT = "about"
-NOTES_PATH = "notes"
-TITLE_CHARACTERS = 60
-SLUG_CHARACTERS = 50
 NAMESAKES_MAX = 1_000
 RELATIONS_SHOWN = 50
 CHILDREN_SHOWN = 200
@@ -56,7 +53,7 @@ def note(
     content = (read_text("-", JSON_BYTES_MAX) if text == "-" else text).strip()
     if not content:
         raise InvalidSyntax("The note is empty.", hint="Write the text behind `mycel note`.")
-    title = name or _title(content)
+    title = name or title_of(content)
     with open_or_create(session) as db:
         knowledge = knowledge_of(session, db, session.root())
         targets = [node_reference(session, knowledge, path) for path in about]
@@ -73,17 +70,11 @@ def note(
     _report(session, written)
 
 
-def _title(content: str) -> str:
-    line = content.splitlines()[0].lstrip("# ").strip()
-    sentence = re.split(r"(?<=[.!?])\s", line, maxsplit=1)[0].rstrip(".")
-    return shorten(sentence, TITLE_CHARACTERS)
-
-
 def _free_uri(knowledge: Knowledge, title: str, content: str) -> str:
     """The URI of a note: one that is free, or has this very text."""
-    slug = re.sub(r"[^\w]+", "-", title.lower()).strip("-")[:SLUG_CHARACTERS].strip("-") or "note"
+    path = note_path(title)
     for number in range(1, NAMESAKES_MAX):
-        address = f"{NOTES_PATH}/{slug}" + (f"-{number}" if number > 1 else "")
+        address = path + (f"-{number}" if number > 1 else "")
         try:
             there = knowledge.get(address)
         except NotFound:
