@@ -66,7 +66,7 @@ class EditSides(MergeTarget):
         self.touched: Final = frozenset(self._edited)
         self.bases: Final = (commit_at(ours, seq),) if seq else ()
         self.commits: Final = commit_at(ours, ours.position), ""
-        self._purges: Final = purges_since(ours, seq)
+        self._purges: Final = purges_since(ours, seq, seq)
 
     def matches(self, made: Iterable[int], joined: Mapping[int, int]) -> Mapping[int, int]:
         """Nothing: edits have no numbers of their own."""

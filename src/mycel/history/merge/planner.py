@@ -367,7 +367,7 @@ class Planner:
     def _doom(self, purged: Iterable[int]) -> set[int]:
         """Let go what the source has purged, with all that refers to it. Returns all of it."""
         found = [*purged]
-        about = all_about(found, self._sides.on)
+        about = all_about(found, self._sides.ever_on)
         self._load((*found, *about))
         for number in about:
             self._warnings.append(
@@ -390,12 +390,10 @@ class Planner:
             else:
                 continue
             for link in found:
-                is_asked = link in self._asked  # Somebody decides about the link itself.
-                if (
-                    self._versions(link).base is not None
-                    and not is_asked
-                    and not self._results.get(link)
-                ):
+                # Somebody decides about the link itself, or it was purged.
+                is_settled = link in self._asked or link in self._purged
+                is_gone = self._results.get(link) is None
+                if is_gone and not is_settled and self._versions(link).base is not None:
                     self._results[link] = kept.get(link)
 
     # 2. Keys.

@@ -15,6 +15,7 @@ from mycel.model.state import State
 from mycel.schema.catalog import Catalog
 from mycel.schema.definitions import merge_policies
 from mycel.store.log.marks import MERGE, Mark
+from mycel.store.log.topological import all_about
 from mycel.store.query import origins
 from mycel.store.query.alignment import NEW, Alignment, Touched, touched
 from mycel.store.query.bulk import instances
@@ -22,7 +23,7 @@ from mycel.store.query.commits import commit_at
 from mycel.store.query.diff import ABSENT
 from mycel.store.query.history import Purges, check_kept, purges_since
 from mycel.store.query.lineage import has_content, lineage, parents
-from mycel.store.query.lookup import named
+from mycel.store.query.lookup import ever_about, named
 from mycel.store.query.natural_keys import element_key
 from mycel.store.query.origins import UNKNOWN_ORIGIN, Origin
 from mycel.store.query.reader import Reader
@@ -45,6 +46,10 @@ class MergeTarget:
     def on(self, number: int) -> Iterable[int]:
         """The links of the target that stand on an element."""
         return self.reader.touching(number) if number < NEW else ()
+
+    def ever_on(self, number: int) -> Iterable[int]:
+        """The links of the target that refer to an element, or did so at any time."""
+        return ever_about(self.reader, number) if number < NEW else ()
 
     def holder(self, concept: Concept) -> int | None:
         """The concept of the target with a type and name."""
@@ -265,7 +270,15 @@ class BranchSides(MergeTarget):
             # What both had, or a merge has matched, is known by its number.
             return self._alignment.keys_ever(number - NEW) if number >= NEW else set()
 
-        return purged_among(self._here, self.theirs(numbers), keys)
+        elements = self.theirs(numbers)
+        found = purged_among(self._here, elements, keys)
+        return frozenset((*found, *all_about(found, self._ever_on_theirs))) & elements.keys()
+
+    def _ever_on_theirs(self, number: int) -> Iterable[int]:
+        """The links of the source that refer to an element, or did so at any time."""
+        there = self._alignment.there((number,)).get(number, ())
+        links = {link for each in there for link in ever_about(self._theirs, each)}
+        return map(self._alignment.number, sorted(links))
 
     @property
     def purged_there(self) -> Iterable[int]:
@@ -316,8 +329,8 @@ def _unseen(reader: Reader, seen: int, other: Reader, shared: int) -> Purges:
     Keys that the other copy has purged itself are left out: what has such a key there now was added
     after that.
     """
-    found = purges_since(reader, seen)
-    own = purges_since(other, shared) if found.numbers else found
+    found = purges_since(reader, seen, shared)
+    own = purges_since(other, shared, shared) if found.numbers else found
     return found._replace(keys=found.keys - own.keys)
 
 

@@ -50,6 +50,11 @@ class PurgeFields(NamedTuple):
         until = fields[5] if len(fields) == 6 else None
         return cls(*fields[:4])._replace(keys=keys, until=until)
 
+    def keys_since(self, seq: int) -> list[bytes]:
+        """The keys that the element had at an entry and after it, if it had several."""
+        before = sum(since <= seq for since, _ in self.keys)
+        return [key for _, key in self.keys[max(before - 1, 0) :]]
+
     def keys_at(self, seq: int) -> tuple[bytes, bytes]:
         """The key that the element had from an entry on, and the one that it had before it."""
         had = [key for _, key in self.keys]

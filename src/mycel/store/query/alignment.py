@@ -71,12 +71,13 @@ class Alignment:
         theirs: Reader,
         related: Lineage,
         since: Touched,
-        purged: frozenset[bytes] = frozenset(),
+        purged: frozenset[bytes] | None = None,
     ) -> None:
         """`theirs` and `ours` read the states that are matched now.
 
-        `since` has the elements of the other copy that changed since the two parted. `purged` are
-        keys by which nothing is matched: what one copy has purged is not what has its key now.
+        `since` has the elements of the other copy that changed since the two parted. With `purged`,
+        what one copy has purged is not what has its key now; `purged` are keys of such elements, by
+        which nothing is matched.
         """
         self.shared: Final = related.shared
         self._ours: Final = ours
@@ -148,7 +149,8 @@ class Alignment:
         removed = {*filter(self.is_old, self._since.ended | mine.ended)}
         unknown = (lost | removed) - self._known.keys()
         for number in sorted(unknown, key=lambda each: (each & 1, each)):
-            found = self._match(number, is_sure=number not in mine.purged)
+            is_sure = number not in mine.purged or self._purged is not None
+            found = self._match(number, is_sure=is_sure)
             if found is not None and found not in self._numbers:
                 self._known[number] = found
                 self._numbers[found] = number
@@ -176,7 +178,7 @@ class Alignment:
             return None
         found = self._like(self._ours, element)
         if found is not None and self._is_taken(found, number):
-            return found if found in self._since.purged else None
+            return found if self._purged is None and found in self._since.purged else None
         return found
 
     def _is_purged(self, element: Element) -> bool:

@@ -314,12 +314,16 @@ class Purges(NamedTuple):
     keys: frozenset[bytes]
 
 
-def purges_since(reader: Reader, seq: int) -> Purges:
-    """The elements that were purged whole after an entry."""
+def purges_since(reader: Reader, seq: int, known: int = 0) -> Purges:
+    """The elements that were purged whole after an entry, with keys that they had since `known`.
+
+    A key that an element had before that is one of the past, which another one may have by now.
+    """
     numbers: set[int] = set()
     keys: set[bytes] = set()
     for _, number, fields in purges(reader.connection, seq):
         if fields.until is None:
             numbers.add(number)
-            keys.update((fields.key, *(key for _, key in fields.keys)))
+            keys.add(fields.key)
+            keys.update(fields.keys_since(known))
     return Purges(frozenset(numbers), frozenset(keys))

@@ -341,3 +341,16 @@ def links_at_named(
         " WHERE id > ?2 ORDER BY id LIMIT ?3",
         (listed(beginnings.items()), after, limit),
     )
+
+
+_EVER_ABOUT: Final = (
+    "SELECT id FROM proposition WHERE subject = ?1"
+    " UNION SELECT id FROM proposition WHERE object = ?1"
+    " UNION SELECT id FROM proposition_past WHERE subject = ?1"
+    " UNION SELECT id FROM proposition_past WHERE object = ?1 ORDER BY id"
+)
+
+
+def ever_about(reader: Reader, number: int) -> list[int]:
+    """The links, live or past, that refer to an element, or did so at any time."""
+    return reader.column(_EVER_ABOUT, (number,))

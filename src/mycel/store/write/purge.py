@@ -13,7 +13,7 @@ with it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import apsw
 
@@ -29,18 +29,11 @@ from mycel.store.log.audit import Auditor
 from mycel.store.log.journal import Kind, hash_of
 from mycel.store.log.purge_entries import PurgeFields
 from mycel.store.log.topological import all_about
+from mycel.store.query.lookup import ever_about
 from mycel.store.query.refs import Ref
 from mycel.store.write.ledger import Ledger
 from mycel.store.write.removal import check_not_in_use
 from mycel.store.write.transaction import Transaction
-
-_EVER_ABOUT: Final = (
-    "SELECT id FROM proposition WHERE subject = ?1"
-    " UNION SELECT id FROM proposition WHERE object = ?1"
-    " UNION SELECT id FROM proposition_past WHERE subject = ?1"
-    " UNION SELECT id FROM proposition_past WHERE object = ?1 ORDER BY id"
-)
-"""The links, live or past, that refer to an element."""
 
 Keys = tuple[bytes, list[tuple[int, bytes]]]
 """The key of an element; and every key that it had with the entry it began with, if several."""
@@ -73,7 +66,7 @@ def purge(tx: Transaction, ref: Ref, reason: str) -> Purged:
     live = reader.concept(number) if ids.is_concept(number) else None
     if live is not None:
         check_not_in_use(ledger, live)
-    doomed = [number, *all_about([number], lambda each: reader.column(_EVER_ABOUT, (each,)))]
+    doomed = [number, *all_about([number], lambda each: ever_about(reader, each))]
     ledger.flush_entries()
     purged = purge_elements(tx, doomed, keys_of(ledger, doomed), reason)
     forget_traces(ledger)
