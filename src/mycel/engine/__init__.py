@@ -29,6 +29,7 @@ Modules, in the order in which a command passes through them:
 - `describe`             DESCRIBE
 - `graph_facts`          facts about types, predicates and domains
 - `primer`               DESCRIBE PRIMER and DOMAINS, with example commands
+- `caveats`              reasons for care with elements: superseded, expired, uncertain
 - `hits`                 hits of a search, ranked
 - `sections`             the two sections of an answer: notes and code
 - `search`               SEARCH

@@ -12,8 +12,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Self
 
+from mycel.engine.caveats import ElementValues, find_caveats
 from mycel.errors import InternalError
 from mycel.graph.traversal import Bounds, traverse
+from mycel.model import ids
 from mycel.model.elements import Concept, Element
 from mycel.model.names import shorten
 from mycel.model.values import JsonObject
@@ -35,6 +37,7 @@ from mycel.store.query.changed_texts import ChangedTexts
 from mycel.store.query.filters import ALL, Condition, Filters, condition
 from mycel.store.query.reader import Reader
 from mycel.store.query.refs import Ref, missing
+from mycel.store.query.successors import successors
 
 if TYPE_CHECKING:
     from mycel.recall.answer import RecallQuestion
@@ -72,7 +75,14 @@ NEAR_SHARE: Final = 0.5
 
 _PREDICATES: Final = ALL._replace(types=frozenset((PROPOSITION_TYPE_NUMBER,)))
 
+NAMED_FACTOR_MIN: Final = 0.9
+"""The least factor of what is outdated, if its name fits."""
+BELOW_SUCCESSOR: Final = 0.99
+"""The score of what is superseded, as a share of that of its successor, at most."""
+SUCCESSIONS_FOLLOWED: Final = 3
+
 REASONS_MAX: Final = 3
+_BY_NAME: Final = ("name",)
 _REASONS: Final = {
     "words": "words",
     "meaning": "meaning",
@@ -100,6 +110,8 @@ class ElementHit(NamedTuple):
     """True if nothing but its meaning fits."""
     why: tuple[str, ...] = ()
     """Reasons why it was found, the strongest first."""
+    caveats: tuple[str, ...] = ()
+    """Reasons for care: superseded by another, expired, of low confidence, its source."""
 
     @property
     def kind(self) -> Literal["notes", "code"]:
@@ -121,6 +133,8 @@ class ElementHit(NamedTuple):
             wire["metadata"]["_kind"] = CODE
         if self.why:
             wire["metadata"]["_why"] = list(self.why)
+        if self.caveats:
+            wire["metadata"]["_caveats"] = list(self.caveats)
         return wire
 
 
@@ -266,11 +280,59 @@ class HitSearch:
                 found.same_case,
                 linked.get(concept.number, 0),
                 not found.is_named and self._is_by_meaning(concept.number),
-                ("name",) if found.is_named else (),
+                _BY_NAME if found.is_named else (),
             )
             for concept, found in fits
         ]
-        return sorted(hits, key=order)
+        return sorted(self._with_caveats(hits), key=order)
+
+    def _with_caveats(self, hits: list[ElementHit]) -> list[ElementHit]:
+        """Hits with what supersedes them, each with its caveats and a lower score for them."""
+        found = self._with_successors(hits)
+        values = {
+            number: ElementValues(hit.element.metadata, hit.element.attributes)
+            for number, hit in found.items()
+        }
+        caveats = find_caveats(self._reader, values, lambda concept: shorten(concept.name, 200))
+        scores = {
+            # Whoever asks for something by its name wants to see it.
+            number: hit.score
+            * max(caveats.factor(number), NAMED_FACTOR_MIN if hit.why == _BY_NAME else 0)
+            for number, hit in found.items()
+        }
+        for _ in range(SUCCESSIONS_FOLLOWED):
+            for old, others in caveats.successors.items():
+                least = min((scores[each] for each in others if each in scores), default=1.0)
+                scores[old] = min(scores[old], least * BELOW_SUCCESSOR)
+        return [
+            hit._replace(score=scores[number], caveats=caveats.texts(number))
+            for number, hit in found.items()
+        ]
+
+    def _with_successors(self, hits: list[ElementHit]) -> dict[int, ElementHit]:
+        """Hits by number, and what supersedes them: it has at least the score of the hit."""
+        found = {hit.element.number: hit for hit in hits}
+        fresh = [number for number in found if ids.is_concept(number)]
+        for _ in range(SUCCESSIONS_FOLLOWED):
+            newer = successors(self._reader, fresh)
+            fresh = []
+            for old, number in ((old, each) for old, others in newer.items() for each in others):
+                heir = found.get(number) or self._heir(number, found[old])
+                if heir is not None and heir.score <= found[old].score:
+                    found[number] = heir._replace(score=found[old].score)
+                    fresh.append(number)
+        return found
+
+    def _heir(self, number: int, hit: ElementHit) -> ElementHit | None:
+        """The hit of what supersedes another hit, if it passes the filters."""
+        passing = self._passing.concepts.among(("id",), (number,))
+        if number in self._without or not passing.passing(self._reader):
+            return None
+        concept = self._reader.concept(number)
+        if concept is None:
+            return None
+        why = (f"supersedes {element_name(hit.element)}",)
+        return ElementHit(concept, hit.score, same_case=False, why=why)
 
     def reasons(self, hit: ElementHit) -> tuple[str, ...]:
         """The strongest reasons for a hit, with those of a hybrid search; links by their origin."""
@@ -311,7 +373,8 @@ class HitSearch:
                 scores[each.link] = ranking.WEIGHTS["name"].most
         best = sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))[:limit]
         links = ((self._reader.proposition(number), score) for number, score in best)
-        return [ElementHit(link, score) for link, score in links if link is not None]
+        hits = [ElementHit(link, score) for link, score in links if link is not None]
+        return self._with_caveats(hits)
 
     def _link_candidates(self, most: int) -> Iterator[int]:
         """Links that may fit, the likeliest first."""

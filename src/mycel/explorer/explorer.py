@@ -350,7 +350,9 @@ class Explorer:
                 card = None if number is None else seen.cards.get(number)
                 if card is not None:
                     more = {"score": round(hit.score, 4), "why": list(hit.why)}
-                    hits.append(card | more | {"snippet": hit.snippet, "section": hit.kind})
+                    more |= {"snippet": hit.snippet, "section": hit.kind}
+                    more |= {"caveats": list(hit.found.caveats)} if hit.found.caveats else {}
+                    hits.append(card | more)
             return seen.told(hits=hits, warnings=warnings)
 
     def _overview(self, *, by: By, group: str | None, limit: int, at: str | None) -> JsonObject:

@@ -19,6 +19,7 @@ from mycel.knowledge.active_context import ActiveContext, Shown
 from mycel.knowledge.input_values import page_limit, uri_list
 from mycel.knowledge.limits import RESOURCE_BYTES_MAX
 from mycel.knowledge.name_resolution import locate, node_at
+from mycel.knowledge.node_caveats import with_caveats
 from mycel.knowledge.node_conflicts import with_conflicts
 from mycel.knowledge.node_lookup import (
     as_node,
@@ -268,7 +269,8 @@ class KnowledgeView:
             page = relation_writer.page_of(
                 reader, node, direction, bounds.relation_types, most, cursor
             )
-            return replace(page, items=tuple(with_conflicts(reader, page.items)))
+            items = with_caveats(reader, with_conflicts(reader, page.items))
+            return replace(page, items=tuple(items))
 
     def broken_links(
         self, limit: int = PAGE_DEFAULT, *, cursor: str | None = None

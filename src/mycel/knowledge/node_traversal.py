@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Literal
 
 from mycel.graph import traversal as graph
+from mycel.knowledge.node_caveats import with_caveats
 from mycel.knowledge.node_conflicts import with_conflicts
 from mycel.knowledge.node_lookup import as_node, as_relation, element_uri, uri_at
 from mycel.knowledge.node_values import Node, Relation
@@ -83,7 +84,8 @@ def with_uris(reader: Reader, found: graph.Traversal) -> NodeTraversal:
         for each in found.nodes
     ]
     nodes = []
-    for each, node in zip(found.nodes, with_conflicts(reader, shown), strict=True):
+    marked = with_caveats(reader, with_conflicts(reader, shown))
+    for each, node in zip(found.nodes, marked, strict=True):
         path = tuple(
             RelationStep(s.relation, s.weight, s.direction, uris[s.node]) for s in each.path
         )

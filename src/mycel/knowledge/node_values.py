@@ -76,6 +76,8 @@ class Node(_Value):
     """The files, symbols and sections that it cites and that have changed since it was written."""
     hint: str | None = None
     """A sentence with its URI if it was asked for by another name: a former URI, an alias."""
+    caveats: tuple[str, ...] = ()
+    """Reasons for care: superseded by another, expired, of low confidence, its source."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +98,8 @@ class Relation(_Value):
     """Its ends that do not exist yet."""
     conflicts: tuple[JsonObject, ...] = ()
     """Open conflicts of merges that it is part of."""
+    caveats: tuple[str, ...] = ()
+    """Reasons for care: expired, of low confidence, its source."""
 
 
 Item_co = TypeVar("Item_co", covariant=True)

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any, Final, TypeVar
 
 from mycel.knowledge.bootstrap_stamp import AUTHOR, AUTHOR_TEXT, MISSING_SINCE
+from mycel.knowledge.node_caveats import with_caveats
 from mycel.knowledge.node_conflicts import with_conflicts
 from mycel.knowledge.node_values import Node, Relation
 from mycel.knowledge.vocabulary import CONTENT, STAMP
@@ -29,8 +30,8 @@ Found = TypeVar("Found", Node, Relation, Node | Relation)
 
 
 def with_marks(reader: Reader, found: Sequence[Found]) -> list[Found]:
-    """Nodes and relations with their open conflicts, and notes with what has changed since."""
-    marked: list[Any] = list(with_conflicts(reader, found))
+    """Nodes and relations with open conflicts and caveats, and notes with what changed since."""
+    marked: list[Any] = with_caveats(reader, with_conflicts(reader, found))
     notes = {
         ids.parse_id(each.id): (at, each)
         for at, each in enumerate(marked)

@@ -27,6 +27,7 @@ def head(node: Node) -> str:
     return (
         f"{node.uri}{called}\n"
         f"{node.type}, version {node.version}, updated {moment(node.updated_at)}{_stale(node)}"
+        + "".join(f"\n{caveat}" for caveat in node.caveats)
     )
 
 
@@ -56,7 +57,7 @@ def relation(link: Relation, *, seen_from: str | None = None, detailed: bool = F
         line = f"← {link.relation} {link.source}{weight}"
     if link.missing:
         line += " [missing: not written yet]"
-    line += conflict_mark(link)
+    line += caveat_mark(link) + conflict_mark(link)
     if detailed:
         more = link.properties | ({"metadata": link.metadata} if link.metadata else {})
         line += f" {link.id}" + (f" {value(more, whole=True)}" if more else "")
@@ -83,6 +84,11 @@ def conflict_mark(found: Node | Relation) -> str:
     return f" [in conflict {ids}: get_nodes shows the versions]" if ids else ""
 
 
+def caveat_mark(found: Node | Relation) -> str:
+    """The reasons for care with a node or relation, such as what supersedes it; often empty."""
+    return f" [{'; '.join(found.caveats)}]" if found.caveats else ""
+
+
 def snippet(node: Node) -> str:
     """The beginning of the content of a node, or of its description."""
     text = node.content or node.properties.get("description") or node.properties.get("doc") or ""
@@ -104,6 +110,7 @@ def brief(node: Node, *, detailed: bool) -> JsonObject:
     """The structured form of a node; detailed, all of it but the content, which is in the text."""
     if not detailed:
         brief = {"uri": node.uri, "type": node.type, "version": node.version}
+        brief |= {"caveats": list(node.caveats)} if node.caveats else {}
         return brief | ({"conflicts": list(node.conflicts)} if node.conflicts else {})
     told = node.to_dict()
     told.pop("content", None)
@@ -119,9 +126,9 @@ def reached(each: ReachedNode, *, detailed: bool) -> str:
     line = f"{each.cost:.4g} {node.uri} ({node.type}){called}"
     if not detailed:
         about = snippet(node)
-        return f"{line}{about and ': ' + about}{conflict_mark(node)}{why}"
+        return f"{line}{caveat_mark(node)}{about and ': ' + about}{conflict_mark(node)}{why}"
     parts = (
-        line + why,
+        line + caveat_mark(node) + why,
         facts(node, detailed=False),
         *conflicts(node),
         node.content or "",

@@ -54,6 +54,7 @@ def _search(call: ToolCall) -> Answer:
         "hits": [
             {"uri": hit.uri, "score": round(hit.score, 3), "kind": hit.kind}
             | ({"why": list(hit.why)} if hit.why else {})
+            | ({"caveats": list(hit.found.caveats)} if hit.found.caveats else {})
             for hit in shown
         ],
     }
@@ -174,8 +175,8 @@ def _hit(hit: Hit, *, detailed: bool) -> str:
         linked = f" [{hit.why[0]}]" if hit.why[:1] and hit.why[0].startswith("linked") else ""
         contested = node_text.conflict_mark(node)
         return (
-            f"{hit.score:.2f} {node.uri} ({node.type}){called}{about and ': ' + about}{linked}"
-            f"{contested}"
+            f"{hit.score:.2f} {node.uri} ({node.type}){called}{node_text.caveat_mark(node)}"
+            f"{about and ': ' + about}{linked}{contested}"
         )
     parts = (
         f"{hit.score:.2f} {node_text.head(node)}",

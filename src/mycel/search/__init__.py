@@ -7,5 +7,6 @@ Modules:
 - `analysis`   the text of an element, and the terms of a question, for the full-text index
 - `snippets`   the part of a text that has the words of a question
 - `ranking`    the stages of a search, and their scores
+- `validity`   values that say that an element may no longer be true
 - `embedding`  the interface of embedders, and the modes of a search
 """

@@ -183,6 +183,7 @@ class Store:
 
     def _reader(self, connection: apsw.Connection) -> Reader:
         reader = Reader(connection, self.registry)
+        reader.now_us = self.now_us
         reader.watch()
         return reader
 

@@ -246,13 +246,25 @@ def test_several_nodes_are_read_at_once_and_those_missing_are_named(session: Ses
 def test_details_are_given_when_asked_for(session: Session) -> None:
     session.ok(
         "remember_knowledge",
-        concepts=[{"uri": "details", "content": "x", "metadata": {"source": "a talk"}}],
+        concepts=[
+            {
+                "uri": "details",
+                "content": "x",
+                "metadata": {"source": "a talk", "reviewer": "Omar", "confidence": 0.4},
+            }
+        ],
     )
     concise = session.ok("get_nodes", uris=["details"])
     detailed = session.ok("get_nodes", uris=["details"], detail="detailed")
-    assert "a talk" not in concise.text
-    assert "a talk" in detailed.text
+    assert "Omar" not in concise.text
+    assert "Omar" in detailed.text
     assert detailed.data["nodes"][0]["metadata"]["source"] == "a talk"
+    for told in (concise, detailed):
+        assert "confidence 0.4" in told.text
+        assert "source: a talk" in told.text
+        assert told.data["nodes"][0]["caveats"] == ["confidence 0.4", "source: a talk"]
+    found = session.ok("search_knowledge", query="details")
+    assert "[confidence 0.4; source: a talk]" in found.text
 
 
 def test_a_file_is_read_with_a_tool_whether_the_graph_knows_it_or_not(session: Session) -> None:

@@ -304,9 +304,13 @@ def search(
                 each.element.id,
                 f"{each.score:.2f}",
                 _type(each.element),
-                _text(each.element, label, question),
+                each.with_caveats(_text(each.element, label, question)),
             ),
-            lambda each: wire(each.element) | {"score": each.score, "kind": each.kind},
+            lambda each: (
+                wire(each.element)
+                | {"score": each.score, "kind": each.kind}
+                | ({"caveats": each.caveats} if each.caveats else {})
+            ),
             empty="Nothing was found.",
         )
 
@@ -324,6 +328,14 @@ class _Found(NamedTuple):
     @property
     def kind(self) -> str:
         return str(self.metadata.get("_kind", NOTES))
+
+    @property
+    def caveats(self) -> list[str]:
+        return list(self.metadata.get("_caveats", ()))
+
+    def with_caveats(self, text: str) -> str:
+        """A text behind the reasons for care."""
+        return f"[{'; '.join(self.caveats)}] {text}" if self.caveats else text
 
 
 def _derive(session: Session, db: Nexus) -> None:

@@ -3,6 +3,7 @@
 - `refs`        references to elements as callers write them
 - `reader`      single elements and adjacency, live or at a moment of the past
 - `lookup`      concepts by name, links by their ends and predicates
+- `successors`  concepts that supersede others
 - `filters`     conditions of a search on elements: path, actor, time, metadata
 - `changed_texts`  texts of elements that have changed since a moment, as they were then
 - `candidates`  elements that may fit a question, from the text index

@@ -94,6 +94,11 @@ class Condition(NamedTuple):
         few = frozenset(numbers) if columns == ("id",) else None
         return self._replace(others=f"{self.others} AND ({fits})", bindings=bindings, few=few)
 
+    def passing(self, reader: Reader) -> list[int]:
+        """All elements that pass, in the state of the reader; for few of them."""
+        query = f"{tables(reader.state)}SELECT e.id FROM {self.table} e WHERE TRUE{self.sql}"
+        return reader.column(query, dict(self.bindings))
+
     def numbers(self, reader: Reader) -> list[int]:
         """All elements that pass the filters other than types and kind, in the reader's state."""
         query = f"{tables(reader.state)}SELECT e.id FROM {self.table} e WHERE TRUE{self.others}"

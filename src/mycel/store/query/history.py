@@ -139,6 +139,15 @@ def state_at(reader: Reader, moment: Moment) -> State:
     return state
 
 
+def time_of_state(reader: Reader) -> int:
+    """The time of the state of a reader, in microseconds: now, or that of its last transaction."""
+    if reader.state.seq is None:
+        return reader.now_us()
+    query = "SELECT time FROM tx WHERE seq <= ? ORDER BY seq DESC LIMIT 1"
+    row = reader.first(query, (reader.state.seq,))
+    return 0 if row is None else int(row[0])
+
+
 def check_kept(reader: Reader, state: State) -> None:
     """Refuse a state that was scrubbed.
 

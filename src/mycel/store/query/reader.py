@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from math import inf
-from time import monotonic
+from time import monotonic, time_ns
 from typing import Any, Final, Literal
 
 import apsw
@@ -60,6 +60,10 @@ _ENDS: Final[dict[Direction, tuple[str, str]]] = {
 _NEWEST: Final = "seq, definitions + (SELECT count(*) FROM link_end)"
 
 
+def _wall_clock_us() -> int:
+    return time_ns() // 1000
+
+
 class _Limits:
     """The deadline and the allowance of what runs on one connection."""
 
@@ -106,6 +110,8 @@ class Reader:
         self.process: Final = os.getpid()
         self.settle: Callable[[], None] = _nothing if live is None else live.settle
         """A function that completes the writer's indexes before a planned statement reads them."""
+        self.now_us: Callable[[], int] = _wall_clock_us if live is None else live.now_us
+        """The clock: microseconds since the epoch."""
         self._limits: Final[_Limits] = _Limits() if live is None else live._limits
         """Shared by the readers of all states on one connection."""
         self.version = -1

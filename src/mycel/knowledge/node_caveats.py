@@ -1,0 +1,30 @@
+"""Caveats of nodes and relations that are read: superseded, expired, of low confidence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from mycel.engine.caveats import ElementValues, find_caveats
+from mycel.knowledge.bootstrap_stamp import AUTHOR
+from mycel.knowledge.node_lookup import element_uri
+from mycel.knowledge.node_values import Node, Relation
+from mycel.model import ids
+from mycel.store.query.reader import Reader
+
+Found = TypeVar("Found", Node, Relation, Node | Relation)
+
+
+def with_caveats(reader: Reader, found: Sequence[Found]) -> list[Found]:
+    """Nodes and relations, each with its caveats; what a bootstrap wrote has none."""
+    values = {
+        ids.parse_id(each.id): ElementValues(each.metadata, each.properties)
+        for each in found
+        if each.metadata != AUTHOR
+    }
+    caveats = find_caveats(reader, values, element_uri)
+    return [
+        replace(each, caveats=texts) if (texts := caveats.texts(ids.parse_id(each.id))) else each
+        for each in found
+    ]

@@ -1,0 +1,81 @@
+"""Values of an element that say it may no longer be true: its status, its dates, its confidence.
+
+Both metadata and attributes may have them. Each gives a caveat, which is shown wherever the element
+is, and a factor by which a search lowers the score of the element.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from typing import Any, Final, NamedTuple
+
+from mycel.errors import MycelError
+from mycel.model import times
+from mycel.model.names import shorten
+
+OUTDATED: Final = frozenset(
+    # Words are read more easily in a row than in a column.
+    """superseded deprecated retracted obsolete outdated archived withdrawn replaced rejected
+    invalid""".split()  # noqa: SIM905
+)
+"""The words of `status` for what is no longer true."""
+
+SUPERSEDED_FACTOR: Final = 0.5
+PAST_FACTOR: Final = 0.6
+FUTURE_FACTOR: Final = 0.8
+CONFIDENCE_ORDINARY: Final = 0.8
+"""A confidence below this is shown."""
+CONFIDENCE_LOW: Final = 0.5
+"""A confidence below this lowers the score, down to a half."""
+
+SOURCE_CHARACTERS: Final = 60
+
+
+class Caveat(NamedTuple):
+    """A reason for care with an element."""
+
+    text: str
+    factor: float = 1.0
+    """The factor of its score in a search."""
+
+
+def superseded_by(names: tuple[str, ...]) -> Caveat:
+    """The caveat of what others supersede."""
+    return Caveat(f"superseded by {', '.join(names)}", SUPERSEDED_FACTOR)
+
+
+def value_caveats(
+    metadata: Mapping[str, Any], attributes: Mapping[str, Any], now_us: int
+) -> Iterator[Caveat]:
+    """The caveats that the values of an element give, the gravest first."""
+    known = {**attributes, **metadata}
+    status = known.get("status")
+    if isinstance(status, str) and status.lower() in OUTDATED:
+        yield Caveat(f"status: {status}", SUPERSEDED_FACTOR)
+    for key, text in (("expires_at", "expired"), ("valid_until", "no longer valid since")):
+        if _is_before(known.get(key), now_us):
+            yield Caveat(f"{text} {known[key]}", PAST_FACTOR)
+    if known.get("valid_from") is not None and _is_after(known["valid_from"], now_us):
+        yield Caveat(f"not valid before {known['valid_from']}", FUTURE_FACTOR)
+    confidence = known.get("confidence")
+    if isinstance(confidence, bool) or not isinstance(confidence, int | float):
+        confidence = 1.0
+    if 0 <= confidence < CONFIDENCE_ORDINARY:
+        factor = CONFIDENCE_LOW + confidence if confidence < CONFIDENCE_LOW else 1.0
+        yield Caveat(f"confidence {confidence:g}", factor)
+    source = metadata.get("source")
+    if isinstance(source, str) and source:
+        yield Caveat(f"source: {shorten(' '.join(source.split()), SOURCE_CHARACTERS)}")
+
+
+def _is_before(moment: object, now_us: int) -> bool:
+    with suppress(MycelError):
+        return moment is not None and times.from_text(moment) <= now_us
+    return False
+
+
+def _is_after(moment: object, now_us: int) -> bool:
+    with suppress(MycelError):
+        return times.from_text(moment) > now_us
+    return False

@@ -1,0 +1,37 @@
+"""Concepts that supersede others, by the links that say so."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Final
+
+from mycel.sql.state_tables import tables
+from mycel.store.file.rows import listed
+from mycel.store.query.reader import Reader
+
+_LINKS: Final = (("supersedes", "object", "subject"), ("superseded_by", "subject", "object"))
+"""Predicates, each with the end that is superseded and the end that takes its place."""
+
+SUCCESSORS_MAX: Final = 3
+"""Successors of one element that are read."""
+
+
+def successors(reader: Reader, numbers: Collection[int]) -> dict[int, list[int]]:
+    """The live concepts that supersede each of some elements, the newest first."""
+    found: dict[int, list[int]] = {}
+    for name, old, new in _LINKS:
+        predicate = reader.find_predicate(name)
+        if predicate is None or not numbers:
+            continue
+        rows = reader.every(
+            f"{tables(reader.state)}SELECT p.{old}, p.{new} FROM json_each(?1) given"
+            f" CROSS JOIN proposition p ON p.{old} = given.value AND p.predicate = ?2"
+            f" JOIN concept c ON c.id = p.{new} WHERE p.{new} <> p.{old}"
+            " ORDER BY p.seq DESC",
+            (listed(numbers), predicate),
+        )
+        for number, successor in rows:
+            others = found.setdefault(number, [])
+            if successor not in others and len(others) < SUCCESSORS_MAX:
+                others.append(successor)
+    return found

@@ -1,0 +1,108 @@
+"""What is outdated is found below what took its place, and marked wherever it is read."""
+
+from collections.abc import Iterator
+
+import pytest
+
+import mycel
+from mycel.knowledge.node_values import NewNode
+from mycel.search.embedding import MODES
+
+OLD, NEW, NEWEST = (
+    f"concept://shop/decisions/{name}" for name in ("cookies", "tokens", "passkeys")
+)
+
+
+@pytest.fixture
+def shop() -> Iterator[mycel.Knowledge]:
+    """Three decisions about one thing, each of which supersedes the one before."""
+    clock = iter(range(1_767_225_600_000_000, 1_767_225_700_000_000, 1_000))  # 2026-01-01.
+    with mycel.open(clock_us=lambda: next(clock)) as db:
+        known = mycel.Knowledge(db, workspace="shop")
+        known.remember(
+            [
+                NewNode(OLD, "Session cookies", "People stay logged in by a session cookie."),
+                NewNode(NEW, "Bearer tokens", "People stay logged in by a token in the header."),
+                NewNode(NEWEST, "Passkeys", "Nobody types a password any more."),
+            ]
+        )
+        known.link(NEW, "supersedes", OLD)
+        known.link(NEWEST, "supersedes", NEW)
+        yield known
+
+
+def test_what_is_superseded_is_ranked_below_its_successors(shop: mycel.Knowledge) -> None:
+    for mode in MODES:
+        for question in ("how do people stay logged in by a cookie", "Session cookies"):
+            hits = shop.search(question, mode=mode)
+            assert [hit.uri for hit in hits] == [NEWEST, NEW, OLD], (mode, question)
+            assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+            assert len({hit.score for hit in hits}) == 3
+
+
+def test_a_successor_that_does_not_pass_a_filter_is_not_found(shop: mycel.Knowledge) -> None:
+    (only,) = shop.search("a session cookie", path=OLD)
+    assert only.uri == OLD
+    assert isinstance(only.found, mycel.Node)
+    assert only.found.caveats == (f"superseded by {NEW}",)
+
+
+def test_a_node_is_marked_in_get_search_traverse_and_kip(shop: mycel.Knowledge) -> None:
+    said = (f"superseded by {NEW}",)
+    assert shop.get(OLD).caveats == said
+    assert shop.get(NEWEST).caveats == ()
+    reached = {each.uri: each.node.caveats for each in shop.traverse(NEWEST, max_cost=3).nodes}
+    assert reached == {NEWEST: (), NEW: (f"superseded by {NEWEST}",), OLD: said}
+    found = {
+        hit["name"]: hit["metadata"] for hit in shop.db.execute('SEARCH CONCEPT "cookie"').value
+    }
+    assert found[OLD]["_caveats"] == list(said)
+    assert "_caveats" not in found[NEWEST]
+
+
+def test_values_that_say_that_something_is_no_longer_so_are_caveats(shop: mycel.Knowledge) -> None:
+    cases = [
+        ({}, {"status": "deprecated"}, "status: deprecated"),
+        ({"status": "Superseded"}, {}, "status: Superseded"),
+        ({}, {"expires_at": "2025-12-31T00:00:00Z"}, "expired 2025-12-31T00:00:00Z"),
+        ({"valid_until": "2025-06-30"}, {}, "no longer valid since 2025-06-30"),
+        ({}, {"valid_from": "2030-01-01"}, "not valid before 2030-01-01"),
+        ({}, {"confidence": 0.2}, "confidence 0.2"),
+    ]
+    for number, (properties, metadata, said) in enumerate(cases):
+        text = "The lantern of the lighthouse turns every nine seconds."
+        good = shop.add(f"good/{number}", content=text).uri
+        doubtful = f"bad/{number}"
+        shop.add(doubtful, content=text, properties=properties, metadata=metadata)
+        node = shop.get(doubtful)
+        assert node.caveats == (said,)
+        for mode in MODES:
+            order = [
+                hit.uri for hit in shop.search("lantern of the lighthouse", mode=mode, limit=50)
+            ]
+            assert order.index(good) < order.index(node.uri), (mode, said)
+
+
+def test_ordinary_values_are_no_caveats_and_a_source_is_told(shop: mycel.Knowledge) -> None:
+    metadata = {
+        "confidence": 0.9,
+        "status": "active",
+        "expires_at": "2030-01-01",
+        "valid_until": "whenever",
+        "valid_from": None,
+    }
+    shop.add("fine", content="A fine note.", metadata=metadata)
+    assert shop.get("fine").caveats == ()
+    shop.add("told", content="A note.", metadata={"source": "a talk with\nOmar"})
+    assert shop.get("told").caveats == ("source: a talk with Omar",)
+
+
+def test_a_state_of_the_past_is_judged_by_its_own_time_and_links(shop: mycel.Knowledge) -> None:
+    then = next(shop.db.log(limit=1)).seq
+    shop.add("offer", content="A lighthouse for sale.", metadata={"expires_at": "2026-01-02"})
+    shop.unlink(NEW, "supersedes", OLD)
+    assert shop.get("offer").caveats == ()
+    assert shop.get(OLD).caveats == ()
+    (hit,) = shop.search("session cookie", path=OLD, as_of=then, mode="keyword")
+    assert isinstance(hit.found, mycel.Node)
+    assert hit.found.caveats == (f"superseded by {NEW}",)
