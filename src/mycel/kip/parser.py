@@ -7,7 +7,7 @@ it is named after and moves past it. Later stages check that types exist and var
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from mycel.errors import MycelError, ResourceExhausted
 from mycel.kip import ast
@@ -45,6 +45,13 @@ _REQUEST = (
 _LIST = "A command is text and starts with the keyword of its statement: FIND asks, UPSERT tells."
 
 
+BEGINNING_CHARACTERS: Final = 1 << 16
+"""Characters of a long text that are parsed before all of it."""
+_GROWTH: Final = 8
+_UNSURE_TOKENS: Final = 16
+"""Tokens at the end of a beginning that may be cut off, or miss what follows them."""
+
+
 def parse(text: str, *, bytes_max: int = COMMAND_BYTES_MAX) -> ast.Command:
     """The tree of a command.
 
@@ -59,6 +66,7 @@ def parse(text: str, *, bytes_max: int = COMMAND_BYTES_MAX) -> ast.Command:
     checked(text, bytes_max)
     with collector_paused(len(text) > COMMAND_BYTES_MAX):
         try:
+            _parse_beginnings(text)
             if len(text) >= FOLDED_CHARACTERS_MIN and is_capsule(text):
                 try:
                     return _whole(Tokens(text, folded=True))
@@ -71,6 +79,23 @@ def parse(text: str, *, bytes_max: int = COMMAND_BYTES_MAX) -> ast.Command:
                 "The command nests too deep for what is left of the stack.",
                 hint="Flatten the command, or parse it where less has been called.",
             ) from None
+
+
+def _parse_beginnings(text: str) -> None:
+    """Raise the error of a long text that is already wrong at its beginning.
+
+    Megabytes of tokens are not made only to refuse one of the first. A beginning ends anywhere, so
+    an error counts only if it is well before its end.
+    """
+    size = BEGINNING_CHARACTERS
+    while size * _GROWTH < len(text):
+        tokens = Tokens(text[:size])
+        try:
+            _whole(tokens)
+        except MycelError:
+            if tokens.at < len(tokens.tokens) - _UNSURE_TOKENS:
+                raise
+        size *= _GROWTH
 
 
 def _whole(tokens: Tokens) -> ast.Command:

@@ -55,6 +55,9 @@ CAPSULE_BYTES_MAX = 64 << 20
 SCHEMA_BYTES_MAX = 4 << 20
 """The text of a schema, in UTF-8."""
 
+SCHEMA_COMMENTS_MAX = 100_000
+"""Comments of a schema that is formatted; each is put back to its place."""
+
 LINE_BYTES_MAX = 16 << 20
 """One line of a file that is loaded, and one cell of it."""
 

@@ -7,10 +7,13 @@ line stays after it, any other keeps its own line before what comes next.
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
-from collections.abc import Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Final, NamedTuple
 
+from mycel.errors import ResourceExhausted
+from mycel.model.limits import SCHEMA_COMMENTS_MAX
 from mycel.schema import ast
 from mycel.schema.formatter import INDENT, head, member
 from mycel.schema.lexer import BYTE_ORDER_MARK, Tokens
@@ -47,20 +50,23 @@ def tidy(text: str) -> str:
 
     Raises:
         SchemaError: the text is no schema.
+        ResourceExhausted: it has too many comments.
     """
     text = text.removeprefix(BYTE_ORDER_MARK)
     tree = parse(text)
     tokens = Tokens(text)
-    comments = list(_comments(text, tokens))
+    comments = _bounded(_comments(text, tokens))
     bodies = [_body(each, tokens) for each in tree.declarations]
     pieces = [
         piece
         for each, body in zip(tree.declarations, bodies, strict=True)
         for piece in _pieces(each, body, comments)
     ]
+    begins = [start for start, _ in bodies]  # Declarations follow one another, and so do bodies.
     for comment in comments:
-        level = int(any(start < comment.start < end for start, end in bodies))
-        pieces.append(comment._replace(level=level))
+        at = bisect_left(begins, comment.start) - 1
+        is_inside = at >= 0 and comment.start < bodies[at][1]
+        pieces.append(comment._replace(level=1) if is_inside else comment)
     pieces.sort(key=lambda piece: piece.start)
     return _written(pieces)
 
@@ -71,10 +77,22 @@ def _comments(text: str, tokens: Tokens) -> Iterator[_Piece]:
     ends = [0, *tokens.ends[:count]]
     starts = [*tokens.starts[:count], len(text)]
     for before, after in zip(ends, starts, strict=True):
+        line_end = text.find("\n", before, after)
         for found in _COMMENT.finditer(text, before, after):
-            follows = before > 0 and "\n" not in text[before : found.start()]
+            follows = before > 0 and not 0 <= line_end < found.start()
             gap = _GAP.match(text, found.end()) is not None
             yield _Piece(found.start(), found[0].rstrip(), True, follows, gap=gap)
+
+
+def _bounded(comments: Iterable[_Piece]) -> list[_Piece]:
+    """The comments as a list; raises ResourceExhausted if they are too many."""
+    found = list(islice(comments, SCHEMA_COMMENTS_MAX + 1))
+    if len(found) > SCHEMA_COMMENTS_MAX:
+        raise ResourceExhausted(
+            f"The schema has more than {SCHEMA_COMMENTS_MAX:,} comments.",
+            hint="Remove comments, or write several lines as one /* … */.",
+        )
+    return found
 
 
 def _body(declared: ast.Declaration, tokens: Tokens) -> tuple[int, int]:
@@ -86,11 +104,17 @@ def _body(declared: ast.Declaration, tokens: Tokens) -> tuple[int, int]:
     return end, end
 
 
+def _start(piece: _Piece) -> int:
+    return piece.start
+
+
 def _pieces(
     declared: ast.Declaration, body: tuple[int, int], comments: list[_Piece]
 ) -> Iterator[_Piece]:
     start, end = body
-    is_empty = not declared.members and not any(start < each.start < end for each in comments)
+    first = bisect_right(comments, start, key=_start)
+    has_comment = first < len(comments) and comments[first].start < end
+    is_empty = not declared.members and not has_comment
     if is_empty:
         empty = "" if isinstance(declared, ast.Edge) else " {}"
         yield _Piece(declared.span.start, head(declared) + empty, opens=True)

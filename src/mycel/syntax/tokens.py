@@ -1,12 +1,14 @@
 """A text as tokens, for parsers that read one after the other.
 
-One regular expression splits the whole text: three parallel lists hold the tokens, their starts and
-their ends. There are no token objects, which keeps parsing megabytes to about a second.
+One regular expression splits the whole text: a list holds the tokens, and two arrays their starts
+and ends. There are no token objects, which keeps parsing megabytes to about a second, and arrays of
+offsets take a fifth of the memory of lists.
 """
 
 from __future__ import annotations
 
 import re
+from array import array
 from collections.abc import Callable
 from itertools import accumulate
 from typing import Final, NamedTuple
@@ -36,11 +38,12 @@ class Tokens:
         # An empty piece, what is skipped, and the token, over and over.
         pieces = pattern.split(text)
         del pieces[::3]
-        offsets = list(accumulate(map(len, pieces)))
+        offsets = array("Q", accumulate(map(len, pieces)))
         self.text = text
         self.tokens: list[str] = pieces[1::2]
-        self.starts: list[int] = offsets[0::2]
-        self.ends: list[int] = offsets[1::2]
+        del pieces
+        self.starts = offsets[0::2]
+        self.ends = offsets[1::2]
         # The end matches once, or twice after white space. As many ends as the parser may look
         # ahead follow the last token, which is the place of anything that is missing.
         count = len(self.tokens) - 1
@@ -48,7 +51,7 @@ class Tokens:
             count -= 1
         last = self.ends[count - 1] if count else 0
         self.tokens[count:] = (END,) * (ahead + 1)
-        self.starts[count:] = self.ends[count:] = (last,) * (ahead + 1)
+        self.starts[count:] = self.ends[count:] = array("Q", (last,) * (ahead + 1))
         self.at = 0
 
     def span(self, first: int) -> Span:

@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from mycel.errors import ResourceExhausted
-from mycel.kip import ast, format, parse  # noqa: A004  The verb of the stage.
+from mycel.errors import InvalidSyntax, MycelError, ResourceExhausted
+from mycel.kip import ast, format, parse, parser  # noqa: A004  The verb of the stage.
+from mycel.kip.lexer import Tokens
 from mycel.model.limits import (
     CAPSULE_BYTES_MAX,
     COMMAND_BYTES_MAX,
@@ -163,3 +164,44 @@ def test_no_text_takes_more_than_linear_time(unit: str) -> None:
     """Quadratic time on 256 KiB would be minutes; this only has to come back."""
     refusal(unit * (COMMAND_BYTES_MAX // len(unit)))
     refusal(f"SEARCH CONCEPT {unit * (COMMAND_BYTES_MAX // len(unit) - 20)}")
+
+
+JUNK = {
+    "parentheses": "(",
+    "quotes": '"',
+    "statements": "UPSERT ",
+    "variables": "?a ",
+    "open blocks": "UPSERT { CONCEPT { ",
+    "open arrays": 'UPSERT { CONCEPT { {type: "T", name: "n"} SET ATTRIBUTES { a: [',
+}
+
+
+def test_a_long_text_that_is_wrong_at_its_beginning_is_not_read_further(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    read: list[int] = []
+
+    class Counted(Tokens):
+        def __init__(self, text: str, *, folded: bool = False) -> None:
+            read.append(len(text))
+            super().__init__(text, folded=folded)
+
+    monkeypatch.setattr(parser, "Tokens", Counted)
+    for name, piece in JUNK.items():
+        with pytest.raises(MycelError):
+            parse(piece * ((4 << 20) // len(piece)), bytes_max=CAPSULE_BYTES_MAX)
+        assert sum(read) <= 2 * parser.BEGINNING_CHARACTERS, name
+        read.clear()
+
+
+def test_an_error_far_from_the_beginning_is_found_at_its_place() -> None:
+    block = 'CONCEPT { {type: "T", name: "n"} SET ATTRIBUTES { a: "b" } }\n'
+    blocks = block * (4 * parser.BEGINNING_CHARACTERS // len(block))
+    assert parse(f"UPSERT {{ {blocks} }}", bytes_max=CAPSULE_BYTES_MAX)
+    cut = f'UPSERT {{ CONCEPT {{ {{type: "{"x" * (1 << 20)}"'
+    with pytest.raises(InvalidSyntax) as caught:
+        parse(cut, bytes_max=CAPSULE_BYTES_MAX)
+    assert caught.value.data["column"] > len(cut) - 40
+    with pytest.raises(InvalidSyntax) as caught:
+        parse(f"UPSERT {{ {blocks} CONCEPT }}", bytes_max=CAPSULE_BYTES_MAX)
+    assert caught.value.data["line"] == blocks.count("\n") + 1

@@ -2,7 +2,8 @@
 
 import pytest
 
-from mycel.errors import SchemaError
+from mycel.errors import ResourceExhausted, SchemaError
+from mycel.model.limits import SCHEMA_COMMENTS_MAX
 from mycel.schema import format as format_schema
 from mycel.schema import parse, tidy
 from tests.cases import cases
@@ -90,3 +91,18 @@ def test_odd_places(text: str, expected: str) -> None:
 def test_what_is_no_schema_is_not_formatted() -> None:
     with pytest.raises(SchemaError):
         tidy("node A { // never closed")
+
+
+def test_comments_are_put_where_they_stood_however_many_there_are() -> None:
+    lines = "// a\n" * 3_000
+    assert tidy(lines) == lines
+    body = "".join(f"  // {at}\n" for at in range(3_000))
+    types = "".join(f"node T{at} {{\n{body if at == 1 else ''}}}\n\n" for at in range(3))
+    assert tidy(tidy(types)) == tidy(types)
+    assert tidy(types).count("//") == 3_000
+    assert "  // 2999\n}" in tidy(types)
+
+
+def test_too_many_comments_are_refused_in_words() -> None:
+    with pytest.raises(ResourceExhausted, match="more than 100,000 comments"):
+        tidy("//\n" * (SCHEMA_COMMENTS_MAX + 1))

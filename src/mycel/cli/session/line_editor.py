@@ -170,8 +170,8 @@ def _kind(token: str) -> str:
 
 class _Typed(NamedTuple):
     texts: list[str]
-    starts: list[int]
-    ends: list[int]
+    starts: Sequence[int]
+    ends: Sequence[int]
 
 
 def _tokens(text: str) -> _Typed:
