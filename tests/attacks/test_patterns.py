@@ -21,7 +21,7 @@ from tests.attacks.backtracking import STEPS_MAX, HostileTexts, Steps
 from tests.cases import each_case
 
 ROOT = Path(mycel.__file__).parent
-LENGTH = 100
+LENGTH = 80
 FEW_STEPS = 10
 """Steps for each character at this length that need no second look."""
 GROWTH_MAX = 3.0
