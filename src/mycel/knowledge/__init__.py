@@ -22,6 +22,7 @@
     node_traversal   results of a traversal, with URIs
     recalled_nodes   results of a search, with snippets, and with the nodes near them
     workspace_files  reads files of the workspace, and no others
+    name_mentions    files that mention a name
     active_context   the loaded nodes, and those evicted
     limits           every bound of these
 

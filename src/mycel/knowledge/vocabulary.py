@@ -38,6 +38,7 @@ DEFINES: Final = "defines"
 IMPORTS: Final = "imports"
 CALLS: Final = "calls"
 MAY_CALL: Final = "may_call"
+USES: Final = "uses"
 EXTENDS: Final = "extends"
 TESTED_BY: Final = "tested_by"
 REFERENCES: Final = "references"
@@ -54,6 +55,7 @@ MEMBER_COST: Final = 0.5
 IMPORT_COST: Final = 0.8
 CALL_COST: Final = 0.6
 MAY_CALL_COST: Final = 0.9
+USE_COST: Final = 0.7
 EXTENDS_COST: Final = 0.4
 TEST_COST: Final = 0.8
 REFERENCE_COST: Final = 0.8
@@ -137,6 +139,8 @@ RELATIONS: Final[dict[str, str]] = {
     CALLS: "A symbol, or the top level of a file, calls a symbol.",
     MAY_CALL: "A symbol, or the top level of a file, calls a method of this name on an object of"
     " unknown class: it may be this method.",
+    USES: "A symbol, or the top level of a file, uses a symbol without calling it: a function as a"
+    " value, a constant, a type, a variant, a name that it passes on.",
     EXTENDS: "A class or interface extends or implements another one.",
     TESTED_BY: "A file is tested by another file.",
     REFERENCES: "A document or section links to a file, a folder, a section or another document.",

@@ -7,13 +7,15 @@ files on demand.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from mycel.errors import MycelError, NotFound, TypeMismatch
 from mycel.knowledge.knowledge import Knowledge
+from mycel.knowledge.name_mentions import find_mentions
 from mycel.knowledge.name_resolution import NAMED_SCORE
 from mycel.knowledge.node_values import Node, Relation
-from mycel.knowledge.vocabulary import CALLS, MAY_CALL, SYMBOL
+from mycel.knowledge.vocabulary import CALLS, MAY_CALL, SYMBOL, USES
 from mycel.mcp.results import TextPage
 from mycel.model.names import shorten
 from mycel.model.values import JsonObject
@@ -30,8 +32,14 @@ _PROSE: Final = re.compile(
 )
 """Strings in triple quotes, comments between `/*` and `*/`, and comment lines."""
 
-KINDS: Final = {CALLS: "Called by", MAY_CALL: "Perhaps called by (only the name matches)"}
-"""Relation types of callers, each with the heading of its list."""
+KINDS: Final = {
+    CALLS: "Called by",
+    USES: "Used without a call by",
+    MAY_CALL: "Perhaps called by (only the name matches)",
+}
+"""Relation types of callers and users, each with the heading of its list."""
+FILES_SHOWN: Final = 8
+"""Further files with the name that are shown."""
 
 
 class LineSpan(NamedTuple):
@@ -132,6 +140,8 @@ def symbols_named(knowledge: Knowledge, name: str) -> list[Node]:
             named = [node for node in found if node.name == word]
         if not named:
             error.message += f" Nor is there a symbol named {shorten(repr(last))}."
+            lines = [line for line in _mentioning(knowledge, word, set(), {}) if word == last]
+            error.hint = "\n".join((*lines, error.hint or "")).rstrip()
             raise error from None
         return named[:NAMESAKES_MAX]
 
@@ -146,14 +156,18 @@ def add_callers(
     """Add the callers of a symbol, and apart from them possible ones. False if they do not fit."""
     sources = SourceTexts(knowledge)
     name = str(node.name or _qualified(node))
+    files: set[str] = set()
     if not page.add(f"{node.uri} ({node.type}){_place(node)}"):
         return False
     for kind, words in KINDS.items():
         found = _incoming(knowledge, node, kind, limit + 1)
         entry[kind] = [each.source for each in found[:limit]]
-        if not found and kind != CALLS:
+        files |= {_file_of(each.source) for each in found}
+        if kind == CALLS and not found:
+            page.add("No caller is known for certain.")
+        if not found:
             continue
-        page.add(f"{words}: {'no caller in the graph' if not found else ''}".rstrip())
+        page.add(f"{words}:")
         for link in found[:limit]:
             if not page.add("\n".join(_caller(knowledge, sources, link, name))):
                 page.close("… the others do not fit.")
@@ -163,7 +177,42 @@ def add_callers(
                 f"… and others: pass a larger `relations`, or page with direction in and"
                 f" relation_types {kind} instead of callers."
             )
+    for line in _mentioning(knowledge, name, files | {_file_of(node.uri)}, entry):
+        if not page.add(line):
+            page.close("… the others do not fit.")
+            break
     return True
+
+
+def _file_of(uri: str) -> str:
+    """The URI of the file that a symbol is in, or of the file itself."""
+    if not uri.startswith("concept://"):
+        return uri
+    return f"file://{uri.removeprefix('concept://').rpartition('/')[0]}"
+
+
+def _mentioning(
+    knowledge: Knowledge, name: str, known: set[str], entry: JsonObject
+) -> Iterator[str]:
+    """Sentences on how complete a list of callers is: the other files that mention the name."""
+    mentions = find_mentions(knowledge, name)
+    if mentions is None:
+        yield "The files cannot be searched for the name here: callers may be missing."
+        return
+    others = [each for each in mentions.files if each.uri not in known]
+    entry["mentioned_in"] = [each.uri for each in others]
+    files = f"{len(others)} other file{'s' * (len(others) != 1)}"
+    verb = "mentions" if len(others) == 1 else "mention"
+    yield f"{files} {verb} the name:" if others else "No other file mentions the name."
+    for each in others[:FILES_SHOWN]:
+        lines = [f"    {at}: {shorten(text.strip(), LINE_CHARACTERS)}" for at, text in each.lines]
+        more = len(lines) - LINES_SHOWN
+        rest = [f"    … and {more} more lines"] if more > 0 else []
+        yield "\n".join((f"- {each.uri}", *lines[:LINES_SHOWN], *rest))
+    if len(others) > FILES_SHOWN:
+        yield f"… and {len(others) - FILES_SHOWN} more files"
+    if mentions.unread:
+        yield f"({mentions.unread} files were not searched, for lack of time.)"
 
 
 def _place(node: Node) -> str:

@@ -50,6 +50,7 @@ _LEAVING: Final = (
     words.IMPORTS,
     words.CALLS,
     words.MAY_CALL,
+    words.USES,
     words.EXTENDS,
     words.REFERENCES,
     words.CONTAINS,

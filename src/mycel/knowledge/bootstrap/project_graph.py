@@ -349,6 +349,7 @@ def code_edges(
     for relation, cost, pairs in (
         (words.CALLS, words.CALL_COST, edges.calls),
         (words.MAY_CALL, words.MAY_CALL_COST, edges.may_calls),
+        (words.USES, words.USE_COST, edges.uses),
         (words.EXTENDS, words.EXTENDS_COST, edges.extends),
     ):
         for pair in pairs:

@@ -10,6 +10,7 @@ Modules, in the order in which a file passes through them:
 - `fact_extraction`     from a syntax tree to facts
 - `scopes`              definitions as intervals of a source
 - `calls`               calls, variables and fields
+- `uses`                names that are used and not called
 - `comments`            documentation above a definition
 - `manifests`           files that are read without a grammar; `documents` reads prose
 - `source_facts`        the facts themselves, and their encoding

@@ -43,9 +43,11 @@ class Calls:
         self._source = source
         self._scopes = scopes
         self._captures = captures
-        self._known = known_names(scopes, imports)
+        self.known = known_names(scopes, imports)
+        """The names that the file defines or imports."""
         self._late = _late_names(imports, scopes)
-        self._has_star = _has_star(imports)
+        self.has_star = _has_star(imports)
+        """True if all names of some module are imported."""
         self._bound: dict[int, Types] = {}
         """By the id of the function's scope; 0 is the file."""
         self._bind()
@@ -80,7 +82,7 @@ class Calls:
             return ""
         if head in self._syntax.receivers or (function is not None and head == function.receiver):
             return f"self{dot}{rest}"
-        if head not in bound or head in (self._late if function is not None else self._known):
+        if head not in bound or head in (self._late if function is not None else self.known):
             return maker
         of = bound[head]
         is_plain = dot and of and of.partition(".")[0] not in bound
@@ -110,6 +112,20 @@ class Calls:
                 key = f"{owner}.{name}"
                 found[key] = known if found.get(key, known) == known else ""
         return tuple((name, of) for name, of in found.items() if of)
+
+    def is_local(self, name: str, outer: Scope | None) -> bool:
+        """True if a name is a variable of a function there, and no symbol."""
+        if outer is None or name in self._late:
+            return False
+        return name == outer.receiver or name in self._types(outer)
+
+    def callee_of(self, parts: tuple[str, ...], scope: Scope | None) -> tuple[str, ...]:
+        """The callee of a call that no tree shows, such as in a macro; () for none."""
+        return self._callee(parts, scope)
+
+    def caller_of(self, scope: Scope | None) -> str | None:
+        """The function that makes a call there; None for the file."""
+        return _caller(scope)
 
     def _types(self, outer: Scope | None) -> Mapping[str, str]:
         return self._bound.get(id(outer) if outer is not None else 0, {})
@@ -141,11 +157,11 @@ class Calls:
         if of is not None and head not in self._late:
             return self._on_variable(of, rest)
         of = self._types(None).get(head)
-        if rest and (of or (of is not None and head not in self._known)):
+        if rest and (of or (of is not None and head not in self.known)):
             return self._on_variable(of, rest)
         if is_value:
             return ("self", head, *rest)
-        if head in self._known or self._has_star or self._syntax.names_from_elsewhere:
+        if head in self.known or self.has_star or self._syntax.names_from_elsewhere:
             return (head, *rest)
         return ()
 

@@ -58,6 +58,8 @@ class FileEdges:
     calls: tuple[SymbolEdge, ...] = ()
     may_calls: tuple[SymbolEdge, ...] = ()
     """Calls of a method on an unknown object, to all methods of that name."""
+    uses: tuple[SymbolEdge, ...] = ()
+    """Uses that are no calls."""
     extends: tuple[SymbolEdge, ...] = ()
     tests: tuple[str, ...] = ()
     links: tuple[str, ...] = ()

@@ -15,6 +15,7 @@ from mycel.knowledge.code.comments import shortened
 from mycel.knowledge.code.language_rules import SIGNATURE_CHARS_MAX, Syntax, short_text
 from mycel.knowledge.code.scopes import Captures, Scope, in_order, with_scopes
 from mycel.knowledge.code.source_facts import FileFacts, Import, Symbol
+from mycel.knowledge.code.uses import find_uses
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -42,12 +43,14 @@ def extract(syntax: Syntax, source: bytes, captures: Captures) -> FileFacts:
     scopes = list(_nested(syntax, source, _definitions(captures), named_outside))
     imports = _imports(syntax, source, scopes, captures)
     calls = Calls(syntax, source, scopes, imports, captures)
+    found = find_uses(syntax, source, scopes, captures, calls)
     packages = in_order(captures, "package")
     return FileFacts(
         language=syntax.language,
         symbols=_symbols(syntax, source, scopes),
         imports=imports,
-        calls=calls.read(),
+        calls=tuple(dict.fromkeys((*calls.read(), *found.calls))),
+        uses=found.uses,
         fields=calls.fields(),
         package=short_text(packages[0], source) if packages else "",
         exports=tuple(dict.fromkeys(exports)),

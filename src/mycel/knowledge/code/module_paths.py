@@ -321,6 +321,7 @@ class RustLocator(Locator):
         super().__init__(files)
         self._paths = frozenset(files.of(("rust",)))
         self._names = cache(self._own_names)
+        self._child_path = cache(self._find_child)
         self._crates: dict[str, str] = {}
         for folder, manifest in files.manifests("cargo").items():
             names = (dict(manifest.settings).get("lib", ""), manifest.package)
@@ -416,7 +417,7 @@ class RustLocator(Locator):
             return folder
         return posixpath.join(folder, name.removesuffix(".rs"))
 
-    def _child_path(self, path: str, name: str) -> str | None:
+    def _find_child(self, path: str, name: str) -> str | None:
         base = posixpath.join(self._folder(path), name)
         return next((p for p in (f"{base}.rs", f"{base}/mod.rs") if p in self._paths), None)
 

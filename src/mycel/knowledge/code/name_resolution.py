@@ -97,7 +97,7 @@ class SymbolNames:
 
     def begin_file(self, facts: FileFacts) -> None:
         """Begin the search for the names of a file."""
-        names = len(facts.calls) + len(facts.symbols)
+        names = len(facts.calls) + len(facts.uses) + len(facts.symbols)
         self._left_in_file = FILE_LOOKUPS_MAX + LOOKUPS_PER_NAME * names
         self._left = self._left_at_begin = 0
 
@@ -119,6 +119,23 @@ class SymbolNames:
         if symbol is None or symbol.kind in _NO_TARGETS:
             return None
         return self.definition(found)
+
+    def is_class(self, path: str, qualified: str) -> bool:
+        symbol = self.symbols[path].get(qualified)
+        return symbol is not None and symbol.kind in CLASS_KINDS
+
+    def binding_scope(self, path: str, scope: str, name: str) -> str:
+        """The innermost scope that decides what a bare name means there; "" is the file.
+
+        Of `self` and in languages whose classes are searched, every scope does.
+        """
+        if not scope or name == "self" or self.locator(path).class_members_visible:
+            return scope
+        symbols, bindings = self.symbols[path], self.bound(path)
+        for prefix in outward(scope, "."):
+            if prefix and (f"{prefix}.{name}" in symbols or (prefix, name) in bindings):
+                return prefix
+        return ""
 
     def base(self, owner: CodeLocation, base: str) -> CodeLocation | None:
         key = (owner, base)

@@ -71,6 +71,7 @@ class Project:
             external=external,
             calls=calls,
             may_calls=may_calls,
+            uses=self._use_edges(path, facts, (*calls, *extends)),
             extends=extends,
             tests=tests,
             texts=texts,
@@ -212,6 +213,52 @@ class Project:
                 if target != source:
                     edges[SymbolEdge(source, target)] = None
         return tuple(sure), tuple(edge for edge in named if edge not in sure)
+
+    def _use_edges(
+        self, path: str, facts: FileFacts, others: Iterable[SymbolEdge]
+    ) -> tuple[SymbolEdge, ...]:
+        """The uses of symbols; those of the file itself only if no symbol in it uses the same."""
+        known = {*others}
+        found: dict[SymbolEdge, None] = {}
+        of_file: dict[CodeLocation, None] = {}
+        meanings: dict[tuple[str, tuple[str, ...]], tuple[CodeLocation, ...]] = {}
+        for user, parts in facts.uses:
+            key = self._names.binding_scope(path, user or "", parts[0]), parts
+            if key not in meanings:
+                meanings[key] = tuple(self._used(path, *key))
+            for target in meanings[key]:
+                if target.path == path and not user:
+                    continue  # The file defines it.
+                if not user:
+                    of_file[target] = None
+                elif target != (path, user):
+                    found[SymbolEdge(CodeLocation(path, user), target)] = None
+        used = {edge.target for edge in (*known, *found)}
+        source = CodeLocation(path, "")
+        for target in of_file:
+            if target not in used:
+                found[SymbolEdge(source, target)] = None
+        return tuple(edge for edge in found if edge not in known)
+
+    def _used(self, path: str, user: str, parts: tuple[str, ...]) -> Iterator[CodeLocation]:
+        """The symbols that a dotted name means: the longest part of it, and the class of that."""
+        names = self._names
+        names.begin()
+        if parts[0] == "self":
+            owner = names.own_class(path, user)
+            target = names.class_member(owner, parts[1], 0) if owner is not None else None
+            if target is not None:
+                yield target
+            return
+        for length in range(len(parts), 0, -1):
+            found = names.target(names.follow(path, user, parts[:length]))
+            if found is None:
+                continue
+            yield found
+            holder = found.qualified.rpartition(".")[0]
+            if length > 1 and holder and names.is_class(found.path, holder):
+                yield CodeLocation(found.path, holder)
+            return
 
     def _extends_edges(self, path: str, facts: FileFacts) -> Iterator[SymbolEdge]:
         for symbol in facts.symbols:

@@ -27,6 +27,7 @@ class Rust(Syntax):
         (struct_item) @symbol.struct
         (union_item) @symbol.struct
         (enum_item) @symbol.enum
+        (enum_variant) @symbol.variant
         (trait_item) @symbol.trait
         (type_item) @symbol.type
         (function_item) @symbol.function
@@ -41,6 +42,7 @@ class Rust(Syntax):
         (call_expression function: [(identifier) (scoped_identifier) (field_expression)
             (generic_function)] @call)
         (macro_invocation macro: [(identifier) (scoped_identifier)] @call)
+        (macro_invocation (token_tree) @macro)
         (struct_expression name: (_) @new)
     """
     bindings = """

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
-FORMAT: Final = 7
+FORMAT: Final = 8
 """The version of the facts; stored facts of another version are extracted again."""
 
 RESULT: Final = "()"
@@ -101,17 +101,19 @@ class Section(NamedTuple):
 class FileFacts:
     """All facts of one file.
 
-    `package` is the declared package of Java and Go, the module of go.mod, or the crate of
-    Cargo.toml. `links` are the targets of the links of a Markdown document. `exports` are pairs
-    (name outside, name inside) of JavaScript. `fields` are pairs of the qualified name of a field
-    and its type. `settings` are further pairs of a manifest. `tags`, `aliases` and `front_matter`
-    (an object as JSON) are the properties of a note. `note` tells what was left out and why.
+    `uses` are names that are used and not called, written as `calls` are. `package` is the declared
+    package of Java and Go, the module of go.mod, or the crate of Cargo.toml. `links` are the
+    targets of the links of a document. `exports` are pairs (name outside, name inside) of
+    JavaScript. `fields` are pairs of the qualified name of a field and its type. `settings` are
+    further pairs of a manifest. `tags`, `aliases` and `front_matter` (an object as JSON) are the
+    properties of a note. `note` tells what was left out and why.
     """
 
     language: str
     symbols: tuple[Symbol, ...] = ()
     imports: tuple[Import, ...] = ()
     calls: tuple[Call, ...] = ()
+    uses: tuple[Call, ...] = ()
     links: tuple[str, ...] = ()
     is_test: bool = False
     package: str = ""
@@ -149,7 +151,8 @@ def decode(encoded: bytes) -> FileFacts | None:
             Symbol._make((*s[:-3], tuple(s[-3]), *s[-2:])) for s in row["symbols"]
         )
         row["imports"] = tuple(Import(i[0], _pairs(i[1]), *i[2:]) for i in row["imports"])
-        row["calls"] = tuple(Call(caller, tuple(callee)) for caller, callee in row["calls"])
+        for name in ("calls", "uses"):
+            row[name] = tuple(Call(caller, tuple(callee)) for caller, callee in row[name])
         row["sections"] = tuple(
             Section._make((*s[:-2], tuple(s[-2]), tuple(s[-1]))) for s in row["sections"]
         )

@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+from tests.unit.knowledge.code.given import call_edges, may_call_edges, resolved
+
+
+def uses(files: dict[str, str]) -> list[str]:
+    found = resolved(files).uses
+    return sorted(
+        f"{e.source.path}:{e.source.qualified} -> {e.target.path}:{e.target.qualified}"
+        for e in found
+    )
+
+
+RUST = {
+    "Cargo.toml": '[package]\nname = "a"\n',
+    "src/lib.rs": """
+        pub mod error;
+        pub mod store;
+        pub use error::DbError;
+    """,
+    "src/error.rs": """
+        pub const LIMIT: usize = 8;
+        pub enum DbError { OutcomeUnknown { id: u64 }, Gone }
+        pub fn db_error(error: u8) -> DbError { DbError::Gone }
+        impl DbError {
+            fn is_gone(&self) -> bool { matches!(self, Self::Gone) }
+        }
+        pub const LATER: usize = 0;
+    """,
+    "src/store.rs": """
+        use crate::error::{db_error, DbError, LIMIT};
+        pub struct Store { last: Option<DbError> }
+        fn check(x: u8) -> Result<(), DbError> { Ok(()) }
+        fn open(x: u8) -> Result<u8, DbError> {
+            // LATER "LIMIT"
+            read(x).map_err(db_error)?;
+            for _ in 0..LIMIT {}
+            Err(DbError::OutcomeUnknown { id: 1 })
+        }
+        fn tests(store: Store) {
+            assert!(check(1).is_ok());
+            let text = "LIMIT";
+            let LIMIT = 1;
+            println!("{}", LIMIT);
+        }
+    """,
+}
+
+
+def test_values_constants_types_variants_and_reexports_of_rust_are_uses() -> None:
+    assert uses(RUST) == [
+        "src/error.rs:DbError.is_gone -> src/error.rs:DbError.Gone",
+        "src/error.rs:db_error -> src/error.rs:DbError",
+        "src/error.rs:db_error -> src/error.rs:DbError.Gone",
+        "src/lib.rs: -> src/error.rs:DbError",
+        "src/store.rs:Store -> src/error.rs:DbError",
+        "src/store.rs:check -> src/error.rs:DbError",
+        "src/store.rs:open -> src/error.rs:DbError",
+        "src/store.rs:open -> src/error.rs:LIMIT",
+        "src/store.rs:open -> src/error.rs:db_error",
+        "src/store.rs:tests -> src/store.rs:Store",
+    ]
+
+
+def test_calls_inside_macros_are_calls() -> None:
+    found = resolved(RUST)
+    assert "src/store.rs:tests -> src/store.rs:check" in call_edges(found)
+    assert may_call_edges(found) == []
+
+
+PYTHON = {
+    "shop/__init__.py": "from shop.cart import Cart\n",
+    "shop/cart.py": """
+        LIMIT = 8
+
+        class Cart:
+            def add(self, item): ...
+            def adder(self): return map(self.add, [])
+
+        def check(item): ...
+    """,
+    "shop/main.py": '''
+        from shop import cart
+        from shop.cart import Cart, LIMIT, check
+
+        def sell(items: list[Cart], check=1) -> int:
+            """LIMIT and Cart."""
+            return print(f"{LIMIT:>3}", end=check)
+
+        def every(items):
+            sell(items, check=2)
+            return sorted(items, key=check), cart.LIMIT, Cart.add(1, 2)  # LIMIT
+    ''',
+}
+
+
+def test_values_types_and_constants_of_python_are_uses() -> None:
+    assert uses(PYTHON) == [
+        "shop/__init__.py: -> shop/cart.py:Cart",
+        "shop/cart.py:Cart.adder -> shop/cart.py:Cart.add",
+        "shop/main.py:every -> shop/cart.py:Cart",
+        "shop/main.py:every -> shop/cart.py:LIMIT",
+        "shop/main.py:every -> shop/cart.py:check",
+        "shop/main.py:sell -> shop/cart.py:Cart",
+        "shop/main.py:sell -> shop/cart.py:LIMIT",
+    ]
+
+
+def test_values_and_types_of_other_languages_are_uses() -> None:
+    assert uses(
+        {
+            "a.ts": "export const LIMIT = 1\nexport type Item = 1\nexport function check() {}\n",
+            "b.ts": "import { LIMIT, Item, check } from './a'\n"
+            "export function use(x: Item) { return [x].filter(check).slice(LIMIT) }\n"
+            "// LIMIT\nconst o = { check: 1, text: 'LIMIT' }\n",
+        }
+    ) == ["b.ts:use -> a.ts:Item", "b.ts:use -> a.ts:LIMIT", "b.ts:use -> a.ts:check"]
+    assert uses(
+        {
+            "go.mod": "module a\n",
+            "a.go": "package a\n\nconst Limit = 1\n\nfunc handle() {}\n",
+            "b.go": 'package a\n\nfunc use() { on("handle", handle, Limit) }\n',
+        }
+    ) == ["b.go:use -> a.go:Limit", "b.go:use -> a.go:handle"]
