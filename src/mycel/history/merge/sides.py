@@ -21,7 +21,7 @@ from mycel.store.query.alignment import NEW, Alignment, Touched, touched
 from mycel.store.query.bulk import instances
 from mycel.store.query.commits import commit_at
 from mycel.store.query.diff import ABSENT
-from mycel.store.query.history import Purges, check_kept, purges_since
+from mycel.store.query.history import Purges, check_kept, purged_after, purges_since
 from mycel.store.query.lineage import has_content, lineage, parents
 from mycel.store.query.lookup import ever_about, named
 from mycel.store.query.natural_keys import element_key
@@ -106,6 +106,7 @@ class BranchSides(MergeTarget):
             if copy not in (ours, theirs)
         }
         self._learn(others)
+        self._purged_in_third: Final = self._purges_of_third(others)
         self._mine: Final = touched(ours, shared, ours.position)
         self._alignment.match_again(self._mine)
         # All of them, so that each is matched before anybody asks for what it is matched with.
@@ -153,6 +154,26 @@ class BranchSides(MergeTarget):
             known = [_aligned(side, copy.at(State(seq)), seq) for side in sides]
             for number in sorted({each for _, since in known for each in since.numbers}):
                 self._alignment.learn(*(aligned.kept(number) for aligned, _ in known))
+
+    def _purges_of_third(self, others: Sequence[Reader]) -> tuple[set[int], set[int]]:
+        """Elements that third copies have purged, as far as one side alone has merged that.
+
+        The first are elements of the source, of purges that the target has; the second are those of
+        the target, of purges that the source has. Each in the numbers of its own copy. The side
+        that has the purge may never have had the element.
+        """
+        found: tuple[set[int], set[int]] = (set(), set())
+        sides = self.reader, self._theirs
+        for copy in others:
+            seen = [lineage(side, copy).seen for side in sides]
+            for has, lacks, side in ((0, 1, self._theirs), (1, 0, self.reader)):
+                low, high = seen[lacks], seen[has]
+                numbers = [number for seq, number in purged_after(copy, low) if seq <= high]
+                if numbers:
+                    aligned, _ = _aligned(side, copy, low)
+                    known = (aligned.kept(number) for number in numbers)
+                    found[has].update(each for each in known if each is not None)
+        return found
 
     @property
     def is_news(self) -> bool:
@@ -272,6 +293,7 @@ class BranchSides(MergeTarget):
 
         elements = self.theirs(numbers)
         found = purged_among(self._here, elements, keys)
+        found |= {self._alignment.number(each) for each in self._purged_in_third[0]}
         return frozenset((*found, *all_about(found, self._ever_on_theirs))) & elements.keys()
 
     def _ever_on_theirs(self, number: int) -> Iterable[int]:
@@ -283,10 +305,13 @@ class BranchSides(MergeTarget):
     @property
     def purged_there(self) -> Iterable[int]:
         """The elements of the target that the source has purged."""
-        if not self._there.numbers:
+        third = self._purged_in_third[1]
+        if not self._there.numbers and not third:
             return ()
         aligned = self._alignment
-        known = {aligned.number(each) for each in self._there.numbers}
+        # One that was removed here and has come back with another number is purged with both.
+        known = {*filter(aligned.is_old, self._there.numbers), *third}
+        known |= {aligned.number(each) for each in self._there.numbers}
         # One that another merge has restored there is there again.
         known -= aligned.stored(self._theirs, known).keys()
         found = known | {*self._purged_by_key()}

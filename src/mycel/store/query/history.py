@@ -323,6 +323,12 @@ class Purges(NamedTuple):
     keys: frozenset[bytes]
 
 
+def purged_after(reader: Reader, seq: int) -> list[tuple[int, int]]:
+    """The purges of whole elements after an entry: the entry, and the element."""
+    found = purges(reader.connection, seq)
+    return [(at, number) for at, number, fields in found if fields.until is None]
+
+
 def purges_since(reader: Reader, seq: int, known: int = 0) -> Purges:
     """The elements that were purged whole after an entry, with keys that they had since `known`.
 
