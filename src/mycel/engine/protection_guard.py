@@ -2,8 +2,10 @@
 
     $ConceptType, $PropositionType, Domain,    never removed or renamed; changed only by `$system`,
     belongs_to_domain, CoreSchema              who may develop them further (KIP §2.9.1)
-    the links from these definitions           never severed
+    the links from these definitions           never severed; changed only by `$system`
     to CoreSchema
+    the domains Unsorted, Archived, System     never removed, renamed or merged; maintenance files
+                                               concepts there
     $self, $system                             never removed, renamed or merged; everything else
                                                about them may change except their `core_directives`
     core_directives                            set when the actor is created, or later once by
@@ -39,6 +41,7 @@ DEFINITIONS: Final = frozenset(
 )
 FOUNDATION: Final = DEFINITIONS | {CORE_DOMAIN}
 ACTORS: Final = names.ACTORS
+DOMAINS: Final = names.CORE_DOMAINS - {CORE_DOMAIN}
 
 _TYPES: Final = frozenset(type_name for type_name, _ in FOUNDATION | ACTORS)
 
@@ -54,6 +57,12 @@ _OF_YOUR_OWN: Final = (
 _SYSTEM_ALONE: Final = (
     f"{_OF_YOUR_OWN} Only the actor $system may develop it further: apply a genesis capsule on a"
     ' graph opened with actor="$system" (--actor on the command line).'
+)
+
+
+_DOMAIN: Final = (
+    "Every graph has this domain. Its attributes may be changed, and what is in it may be moved or"
+    " removed; domains of your own can be deleted."
 )
 
 
@@ -88,12 +97,14 @@ def check_removal(concept: Concept) -> None:
         raise _refused(concept, "removed", _OF_YOUR_OWN)
     if identity in ACTORS:
         raise _refused(concept, "removed", _ATTRIBUTES_ONLY)
+    if identity in DOMAINS:
+        raise _refused(concept, "removed", _DOMAIN)
 
 
 def check_merge(source: Concept, target: Concept) -> None:
     """Raise ImmutableTarget if one of two concepts to merge is protected."""
     for concept in (source, target):
-        if (concept.type, concept.name) in FOUNDATION | ACTORS:
+        if (concept.type, concept.name) in FOUNDATION | ACTORS | DOMAINS:
             raise ImmutableTarget(
                 f"{concept.type} {concept.name!r} is protected and cannot be merged.",
                 hint="Merge two concepts of your own, or copy what you need with UPSERT.",
@@ -105,7 +116,7 @@ def _check_concept(tx: Transaction, change: Change, before: Concept) -> None:
     identity = before.type, before.name
     if change.kind == "retire":
         check_removal(before)
-    elif identity in FOUNDATION | ACTORS and (
+    elif identity in FOUNDATION | ACTORS | DOMAINS and (
         (change.type_or_predicate, change.name_or_ends) != identity
     ):
         raise _refused(before, "renamed", _OF_YOUR_OWN)
@@ -140,10 +151,16 @@ def _check_directives(tx: Transaction, change: Change, before: Concept) -> None:
 def _check_link(tx: Transaction, change: Change, before: Proposition) -> None:
     ends = before.subject, before.object
     stays = (change.type_or_predicate, change.name_or_ends) == (before.predicate, ends)
-    if change.kind != "retire" and stays:
+    if change.kind != "retire" and stays and tx.actor == SYSTEM_ACTOR:
         return
     subject, object_ = (_identity(tx, end) for end in ends)
     if subject in DEFINITIONS and object_ == CORE_DOMAIN:
+        if change.kind != "retire" and stays:
+            raise ImmutableTarget(
+                f"The link {before.id} is part of the foundation and cannot be changed.",
+                hint=_SYSTEM_ALONE,
+                data={"id": before.id},
+            )
         raise ImmutableTarget(
             f"The link {before.id} holds the definition {subject[1]!r} in the domain"
             f" {CORE_DOMAIN[1]!r}, and cannot be removed, alone or with one of its ends.",

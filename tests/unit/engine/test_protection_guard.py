@@ -170,7 +170,8 @@ def test_links_that_hold_the_definitions_together_are_not_pointed_elsewhere(
     assert link is not None
     refuse(db, lambda tx: tx.relink(link.id, object_=archived))
     refuse(db, lambda tx: tx.move(link.id, predicate="part_of"), "$system")
-    assert db.write(lambda tx: tx.update(link.id, metadata={"note": "stays"}))
+    refuse(db, lambda tx: tx.update(link.id, metadata={"note": "stays"}))
+    refuse(db, lambda tx: tx.update(link.id, weight=0.5))
 
 
 def test_ordinary_things_come_to_the_core_domain_and_go(db: mycel.Nexus) -> None:
@@ -193,7 +194,8 @@ def test_other_domains_and_definitions_are_free(db: mycel.Nexus) -> None:
     for identity in (("Domain", "Unsorted"), ("$ConceptType", "Event")):
         element = id_of(db, *identity)
         assert db.write(lambda tx, e=element: tx.update(e, attributes={"description": "mine"}))
-    assert db.write(lambda tx: tx.retire(id_of_in(tx, "Domain", "Unsorted"))).concepts == 1
+    db.execute('UPSERT { CONCEPT { {type: "Domain", name: "Mine"} } }')
+    assert db.write(lambda tx: tx.retire(id_of_in(tx, "Domain", "Mine"))).concepts == 1
     assert db.write(lambda tx: tx.retire(id_of_in(tx, "$ConceptType", "Event"))).concepts == 1
 
 
@@ -264,5 +266,6 @@ def test_what_is_protected_is_merged_with_nothing(db: mycel.Nexus) -> None:
     for source, target in ((ada, own), (own, ada)):
         with pytest.raises(ImmutableTarget, match=r"\$self"):
             check_merge(source, target)
-    with pytest.raises(ImmutableTarget, match="CoreSchema"):
-        check_merge(concept("Domain", "Unsorted"), concept("Domain", "CoreSchema"))
+    for name in ("CoreSchema", "Unsorted", "Archived", "System"):
+        with pytest.raises(ImmutableTarget, match=name):
+            check_merge(ada, concept("Domain", name))

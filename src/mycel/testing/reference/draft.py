@@ -132,7 +132,7 @@ class Draft:
         ):
             return False
         after = replace(after, origin=self._origin(before.origin))
-        protection.check_change(before, after, self.actor)
+        protection.check_change(before, after, self.actor, self.graph)
         self._write(replace(after, version=before.version + 1, updated_us=self.time_us), before)
         return True
 

@@ -11,7 +11,7 @@ from mycel.testing.reference.draft import Draft
 from mycel.testing.reference.graph import Concept, Element, JsonObject, Link
 from mycel.testing.reference.json_values import distinct
 from mycel.testing.reference.parameters import Parameters
-from mycel.testing.reference.protection import ACTORS, FOUNDATION
+from mycel.testing.reference.protection import ACTORS, DOMAINS, FOUNDATION
 from mycel.testing.reference.targets import targets
 
 
@@ -54,7 +54,7 @@ def _only(
 
 def _check(source: Concept, target: Concept) -> None:
     for concept in (source, target):
-        is_protected = (concept.type, concept.name) in FOUNDATION | ACTORS
+        is_protected = (concept.type, concept.name) in FOUNDATION | ACTORS | DOMAINS
         if is_protected or concept.type in (CONCEPT_TYPE, PROPOSITION_TYPE):
             raise ImmutableTarget(f"{concept.name} cannot be merged.")
     if source.type != target.type:

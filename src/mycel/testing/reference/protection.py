@@ -20,12 +20,17 @@ FOUNDATION = {
 
 ACTORS = {("Person", "$self"), ("Person", SYSTEM_ACTOR)}
 
+DOMAINS = {("Domain", name) for name in ("Unsorted", "Archived", "System")}
+"""Domains that every graph has. Their attributes may change."""
+
 DIRECTIVES = "core_directives"
 
 
-def check_change(before: Element, after: Element, actor: str) -> None:
-    """Refuse a change to the foundation, or to the directives of an actor."""
+def check_change(before: Element, after: Element, actor: str, graph: Graph) -> None:
+    """Refuse a change to the foundation and its links, or to the directives of an actor."""
     if not isinstance(before, Concept):
+        if actor != SYSTEM_ACTOR:
+            _check_link(before, graph)
         return
     identity = (before.type, before.name)
     if identity in FOUNDATION and actor != SYSTEM_ACTOR:
@@ -42,9 +47,13 @@ def check_change(before: Element, after: Element, actor: str) -> None:
 def check_removal(element: Element, graph: Graph) -> None:
     """Refuse to remove the foundation, an actor, or a link that genesis gave to the foundation."""
     if isinstance(element, Concept):
-        if (element.type, element.name) in FOUNDATION | ACTORS:
+        if (element.type, element.name) in FOUNDATION | ACTORS | DOMAINS:
             raise ImmutableTarget(f"{element.name} cannot be removed.")
         return
+    _check_link(element, graph)
+
+
+def _check_link(element: Element, graph: Graph) -> None:
     subject, predicate, object_ = graph.identity(element.number)
     if subject in FOUNDATION and predicate == "belongs_to_domain" and object_ == CORE_DOMAIN:
-        raise ImmutableTarget(f"{element.predicate} of {subject[1]} cannot be removed.")
+        raise ImmutableTarget(f"{predicate} of {subject[1]} is part of the foundation.")
