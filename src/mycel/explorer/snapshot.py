@@ -2,10 +2,16 @@
 
 The page is the App of the bundle with the value inside: it needs no server, and asks nothing of
 the network.
+
+A snapshot has what it shows and nothing else, because it is sent to others: the nodes and the links
+among them, their texts, and the commits that wrote them. Counts, missing concepts, branches and
+actors of the rest of the graph, and all that happened after the moment, are left out.
 """
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from typing import Any, Final
 
 import orjson
@@ -38,13 +44,60 @@ def snapshot(
             node["content"] = f"{content[:CONTENT_CHARACTERS_MAX]}\n\n… (cut)"
         details[card["id"]] = node
     return {
-        "about": explorer.view("about", {}) | {"position": drawn["position"], "writable": False},
+        "about": _about(explorer, drawn),
         "nodes": drawn["nodes"],
         "links": drawn["links"],
         "details": details,
-        "missing": explorer.view("missing", {"limit": 500, "at": at}),
-        "commits": explorer.view("commits", {"limit": 50})["commits"],
+        "missing": _missing(drawn),
+        "commits": _commits(details),
     }
+
+
+def _about(explorer: Explorer, drawn: JsonObject) -> JsonObject:
+    """The description of the graph, with the counts of what is shown."""
+    whole = explorer.view("about", {})
+    kinds = Counter(card["kind"] for card in drawn["nodes"])
+    return {
+        "name": whole["name"],
+        "version": whole["version"],
+        "workspace": whole["workspace"],
+        "workspaces": [{"name": whole["workspace"], "nodes": len(drawn["nodes"])}],
+        "branch": whole["branch"],
+        "branches": [],
+        "position": drawn["position"],
+        "writable": False,
+        "conflicts": 0,
+        "counts": {
+            "nodes": len(drawn["nodes"]) - kinds["missing"],
+            "links": len(drawn["links"]),
+            "missing": kinds["missing"],
+            "types": dict(Counter(card["type"] for card in drawn["nodes"])),
+            "relations": dict(Counter(link["relation"] for link in drawn["links"])),
+        },
+    }
+
+
+def _missing(drawn: JsonObject) -> JsonObject:
+    """The missing concepts that are shown, with the shown nodes that are linked to them."""
+    cards = {card["id"]: card for card in drawn["nodes"]}
+    missing = []
+    for card in drawn["nodes"]:
+        if card["kind"] == "missing":
+            links = [link for link in drawn["links"] if link["target"] == card["id"]]
+            named = {
+                "links": len(links),
+                "from": [cards[link["source"]] for link in links if link["source"] in cards],
+                "relations": sorted({link["relation"] for link in links}),
+            }
+            missing.append(card | named)
+    return {"position": drawn["position"], "missing": missing, "total": len(missing)}
+
+
+def _commits(details: Mapping[str, JsonObject]) -> list[JsonObject]:
+    """The commits that wrote the shown nodes as they are shown, newest first."""
+    written = (node.get("commit") for node in details.values())
+    commits = {commit["seq"]: commit for commit in written if commit}
+    return [commits[seq] for seq in sorted(commits, reverse=True)]
 
 
 def _chosen(explorer: Explorer, center: str | None, limit: int, at: str | None) -> list[str]:

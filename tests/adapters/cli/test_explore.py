@@ -1,7 +1,9 @@
 """`mycel explore`: a page in a browser, and files that stand alone."""
 
 import json
+import os
 import signal
+import stat
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -53,6 +55,47 @@ def test_an_export_may_show_one_node_and_a_past_state(run: Run, tmp_path: Path) 
         run("explore", "--db", graph, "--export", target, *options)
         ids = {card["id"] for card in json.loads(target.read_bytes())["nodes"]}
         assert ids == {f"concept://shop/{name}" for name in wanted}
+
+
+def test_an_export_has_what_it_shows_and_nothing_else(run: Run, tmp_path: Path) -> None:
+    graph = tmp_path / "graph.db"
+    secrets = ("zebra-node", "zebra-reason", "zebra-relation", "zebra-gone", "zebra-actor")
+    node, reason, relation, gone, actor = secrets
+    with mycel.open(graph, actor="ada") as db:
+        knowledge = mycel.Knowledge(db, workspace="shop")
+        for name in ("a", "b"):
+            knowledge.add(name, content=f"The text of {name}.")
+        knowledge.link("a", "needs", "b")
+        before = db.snapshot().entries
+        knowledge.update("a", content="A later secret.", message="a later reason")
+        db.actor = actor
+        knowledge.add(node, message=reason)
+        knowledge.link(node, relation.replace("-", "_"), gone)
+        db.branches.create("zebra-branch")
+    for kind in ("html", "json", "svg"):
+        target = tmp_path / f"part.{kind}"
+        options = ("--center", "concept://shop/a", "--limit", "2", "--at", str(before))
+        done = run("explore", "--db", graph, "--export", target, *options)
+        assert done.status == 0, done.stderr
+        text = target.read_text(encoding="utf-8")
+        for word in ("zebra", "later secret", "later reason"):
+            assert word not in text, (kind, word)
+        if os.name == "posix":
+            assert stat.S_IMODE(target.stat().st_mode) == 0o600
+    told = json.loads((tmp_path / "part.json").read_bytes())
+    assert told["about"]["counts"]["nodes"] == 2
+    assert [commit["actor"] for commit in told["commits"]] == ["ada", "ada"]
+
+
+def test_the_center_of_an_export_is_named_as_everywhere(run: Run, tmp_path: Path) -> None:
+    graph = graph_with_markup(tmp_path / "graph.db")
+    with mycel.open(graph) as db:
+        id_ = mycel.Knowledge(db, workspace="shop").get("a").id
+    target = tmp_path / "part.json"
+    for center in ("concept://shop/a", id_):
+        done = run("explore", "--db", graph, "--export", target, "--center", center, "--shared")
+        assert done.status == 0, done.stderr
+        assert "concept://shop/a" in target.read_text()
 
 
 def test_what_cannot_be_exported_is_said(run: Run, tmp_path: Path) -> None:

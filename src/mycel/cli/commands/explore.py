@@ -11,6 +11,8 @@ import rich_click as click
 from mycel.cli.commands.mcp import knowledge_of
 from mycel.cli.commands.serve import TOKEN_VARIABLE, serve
 from mycel.cli.frame.context import Command, Session, pass_session
+from mycel.cli.frame.parameters import ELEMENT, node_reference
+from mycel.model.names import count
 
 NODES = 300
 NODES_MAX = 2_000
@@ -24,7 +26,7 @@ NODES_MAX = 2_000
     metavar="FILE",
     help="Start nothing, and write a page in one file (.html), a drawing (.svg) or data (.json)",
 )
-@click.option("--center", metavar="URI", help="Export the surroundings of this node")
+@click.option("--center", metavar=ELEMENT, help="Export the surroundings of this node")
 @click.option("--at", metavar="MOMENT", help="Export the state at a commit, tag, time or position")
 @click.option(
     "--limit",
@@ -32,6 +34,9 @@ NODES_MAX = 2_000
     type=click.IntRange(1, NODES_MAX),
     metavar="N",
     help="Export at most so many nodes, the most linked ones",
+)
+@click.option(
+    "--shared", is_flag=True, help="Let other users of this machine read the exported file"
 )
 @click.option(
     "--port",
@@ -51,26 +56,35 @@ def explore(
     center: str | None,
     at: str | None,
     limit: int,
+    shared: bool,
     port: int,
     readonly: bool,
 ) -> None:
     """See the graph in a browser: start a server, open it, and stop it with Ctrl-C.
 
     Only the browser that is opened can see the graph. With --export, a file is written instead that
-    needs no server.
+    needs no server. It has the nodes that it shows and nothing of the others.
     """
     if target is not None:
-        _export(session, target, center, at, limit)
+        _export(session, target, center, at, limit, shared=shared)
         return
-    if center is not None or at is not None:
-        raise click.UsageError("--center and --at are for --export.")
+    if center is not None or at is not None or shared:
+        raise click.UsageError("--center, --at and --shared are for --export.")
     session.open(reading=True).close()  # A server would create a graph where there is none.
     # Other programs on this machine can reach the port, and have no token.
     os.environ.setdefault(TOKEN_VARIABLE, secrets.token_urlsafe(32))
     context.invoke(serve, port=port, readonly=readonly, open_page=True)
 
 
-def _export(session: Session, target: Path, center: str | None, at: str | None, limit: int) -> None:
+def _export(
+    session: Session,
+    target: Path,
+    center: str | None,
+    at: str | None,
+    limit: int,
+    *,
+    shared: bool,
+) -> None:
     import orjson
 
     from mycel.explorer.drawing import svg
@@ -83,7 +97,11 @@ def _export(session: Session, target: Path, center: str | None, at: str | None, 
             f"{target.name!r} does not end in .html, .svg or .json.", param_hint="'--export'"
         )
     with session.open(reading=True) as db:
-        explorer = Explorer(db, knowledge_of(session, db, session.root()), readonly=True)
+        knowledge = knowledge_of(session, db, session.root())
+        explorer = Explorer(db, knowledge, readonly=True)
+        if center is not None and at is None:
+            center = node_reference(session, knowledge, center)
+        total = sum(explorer.view("about", {})["counts"]["types"].values())
         data = snapshot(explorer, center=center, limit=limit, at=at)
     match kind:
         case ".html":
@@ -93,10 +111,19 @@ def _export(session: Session, target: Path, center: str | None, at: str | None, 
         case _:
             content = orjson.dumps(data)
     try:
-        target.write_bytes(content)
+        _write(target, content, mode=0o666 if shared else 0o600)
     except OSError as error:
         said = f"{str(target)!r} cannot be written: {error.strerror}."
         raise click.BadParameter(said, param_hint="'--export'") from None
-    shown, total = len(data["nodes"]), sum(data["about"]["counts"]["types"].values())
+    shown = len(data["nodes"])
     told = {"path": str(target), "nodes": shown, "of": total, "links": len(data["links"])}
-    session.out.say(f"{target}: {shown:,} of {total:,} nodes, {len(data['links']):,} links", told)
+    parts = f"{shown:,} of {total:,} nodes, {len(data['links']):,} links"
+    has_texts = "" if kind == ".svg" else f", {count(len(data['commits']), 'commit')}, and texts"
+    session.out.say(f"{target}: {parts}{has_texts}", told)
+
+
+def _write(target: Path, content: bytes, *, mode: int) -> None:
+    """Write a file; a new one gets this mode, as far as the user's mask allows."""
+    descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(content)
