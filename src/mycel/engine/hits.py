@@ -187,25 +187,33 @@ class Passing(NamedTuple):
         return cls(condition(filters, "concept", types), condition(filters, "proposition", types))
 
 
+class AskedWords:
+    """The words of a question, and how many elements of a state have each."""
+
+    def __init__(self, reader: Reader, asked: Question) -> None:
+        self.question: Final = asked
+        self.terms: Final = counted(reader, asked.terms)
+        self.usual: Final = usual_bm25(reader, self.terms)
+        self.changed: Final = None if reader.state.is_live else ChangedTexts(reader, asked.terms)
+
+
 class HitSearch:
     """One search among what is `passing`, `without` some elements and the links among them."""
 
     def __init__(
         self,
         reader: Reader,
-        asked: Question,
+        words: AskedWords,
         without: frozenset[int],
         passing: Passing,
         mode: Mode,
         recall: RecallQuestion | None,
     ) -> None:
         self._reader, self._passing = reader, passing
-        self._asked, self._without = asked, without
+        self._asked, self._without = words.question, without
         self._mode, self._recall = mode, recall
         self._recalled_by: dict[int, Found] = {}
-        self._terms = counted(self._reader, asked.terms)
-        self._usual = usual_bm25(self._reader, self._terms)
-        self._changed = None if reader.state.is_live else ChangedTexts(reader, asked.terms)
+        self._terms, self._usual, self._changed = words.terms, words.usual, words.changed
 
     # Concepts.
 

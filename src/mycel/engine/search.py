@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final, cast
 
 from mycel.engine.empty_result_advice import quoted_names
@@ -16,6 +16,7 @@ from mycel.engine.find import moment_value
 from mycel.engine.hits import (
     BEGINNING_CHARACTERS_MIN,
     PREDICATES_READ,
+    AskedWords,
     ElementHit,
     HitSearch,
     Neighbourhood,
@@ -231,8 +232,8 @@ def _by_meaning(
 
 
 def _has_code(reader: Reader) -> bool:
-    """True if a bootstrap may have read code into the graph."""
-    return any(reader.find_type(name) is not None for name in ("Symbol", "Resource"))
+    """True if there are files or symbols, which a bootstrap may have read."""
+    return lookup.has_any_of(reader, ("Symbol", "Resource"))
 
 
 class _Search:
@@ -250,16 +251,21 @@ class _Search:
         meant: RecallQuestion | None,
         filters: Filters,
     ) -> None:
-        self._reader, self._asked, self._element = reader, asked, element
+        self._reader, self._element = reader, element
+        self._words = AskedWords(reader, asked)
         self._limit, self._threshold = limit, threshold
         self._mode, self._meant, self._filters = mode, meant, filters
         centre = filters.get("near")
         self._near = None if centre is None else Neighbourhood(reader, centre)
 
+    @cached_property
+    def _furniture(self) -> frozenset[int]:
+        return lookup.furniture(self._reader)
+
     def hits(self, types: Collection[int] | None, kind: Kind | None) -> list[ElementHit]:
         """Elements of some types and of a kind that fit, best first."""
         passing = Passing.of({**self._filters, "kind": kind}, types)
-        furniture = frozenset[int]() if types is not None else lookup.furniture(self._reader)
+        furniture = frozenset[int]() if types is not None else self._furniture
         return self._near_first(passing, furniture)
 
     def with_definitions(self, hits: list[ElementHit]) -> list[ElementHit]:
@@ -269,8 +275,8 @@ class _Search:
             return self._near_first(passing, frozenset())
         if self._element == "PROPOSITION" or not all(hit.by_meaning for hit in hits):
             return hits
-        furniture = lookup.furniture(self._reader)
-        search = HitSearch(self._reader, self._asked, frozenset(), passing, KEYWORD, None)
+        furniture = self._furniture
+        search = HitSearch(self._reader, self._words, frozenset(), passing, KEYWORD, None)
         named = ranking.WEIGHTS["parts"].least
         definitions = [
             hit
@@ -289,7 +295,7 @@ class _Search:
         return sorted(map(near.preferred, found.values()), key=order)[: self._limit]
 
     def _found(self, passing: Passing, without: frozenset[int]) -> list[ElementHit]:
-        search = HitSearch(self._reader, self._asked, without, passing, self._mode, self._meant)
+        search = HitSearch(self._reader, self._words, without, passing, self._mode, self._meant)
         hits: list[ElementHit] = []
         if self._element != "PROPOSITION":
             hits += search.concepts(self._limit)

@@ -81,7 +81,8 @@ class Condition(NamedTuple):
         sql = self.others
         if self.types is not None:
             column = KIND_COLUMN[self.table]
-            sql += f" AND e.{column} IN ({', '.join(map(str, sorted(self.types)))})"
+            # The plus sign keeps SQLite from reading all of a type where a name or row is given.
+            sql += f" AND +e.{column} IN ({', '.join(map(str, sorted(self.types)))})"
         if self.kind is not None:
             sql += f" AND {'' if self.kind == CODE else 'NOT '}{_IS_CODE[self.table]}"
         return sql
@@ -112,7 +113,7 @@ _IS_CODE: Final[dict[Table, str]] = {
     "concept": f"(instr(e.attributes, '\"{STAMP}\":')"
     f" AND json_type(e.attributes, '$.{STAMP}') IS NOT NULL"
     " AND json_type(e.attributes, '$.content') IS NULL"
-    f" AND e.type IN (SELECT id FROM type WHERE name IN {CODE_TYPES}))",
+    f" AND +e.type IN (SELECT id FROM type WHERE name IN {CODE_TYPES}))",
     "proposition": "(e.metadata ->> '$.author' IS 'bootstrap')",
 }
 """Conditions on elements of the kind code (`search.kinds`)."""

@@ -153,6 +153,16 @@ def segments_below(reader: Reader, path: str, *, without: Collection[int] = ()) 
     return list(map(Segment._make, reader.every(query, (path, listed(without)))))
 
 
+def has_any_of(reader: Reader, types: Collection[str]) -> bool:
+    """True if there is a concept of one of these types."""
+    numbers = [number for name in types if (number := reader.find_type(name)) is not None]
+    query = (
+        f"{tables(reader.state)}SELECT 1 FROM json_each(?) j"
+        " CROSS JOIN concept c ON c.type = j.value LIMIT 1"
+    )
+    return bool(numbers) and reader.first(query, (listed(numbers),)) is not None
+
+
 def furniture(reader: Reader) -> frozenset[int]:
     """Definitions and what else the core capsules bring, by number."""
     return frozenset(reader.column(tables(reader.state) + FURNITURE))
