@@ -3,5 +3,7 @@
 - `facts.tsv`    facts with two questions each: in their own words, and in other words
 - `corpora`      the graphs that are searched: facts, chains of facts, symbols, many passages
 - `values.json`  how much was found when it was last looked at and found good
+- `notes/`       notes about code bases, with questions in other words; `notes` asks them
+- `repeated.jsonl`  some of these notes in other words; `similar` looks for them
 - `recall`       the measures
 """

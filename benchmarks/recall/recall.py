@@ -18,7 +18,7 @@ from typing import Final, Literal
 
 import mycel
 from benchmarks.databases import Databases, say
-from benchmarks.recall import corpora, notes
+from benchmarks.recall import corpora, notes, similar
 from benchmarks.recall.corpora import Asked
 from benchmarks.recall.memory import added_bytes
 from benchmarks.report import Bar, Line, Measure, Skipped
@@ -45,6 +45,7 @@ def measure(databases: Databases) -> Iterator[Line]:
         yield from _notes()
     else:
         yield Skipped("recall: symbols and notes", "the extra `code` is needed")
+    yield from similar.measure()
     yield from _costs(databases.folder)
 
 

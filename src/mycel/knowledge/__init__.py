@@ -18,6 +18,7 @@
     node_writer      adds, changes and removes nodes
     node_moves       moves nodes to other URIs
     node_merge       two nodes become one
+    similar_notes    notes that are close to a new one
     relation_writer  relations; placeholders for missing concepts; broken links
     node_traversal   results of a traversal, with URIs
     recalled_nodes   results of a search, with snippets, and with the nodes near them

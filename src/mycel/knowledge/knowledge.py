@@ -9,15 +9,18 @@ transaction, and idempotent. Threads may share one `Knowledge`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
-from typing import Any, TypeVar
+from functools import cached_property
+from typing import Any, Final, TypeVar
 
+from mycel.errors import MycelError
 from mycel.graph.walk import check_whole
 from mycel.knowledge import node_merge, node_moves, node_writer, relation_writer
 from mycel.knowledge.input_values import drafts, uri_list
 from mycel.knowledge.knowledge_view import KnowledgeView
-from mycel.knowledge.name_resolution import locate, resolve_all
+from mycel.knowledge.name_resolution import former_bearers, locate, resolve_all
 from mycel.knowledge.node_conflicts import conflict_warnings
 from mycel.knowledge.node_lookup import element_uri
 from mycel.knowledge.node_values import (
@@ -30,17 +33,30 @@ from mycel.knowledge.node_values import (
     Removed,
     Written,
 )
+from mycel.knowledge.similar_notes import CHECKED_MAX, TimeBudget, similar_notes
 from mycel.knowledge.uris import Uri
 from mycel.knowledge.vocabulary import confidence_warnings
+from mycel.model import ids
 from mycel.model.records import canonical_weight
 from mycel.store.query import lookup
+from mycel.store.query.candidates import pending_concepts
 from mycel.store.write.transaction import Transaction
 
 Result = TypeVar("Result")
 
+PENDING_MAX: Final = 32
+"""Elements that the text index may lack before it is brought up to date for a comparison."""
+RELATED_MAX: Final = 100
+"""Relations of one call whose ends are not taken for notes that say the same."""
+
 
 class Knowledge(KnowledgeView):
     """Concepts, resources and relations of a graph, by URI, to read and to write."""
+
+    @cached_property
+    def _checks(self) -> TimeBudget:
+        """The time that comparisons of new notes may take."""
+        return TimeBudget()
 
     def add(
         self,
@@ -266,7 +282,29 @@ class Knowledge(KnowledgeView):
             if not each.created
         }
         contested = self._contested(written)
-        return replace(made, warnings=(*made.warnings, *doubtful, *warnings, *contested))
+        close = self._close_to_others(made)
+        return replace(made, warnings=(*made.warnings, *doubtful, *warnings, *contested, *close))
+
+    def _close_to_others(self, made: Remembered) -> list[str]:
+        """Warnings about new nodes that may be known already, for the first of them."""
+        new = [ids.parse_id(each.id) for each in made.nodes if each.created][:CHECKED_MAX]
+        if not new:
+            return []
+        # The write is done, and a warning is not worth an error.
+        with suppress(MycelError), self._checks.spending() as is_affordable:
+            if is_affordable:
+                return self._known_already(new, made)
+        return []
+
+    def _known_already(self, new: Sequence[int], made: Remembered) -> list[str]:
+        with self._reading() as reader:
+            is_behind = len(pending_concepts(reader)) > PENDING_MAX
+        with self._reading(words=is_behind) as reader:
+            numbers = [ids.parse_id(each.id) for each in made.relations[:RELATED_MAX]]
+            links = map(reader.proposition, numbers)
+            related = {end for link in links if link is not None for end in link.ends}
+            formers = former_bearers(reader, new)
+            return [*formers, *map(str, similar_notes(reader, new, related))]
 
     def _contested(self, written: Mapping[str, str]) -> list[str]:
         """Warnings about open conflicts of merges at elements that were written."""

@@ -167,6 +167,18 @@ def _formers(reader: Reader, uris: Sequence[Uri]) -> dict[Uri, Resolved]:
     return resolved
 
 
+def former_bearers(reader: Reader, numbers: Collection[int]) -> list[str]:
+    """Sentences about new nodes whose URI another node had before it moved."""
+    names = {each.name: number for number in numbers if (each := reader.concept(number))}
+    sentences = []
+    for name, former in lookup.former_names(reader, names).items():
+        concept = reader.concept(former.number)
+        if concept is not None and former.number != names[name] and not is_placeholder(concept):
+            present = element_uri(concept)
+            sentences.append(f"{name} was the URI of {present}; update that one instead?")
+    return sentences
+
+
 def _resolved(uri: Uri, concept: Concept, how: str) -> Resolved:
     present = element_uri(concept)
     asked = uri.path if uri.is_bare else uri.text

@@ -488,6 +488,8 @@ def test_what_a_schema_calls_the_default_is_what_happens_without(
     session.ok("remember_knowledge", concepts=concepts, relations=near)
     (known,) = (each for each in TOOLS if each.name == tool)
     usual = {key: each["default"] for key, each in known.properties.items() if "default" in each}
+    # Of a list of words, the first is the default.
+    usual |= {key: each["enum"][0] for key, each in known.properties.items() if "enum" in each}
     assert usual
     assert session.ok(tool, **arguments, **usual) == session.ok(tool, **arguments)
 

@@ -55,6 +55,11 @@ def numbers_named(reader: Reader, type_number: int, names: Collection[str]) -> d
     return dict(reader.every(query, (type_number, listed(names))))
 
 
+def concepts_at_most(reader: Reader) -> int:
+    """An upper bound of the number of concepts, from the largest id; counting reads all of them."""
+    return reader.count("SELECT coalesce(max(id), 0) / 2 FROM concept")
+
+
 def definitions(reader: Reader) -> set[int]:
     """All live definitions of types and predicates, by number."""
     query = "SELECT id FROM concept WHERE type IN (?, ?)"
