@@ -95,6 +95,7 @@ class BranchSides(MergeTarget):
         since = touched(theirs, shared, theirs.position)
         self._here: Final = _unseen(ours, self.lineage.shown, theirs, shared)
         self._there: Final = _unseen(theirs, self.lineage.seen, ours, shared)
+        self._made_from: Final = since.made_from
         purged = self._here.keys | self._there.keys
         self._alignment: Final = Alignment(ours, theirs, self.lineage, since, purged)
         changed = since.numbers
@@ -309,12 +310,13 @@ class BranchSides(MergeTarget):
         if not self._there.numbers and not third:
             return ()
         aligned = self._alignment
-        # One that was removed here and has come back with another number is purged with both.
-        known = {*filter(aligned.is_old, self._there.numbers), *third}
-        known |= {aligned.number(each) for each in self._there.numbers}
+        known = {aligned.number(each) for each in self._there.numbers} | third
         # One that another merge has restored there is there again.
         known -= aligned.stored(self._theirs, known).keys()
         found = known | {*self._purged_by_key()}
+        # Of one that was removed before, or here, the past is left under the number of both.
+        old = (each for each in self._there.numbers if each < self._made_from[each & 1])
+        found |= {each for each in old if self.reader.element(each) is None}
         return [each for each in sorted(found) if each < NEW and self.reader.was_ever(each)]
 
     def _purged_by_key(self) -> Iterable[int]:
