@@ -178,7 +178,7 @@ class _Compiler:
             if isinstance(key.output, ir.Field)
             for order in sort_terms(self._key(select, key.output), key.descending)
         ]
-        if self.limited:
+        if self.limited or keys:  # Ties come in the order of pages, also where all is asked for.
             self.ties = self.ties or tuple(
                 name for name in select.scope if name in self.query.variables
             )

@@ -547,3 +547,23 @@ def test_plans_that_are_forgotten_and_kept_at_once_do_no_harm(db: mycel.Nexus) -
     finally:
         sys.setswitchinterval(before)
     assert failed == []
+
+
+def test_ties_come_in_one_order_with_and_without_pages() -> None:
+    """An index gives elements in the order of its values, and ties are in that of numbers."""
+    blocks = " ".join(
+        f'CONCEPT {{ {{type: "Tie", name: "t{at}"}} SET ATTRIBUTES {{ k: {90 - at} }} }}'
+        for at in range(8)
+    )
+    where = '?a {type: "Tie"} FILTER(?a.attributes.k > 80)'
+    find = f"FIND(?a.name) WHERE {{ {where} }} ORDER BY ?a.metadata.absent"
+    with mycel.open(":memory:") as db:
+        db.schema.apply("node Tie { k: I32 @index }")
+        db.execute(f"UPSERT {{ {blocks} }}")
+        whole = db.execute(find).value
+        page = db.execute(f"{find} LIMIT 3")
+        names = list(page.value)
+        while page.next_cursor:
+            page = db.execute(f"{find} LIMIT 3 CURSOR :next", next=page.next_cursor)
+            names += page.value
+        assert names == whole
