@@ -150,7 +150,7 @@ def write_document(document: Document, path_of: Callable[[str], str]) -> str:
         lines.append(line_of(word, source, as_json(each.target), each.weight, *values))
         if each.source is None and isinstance(each.target, str):
             target = quote_path(path_of(each.target))
-            links.append(link_line(word, each.target, target, folder))
+            links.append(link_line(word, link_label(each.target), target, folder))
     parts = document.uri, document.type, document.attributes, document.metadata
     return render(*parts, lines, links)
 
@@ -172,11 +172,18 @@ def line_of(
     return line + "}"
 
 
-def link_line(relation: str, uri: str, target: str, folder: str) -> str:
-    """A line of the block of links: the path of a target, as seen from a folder."""
-    label = _LABEL.sub(r"\\\g<0>", uri.removeprefix(_CONCEPT))
+def link_label(uri: str) -> str:
+    """The name of a concept in a link."""
+    label = uri.removeprefix(_CONCEPT)
+    if "[" in label or "]" in label or "\\" in label:
+        label = _LABEL.sub(r"\\\g<0>", label)
     if not label.isprintable():
         label = "".join(each if each.isprintable() else "_" for each in label)
+    return label
+
+
+def link_line(relation: str, label: str, target: str, folder: str) -> str:
+    """A line of the block of links: the path of a target, as seen from a folder."""
     return f"- {relation} [{label}]({_relative(target, folder)})"
 
 

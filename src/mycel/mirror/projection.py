@@ -32,6 +32,7 @@ from mycel.mirror.documents import (
     as_json,
     for_yaml,
     line_of,
+    link_label,
     link_line,
     quote_path,
     render,
@@ -76,7 +77,8 @@ class Projection:
         self._quoted: Final[dict[int, str]] = {}
         """The same URIs as JSON."""
         self._paths: Final[dict[int, str]] = {}
-        """The paths of their files, as links have them."""
+        self._targets: Final[dict[int, tuple[str, str]]] = {}
+        """Their names and the paths of their files, as links have them."""
         self._words: Final[dict[int, str]] = {}
         """The names of predicates, as they are written."""
         self._nests: Final = contents.has_links_on_links(reader)
@@ -161,7 +163,7 @@ class Projection:
                 if not attributes and not links:
                     return None
         uri = self.uris[row.number]
-        path = path_of(uri)
+        path = self._path(row.number)
         is_bare = not links and not metadata and not self._is_whole
         if is_bare and is_default(type_name, row.name, attributes, path):
             return None
@@ -171,6 +173,13 @@ class Projection:
         is_left_out = not self._is_whole and is_core(path, text)
         return None if is_left_out else File(path, text)
 
+    def _path(self, number: int) -> str:
+        """The path of the file of a concept whose URI is known."""
+        path = self._paths.get(number)
+        if path is None:
+            path = self._paths[number] = path_of(self.uris[number])
+        return path
+
     def _body_links(self, owner: int, path: str, links: Collection[StoredLink]) -> list[str]:
         """The links of a body: the relations that lead from a concept to another one."""
         folder = quote_path(path[: path.rfind("/") + 1])
@@ -178,10 +187,11 @@ class Projection:
         for _, subject, predicate, object_, *_ in links:
             if subject != owner or object_ & 1:
                 continue
-            target = self._paths.get(object_)
+            target = self._targets.get(object_)
             if target is None:
-                target = self._paths[object_] = quote_path(path_of(self.uris[object_]))
-            found.append(link_line(self._words[predicate], self.uris[object_], target, folder))
+                quoted = quote_path(self._path(object_))
+                target = self._targets[object_] = link_label(self.uris[object_]), quoted
+            found.append(link_line(self._words[predicate], *target, folder))
         return found
 
     def _links(self, numbers: Collection[int]) -> dict[int, list[StoredLink]]:
@@ -245,6 +255,7 @@ class Projection:
             self.uris.clear()
             self._quoted.clear()
             self._paths.clear()
+            self._targets.clear()
         rows = contents.names(self._reader, unknown)
         seconds = self._seconds
         if seconds is None:

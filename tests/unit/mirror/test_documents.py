@@ -11,14 +11,9 @@ from mycel.mirror import commits
 from mycel.mirror.documents import (
     Document,
     FileRelation,
-    as_json,
     has_uri,
     is_fenced,
-    line_of,
-    link_line,
-    quote_path,
-    render,
-    scalar,
+    write_document,
 )
 from mycel.mirror.front_matter import UnreadableError, read_document
 from mycel.mirror.paths import path_of
@@ -84,23 +79,7 @@ def _document(
 
 
 def _text(document: Document) -> str:
-    lines = [
-        line_of(
-            scalar(each.relation),
-            "" if each.source is None else as_json(each.source),
-            as_json(each.target),
-            each.weight,
-            *(as_json(values) if values else "" for values in (each.properties, each.metadata)),
-        )
-        for each in document.relations
-    ]
-    links = [
-        link_line(scalar(each.relation), each.target, quote_path(path_of(each.target)), "concepts/")
-        for each in document.relations
-        if each.source is None
-    ]
-    parts = document.uri, document.type, document.attributes, document.metadata
-    return render(*parts, lines, links)
+    return write_document(document, path_of)
 
 
 @given(MAPS, st.none() | BODIES, MAPS, st.lists(RELATIONS, max_size=3))
