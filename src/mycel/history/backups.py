@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+import orjson
+
 from mycel.errors import ConstraintViolation, DatabaseCorrupt, DuplicateExists, NotADatabase
 from mycel.history.branches import opened
+from mycel.store.check.changed import verify_changes
 from mycel.store.check.verify import verify
 from mycel.store.database import Store
 from mycel.store.file import branch_files
@@ -19,6 +22,8 @@ from mycel.store.query.commits import commit_at
 from mycel.store.query.lineage import parting
 
 _MAKING: Final = ".making"
+_MARK: Final = "@verified.json"
+"""The end of the name of a file that says that a backup was verified."""
 
 
 class Backup(NamedTuple):
@@ -38,11 +43,12 @@ class Backup(NamedTuple):
         return self._asdict() | {"path": str(self.path)}
 
 
-def back_up(store: Store, target: Path, *, force: bool = False) -> list[Backup]:
+def back_up(store: Store, target: Path, *, force: bool = False, full: bool = False) -> list[Backup]:
     """Copy the branch that is open to a file, or all branches into a folder.
 
     Others may write meanwhile; to a graph of 8 MiB or more they wait while the system copies it.
-    Every copy is verified before it takes the place of an older one.
+    Every copy is verified before it takes the place of an older one: by what differs from that, or
+    all of it if `full`.
 
     Raises:
         ConstraintViolation: an existing file is no earlier state of the graph, and `force` is
@@ -58,16 +64,16 @@ def back_up(store: Store, target: Path, *, force: bool = False) -> list[Backup]:
     store.check_idle("Back up after the transaction.")
     graph, name = branch_files.split(Path(store.location.path))
     if not target.is_dir():
-        return [_back_up(store, target, force=force)]
+        return [_back_up(store, target, force=force, full=full)]
     made = []
     for branch in branch_files.names(graph):
         path = branch_files.existing(graph, branch)
         copy = target / path.name
         if branch == name:
-            made.append(_back_up(store, copy, force=force))
+            made.append(_back_up(store, copy, force=force, full=full))
             continue
         with closing(opened(path)) as other:
-            made.append(_back_up(other, copy, force=force))
+            made.append(_back_up(other, copy, force=force, full=full))
     return made
 
 
@@ -107,9 +113,11 @@ def _set_aside(target: Path) -> None:
             companion.rename(f"{aside}{suffix}")
 
 
-def _back_up(store: Store, target: Path, *, force: bool) -> Backup:
+def _back_up(store: Store, target: Path, *, force: bool, full: bool) -> Backup:
     _check_other(Path(store.location.path), target)
+    verified: Path | None = None
     if target.exists():
+        is_verified = _is_verified(target)
         with closing(opened(target)) as older, older.reading() as was, store.reading() as is_now:
             apart = parting(was, is_now)
         if apart.ahead and not force:
@@ -121,17 +129,26 @@ def _back_up(store: Store, target: Path, *, force: bool) -> Backup:
         if not apart.ahead and not apart.behind:
             with closing(opened(target)) as same:
                 _verify(same, same.path)
-                return _told(same, target, is_new=False)
-    return _copy(store, target)
+                made = _told(same, target, is_new=False)
+            _note_verified(target)
+            return made
+        if is_verified and not apart.ahead and not full:
+            verified = target
+    made = _copy(store, target, verified)
+    _note_verified(target)
+    return made
 
 
-def _copy(store: Store, target: Path, *, is_restored: bool = False) -> Backup:
-    """Copy a graph. The copy takes its place when it is verified."""
+def _copy(
+    store: Store, target: Path, older: Path | None = None, *, is_restored: bool = False
+) -> Backup:
+    """Copy a graph. The copy takes its place when it is verified, if need be against an older."""
     told: list[Backup] = []
 
     def check(copy: Path) -> None:
         with closing(opened(copy)) as made:
-            _verify(made, store.path)
+            if older is None or not _is_sound(made, older):
+                _verify(made, store.path)
             told.append(_told(made, target, is_new=True))
         if is_restored:
             _set_aside(target)
@@ -147,6 +164,36 @@ def _told(store: Store, path: Path, *, is_new: bool) -> Backup:
         entries = reader.head().seq
         commit = commit_at(reader, entries)
     return Backup(path, commit, entries, Path(store.location.path).stat().st_size, is_new)
+
+
+def _is_sound(store: Store, older: Path) -> bool:
+    """True if what differs from an older copy, which was verified, is right."""
+    with closing(opened(older)) as verified:
+        report = verify_changes(store, verified)
+    return report is not None and report.ok
+
+
+def _note_verified(path: Path) -> None:
+    """Keep beside a backup that it was verified as it is."""
+    with suppress(OSError):
+        _mark_of(path).write_bytes(orjson.dumps(_stamp(path)) + b"\n")
+
+
+def _is_verified(path: Path) -> bool:
+    """True if nobody has written to a backup since it was verified."""
+    try:
+        return bool(orjson.loads(_mark_of(path).read_bytes()) == _stamp(path))
+    except (OSError, ValueError):
+        return False
+
+
+def _mark_of(path: Path) -> Path:
+    return path.with_name(f"{path.name}{_MARK}")
+
+
+def _stamp(path: Path) -> dict[str, int]:
+    known = path.stat()
+    return {"size": known.st_size, "mtime_ns": known.st_mtime_ns, "inode": known.st_ino}
 
 
 def _verify(store: Store, name: str) -> None:

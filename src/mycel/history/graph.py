@@ -422,11 +422,14 @@ class Graph(Nexus):
 
     # Backups.
 
-    def backup(self, target: str | os.PathLike[str], *, force: bool = False) -> list[Backup]:
+    def backup(
+        self, target: str | os.PathLike[str], *, force: bool = False, full: bool = False
+    ) -> list[Backup]:
         """Copy the branch that is open to a file, or all branches into a folder, and verify it.
 
         Others may write meanwhile. An older backup is replaced when the new one has been verified;
-        one that is up to date is only verified. `mycel.restore` is the way back.
+        one that is up to date is only verified. If the older one was verified, the new one is
+        verified by what differs from it, unless `full`. `mycel.restore` is the way back.
 
         Raises:
             ConstraintViolation: an existing file is no earlier state of the graph, and `force` is
@@ -436,7 +439,7 @@ class Graph(Nexus):
         """
         from mycel.history.backups import back_up  # noqa: PLC0415 - verification is large
 
-        return back_up(self._store, Path(os.fsdecode(target)), force=force)
+        return back_up(self._store, Path(os.fsdecode(target)), force=force, full=full)
 
     # Tags.
 

@@ -1,5 +1,6 @@
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,9 @@ from mycel.errors import (
     NotADatabase,
 )
 from mycel.history import backups
+from mycel.history.branches import opened
+from mycel.store.check.changed import verify_changes
+from tests.cases import each_case
 
 
 @pytest.fixture
@@ -62,7 +66,10 @@ def test_a_backup_holds_every_commit_and_is_replaced_by_later_states_alone(
         with pytest.raises(ConstraintViolation, match="no earlier state"):
             other.backup(target)
     assert db.backup(target, force=True)[0].is_new
-    assert sorted(each.name for each in tmp_path.iterdir() if "copy" in each.name) == ["copy.db"]
+    assert sorted(each.name for each in tmp_path.iterdir() if "copy" in each.name) == [
+        "copy.db",
+        "copy.db@verified.json",
+    ]
 
 
 def test_what_a_killed_backup_left_is_removed_and_a_copy_can_be_written(
@@ -76,7 +83,7 @@ def test_what_a_killed_backup_left_is_removed_and_a_copy_can_be_written(
     mycel.restore(target, tmp_path / "restored.db")
     assert (tmp_path / "restored.db").stat().st_mode & 0o777 == 0o644
     names = sorted(each.name for each in tmp_path.iterdir() if "graph" not in each.name)
-    assert names == ["copy.db", "restored.db"]
+    assert names == ["copy.db", "copy.db@verified.json", "restored.db"]
 
 
 def test_a_folder_gets_all_branches(db: mycel.Graph, tmp_path: Path) -> None:
@@ -211,7 +218,104 @@ def test_a_copy_that_does_not_verify_leaves_the_older_backup(
         raise DatabaseCorrupt("no")
 
     monkeypatch.setattr(backups, "_verify", fail)
+    monkeypatch.setattr(backups, "verify_changes", lambda *_: None)
     with pytest.raises(DatabaseCorrupt):
         db.backup(target)
     assert target.read_bytes() == before
     assert not list(tmp_path.glob("*making*"))
+
+
+def _change_everything(db: mycel.Graph) -> None:
+    """Entries of every kind that changes contents alone."""
+    with db.transaction() as tx:
+        tx.define_type("River")
+        tx.define_predicate("near")
+        douro = tx.put_concept("River", "Douro", {"length": 897})
+        tx.put_concept("River", "Minho")
+        link = tx.add_edge(tx.get_concept("City", "Porto").id, "near", douro)
+    with db.transaction() as tx:
+        tx.update(tx.get_concept("City", "Porto").id, attributes={"people": 1})
+        tx.update(link, attributes={"since": 1})
+        tx.retire(tx.get_concept("River", "Minho").id)
+    db.tag("now")
+
+
+def test_a_later_backup_is_verified_by_what_changed_unless_all_is_asked_for(
+    db: mycel.Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = tmp_path / "copy.db"
+    whole: list[str] = []
+    verify = backups.verify
+
+    def counted(store: Any) -> Any:
+        whole.append(store.path)
+        return verify(store)
+
+    monkeypatch.setattr(backups, "verify", counted)
+    db.backup(target)
+    assert len(whole) == 1
+    _change_everything(db)
+    db.backup(target)
+    assert len(whole) == 1
+    with mycel.open(target) as copy:
+        assert copy.verify(replay=True).ok
+        assert copy.snapshot() == db.snapshot()
+    put(db, "Braga")
+    db.backup(target, full=True)
+    assert len(whole) == 2
+    put(db, "Faro")
+    (tmp_path / "copy.db@verified.json").unlink()
+    db.backup(target)
+    assert len(whole) == 3
+    put(db, "Évora")
+    target.touch()  # As if somebody had written to it.
+    db.backup(target)
+    assert len(whole) == 4
+    db.purge(("City", "Faro"), "asked to")  # Which changes old entries.
+    db.backup(target)
+    assert len(whole) == 5
+
+
+DAMAGE = [
+    "UPDATE concept SET attributes = '{\"people\":2}' WHERE name = 'Porto'",
+    "UPDATE concept SET metadata = '{\"a\":1}' WHERE name = 'Lisboa'",
+    "DELETE FROM concept WHERE name = 'Lisboa'",
+    "UPDATE concept_past SET name = 'Oporto' WHERE name = 'Porto'",
+    "UPDATE proposition SET weight = 0.5",
+    "UPDATE proposition_past SET metadata = '{\"a\":1}'",
+    "UPDATE journal SET element = element + 2 WHERE seq = (SELECT min(seq) FROM journal)",
+    "UPDATE journal SET after = x'00' WHERE seq = (SELECT max(seq) FROM journal WHERE kind = 1)",
+    "UPDATE tx SET message = 'another' WHERE seq = (SELECT min(seq) FROM tx)",
+    "UPDATE tx SET message = 'another' WHERE seq = (SELECT max(seq) FROM tx)",
+    "UPDATE tx SET concepts_root = edges_root WHERE seq = (SELECT max(seq) FROM tx)",
+    "UPDATE concept_tree SET body = substr(body, 2)",
+    "UPDATE actor SET name = 'nobody' WHERE id = (SELECT min(id) FROM actor)",
+    "UPDATE log_node SET hash = zeroblob(32) WHERE level = (SELECT max(level) FROM log_node)",
+    "UPDATE type SET name = 'Town' WHERE name = 'City'",
+]
+
+
+def test_damage_to_old_and_new_rows_is_found_by_what_changed(
+    db: mycel.Graph, path: Path, tmp_path: Path
+) -> None:
+    put(db, "Lisboa")
+    put(db, *(f"Town {number}" for number in range(300)))  # Enough for pages of the trees.
+    target = tmp_path / "copy.db"
+    db.backup(target)
+    _change_everything(db)
+    db.close()
+    sound = path.read_bytes()
+    with each_case() as case:
+        for statement in [None, *DAMAGE]:
+            with case(str(statement)):
+                path.write_bytes(sound)
+                for suffix in ("-wal", "-shm"):
+                    Path(f"{path}{suffix}").unlink(missing_ok=True)
+                if statement is not None:
+                    with closing(apsw.Connection(str(path))) as damaged:
+                        damaged.execute(statement)
+                        assert damaged.total_changes()
+                with closing(opened(path)) as made, closing(opened(target)) as older:
+                    report = verify_changes(made, older)
+                assert report is not None
+                assert report.ok == (statement is None), report.problems

@@ -16,18 +16,20 @@ from mycel.model.names import count
     "target", type=click.Path(path_type=Path), help="A file, or a folder for all branches"
 )
 @click.option("--force", is_flag=True, help="Replace a file that is no earlier state of the graph")
+@click.option("--full", is_flag=True, help="Verify all of the copy, not only what has changed")
 @pass_session
-def backup(session: Session, target: Path, *, force: bool) -> None:
+def backup(session: Session, target: Path, *, force: bool, full: bool) -> None:
     """Copy the graph to a file, or with all of its branches into a folder, and verify the copy.
 
     Others may use the graph meanwhile. An older backup is replaced when the new one has been
-    verified; one that is up to date is only verified.
+    verified; one that is up to date is only verified. If the older one was verified, what differs
+    from it is verified.
     """
     with (
         session.open(reading=True) as db,
         session.out.waiting("Copying and checking everything…"),
     ):
-        made = db.backup(target, force=force)
+        made = db.backup(target, force=force, full=full)
     for each in made:
         done = "Copied" if each.is_new else "Up to date:"
         told = f"{count(each.entries, 'journal entry')}, {each.size:,} bytes"

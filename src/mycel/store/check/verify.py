@@ -13,7 +13,7 @@ and are not checked; nor is what search derives from elements (`index.passages`)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -115,7 +115,7 @@ def verify(store: Store, *, replay: bool = False) -> Report:
 
 
 def _verify(reader: Reader, *, replay: bool) -> Report:
-    verification = _Verification(reader)
+    verification = Verification(reader)
     checks: dict[str, Callable[[], Findings]] = {
         "pages": verification.pages,
         "journal": verification.journal,
@@ -129,6 +129,11 @@ def _verify(reader: Reader, *, replay: bool) -> Report:
     }
     if replay:
         checks["replay"] = lambda: replay_problems(reader)
+    return report_of(reader, checks)
+
+
+def report_of(reader: Reader, checks: Mapping[str, Callable[[], Findings]]) -> Report:
+    """The findings of some checks."""
     problems: list[Problem] = []
     for name, check in checks.items():
         problems += _run(name, check)
@@ -162,7 +167,7 @@ def _count(reader: Reader, query: str) -> int:
     return row[0] if row and isinstance(row[0], int) else 0
 
 
-class _Verification:
+class Verification:
     """One run of the checks over one snapshot."""
 
     def __init__(self, reader: Reader) -> None:
@@ -171,7 +176,9 @@ class _Verification:
         self._registry = reader.registry
         self._folded_seq = 0
         self._heads: dict[int, tuple[Any, ...]] = {}
-        self._expected: dict[Namespace, TreeChanges] = {name: TreeChanges() for name in NAMESPACES}
+        self._before: VersionRow | None = None
+        self.expected: dict[Namespace, TreeChanges] = {name: TreeChanges() for name in NAMESPACES}
+        """The records of the elements that were looked at."""
 
     def pages(self) -> Findings:
         """The file's own structure, and that all tables, indexes and views are there.
@@ -303,17 +310,10 @@ class _Verification:
             ("edges", auditor.propositions()),
         )
         for namespace, rows in sources:
-            before: VersionRow | None = None
             for row in rows:
                 total += 1
-                problem = self._version_problem(row) or _sequence_problem(before, row)
-                if problem:
-                    yield f"{namespace} {row.number} at {row.seq}", problem
-                if row.is_current:
-                    self._expected[namespace].set(row.key, record_hash(row.record))
-                before = row
-            if before is not None and not before.is_current:
-                yield f"{namespace} {before.number}", "has no current version"
+                yield from self.version_problems(namespace, row)
+            yield from self.version_problems(namespace, None)
         (entries,) = only(
             self._connection,
             "SELECT count(*) FROM journal WHERE kind NOT IN (?, ?) AND coalesce(purged, -1) < 0",
@@ -321,6 +321,20 @@ class _Verification:
         )
         if entries != total:
             yield "journal", f"has {entries} entries with content, but there are {total} versions"
+
+    def version_problems(self, namespace: Namespace, row: VersionRow | None) -> Findings:
+        """Faults of one version, given the one before; None follows the last."""
+        before = self._before
+        self._before = row
+        if row is None:
+            if before is not None and not before.is_current:
+                yield f"{namespace} {before.number}", "has no current version"
+            return
+        problem = self._version_problem(row) or _sequence_problem(before, row)
+        if problem:
+            yield f"{namespace} {row.number} at {row.seq}", problem
+        if row.is_current:
+            self.expected[namespace].set(row.key, record_hash(row.record))
 
     def _version_problem(self, row: VersionRow) -> str:
         found = self._connection.execute(
@@ -365,7 +379,7 @@ class _Verification:
     def trees(self) -> Findings:
         """Pages are sound, and the leaves are the records of the elements."""
         head = Head.read(self._connection)
-        yield from self._stored_trees(head)
+        yield from self.stored_trees(head)
         current = StateTrees(self._connection)
         for seq, *roots in self._roots_since(head.folded_seq):
             current.catch_up(seq, head.folded_seq)
@@ -374,7 +388,7 @@ class _Verification:
                 return
         current.catch_up(head.seq, head.folded_seq)
         for namespace in NAMESPACES:
-            key = current.difference(namespace, self._expected[namespace])
+            key = current.difference(namespace, self.expected[namespace])
             if key is not None:
                 yield f"{namespace} tree", f"disagrees with the elements at key {key.hex()}"
 
@@ -385,7 +399,7 @@ class _Verification:
             (seq,),
         )
 
-    def _stored_trees(self, head: Head) -> Findings:
+    def stored_trees(self, head: Head) -> Findings:
         """The pages on disk are those of the transaction that was folded last."""
         row = self._connection.execute(
             "SELECT concepts_root, edges_root FROM tx WHERE seq = ?", (head.folded_seq,)

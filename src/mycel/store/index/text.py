@@ -21,7 +21,7 @@ from mycel.model.limits import INTEGER_MAX
 from mycel.model.values import parse_object
 from mycel.search.analysis import Document, concept_document, link_document
 from mycel.store.file.layout import FTS, NEWEST_HEAD
-from mycel.store.file.rows import every, first
+from mycel.store.file.rows import every, first, listed
 
 _DELETE: Final = "DELETE FROM text WHERE rowid = ?"
 _INSERT: Final = "INSERT INTO text (rowid, keys, title, body) VALUES (?, ?, ?, ?)"
@@ -120,6 +120,22 @@ def differences(
     stated = _varints(averages or b"")
     if averages is None or list(filter(None, stated)) != list(filter(None, totals)):
         yield "text", "does not know how long documents are on average"
+
+
+def differences_of(
+    connection: apsw.Connection, numbers: Collection[int]
+) -> Iterator[tuple[str, str]]:
+    """Elements among these whose text is not what the index holds."""
+    fresh = apsw.Connection(":memory:")
+    fresh.execute(FTS)
+    index(fresh, ((number, live_document(connection, number)) for number in numbers))
+    query = "SELECT * FROM temp.text_instance WHERE doc IN (SELECT value FROM json_each(?))"
+    found = []
+    for each in (fresh, connection):
+        with _terms(each, "instance"):
+            found.append(set(every(each, query, (listed(numbers),))))
+    for row in sorted(found[0] ^ found[1])[:1]:
+        yield f"text {row[1]}", "does not hold the text of the element"
 
 
 def _unreachable(connection: apsw.Connection) -> Iterator[str]:

@@ -6,7 +6,7 @@ Shared by `verify`, which compares them with the journal, and by `replay`, which
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
@@ -23,7 +23,7 @@ from mycel.model.records import (
 )
 from mycel.model.values import parse_object
 from mycel.store.file.layout import CONCEPT_COLUMNS, OPEN_END, PROPOSITION_COLUMNS
-from mycel.store.file.rows import Row, every, first
+from mycel.store.file.rows import Row, every, first, listed
 from mycel.store.log.registry import Registry
 from mycel.store.log.topological import inside_out
 
@@ -69,20 +69,22 @@ class Auditor:
         self._link_keys: dict[int, bytes] = {}
         """Of versions of links, by the entries that wrote them."""
 
-    def concepts(self) -> Iterator[VersionRow]:
-        """Every version of every concept, by id and then by age."""
-        return map(self._concept, self._rows("concept", CONCEPT_COLUMNS))
+    def concepts(self, numbers: Collection[int] | None = None) -> Iterator[VersionRow]:
+        """Every version of every concept, or of some, by id and then by age."""
+        return map(self._concept, self._rows("concept", CONCEPT_COLUMNS, numbers))
 
-    def propositions(self) -> Iterator[VersionRow]:
-        """Every version of every proposition, by id and then by age."""
-        return map(self._proposition, self._rows("proposition", PROPOSITION_COLUMNS))
+    def propositions(self, numbers: Collection[int] | None = None) -> Iterator[VersionRow]:
+        """Every version of every proposition, or of some, by id and then by age."""
+        return map(self._proposition, self._rows("proposition", PROPOSITION_COLUMNS, numbers))
 
-    def _rows(self, table: str, columns: str) -> Iterator[Row]:
+    def _rows(self, table: str, columns: str, numbers: Collection[int] | None) -> Iterator[Row]:
+        among = "" if numbers is None else " WHERE id IN (SELECT value FROM json_each(?1))"
         return self._connection.execute(
             f"SELECT {columns.format(seq='from_seq')}, to_seq, tombstoned_at, tombstoned_by,"
-            f" tombstoned_reason FROM {table}_past UNION ALL"
-            f" SELECT {columns.format(seq='seq')}, NULL, NULL, NULL, NULL FROM {table}"
-            " ORDER BY id, from_seq"
+            f" tombstoned_reason FROM {table}_past{among} UNION ALL"
+            f" SELECT {columns.format(seq='seq')}, NULL, NULL, NULL, NULL FROM {table}{among}"
+            " ORDER BY id, from_seq",
+            () if numbers is None else (listed(numbers),),
         )
 
     def _concept(self, row: Row) -> VersionRow:

@@ -309,6 +309,13 @@ class StateTrees:
             tree.write()
         head.folded_seq, head.pending = head.seq, 0
 
+    def root_with(self, name: Namespace, changes: TreeChanges) -> bytes:
+        """The root of a tree after changes, which are made in memory alone."""
+        root = self.root(name)
+        for keys, hashes in changes.taken():
+            root = self._on(name, sparse.update, keys, hashes)
+        return root
+
     def root(self, name: Namespace) -> bytes:
         return self._on(name, sparse.root)
 
