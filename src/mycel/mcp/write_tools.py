@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from mycel.errors import ConstraintViolation, InvalidSyntax, MycelError
+from mycel.errors import ConstraintViolation, EmbedderFailed, InvalidSyntax, MycelError
 from mycel.knowledge.node_values import Linked, Written
 from mycel.knowledge.workspace_files import path_of
 from mycel.mcp import hints
@@ -13,6 +14,7 @@ from mycel.mcp.tool_context import ToolCall
 from mycel.model.extras import install_command
 from mycel.model.names import count, shorten
 from mycel.model.values import JsonObject
+from mycel.search.embedding import STATIC
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,7 +32,7 @@ CHANGES: Final = (
     "metadata",
     "expect_version",
 )
-STAGES: Final = ("reading", "relating", "writing")
+STAGES: Final = ("reading", "relating", "writing", "indexing")
 SHOWN: Final = 50
 """Nodes and relations of one call that are listed."""
 
@@ -180,6 +182,8 @@ def bootstrap(call: ToolCall) -> Answer:
         ) from None
 
     summary = run(knowledge, folder, progress=lambda seen: _report(call, seen))
+    if summary.added or summary.changed:
+        _index(call)
     page = TextPage()
     page.add(str(summary))
     for note in summary.notes:
@@ -200,6 +204,21 @@ def _folder(knowledge: Knowledge, path: str, root: Path) -> Path:
             hint="Pass its path from the root of the workspace, such as src.",
         )
     return path_of(address, root)
+
+
+def _index(call: ToolCall) -> None:
+    """Make what searches need now, and not during the first of them.
+
+    Embedders other than that of the package work in the background.
+    """
+    embeddings = call.state.knowledge.db.embeddings
+
+    def report(done: int, total: int) -> None:
+        call.report(STAGES.index("indexing") + done / max(total, 1), len(STAGES), "indexing")
+
+    if embeddings.choice == STATIC:
+        with suppress(EmbedderFailed):
+            embeddings.complete(report=report)
 
 
 def _report(call: ToolCall, seen: Progress) -> None:

@@ -44,6 +44,21 @@ class Embeddings:
         self._store: Final = store
         self._recall: Final = recall
 
+    @property
+    def choice(self) -> str:
+        """The name by which the embedder was chosen."""
+        return self._recall.choice
+
+    def pending(self) -> int:
+        """The number of concepts that the next search by meaning would derive first, at most.
+
+        Raises:
+            EmbedderFailed: the embedder cannot be used.
+        """
+        recall = self._recall.get()
+        with self._store.reading() as reader:
+            return recall.pending(reader)
+
     def status(self) -> EmbeddingStatus:
         """The embedder in use, and how much is embedded. A server is asked for its dimensions."""
         choice = self._recall.choice

@@ -215,7 +215,7 @@ class Recall:
         if self._thread is None or not self._thread.is_alive():
             most = EMBEDDED_AT_ONCE_MAX if self._in_background else DERIVED_AT_ONCE_MAX
             is_new = self._corpus is None or self._in_background
-            if not is_new or self._pending(reader) <= most:
+            if not is_new or self.pending(reader) <= most:
                 return False
             self._start()
         return True
@@ -226,7 +226,7 @@ class Recall:
                 self._thread = Thread(target=self._derive_all, name="mycel-recall", daemon=True)
                 self._thread.start()
 
-    def _pending(self, reader: Reader) -> int:
+    def pending(self, reader: Reader) -> int:
         """The number of concepts that are to be derived, at most."""
         if self._corpus is not None:
             return len(passages.changed_since(reader, self._corpus.seq))

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import mycel
+from mycel.cli.frame import search_index
 from tests.adapters.cli.conftest import COMMAND, Run, Terminal, needs_posix
 
 HERE = Path(__file__).resolve().parents[3]
@@ -290,3 +291,21 @@ def test_a_server_does_not_bring_a_repository_into_the_graph_of_a_folder_above(
     refused = run("serve", "--port", "0", "--bootstrap", ".")
     assert refused.status == 2
     assert "mycel init" in refused.stderr
+
+
+def test_vectors_are_made_with_the_nodes_and_not_by_the_first_search(
+    run: Run, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def pending() -> int:
+        return int(run("--db", "indexed.db", "embed", "status", "--json").object["pending"])
+
+    monkeypatch.chdir(project)
+    assert run("--db", "indexed.db", "bootstrap", ".").status == 0
+    assert pending() > 0  # So few that the first search makes them.
+    monkeypatch.setattr(search_index, "INDEXED_MIN", 1)
+    told = run("--db", "indexed.db", "search", "anything")
+    assert "Indexing" in told.stderr
+    (project / "new.py").write_text("def added(): pass\n")
+    assert run("--db", "indexed.db", "bootstrap", ".").status == 0
+    assert pending() == 0
+    assert "Indexing" not in run("--db", "indexed.db", "search", "anything").stderr

@@ -55,7 +55,7 @@ def test_short_texts_code_and_other_subjects_are_not_compared(notes: Knowledge) 
     assert notes.add("b", content=AGAIN, type="Symbol").warnings == ()
     event = notes.add("c", content=AGAIN, type="Event")
     assert not any("similar" in each for each in event.warnings)
-    subject = "Middleware of the router logs requests with an empty path, once for each route."
+    subject = "Invoices are numbered by year and kept for ten years, even those of returned orders."
     assert notes.add("d", content=subject).warnings == ()
 
 

@@ -16,6 +16,7 @@ from mycel.cli.frame.context import Command, Session, pass_session
 from mycel.cli.frame.output import Output
 from mycel.cli.frame.progress_bar import progress_bar
 from mycel.cli.frame.project_graph import choose_graph
+from mycel.cli.frame.search_index import index_written
 from mycel.model.names import count
 
 if TYPE_CHECKING:
@@ -89,6 +90,8 @@ def bootstrap(
         work = Bootstrap(knowledge, folder, bytes_max=bytes_max, jobs=jobs)
         with _progress(out) as report:
             summary = work.run(report)
+        if summary.added or summary.changed:
+            index_written(out, db, summary.added + summary.symbols + summary.sections)
         _tell(out, summary)
         if watch:
             _follow(out, work, db.path)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -23,8 +22,8 @@ from mycel.cli.frame.parameters import (
     node_reference,
     resolve,
 )
-from mycel.cli.frame.progress_bar import counting_bar
-from mycel.errors import EmbedderFailed, InvalidId
+from mycel.cli.frame.search_index import index_for_search
+from mycel.errors import InvalidId
 from mycel.model.elements import Concept, Element
 from mycel.model.names import count
 from mycel.search.embedding import HYBRID, KEYWORD, MODES
@@ -287,7 +286,7 @@ def search(
         moment_asked = options["as_of"]
         view: GraphView = db if moment_asked is None else db.as_of(moment_asked)
         if moment_asked is None and options["mode"] != KEYWORD:
-            _derive(session, db)
+            index_for_search(session.out, db)
         question = " ".join(words)
         given = {name: value for name, value in options.items() if value is not None}
         given |= {f"type{at}": name for at, name in enumerate(types)}
@@ -336,13 +335,6 @@ class _Found(NamedTuple):
     def with_caveats(self, text: str) -> str:
         """A text behind the reasons for care."""
         return f"[{'; '.join(self.caveats)}] {text}" if self.caveats else text
-
-
-def _derive(session: Session, db: Nexus) -> None:
-    """Derive what the search needs, where somebody can see the progress."""
-    with counting_bar(session.out, "Indexing") as report, suppress(EmbedderFailed):
-        if report is not None:
-            db.embeddings.complete(report=report)
 
 
 def _search(

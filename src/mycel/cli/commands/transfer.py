@@ -13,6 +13,7 @@ from mycel.cli.frame.context import Command, Session, pass_session
 from mycel.cli.frame.output import Output
 from mycel.cli.frame.parameters import moment
 from mycel.cli.frame.progress_bar import progress_bar
+from mycel.cli.frame.search_index import index_written
 from mycel.model.names import count
 
 if TYPE_CHECKING:
@@ -63,8 +64,10 @@ def load(session: Session, /, files: tuple[str, ...], **how: Any) -> None:
     if _STANDARD in files:
         how["format"] = how["format"] or "jsonl"
     out = session.out
-    with session.open() as db, _progress(out) as progress:
-        loaded = db.load(sources, progress=progress, **how)
+    with session.open() as db:
+        with _progress(out) as progress:
+            loaded = db.load(sources, progress=progress, **how)
+        index_written(out, db, loaded.concepts)
     _tell(out, loaded)
 
 
