@@ -26,7 +26,7 @@ RECALL_TOKENS: Final = 4_000
 RECALL_NODES_EACH: Final = 50
 """The number of nodes near each hit that are considered."""
 
-SNIPPET_CHARACTERS: Final = 240
+SNIPPET_CHARACTERS: Final = 180
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,10 @@ from mycel.recall.weights import (
 )
 
 SEEDS: Final = 30
-"""Links are followed from so many passages."""
+CODE_SEEDS: Final = 10
+"""Links are followed from so many notes, and from so many passages of code."""
+SAMPLED: Final = 16
+"""Of many values, one in so many is looked at for a bound."""
 CANDIDATES: Final = 100
 COMMON_MIN: Final = 500
 COMMON_MAX: Final = 1_500
@@ -195,7 +198,8 @@ class AskedCorpus:
         strength = np.zeros(len(first), np.float32)
         for mask in self._kinds():
             places = np.flatnonzero(mask)
-            best = places[_best(first[places], SEEDS)]
+            count = CODE_SEEDS if self._corpus.is_code[places[0]] else SEEDS
+            best = places[_best(first[places], count)]
             best = best[first[best] >= 0]
             seeds.append(best)
             most = max(float(first[best[:1]].max(initial=0)), STRONG)
@@ -227,13 +231,13 @@ class AskedCorpus:
 
     def _candidates(self, allowed: NDArray[np.bool_] | None, limit: int) -> Positions:
         """The passages that are compared with the question piece by piece."""
-        masks = [self._corpus.alive if allowed is None else allowed & self._corpus.alive]
-        reach, meaning = (
-            np.where(masks[0], values, -1) for values in (self._reach, self._whole["meaning"])
-        )
-        near = _best(meaning, max(limit, CANDIDATES // 2)) if self._open.max() > 0 else ()
-        chosen = np.union1d(_best(reach, max(limit, CANDIDATES)), near).astype(np.int64)
-        return chosen[masks[0][chosen]]
+        alive = self._corpus.alive
+        places = np.flatnonzero(alive if allowed is None else allowed & alive)
+        chosen = _best(self._reach[places], max(limit, CANDIDATES))
+        if self._open[places].max(initial=0) > 0:
+            near = _best(self._whole["meaning"][places], max(limit, CANDIDATES // 2))
+            chosen = np.union1d(chosen, near)
+        return np.sort(places[chosen])
 
     def _likeness(self, chosen: Positions) -> tuple[Positions, Floats]:
         """Seeds and other passages, in order, with the likeness of each to each word asked for."""
@@ -549,9 +553,16 @@ class AskedCorpus:
 
 def _best(values: Floats, count: int) -> Positions:
     """The positions of the greatest values, greatest first; ties in order of position."""
-    if count < len(values):
-        least = np.partition(values, len(values) - count)[len(values) - count]
-        places = np.flatnonzero(values >= least)
-    else:
-        places = np.arange(len(values))
+    places = np.arange(len(values))
+    if SAMPLED * count < len(values):
+        # A bound from a sample leaves few values to choose from.
+        sample = values[::SAMPLED]
+        rank = min(2 * count // SAMPLED + SAMPLED, len(sample))
+        bound = np.partition(sample, len(sample) - rank)[len(sample) - rank]
+        above = np.flatnonzero(values >= bound)
+        places = above if len(above) >= count else places
+    if count < len(places):
+        some = values[places]
+        least = np.partition(some, len(some) - count)[len(some) - count]
+        places = places[some >= least]
     return places[np.argsort(-values[places], kind="stable")][:count]
