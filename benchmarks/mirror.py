@@ -1,4 +1,4 @@
-"""The Git mirror: the first export, a small catch-up, and a write beside a thread that follows it.
+"""The Git mirror: the first export, small catch-ups and imports, and writes beside a follower.
 
 The export runs in a process of its own, so that its peak of memory can be told. Writing the files
 to the disk, which `git reset` does at the end, is told apart: it depends on the file system.
@@ -81,6 +81,7 @@ def _measure(pair: Pair, folder: Path) -> Iterator[Line]:
     yield Measure("first export, memory", pair.size, "B", Summary.of([peak]), bar=memory)
     with mycel.open(graph, create=False) as db:
         yield _catch_up(db, pair)
+        yield from _edited(db, pair)
         yield _beside(db, pair)
 
 
@@ -94,6 +95,25 @@ def _catch_up(db: mycel.Graph, pair: Pair) -> Measure:
         mirror.push()
         took.append(perf_counter() - start)
     return Measure("catch-up of one small commit", pair.size, "s", Summary.of(took))
+
+
+def _edited(db: mycel.Graph, pair: Pair) -> Iterator[Measure]:
+    """Status and import with one edited file: Git knows the others."""
+    mirror = mycel.Mirror(db)
+    file = mirror.folder / "concepts/bench/note/0.md"
+    told, taken = [], []
+    for number in range(CATCH_UPS):
+        file.write_text(file.read_text().replace("A note", f"A note, {number}", 1))
+        start = perf_counter()
+        edited = mirror.status().edited
+        told.append(perf_counter() - start)
+        start = perf_counter()
+        files = mirror.import_edits().files
+        taken.append(perf_counter() - start)
+        if not len(edited) == len(files) == 1:
+            raise RuntimeError(f"{edited} and {files} are not the file that was edited")
+    yield Measure("status, one file edited", pair.size, "s", Summary.of(told))
+    yield Measure("import of one edited file", pair.size, "s", Summary.of(taken))
 
 
 def _beside(db: mycel.Graph, pair: Pair) -> Measure:

@@ -87,6 +87,27 @@ def test_a_file_that_was_moved_out_of_its_folder_is_the_same_concept(shop: Shop)
     assert shop.git("status", "--porcelain") == ""
 
 
+def test_a_file_that_says_the_same_under_another_uri_has_moved(shop: Shop) -> None:
+    for number in range(20):
+        shop.knowledge.add(f"note/{number}", content="The same.")
+    shop.create()
+    ids = {name: shop.knowledge.get(name).id for name in ("auth/session", "note/3")}
+    for old, new in (("auth/session", "kept/token"), ("note/3", "kept/3")):
+        place = shop.file(f"concepts/shop/{new}.md")
+        place.parent.mkdir(exist_ok=True)
+        text = shop.read(f"concepts/shop/{old}.md")
+        place.write_text(text.replace(f"concept://shop/{old}", f"concept://shop/{new}"))
+        shop.file(f"concepts/shop/{old}.md").unlink()
+    merge = shop.mirror.import_edits().merge
+    assert merge is not None
+    assert merge.diff.counts == {"added": 0, "removed": 0, "changed": 0, "moved": 2}
+    assert shop.knowledge.get("kept/token").id == ids["auth/session"]
+    assert shop.knowledge.get("kept/3").id == ids["note/3"]  # By the last part of its URI.
+    (relation,) = shop.knowledge.relations("auth/login")
+    assert relation.target == "concept://shop/kept/token"
+    shop.check()
+
+
 def test_new_files_may_define_types_have_capitals_and_be_about_relations(shop: Shop) -> None:
     shop.create()
     shop.file("kip/Person").mkdir(parents=True)
