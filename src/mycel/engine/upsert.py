@@ -22,6 +22,7 @@ from mycel.engine.batch import (
     written_id,
 )
 from mycel.engine.outcome import Outcome, all_or_nothing
+from mycel.engine.protection_guard import FOUNDATION_LINKS, MEMBERSHIP
 from mycel.engine.references import (
     check_predicate,
     check_type,
@@ -33,7 +34,8 @@ from mycel.engine.references import (
 from mycel.engine.values import Values
 from mycel.errors import ConstraintViolation, DuplicateExists, MycelError, NotFound
 from mycel.kip import ast
-from mycel.model.names import META_TYPES
+from mycel.model.elements import Concept
+from mycel.model.names import META_TYPES, SYSTEM_ACTOR
 from mycel.model.records import canonical_weight
 from mycel.model.values import JsonObject
 from mycel.store.write.transaction import Transaction
@@ -195,6 +197,8 @@ class _Run:
         predicate = self._predicate(entry.predicate)
         target = self._end(entry.target, handles, place)
         own = self._metadata(entry.metadata, metadata)
+        if entry.metadata is None and self._is_foundation(subject, predicate, target):
+            own = None
         keys = LinkKeys(None, own, self._weight(entry.weight))
         self._links.append(self._link(subject, predicate, target, keys, place))
 
@@ -214,6 +218,8 @@ class _Run:
             self._change(found, block, metadata)
             return found
         subject, predicate, object_ = self._pattern(target, handles, place)
+        if _only_refers(block) and self._is_foundation(subject, predicate, object_):
+            metadata = None
         keys = LinkKeys(self._attributes(block), metadata, self._weight(block.weight))
         if block.expect_version is None:
             return self._link(subject, predicate, object_, keys, place)
@@ -228,6 +234,23 @@ class _Run:
             weight=keys.weight,
             expect_version=self._version(block),
         )
+
+    def _is_foundation(self, subject: End, predicate: str, object_: End) -> bool:
+        """True for a link of the foundation, which takes no metadata of an UPSERT around it.
+
+        A capsule may repeat such a link; only `$system` changes it.
+        """
+        if predicate != MEMBERSHIP or self._tx.actor == SYSTEM_ACTOR:
+            return False
+        return (self._identity_at(subject), self._identity_at(object_)) in FOUNDATION_LINKS
+
+    def _identity_at(self, end: End) -> tuple[str, str] | None:
+        if isinstance(end, LinkPut):
+            return None
+        if isinstance(end, ConceptPut):
+            return end.type, end.name
+        element = self._tx.get(end)
+        return (element.type, element.name) if isinstance(element, Concept) else None
 
     def _link(
         self,

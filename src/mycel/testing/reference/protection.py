@@ -53,7 +53,14 @@ def check_removal(element: Element, graph: Graph) -> None:
     _check_link(element, graph)
 
 
-def _check_link(element: Element, graph: Graph) -> None:
+def is_foundation_link(element: Element, graph: Graph) -> bool:
+    """True for a link that genesis gave to the foundation."""
     subject, predicate, object_ = graph.identity(element.number)
-    if subject in FOUNDATION and predicate == "belongs_to_domain" and object_ == CORE_DOMAIN:
+    is_member = predicate == "belongs_to_domain" and object_ == CORE_DOMAIN
+    return is_member and subject in FOUNDATION
+
+
+def _check_link(element: Element, graph: Graph) -> None:
+    if is_foundation_link(element, graph):
+        subject, predicate, _ = graph.identity(element.number)
         raise ImmutableTarget(f"{predicate} of {subject[1]} is part of the foundation.")

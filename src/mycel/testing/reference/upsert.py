@@ -10,11 +10,13 @@ from mycel.errors import (
     VersionConflict,
 )
 from mycel.kip import ast
+from mycel.model.names import SYSTEM_ACTOR
 from mycel.model.records import canonical_weight
 from mycel.testing.reference.draft import Draft
 from mycel.testing.reference.graph import JsonObject
 from mycel.testing.reference.parameters import Parameters
 from mycel.testing.reference.patterns import Patterns
+from mycel.testing.reference.protection import is_foundation_link
 from mycel.testing.reference.scopes import check_predicate, check_type
 
 
@@ -78,6 +80,8 @@ class _Upsert:
         check_predicate(predicate, self.draft.graph)
         object_ = self.existing(entry.target)
         metadata = outer | self.parameters.mapping(entry.metadata)
+        if entry.metadata is None and self.is_foundation(subject, predicate, object_):
+            metadata = {}
         weight = self.weight(entry.weight)
         link = self.draft.put_link(subject, predicate, object_, {}, metadata, weight)
         self.links[link] = None
@@ -94,9 +98,20 @@ class _Upsert:
             self.draft.check_not_self(place[0], place[2])
             found = self.draft.graph.link(*place)
             self.expect(block.expect_version, found.number if found else None)
+            if found is not None and self.is_foundation(*place):
+                metadata = self.inherited(block, metadata)
             number = self.draft.put_link(*place, attributes, metadata, weight)
         self.links[number] = None
         return number
+
+    def is_foundation(self, subject: int, predicate: str, object_: int) -> bool:
+        """True for a link of the foundation, which takes no metadata of an UPSERT around it."""
+        link = self.draft.graph.link(subject, predicate, object_)
+        return (
+            self.draft.actor != SYSTEM_ACTOR
+            and link is not None
+            and is_foundation_link(link, self.draft.graph)
+        )
 
     def inherited(
         self, block: ast.ConceptBlock | ast.PropositionBlock, metadata: JsonObject
