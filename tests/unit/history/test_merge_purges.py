@@ -221,3 +221,26 @@ def test_a_restored_element_is_not_purged_by_the_branch_that_had_it_purged_befor
         assert draft.merge("main").conflicts == ()
         assert (value(db, "a", "z"), value(draft, "a", "z")) == (1, 1)
         assert not db.diff("main", "draft")
+
+
+@pytest.mark.parametrize("is_restored", [False, True])
+def test_what_is_added_after_a_purge_is_new_also_if_both_have_merged_a_third_branch_since(
+    is_restored: bool, db: mycel.Graph
+) -> None:
+    with branch(db) as draft, branch(db, "other") as other:
+        put(draft, "s", x=SECRET)
+        db.merge("draft")
+        purge(db, "s")
+        if not is_restored:
+            put(db, "s", x="new")
+        put(other, "o", x=1)
+        draft.merge("other")
+        put(draft, "s", z=1)
+        db.merge("draft", restore_purged=is_restored)
+        old = draft.get(at("s")).id
+        assert draft.merge("main").conflicts == ()
+        assert (draft.get(at("s")).id == old) == is_restored
+        assert value(draft, "s") == value(db, "s") == (SECRET if is_restored else "new")
+        for graph in (db, draft):
+            assert (SECRET.encode() in Path(graph.path).read_bytes()) == is_restored
+        assert not db.diff("main", "draft")

@@ -95,6 +95,21 @@ class Alignment:
         self._known: Final[dict[int, int]] = {}
         self._numbers: Final[dict[int, int]] = {}
         """The number in the other copy of each element that has a different one there."""
+        if purged is not None:
+            self._keep_purged()
+
+    def _keep_purged(self) -> None:
+        """Match what the other copy has purged first, as far as merges know it.
+
+        What was added there with the same key after the purge is another element, also if it had
+        the key at a moment at which both had merged the same third copy.
+        """
+        for number in self._since.purged:
+            here = self.known(number)
+            # One that was restored there has another number since.
+            if here is not None and self._known_there(here) == number:
+                self._known[number] = here
+                self._numbers[here] = number
 
     def is_old(self, number: int) -> bool:
         """True if a number meant the same element when the copies parted."""
@@ -198,10 +213,17 @@ class Alignment:
 
     def known(self, number: int) -> int | None:
         """The number here of an element there, as the newest merge has left it."""
+        return self._newest_match(number, is_there=True)
+
+    def _known_there(self, number: int) -> int | None:
+        """The number there of an element here, as the newest merge has left it."""
+        return self._newest_match(number, is_there=False)
+
+    def _newest_match(self, number: int, *, is_there: bool) -> int | None:
         into_ours, into_theirs = self._merges
         found = (
-            match(self._ours, number, into_ours, of_source=True),
-            match(self._theirs, number, into_theirs, of_source=False),
+            match(self._ours, number, into_ours, of_source=is_there),
+            match(self._theirs, number, into_theirs, of_source=not is_there),
         )
         times = [
             (merges[each[0]], each[1])
