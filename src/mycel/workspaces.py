@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from mycel.errors import InvalidIdentifier
+from mycel.store.file.workspace_databases import HOME_FOLDER, database_of
 
-HOME_FOLDER = ".knowledge_engine"
 _SUFFIX = ".folder"
 _WORKSPACE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}", re.ASCII)
 
@@ -87,11 +87,6 @@ class Owner(NamedTuple):
 
     workspace: str
     folder: Path
-
-
-def database_of(home: Path, workspace: str) -> Path:
-    """The path of the database of a workspace."""
-    return home / HOME_FOLDER / f"knowledge_{workspace}.db"
 
 
 def owners(home: Path) -> Iterator[Owner]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from mycel.engine.guards import GraphGuards
-from mycel.errors import InvalidId, MycelError
+from mycel.errors import ConstraintViolation, InvalidId, MycelError
 from mycel.history import rollback
 from mycel.history.branches import Branches, branch_path
 from mycel.history.rollback import Rollback
@@ -22,6 +22,7 @@ from mycel.nexus import DEFAULT_ACTOR, TIMEOUT_S, Nexus
 from mycel.search.embedding import Embedder
 from mycel.store.database import Store, wall_clock_us
 from mycel.store.file.connections import Durability, MemoryUse
+from mycel.store.file.workspace_databases import existing_database
 from mycel.store.query import commits, merges
 from mycel.store.query import diff as differences
 from mycel.store.query.diff import ABSENT, Diff
@@ -478,9 +479,13 @@ class Graph(Nexus):
             return commits.tags(reader)
 
 
+IN_MEMORY: Final = ":memory:"
+
+
 def open_graph(
-    path: str | os.PathLike[str] = ":memory:",
+    path: str | os.PathLike[str] = IN_MEMORY,
     *,
+    workspace: str | None = None,
     branch: str | None = None,
     actor: str = DEFAULT_ACTOR,
     message: str = "",
@@ -499,8 +504,10 @@ def open_graph(
 ) -> Graph:
     """Open a graph; a new one is made if there is none, with the core capsules applied.
 
-    With `branch`, the branch of that name is opened, which has to be there; main is the graph
-    itself. Without, it is the file at the path, whatever `mycel branch switch` says.
+    With `workspace` instead of a path, the database of that name is opened, as `--workspace` of the
+    command line does; it has to be there. With `branch`, the branch of that name is opened, which
+    has to be there; main is the graph itself. Without, it is the file at the path, whatever `mycel
+    branch switch` says.
     `durability` says what a commit waits for: "full" (the default) survives a power cut,
     "normal" may then lose the last commits but never harms the file, "off" is for scratch data.
     With `strict`, an element without the attributes that its type requires is refused; otherwise
@@ -517,8 +524,15 @@ def open_graph(
     Raises:
         NotADatabase, FormatTooNew, DatabaseReadOnly, DatabaseError: it cannot be opened.
         InvalidValueType: no embedder has this name.
-        InvalidIdentifier, NotFound: there is no such branch.
+        InvalidIdentifier, NotFound: there is no such branch or workspace.
+        ConstraintViolation: both a path and a workspace are given.
     """
+    if workspace is not None:
+        if path != IN_MEMORY:
+            raise ConstraintViolation(
+                "Both a path and a workspace are given.", hint="Pass one of them."
+            )
+        path = existing_database(workspace)
     if branch is not None:
         path = branch_path(path, branch)
     if isinstance(embedder, str):

@@ -14,7 +14,7 @@ from mycel.engine.missing_concepts import is_placeholder
 from mycel.errors import ConstraintViolation, InvalidId, InvalidValueType, MycelError, NotFound
 from mycel.graph.traversal import MAX_COST_DEFAULT, MAX_NODES_DEFAULT, Bounds
 from mycel.graph.walk import check_whole
-from mycel.knowledge import recalled_nodes, relation_writer, workspace_files
+from mycel.knowledge import python_views, recalled_nodes, relation_writer, workspace_files
 from mycel.knowledge.active_context import ActiveContext, Shown
 from mycel.knowledge.input_values import page_limit, uri_list
 from mycel.knowledge.limits import RESOURCE_BYTES_MAX
@@ -108,6 +108,45 @@ class KnowledgeView:
 
     def __repr__(self) -> str:
         return f"<mycel.{type(self).__name__} {self.workspace!r} in {self.db.path!r}>"
+
+    # In Python and notebooks.
+
+    def __len__(self) -> int:
+        """The number of concepts and files of the workspace."""
+        with self._reading() as reader:
+            return python_views.count_nodes(reader, self.workspace)
+
+    def __bool__(self) -> bool:
+        return True  # An empty workspace is one all the same.
+
+    def __contains__(self, uri: object) -> bool:
+        """True if there is a node with this URI."""
+        try:
+            return isinstance(uri, str) and self.has(uri)
+        except InvalidId:
+            return False
+
+    def __iter__(self) -> Iterator[Node]:
+        """The nodes of the workspace at one moment, without content: concepts, then files."""
+        with self._reading() as reader:
+            return iter(list(python_views.nodes_of(reader, self.workspace)))
+
+    def _repr_html_(self) -> str:
+        """The first nodes as a table, for notebooks."""
+        with self._reading() as reader:
+            return python_views.html_table(reader, self.workspace)
+
+    def to_networkx(self) -> Any:
+        """The nodes of the workspace and their relations, as a `networkx.MultiDiGraph`.
+
+        Nodes are URIs with `type`, `name` and `properties`; edges have the relation type as their
+        key, and `weight` and `properties`.
+
+        Raises:
+            NotFound: networkx is not installed; it is the extra `networkx`.
+        """
+        with self._reading() as reader:
+            return python_views.as_networkx(reader, self.workspace)
 
     def with_context(self, context: ActiveContext) -> Self:
         """The same knowledge, loaded into another context."""

@@ -20,6 +20,7 @@ from click.core import ParameterSource
 from mycel import workspaces
 from mycel.cli.frame.output import Output
 from mycel.errors import InvalidIdentifier, MycelError, NotADatabase
+from mycel.store.file.workspace_databases import database_of
 from mycel.workspaces import Location
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ class Session:
         chosen_by = "the current directory" if self.directory is None else "the folder"
         if owner.folder != folder:
             chosen_by = f"the folder above, {owner.folder}"
-        path = workspaces.database_of(home, owner.workspace)
+        path = database_of(home, owner.workspace)
         return Location(path, owner.workspace, chosen_by, owner.folder)
 
     def root(self) -> Path:

@@ -38,7 +38,7 @@ from mycel.cli.session.line_editor import (
 )
 from mycel.errors import InvalidSyntax, MycelError, did_you_mean
 from mycel.model.names import count
-from mycel.workspaces import HOME_FOLDER
+from mycel.store.file.workspace_databases import HOME_FOLDER
 
 if TYPE_CHECKING:
     from mycel.engine.result import Result

@@ -8,6 +8,7 @@
 - `locks`        a lock of the operating system on a file of its own
 - `plain_files`  opens regular files, and nothing else
 - `rows`         typed rows of a query
+- `workspace_databases` the database of the name of a workspace
 - `branch_files` files of branches, and the branch that commands use
 - `copy`         a consistent copy of a database that others may be writing
 - `cache_file`   a cache beside a graph, in a file of its own

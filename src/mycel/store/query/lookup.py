@@ -135,6 +135,15 @@ def named_below(
     return [(number, type_number, name) for number, type_number, name in found]
 
 
+def count_below(reader: Reader, path: str, without: Collection[int] = ()) -> int:
+    """The number of concepts with a path as their name or the beginning of it."""
+    query = (
+        "SELECT count(*) FROM concept WHERE (name = ?1 OR (name > ?1 || '/' AND name < ?1 || '0'))"
+        " AND type NOT IN (SELECT value FROM json_each(?2))"
+    )
+    return reader.count(query, (path, listed(without)))
+
+
 class Segment(NamedTuple):
     """A part of a path, directly below another: its concept, if it has one, and what is below."""
 

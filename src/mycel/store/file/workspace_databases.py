@@ -1,0 +1,48 @@
+"""The databases of workspaces: one file for each name, in a folder of the user's home directory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from mycel.errors import NotFound
+from mycel.model.names import shorten
+
+HOME_FOLDER: Final = ".knowledge_engine"
+_PREFIX: Final = "knowledge_"
+_SUFFIX: Final = ".db"
+_SHOWN: Final = 20
+
+
+def database_of(home: Path, workspace: str) -> Path:
+    """The path of the database of a workspace."""
+    return home / HOME_FOLDER / f"{_PREFIX}{workspace}{_SUFFIX}"
+
+
+def workspaces_of(home: Path) -> list[str]:
+    """The names of the workspaces that have a database; branches are none of their own."""
+    found = (home / HOME_FOLDER).glob(f"{_PREFIX}*{_SUFFIX}")
+    return sorted(
+        each.name.removeprefix(_PREFIX).removesuffix(_SUFFIX)
+        for each in found
+        if "@" not in each.name
+    )
+
+
+def existing_database(workspace: object) -> Path:
+    """The path of the database of a workspace of this user.
+
+    Raises:
+        NotFound: there is none; the hint names those that exist.
+    """
+    home = Path.home()
+    known = workspaces_of(home)
+    if isinstance(workspace, str) and workspace in known:
+        return database_of(home, workspace)
+    shown = ", ".join(known[:_SHOWN]) + (", …" if len(known) > _SHOWN else "")
+    listed = f"There are: {shown}." if known else "There is none yet."
+    raise NotFound(
+        f"There is no workspace {shorten(repr(workspace))} in {home / HOME_FOLDER}.",
+        hint=f"{listed} `mycel init --workspace NAME` and `mycel bootstrap` create one.",
+        data={"workspaces": known[:_SHOWN]},
+    )
