@@ -29,6 +29,7 @@ GROWTH_MAX = 3.0
 METHODS = frozenset(("match", "fullmatch", "search", "finditer", "findall", "sub", "subn", "split"))
 ANCHORED = frozenset(("match", "fullmatch"))
 MADE_FROM_INPUT = {
+    "knowledge/name_mentions.py": (re.compile(r"(?<!\w)grow(?!\w)"),),
     "mcp/source_lines.py": (re.compile(r"\bgrow\s*+\("), re.compile(r"\bgrow\b")),
 }
 """Examples of patterns that are made when they are used, around an escaped text."""

@@ -53,33 +53,32 @@ def find_mentions(knowledge: KnowledgeView, name: str) -> NameMentions | None:
     root = f"file://{knowledge.workspace}"
     with knowledge.db.reading() as reader:
         uris = sorted(uri for uri, _ in prefixes.attribute_below(reader, root, STAMP))
-    word = re.compile(rb"(?<!\w)" + re.escape(name.encode()) + rb"(?!\w)")
+    word = rf"(?<!\w){re.escape(name)}(?!\w)"
     found: list[MentioningFile] = []
     began = monotonic()
     for at, uri in enumerate(uris):
         if monotonic() - began > SECONDS_MAX or len(found) >= FILES_MAX:
             return NameMentions(tuple(found), len(uris) - at)
-        if _has_word(knowledge.root / parse(uri, "").path, word):
-            lines = _lines(knowledge, uri, name)
+        if _has_word(knowledge.root / parse(uri, "").path, word.encode()):
+            lines = _lines(knowledge, uri, word)
             if lines:
                 found.append(MentioningFile(uri, lines))
     return NameMentions(tuple(found))
 
 
-def _has_word(path: Path, word: re.Pattern[bytes]) -> bool:
+def _has_word(path: Path, word: bytes) -> bool:
     try:
         file = read_plain(str(path), FILE_BYTES_MAX)
     except (OSError, ValueError):
         return False
-    return b"\0" not in file.data[:1024] and word.search(file.data) is not None
+    return b"\0" not in file.data[:1024] and re.search(word, file.data) is not None
 
 
-def _lines(knowledge: KnowledgeView, uri: str, name: str) -> tuple[MentionedLine, ...]:
+def _lines(knowledge: KnowledgeView, uri: str, word: str) -> tuple[MentionedLine, ...]:
     """The lines with a name, if the file may be shown."""
     try:
         text = knowledge.read_resource(uri, bytes_max=FILE_BYTES_MAX).text or ""
     except MycelError:
         return ()
-    word = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
     lines = enumerate(text.splitlines(), 1)
-    return tuple(MentionedLine(*line) for line in lines if word.search(line[1]))
+    return tuple(MentionedLine(*line) for line in lines if re.search(word, line[1]))

@@ -46,6 +46,7 @@ DOCUMENTED_BY: Final = "documented_by"
 SECTION_OF: Final = "section_of"
 NAMES: Final = "names"
 TAGGED: Final = "tagged"
+DEPENDS_ON: Final = "depends_on"
 
 README_COST: Final = 0.1
 FOLDER_COST: Final = 0.5
@@ -65,6 +66,7 @@ SECTION_COST: Final = 0.5
 SECTION_OF_COST: Final = 0.3
 NAME_COST: Final = 0.9
 TAG_COST: Final = 1.0
+DEPENDENCY_COST: Final = 0.8
 
 STAMP: Final = kinds.STAMP
 
@@ -148,6 +150,7 @@ RELATIONS: Final[dict[str, str]] = {
     SECTION_OF: "A section is a part of a file, or of the section around it.",
     NAMES: "The text of a section names a file, a folder or a symbol.",
     TAGGED: "A note has a tag.",
+    DEPENDS_ON: "A part of a project depends on another part, or on a package outside.",
 }
 
 

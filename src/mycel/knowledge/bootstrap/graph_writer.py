@@ -23,6 +23,7 @@ from mycel.knowledge.bootstrap.limits import ROWS_IN_TRANSACTION
 from mycel.knowledge.bootstrap.project_graph import (
     FILE_KEYS,
     KEYS,
+    PACKAGE,
     SYMBOL_KEYS,
     Namer,
     Wanted,
@@ -57,6 +58,7 @@ _LEAVING: Final = (
     words.SECTION_OF,
     words.NAMES,
     words.TAGGED,
+    words.DEPENDS_ON,
 )
 _REACHING: Final = (words.TESTED_BY, words.DOCUMENTED_BY)
 
@@ -350,13 +352,16 @@ class _Work:
     def _sweep(self, numbers: Collection[int]) -> None:
         """Remove placeholders and tags among these that have lost their last relation."""
         reader = self._tx.reader
-        swept = [reader.find_type(name) for name in (MISSING, words.TAG)]
+        swept = [reader.find_type(name) for name in (MISSING, words.TAG, words.RESOURCE)]
         for held in prefixes.numbered(reader, numbers):
             if held.type not in swept or reader.touching(held.number):
                 continue
-            is_tag = reader.type_name(held.type) == words.TAG
+            type_name = reader.type_name(held.type)
+            if type_name == words.RESOURCE and not held.name.startswith(PACKAGE):
+                continue
             is_empty = held.attributes == EMPTY_OBJECT
-            if ownership.is_ours(held, KEYS[words.TAG]) if is_tag else is_empty:
+            is_ours = type_name != MISSING and ownership.is_ours(held, KEYS[type_name])
+            if is_ours if type_name != MISSING else is_empty:
                 self._tx.retire(ids.concept_id(held.number), reason=ownership.GONE)
                 self._numbers.pop(held.name, None)
 

@@ -50,6 +50,8 @@ KEYS: Final = {
     words.TAG: TAG_KEYS,
 }
 """The attributes that a bootstrap writes, by the type of the node."""
+PACKAGE: Final = "pkg:"
+"""The beginning of the URI of a package outside the project."""
 QUIET_KEYS: Final = frozenset(("line", "end_line"))
 """Attributes of a section that are not worth a new version of it."""
 
@@ -254,11 +256,14 @@ def _section_attributes(section: Section) -> dict[str, Any]:
 
 
 def wanted_tags(namer: Namer, edges: FileEdges) -> Iterator[Wanted]:
-    """The nodes of the tags of a note."""
+    """The nodes of the tags of a note, and of the packages outside that a manifest names."""
     for edge in edges.texts:
-        uri = _tag_uri(namer, edge.target.path) if edge.target.kind == "tag" else ""
+        name = edge.target.path
+        if edge.target.kind == "package":
+            yield Wanted(name, RESOURCE, {"file_type": "package"}, FILE_KEYS)
+        uri = _tag_uri(namer, name) if edge.target.kind == "tag" else ""
         if uri:
-            yield Wanted(uri, words.TAG, {"name": edge.target.path}, TAG_KEYS)
+            yield Wanted(uri, words.TAG, {"name": name}, TAG_KEYS)
 
 
 def _tag_uri(namer: Namer, tag: str) -> str:
@@ -325,6 +330,8 @@ def text_edges(
                 target = namer.concept(path)
             case "tag":
                 target = _tag_uri(namer, path)
+            case "package":
+                target = path
             case _:
                 assert_never(kind)
         if source and target and source != target:
@@ -336,6 +343,7 @@ _TEXT_COSTS: Final = {
     words.REFERENCES: words.REFERENCE_COST,
     words.NAMES: words.NAME_COST,
     words.TAGGED: words.TAG_COST,
+    words.DEPENDS_ON: words.DEPENDENCY_COST,
 }
 
 

@@ -32,10 +32,10 @@ class TextTarget(NamedTuple):
     """The target of a link or a name in a text.
 
     `name` is that of a symbol or section in the file at `path`. The path of a tag is its name, that
-    of something missing is where it would be.
+    of a package is its URL, that of something missing is where it would be.
     """
 
-    kind: Literal["path", "symbol", "section", "missing", "tag"]
+    kind: Literal["path", "symbol", "section", "missing", "tag", "package"]
     path: str
     name: str = ""
 
@@ -44,7 +44,7 @@ class TextEdge(NamedTuple):
     """From a section, by its slug, to something that it links to or names; "" is the file."""
 
     section: str
-    relation: Literal["references", "names", "tagged"]
+    relation: Literal["references", "names", "tagged", "depends_on"]
     target: TextTarget
 
 

@@ -130,6 +130,9 @@ _NAMES_OF: Final = {
     "gomod": "go.mod",
     "cargo": "Cargo.toml",
     "tsconfig": "tsconfig.json jsconfig.json",
+    "npm": "package.json",
+    "pyproject": "pyproject.toml",
+    "pom": "pom.xml",
     "make": "makefile gnumakefile justfile",
     "dockerfile": "dockerfile containerfile",
     "cmake": "cmakelists.txt",
@@ -168,15 +171,15 @@ _LANGUAGES_OF: Final = {
     "text/x-c": "c",
     "text/x-c++": "cpp",
     "text/markdown": "markdown",
-    "application/json": "json tsconfig jupyter",
+    "application/json": "json tsconfig jupyter npm",
     "application/x-ndjson": "jsonl",
     "application/yaml": "yaml",
-    "application/toml": "toml cargo",
+    "application/toml": "toml cargo pyproject",
     "text/x-shellscript": "shell",
     "application/sql": "sql",
     "text/html": "html",
     "text/css": "css",
-    "application/xml": "xml",
+    "application/xml": "xml pom",
     "image/svg+xml": "svg",
     "application/pdf": "pdf",
     "text/plain": "text",
@@ -191,4 +194,7 @@ _SUFFIXES: Final = _by_word(_SUFFIXES_OF)
 _NAMES: Final = _by_word(_NAMES_OF)
 _PROGRAMS: Final = _by_word(_PROGRAMS_OF)
 _MIME_TYPES: Final = _by_word(_LANGUAGES_OF)
-_FILE_TYPES: Final = {"gomod": "go", "cargo": "toml", "tsconfig": "json", "tsx": "typescript"}
+_FILE_TYPES: Final = {
+    "gomod": "go", "cargo": "toml", "tsconfig": "json", "tsx": "typescript",
+    "npm": "json", "pyproject": "toml", "pom": "xml",
+}  # fmt: skip

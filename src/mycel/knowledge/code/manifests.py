@@ -1,11 +1,14 @@
-"""Manifests that map names of a project to places: go.mod, Cargo.toml, tsconfig.json."""
+"""Manifests: names of the parts of a project, and the packages that they depend on.
+
+A package outside the project is named by its package URL: `pkg:cargo/serde`, `pkg:npm/react`.
+"""
 
 from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Mapping
-from typing import Final
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
 
 import orjson
 
@@ -14,6 +17,22 @@ from mycel.knowledge.code.source_facts import FileFacts
 KEY_PARTS_MAX: Final = 200
 """Dots in one line of Cargo.toml; `tomllib` takes quadratic time for the parts of a key."""
 
+DEPENDENCIES_MAX: Final = 1_000
+"""Dependencies of one manifest."""
+
+_CARGO_KEYS: Final = ("dependencies", "dev-dependencies", "build-dependencies")
+_NPM_KEYS: Final = (
+    "dependencies", "devDependencies", "peerDependencies", "optionalDependencies"
+)  # fmt: skip
+_PACKAGE: Final = re.compile(r"@?[A-Za-z0-9_][\w.~-]*(?:/[\w.~-]+)*", re.ASCII)
+_REQUIREMENT: Final = re.compile(r"[A-Za-z0-9][\w.-]*", re.ASCII)
+_NORMAL: Final = re.compile(r"[-_.]+")
+_GO_REQUIRED: Final = re.compile(
+    r"^(?:require[ \t]++|[ \t]++)([\w-]++(?>(?:[./~][\w-]++)*))[ \t]++v\d", re.MULTILINE
+)
+_XML_COMMENT: Final = re.compile(r"<!--(?:.*?-->|.*+)", re.DOTALL)
+_POM_DEPENDENCY: Final = re.compile(r"<dependency>((?>[^<]*+(?:<(?!/?dependency>)[^<]*+)*))")
+_POM_PARENT: Final = re.compile(r"<parent>(?>[^<]*+(?:<(?!/?parent>)[^<]*+)*)")
 _GO_MODULE: Final = re.compile(r"^module[ \t]++\"?([^\s\"]++)", re.MULTILINE)
 # An unclosed string or comment extends to the end, so that no text is searched twice.
 _STRING_OR_COMMENT: Final = re.compile(
@@ -24,7 +43,78 @@ _TRAILING_COMMA: Final = re.compile(r",(\s*+[}\]])")
 
 def go_mod(text: str) -> FileFacts:
     found = _GO_MODULE.search(text)
-    return FileFacts("gomod", package=found[1] if found else "")
+    names = [each[1] for each in _GO_REQUIRED.finditer(text)]
+    return FileFacts(
+        "gomod", package=found[1] if found else "", dependencies=_urls("golang", names)
+    )
+
+
+def npm(text: str) -> FileFacts:
+    """The name of a package of JavaScript, and what it depends on."""
+    try:
+        manifest = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return FileFacts("npm")
+    if not isinstance(manifest, dict):
+        return FileFacts("npm")
+    names = [name for key in _NPM_KEYS for name in _table(manifest, key)]
+    name = manifest.get("name")
+    package = name if isinstance(name, str) else ""
+    return FileFacts("npm", package=package, dependencies=_urls("npm", names))
+
+
+def pyproject(text: str) -> FileFacts:
+    """The name of a project of Python, and what it depends on, its extras and groups included."""
+    manifest = _toml(text)
+    project = _table(manifest, "project")
+    poetry = _table(_table(manifest, "tool"), "poetry")
+    listed = [project.get("dependencies"), *_table(project, "optional-dependencies").values()]
+    listed += _table(manifest, "dependency-groups").values()
+    texts = [each for group in listed if isinstance(group, list) for each in group]
+    names = [found[0] for text in texts if (found := _REQUIREMENT.match(str(text)))]
+    names += [name for name in _table(poetry, "dependencies") if name != "python"]
+    for group in _table(poetry, "group").values():
+        names += _table(group, "dependencies") if isinstance(group, dict) else ()
+    name = project.get("name") or poetry.get("name")
+    package = _NORMAL.sub("-", name).lower() if isinstance(name, str) else ""
+    urls = _urls("pypi", [_NORMAL.sub("-", each).lower() for each in names])
+    return FileFacts("pyproject", package=package, dependencies=urls)
+
+
+def pom(text: str) -> FileFacts:
+    """The name of a project of Maven, group and artifact, and what it depends on."""
+    whole = _XML_COMMENT.sub(" ", text)
+    inside = [found[1] for found in _POM_DEPENDENCY.finditer(whole)]
+    names = [f"{_tag(each, 'groupId')}/{_tag(each, 'artifactId')}" for each in inside]
+    outside = _POM_DEPENDENCY.sub(" ", whole).partition("<build>")[0]
+    own = _POM_PARENT.sub(" ", outside)
+    group = _tag(own, "groupId") or _tag(outside, "groupId")
+    package = f"{group}/{_tag(own, 'artifactId')}"
+    return FileFacts("pom", package=package.strip("/"), dependencies=_urls("maven", names))
+
+
+def _tag(text: str, name: str) -> str:
+    return text.partition(f"<{name}>")[2].partition("<")[0].strip()
+
+
+def _table(values: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    found = values.get(key)
+    return found if isinstance(found, dict) else {}
+
+
+def _toml(text: str) -> Mapping[str, Any]:
+    if any(line.count(".") > KEY_PARTS_MAX for line in text.splitlines()):
+        return {}
+    try:
+        return tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return {}
+
+
+def _urls(kind: str, names: Iterable[str]) -> tuple[str, ...]:
+    """The package URLs of names, each once; those that are no names of packages are left out."""
+    plain = (name for name in names if _PACKAGE.fullmatch(name))
+    return tuple(dict.fromkeys(f"pkg:{kind}/{name}" for name in plain))[:DEPENDENCIES_MAX]
 
 
 def cargo(text: str) -> FileFacts:
@@ -38,11 +128,25 @@ def cargo(text: str) -> FileFacts:
     package, library = manifest.get("package"), manifest.get("lib")
     name = package.get("name") if isinstance(package, dict) else None
     other = library.get("name") if isinstance(library, dict) else None
+    tables = [manifest, _table(manifest, "workspace"), *_table(manifest, "target").values()]
+    names = [
+        _cargo_name(key, value)
+        for table in tables
+        if isinstance(table, dict)
+        for kind in _CARGO_KEYS
+        for key, value in _table(table, kind).items()
+    ]
     return FileFacts(
         "cargo",
         package=name if isinstance(name, str) else "",
+        dependencies=_urls("cargo", names),
         settings=(("lib", other),) if isinstance(other, str) else (),
     )
+
+
+def _cargo_name(key: str, value: object) -> str:
+    renamed = value.get("package") if isinstance(value, dict) else None
+    return renamed if isinstance(renamed, str) else key
 
 
 def tsconfig(text: str) -> FileFacts:
@@ -71,4 +175,12 @@ MANIFESTS: Final[Mapping[str, Callable[[str], FileFacts]]] = {
     "gomod": go_mod,
     "cargo": cargo,
     "tsconfig": tsconfig,
+    "npm": npm,
+    "pyproject": pyproject,
+    "pom": pom,
 }
+
+ECOSYSTEMS: Final = {
+    "cargo": "cargo", "gomod": "golang", "npm": "npm", "pyproject": "pypi", "pom": "maven"
+}  # fmt: skip
+"""Kinds of manifests, each with the kind of its package URLs."""

@@ -9,7 +9,7 @@ import posixpath
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from functools import cache
+from functools import cache, cached_property
 from typing import Final
 
 from mycel.knowledge.code.edge_values import (
@@ -17,8 +17,10 @@ from mycel.knowledge.code.edge_values import (
     FileEdges,
     SymbolEdge,
     TextEdge,
+    TextTarget,
     family,
 )
+from mycel.knowledge.code.manifests import ECOSYSTEMS
 from mycel.knowledge.code.module_paths import LOCATORS, RustLocator, Unit
 from mycel.knowledge.code.name_resolution import SymbolNames
 from mycel.knowledge.code.receivers import Receivers
@@ -58,6 +60,8 @@ class Project:
         facts = self._facts[path]
         self._names.begin_file(facts)
         texts = tuple(self._documents.edges(path, facts)) if facts.sections else ()
+        if facts.dependencies:
+            return FileEdges(path, texts=tuple(self._dependency_edges(path, facts)))
         if facts.language not in LOCATORS:
             links, pages = self._link_edges(path, facts, texts)
             return FileEdges(path, links=links, external_links=pages, texts=texts)
@@ -196,6 +200,23 @@ class Project:
                 targets[edge.target.path] = None
         targets.pop(path, None)
         return tuple(targets), tuple(external)
+
+    def _dependency_edges(self, path: str, facts: FileFacts) -> Iterator[TextEdge]:
+        """From a manifest to those of other parts of the project, and to packages outside."""
+        for url in facts.dependencies:
+            part = self._parts.get(url)
+            if part != path:
+                kind = TextTarget("package", url) if part is None else TextTarget("path", part)
+                yield TextEdge("", "depends_on", kind)
+
+    @cached_property
+    def _parts(self) -> Mapping[str, str]:
+        """The manifests of the project by the URL of their package."""
+        return {
+            f"pkg:{ECOSYSTEMS[facts.language]}/{facts.package}": path
+            for path, facts in sorted(self._facts.items(), reverse=True)
+            if facts.package and facts.language in ECOSYSTEMS
+        }
 
     # Symbols.
 

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
-FORMAT: Final = 8
+FORMAT: Final = 9
 """The version of the facts; stored facts of another version are extracted again."""
 
 RESULT: Final = "()"
@@ -121,6 +121,8 @@ class FileFacts:
     fields: tuple[tuple[str, str], ...] = ()
     settings: tuple[tuple[str, str], ...] = ()
     note: str = ""
+    dependencies: tuple[str, ...] = ()
+    """The package URLs of what a manifest depends on."""
     sections: tuple[Section, ...] = ()
     tags: tuple[str, ...] = ()
     aliases: tuple[str, ...] = ()
@@ -156,7 +158,7 @@ def decode(encoded: bytes) -> FileFacts | None:
         row["sections"] = tuple(
             Section._make((*s[:-2], tuple(s[-2]), tuple(s[-1]))) for s in row["sections"]
         )
-        for name in ("links", "tags", "aliases"):
+        for name in ("links", "tags", "aliases", "dependencies"):
             row[name] = tuple(row[name])
         for name in ("exports", "fields", "settings"):
             row[name] = _pairs(row[name])

@@ -152,3 +152,20 @@ def test_a_vault_is_a_workspace(shop: mycel.Knowledge, root: Path, write: Write)
     with pytest.raises(mycel.errors.NotFound):
         shop.get("concept://shop/tags/drink")
     assert "front_matter" not in shop.get("file://shop/Tea.md").properties
+
+
+def test_parts_of_a_project_depend_on_each_other_and_on_packages(
+    shop: mycel.Knowledge, root: Path, write: Write
+) -> None:
+    write("a/package.json", '{"name": "a", "dependencies": {"b": "*", "react": "19"}}')
+    write("b/package.json", '{"name": "b", "dependencies": {}}')
+    bootstrap(shop)
+    assert out(shop, "file://shop/a/package.json") == {
+        ("depends_on", "file://shop/b/package.json"),
+        ("depends_on", "pkg:npm/react"),
+    }
+    assert shop.get("pkg:npm/react").type == "Resource"
+    write("a/package.json", '{"name": "a", "dependencies": {"b": "*"}}')
+    bootstrap(shop)
+    with pytest.raises(mycel.errors.NotFound):
+        shop.get("pkg:npm/react")

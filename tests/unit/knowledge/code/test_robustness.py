@@ -43,6 +43,9 @@ SOURCES = {
     "pdf": "%PDF-1.4\n1 0 obj\n<</Type/Catalog>>\nendobj\ntrailer <</Root 1 0 R>>\n%%EOF\n",
     "gomod": "module a\n",
     "cargo": '[package]\nname = "a"\n',
+    "npm": '{"name": "a", "dependencies": {"b": "1"}}',
+    "pyproject": '[project]\nname = "a"\ndependencies = ["b"]\n',
+    "pom": "<project><artifactId>a</artifactId></project>",
     "tsconfig": '{"compilerOptions": {"paths": {"a": ["b"]}}}',
 }
 
