@@ -373,7 +373,7 @@ def test_a_bootstrap_reads_the_workspace_and_tells_how_far_it_is(
     assert result.structured_content["files"] >= 2
     assert seen
     assert [done for done, _ in seen] == sorted(done for done, _ in seen)
-    assert {total for _, total in seen} == {3.0}
+    assert {total for _, total in seen} == {4.0}
     assert "→ defines" in session.ok("get_nodes", uris=["file://shop/src/cart.py"]).text
     again = session.ok("bootstrap_workspace", path="src")
     assert again.data["unchanged"] == 2
