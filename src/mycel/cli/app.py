@@ -90,8 +90,8 @@ _PANELS: Final = {
         "note": "Write a note: a text with a title, and relations to what it is about.",
         "show": "Show a node: its text, its properties, and its relations.",
         "ls": "List what is directly below a path: nodes, and how many are below each.",
-        "bootstrap": "Bring a folder into the graph: files, folders, symbols, and how they are"
-        " related.",
+        "bootstrap": "Bring a folder into the graph: files, folders, symbols, sections, and their"
+        " relations.",
     },
     "Schema and data": {
         "schema": "Show, check, plan and apply schemas: types, properties and constraints, in .pg"

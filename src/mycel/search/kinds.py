@@ -1,8 +1,9 @@
 """The two kinds of what a search finds: notes, and code.
 
 Notes are what somebody wrote: concepts, decisions, events, documents and their sections. Code is
-what a bootstrap read from files: folders, files and symbols. A folder, file or symbol to which
-somebody added content is a note about it. A link is code if a bootstrap wrote it.
+what a bootstrap read from files: folders, files and symbols. A file or symbol to which somebody
+added content is a note about it; the content of a folder is the beginning of its README, which the
+sections of the README have too. A link is code if a bootstrap wrote it.
 """
 
 from __future__ import annotations
@@ -25,13 +26,17 @@ STAMP: Final = "_bootstrap"
 
 CODE_TYPES: Final = ("Concept", "Resource", "Symbol")
 """The types of folders, files and symbols."""
+DIRECTORY: Final = "directory"
+"""The `node_type` of folders."""
 SECTION: Final = "Section"
 """The type of the sections of documents: a bootstrap reads them, and they are notes."""
 
 
 def is_code(type_name: str, attributes: Mapping[str, Any]) -> bool:
     """True if a concept is of the kind code."""
-    return STAMP in attributes and "content" not in attributes and type_name in CODE_TYPES
+    if STAMP not in attributes or type_name not in CODE_TYPES:
+        return False
+    return "content" not in attributes or attributes.get("node_type") == DIRECTORY
 
 
 def is_section(type_name: str, attributes: Mapping[str, Any]) -> bool:

@@ -51,7 +51,7 @@ def test_what_instructions_and_prompts_name_is_offered() -> None:
 
 
 def test_every_command_of_the_cheat_sheet_runs() -> None:
-    words = ("FIND", "SEARCH", "UPSERT", "UPDATE", "DELETE", "DESCRIBE")
+    words = ("FIND", "SEARCH", "UPSERT", "UPDATE", "MERGE", "DELETE", "DESCRIBE")
     commands: list[str] = []
     for line in CHEAT_SHEET.splitlines():
         if line.startswith("  ") and line.strip().startswith(words):
@@ -64,6 +64,8 @@ def test_every_command_of_the_cheat_sheet_runs() -> None:
             'UPSERT { CONCEPT { {type: "$ConceptType", name: "Concept"} } '
             'CONCEPT { {type: "$PropositionType", name: "depends_on"} } '
             'CONCEPT { {type: "$PropositionType", name: "calls"} } '
+            'CONCEPT { {type: "Concept", name: "concept://shop/bill"} } '
+            'CONCEPT { {type: "Concept", name: "concept://shop/billing"} } '
             'CONCEPT { {type: "Concept", name: "concept://shop/auth/login"} } }'
         )
         for command in commands:

@@ -212,10 +212,10 @@ def pull(session: Session, *, allow_deletions: bool, policy: str | None) -> int:
 
 
 @mirror.command("merge-file", cls=Command, hidden=True)
-@click.argument("base", type=click.Path(path_type=Path))
-@click.argument("ours", type=click.Path(path_type=Path))
-@click.argument("theirs", type=click.Path(path_type=Path))
-@click.argument("path")
+@click.argument("base", type=click.Path(path_type=Path), help="The common version")
+@click.argument("ours", type=click.Path(path_type=Path), help="Our version, which is overwritten")
+@click.argument("theirs", type=click.Path(path_type=Path), help="Their version")
+@click.argument("path", help="The path of the document in the repository")
 def merge_file(base: Path, ours: Path, theirs: Path, path: str) -> int:
     """Merge three versions of a document into the second; Git calls this.
 
