@@ -151,13 +151,12 @@ def _add_plain(tx: Transaction, uri: Uri, given: Mapping[str, Any]) -> None:
 def _update(knowledge: Knowledge, given: Mapping[str, Any]) -> Work:
     uri = knowledge.uri(given["id"])
     changes = node_writer.NodeChanges(
-        given["name"],
-        given["content"],
-        None,
-        given["attributes"],
-        given["drop"],
-        given["metadata"],
-        given["expect_version"],
+        name=given["name"],
+        content=given["content"],
+        properties=given["attributes"],
+        drop=given["drop"],
+        metadata=given["metadata"],
+        expect_version=given["expect_version"],
     )
 
     def work(tx: Transaction) -> tuple[str, list[str]]:

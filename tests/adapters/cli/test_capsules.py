@@ -304,13 +304,11 @@ def test_pages_follow_one_another_until_all_is_out(
 
 
 @pytest.mark.usefixtures("garden")
-def test_a_weight_that_is_lost_is_told(run: Run) -> None:
+def test_a_capsule_carries_weights(run: Run) -> None:
     run("edge", "add", "Plant:Fern", "shades", "Plant:Oak", "--weight", "0.5")
     done = run("capsule", "export", "--type", "Plant")
-    assert done.stderr.startswith("Warning: A capsule cannot carry weights")
-    as_json = run("capsule", "export", "--type", "Plant", "--json")
-    assert as_json.stderr == ""
-    assert as_json.object["warnings"]
+    assert "SET WEIGHT 0.5" in done.stdout
+    assert "Warning" not in done.stderr
 
 
 @pytest.mark.usefixtures("garden")

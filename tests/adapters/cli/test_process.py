@@ -97,6 +97,12 @@ print(*sys.modules)
         "mycel.cli.app",
         "mycel.cli.frame",
         "mycel.errors",
+        "mycel.model",
+        "mycel.model.limits",
+        "mycel.model.names",
+        "mycel.store",
+        "mycel.store.file",
+        "mycel.store.file.workspace_databases",
         "mycel.workspaces",
     }
 

@@ -52,7 +52,6 @@ READING = [
     f"FIND(?z.name) WHERE {{ ?z {{name: :name}} NOT {{ {CROSS} {NEVER} }} }}",
     f"FIND(?a.name) WHERE {{ OPTIONAL {{ {CROSS} {NEVER} }} }}",
     'FIND(?a.name, ?b.name) WHERE { (?a, "feeds"{60000}, ?b) }',
-    'FIND(?a.name) WHERE { (?a, "feeds"{60000}, {type: "Town", name: "t0"}) ?a {type: "Town"} }',
     'FIND(?l) WHERE { ?l (?a, "feeds"{60000}, ?b) }',
     'FIND(?a.name, ?b.name) WHERE { (?a, "near"{60000}, ?b) }',
     f"FIND(?a) WHERE {{ {CROSS} FILTER(REGEX(?a.attributes.text, ?b.name) || ?c.name == ?d.id) }}",

@@ -37,6 +37,8 @@ APSW_MIN = (3, 54)
 EXTRAS = {
     "arrow": "pyarrow",
     "code": "tree_sitter",
+    "documents": "pypdf",
+    "networkx": "networkx",
     "onnx": "onnxruntime",
     "pandas": "pandas",
     "polars": "polars",
