@@ -22,11 +22,13 @@ export function Mirror({ explorer, stage }: Props): JSX.Element {
   const scene = explorer.visible.value
   const current = currentId(explorer, stage)
   const options = optionsOf([...scene.nodes.values()], current)
+  // The selected node may not be drawn yet.
+  const active = options.find((node) => node.id === current)
   return (
     <div
       ref={box} class="mirror" role="listbox" tabIndex={0} id="mirror"
       aria-label={`Nodes of the graph: ${scene.nodes.size} shown. Arrows walk, Enter expands, Backspace hides.`}
-      aria-activedescendant={current ? optionId(current) : undefined}
+      aria-activedescendant={active ? optionId(active.id) : undefined}
       onKeyDown={(event) => key(event, explorer, stage)}
     >
       {options.map((node) => (
