@@ -57,6 +57,7 @@ export function createEditor(host: HTMLElement, options: EditorOptions): Editor 
         placeholder('FIND(?c.name) WHERE { ?c {type: "Concept"} } LIMIT 10'),
         autocompletion({ override: [completions(options.types, options.relations)] }),
         EditorView.lineWrapping,
+        EditorView.domEventHandlers({ beforeinput: replaceSelected, compositionstart: (_, view) => deleteSelected(view) }),
         EditorView.contentAttributes.of({ 'aria-label': 'KIP command', spellcheck: 'false' }),
         EditorView.updateListener.of((update) => {
           if (update.docChanged) options.changed(update.state.doc.toString())
@@ -79,6 +80,32 @@ export function createEditor(host: HTMLElement, options: EditorOptions): Editor 
     focus: () => view.focus(),
     destroy: () => view.destroy(),
   }
+}
+
+/**
+ * Types over selected text, or deletes it, in place of the browser; returns false if the browser has to.
+ * Chromium would give the line the look of the deleted text as an inline style, which the CSP refuses.
+ */
+function replaceSelected(event: InputEvent, view: EditorView): boolean {
+  const text = event.inputType.startsWith('delete') ? '' : event.inputType === 'insertText' ? event.data : null
+  const { from, to } = selectedRange(view)
+  if (from === to || text === null || event.isComposing) return false
+  const change = () => view.state.update({ changes: { from, to, insert: text }, selection: { anchor: from + text.length }, userEvent: text ? 'input.type' : 'delete.selection', scrollIntoView: true })
+  if (!text || !view.state.facet(EditorView.inputHandler).some((handle) => handle(view, from, to, text, change))) view.dispatch(change())
+  return true
+}
+
+function deleteSelected(view: EditorView): void {
+  const { from, to } = selectedRange(view)
+  if (from !== to) view.dispatch({ changes: { from, to }, userEvent: 'delete.selection' })
+}
+
+/** The selected text: the browser knows it a moment before the editor hears of it. */
+function selectedRange(view: EditorView): { from: number; to: number } {
+  const selection = (view.root as Partial<DocumentOrShadowRoot> & { getSelection?: () => Selection | null }).getSelection?.()
+  if (!selection?.anchorNode || !selection.focusNode || !view.contentDOM.contains(selection.anchorNode)) return view.state.selection.main
+  const ends = [view.posAtDOM(selection.anchorNode, selection.anchorOffset), view.posAtDOM(selection.focusNode, selection.focusOffset)]
+  return { from: Math.min(...ends), to: Math.max(...ends) }
 }
 
 function rangeOf(view: EditorView, { line, column, length }: Problem): { from: number; to: number } {
