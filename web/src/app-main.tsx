@@ -14,6 +14,7 @@ import { AppSource, viewOf } from './source/mcp-app'
 import { SnapshotSource, type Snapshot } from './source/snapshot'
 import type * as T from './source/types'
 import { chooseTheme, startTheme } from './theme'
+import { startTitle } from './title'
 import { fromFragment, START } from './view'
 
 const NODES_MAX = 300
@@ -31,7 +32,9 @@ function show(explorer: Explorer): void {
 }
 
 function startSnapshot(data: Snapshot): void {
-  show(new Explorer(new SnapshotSource(data), new SliceRunner(), fromFragment(location.hash)))
+  const explorer = new Explorer(new SnapshotSource(data), new SliceRunner(), fromFragment(location.hash))
+  startTitle(explorer)
+  show(explorer)
 }
 
 async function startApp(): Promise<void> {

@@ -6,7 +6,7 @@ import { Positions } from './graph/positions'
 import { TypeColours } from './graph/palette'
 import { GROUP_PREFIX, Scene, type SceneNode } from './graph/scene'
 import { announcement, complain, say } from './notices'
-import type { About, Card, Grouping, LiveChange, Link, Moment, Overview, Source } from './source/types'
+import type { About, Card, Grouping, Identified, LiveChange, Link, Moment, Overview, Source } from './source/types'
 import { START, type View } from './view'
 import { UndoStack } from './undo'
 
@@ -430,6 +430,11 @@ export class Explorer {
       if (age < 1) requestAnimationFrame(beat)
     }
     beat()
+  }
+
+  /** The node that a text means, first among those on the canvas. */
+  identify(text: string, near: string | null, isNew = false): Promise<Identified> {
+    return this.source.identify(text, near, this.#known(), isNew)
   }
 
   // Helpers -----------------------------------------------------------------------------------

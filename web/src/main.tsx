@@ -17,6 +17,7 @@ import { startShortcuts } from './shortcuts'
 import { askForToken, SignIn, takeTicket, tokens } from './sign-in'
 import { HttpSource } from './source/http'
 import { startTheme } from './theme'
+import { startTitle } from './title'
 import { fromFragment } from './view'
 
 /** The name of the file of the layout worker, from the build. */
@@ -45,6 +46,7 @@ async function start(): Promise<void> {
   render(<><App explorer={explorer} screens={SCREENS} /><SignIn done={signedIn} /></>, document.getElementById('app')!)
   startShortcuts(explorer)
   startAddress(explorer)
+  startTitle(explorer)
   live.start()
   if (askForToken.value === null) void explorer.start()
 }

@@ -16,6 +16,7 @@ Modules, in the order of control flow:
 - `name_index`     concepts by the beginnings of words in their names
 - `suggestions`    nodes by the beginning of a word
 - `overview`       groups of nodes, and the inside of a group
+- `naming`         the workspace of the graph, and the node that a reader means by a text
 - `neighbours`     next neighbours of a node, and the links among nodes that are shown
 - `details`        one node: content, relations, history, proof; missing concepts
 - `past`           commits, timeline, differences between moments

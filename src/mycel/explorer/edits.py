@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from mycel.errors import AccessDenied, ConstraintViolation, InvalidId
 from mycel.explorer.moments import moment_of, scene
+from mycel.explorer.naming import uri_beside
 from mycel.explorer.parameters import ID, Parameter, Parameters
 from mycel.explorer.past import commit_of, listed
 from mycel.history.graph import Graph
@@ -112,7 +113,10 @@ def _add(knowledge: Knowledge, given: Mapping[str, Any]) -> Work:
     for each in links:
         each["properties"] = each.pop("attributes", each.get("properties"))
     relations = drafts(links, NewRelation, source=uri.text)
-    ends = [(knowledge.uri(each.source), knowledge.uri(each.target)) for each in relations]
+    ends = [
+        (uri_beside(knowledge, each.source, uri), uri_beside(knowledge, each.target, uri))
+        for each in relations
+    ]
 
     def work(tx: Transaction) -> tuple[str, list[str]]:
         told: list[str] = []
@@ -166,8 +170,14 @@ def _update(knowledge: Knowledge, given: Mapping[str, Any]) -> Work:
     return work
 
 
+def _ends(knowledge: Knowledge, given: Mapping[str, Any]) -> tuple[Uri, Uri]:
+    """The ends of a relation; a path as its target belongs to the workspace of its source."""
+    source = knowledge.uri(given["source"])
+    return source, uri_beside(knowledge, given["target"], source)
+
+
 def _link(knowledge: Knowledge, given: Mapping[str, Any]) -> Work:
-    ends = knowledge.uri(given["source"]), knowledge.uri(given["target"])
+    ends = _ends(knowledge, given)
     draft = NewRelation(
         ends[0].text,
         given["relation"],
@@ -185,7 +195,7 @@ def _link(knowledge: Knowledge, given: Mapping[str, Any]) -> Work:
 
 
 def _unlink(knowledge: Knowledge, given: Mapping[str, Any]) -> Work:
-    ends = knowledge.uri(given["source"]), knowledge.uri(given["target"])
+    ends = _ends(knowledge, given)
 
     def work(tx: Transaction) -> tuple[str, list[str]]:
         removed = relation_writer.remove_relation(tx, ends, given["relation"], given["reason"])
@@ -203,8 +213,10 @@ def _move(knowledge: Knowledge, given: Mapping[str, Any]) -> Work:
             expect(given["expect_version"], there.version, old.text)
         if there is not None and "://" not in there.name:
             return f"kip:{tx.move(there.id, name=_plain_name(given['to'], there.type))}", []
-        new = knowledge.uri(given["to"], kind="file" if old.is_file else "concept")
         source = old if there is None else knowledge.uri(there.name)
+        new = uri_beside(
+            knowledge, given["to"], source, kind="file" if source.is_file else "concept"
+        )
         return node_moves.move_node(tx, source, new, subtree=given["subtree"]).uri, []
 
     return work

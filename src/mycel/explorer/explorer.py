@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from mycel import __version__
 from mycel.errors import ExecutionTimeout, NotFound
-from mycel.explorer import conflicts, details, edits, limits, neighbours, past
+from mycel.explorer import conflicts, details, edits, limits, naming, neighbours, past
 from mycel.explorer import overview as overviews
 from mycel.explorer.census import BYS, By, Census
 from mycel.explorer.live_counts import LiveCounts
@@ -69,6 +69,16 @@ VIEWS: Final[dict[str, View]] = {
             "limit": whole("Hits", limits.SUGGESTIONS, limits.SUGGESTIONS_MAX),
             "at": AT,
         },
+    ),
+    "identify": View(
+        "The node that a reader of the page means by a text",
+        {
+            "text": Parameter("text", "A name, a path, a URI or an id", required=True),
+            "near": Parameter("text", "A path belongs to the workspace of this node"),
+            "shown": Parameter("texts", "Ids on the page", (), most=limits.KNOWN_MAX),
+            "is_new": Parameter("flag", "The text is the path of a new node", default=False),
+        },
+        has_body=True,
     ),
     "search": View(
         "Nodes that fit a question, by names, words, meaning and links",
@@ -191,7 +201,9 @@ class Explorer:
     ) -> None:
         self.db: Final = db
         self.readonly: Final = readonly
-        self._knowledge: Final = knowledge
+        self._given_knowledge: Final = knowledge
+        self._home: Knowledge | None = None
+        """The knowledge with a workspace that has nodes in this graph, once there is one."""
         self._timeout_s: Final = timeout_s
         self._live: Final = LiveCounts(db)
         self._past: Final[OrderedDict[tuple[int, int], Census]] = OrderedDict()
@@ -268,6 +280,21 @@ class Explorer:
         with self._counted(at) as (seen, census):
             return [card["id"] for card in seen.cards.all(census.most_linked(limit))]
 
+    @property
+    def _knowledge(self) -> Knowledge:
+        """The knowledge in the workspace of the folder, or else in the largest of the graph."""
+        if self._home is None:
+            given = self._given_knowledge
+            with self.db.reading() as reader:
+                workspace = given.workspace if naming.has_nodes(reader, given.workspace) else None
+            if workspace is None:
+                with self._live.counted() as (census, _):
+                    workspace = naming.largest_workspace(census)
+            if workspace is None:
+                return given
+            self._home = naming.in_workspace(given, workspace)
+        return self._home
+
     def _scene(self, at: str | None) -> AbstractContextManager[Scene]:
         return scene(
             self._knowledge, at, timeout_s=self._timeout_s, census=self._live.census_if_ready()
@@ -277,8 +304,9 @@ class Explorer:
     def _counted(self, at: str | None) -> Iterator[tuple[Scene, Census]]:
         """The state of a moment with its census, which shows the same state."""
         if at is None:
+            knowledge = self._knowledge
             with self._live.counted() as (census, reader):
-                yield scene_of(self._knowledge, reader, census, self._timeout_s), census
+                yield scene_of(knowledge, reader, census, self._timeout_s), census
             return
         with self._scene(at) as seen:
             yield seen, self._past_census(seen)
@@ -304,13 +332,14 @@ class Explorer:
             snapshot = snapshot_of(seen.reader)
             return seen.told(
                 name="mycel",
+                graph=naming.graph_name(self.db) or seen.knowledge.workspace,
                 version=__version__,
                 time=times.to_text(snapshot.time_us),
                 root=snapshot.overall_root.hex(),
                 writable=not self.readonly,
                 branch=self.db.branch,
                 branches=self._branches(),
-                workspace=self._knowledge.workspace,
+                workspace=seen.knowledge.workspace,
                 workspaces=overviews.workspaces(census),
                 counts=overviews.counts(seen.reader, census),
                 conflicts=count_undecided(seen.reader),
@@ -330,6 +359,12 @@ class Explorer:
             ready = None if seen.is_past else self._live.index_if_ready()
             hits = suggest(seen, ready, q, limit)
             return seen.told(hits=hits, complete=seen.is_past or ready is not None)
+
+    def _identify(
+        self, *, text: str, near: str | None, shown: list[str], is_new: bool
+    ) -> JsonObject:
+        with self._scene(None) as seen:
+            return naming.identify(seen, text, near=near, shown=shown, is_new=is_new)
 
     def _search(
         self,

@@ -54,14 +54,23 @@ def counts(reader: Reader, census: Census) -> JsonObject:
 
 
 def workspaces(census: Census) -> list[JsonObject]:
-    """The workspaces of concept and file URIs in a graph, the largest first."""
+    """The workspaces of concept and file URIs in a graph, the largest first.
+
+    `group` is the group of the concepts of a workspace, or of its files if these are more.
+    """
     found: Counter[str] = Counter()
+    groups: Counter[tuple[str, str]] = Counter()
     for number, (folder, _) in enumerate(census.shelf_names):
         scheme, _, rest = folder.partition("://")
-        if scheme in ("concept", "file") and census.shelves.nodes[number]:
-            found[rest.partition("/")[0]] += census.shelves.nodes[number]
-    listed = found.most_common(limits.WORKSPACES_MAX)
-    return [{"name": name, "nodes": count} for name, count in listed]
+        if scheme in ("concept", "file") and (nodes := census.shelves.nodes[number]):
+            name = rest.partition("/")[0]
+            found[name] += nodes
+            groups[name, scheme] += nodes
+    return [
+        {"name": name, "nodes": nodes, "group": f"{scheme}://{name}"}
+        for name, nodes in found.most_common(limits.WORKSPACES_MAX)
+        for scheme in [max(("concept", "file"), key=lambda each: groups[name, each])]
+    ]
 
 
 def overview(scene: Scene, census: Census, by: By, group: str | None, limit: int) -> JsonObject:

@@ -59,6 +59,7 @@ def _about(explorer: Explorer, drawn: JsonObject) -> JsonObject:
     kinds = Counter(card["kind"] for card in drawn["nodes"])
     return {
         "name": whole["name"],
+        "graph": whole["graph"],
         "version": whole["version"],
         "workspace": whole["workspace"],
         "workspaces": [{"name": whole["workspace"], "nodes": len(drawn["nodes"])}],

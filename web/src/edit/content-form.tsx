@@ -5,21 +5,23 @@ import { useState } from 'preact/hooks'
 import { MarkdownView } from '../parts/markdown-view'
 import type { NodeDetail } from '../source/types'
 import { Field, FORM, type FormProps } from './dialog'
+import { idOf, NodeField } from './node-field'
 
 export function CreateForm({ explorer, write, id }: FormProps & { id: string }): JSX.Element {
   const [uri, setUri] = useState(id)
   const [name, setName] = useState('')
   const [type, setType] = useState('')
   const [content, setContent] = useState('')
+  const near = placeOf(explorer)
   const types = Object.keys(explorer.about.value?.counts.types ?? {})
   const submit = (event: Event) => {
     event.preventDefault()
-    void write({ op: 'add', id: uri.trim(), ...(name && { name }), ...(type && { type }), ...(content && { content }) })
+    void write(async () => ({ op: 'add', id: await idOf(explorer, uri, near, true), ...(name && { name }), ...(type && { type }), ...(content && { content }) }))
   }
   return (
     <form id={FORM} onSubmit={submit}>
       <div class="field-row">
-        <Field label="URI or path" note="For example auth/login, or concept://shop/auth/login"><input name="id" required value={uri} onInput={(event) => setUri(event.currentTarget.value)} /></Field>
+        <NodeField explorer={explorer} label="URI or path" name="id" text={uri} setText={setUri} near={near} isNew placeholder="auth/login" />
         <Field label="Type"><input name="type" list="types" value={type} placeholder="Concept" onInput={(event) => setType(event.currentTarget.value)} /></Field>
         <datalist id="types">{types.map((each) => <option key={each} value={each} />)}</datalist>
       </div>
@@ -27,6 +29,13 @@ export function CreateForm({ explorer, write, id }: FormProps & { id: string }):
       <MarkdownField text={content} setText={setContent} explorer={explorer} />
     </form>
   )
+}
+
+/** The node that is selected, or the folder that is shown: a new node is in its workspace. */
+function placeOf(explorer: FormProps['explorer']): string | null {
+  const { selected, group, by } = explorer.view.value
+  if (selected) return selected
+  return by === 'folder' && group && /^(concept|file):\/\/./.test(group) ? group : null
 }
 
 export function EditForm({ explorer, write, node }: FormProps & { node: NodeDetail }): JSX.Element {
@@ -39,11 +48,11 @@ export function EditForm({ explorer, write, node }: FormProps & { node: NodeDeta
     if (!parsed) return
     const drop = Object.keys(node.attributes).filter((key) => !(key in parsed))
     const changed = Object.fromEntries(Object.entries(parsed).filter(([key, value]) => JSON.stringify(value) !== JSON.stringify(node.attributes[key])))
-    void write({
+    void write(async () => ({
       op: 'update', id: node.id, expect_version: node.version ?? 0,
       ...(name !== node.name && { name }), ...(content !== (node.content ?? '') && { content }),
       ...(Object.keys(changed).length && { attributes: changed }), ...(drop.length && { drop }),
-    })
+    }))
   }
   return (
     <form id={FORM} onSubmit={submit}>

@@ -13,8 +13,8 @@ import { editing, type Editing } from './state'
 
 export interface FormProps {
   explorer: Explorer
-  /** Writes a change; the dialog closes when it is done. */
-  write(change: Write): Promise<void>
+  /** Makes a change and writes it; the dialog closes when it is done. */
+  write(make: () => Promise<Write>): Promise<void>
 }
 
 const TITLES: Record<Editing['kind'], string> = {
@@ -43,10 +43,11 @@ function Body({ explorer, open, close }: { explorer: Explorer; open: Editing; cl
   const [message, setMessage] = useState('')
   const [error, setError] = useState<unknown>(null)
   const [busy, setBusy] = useState(false)
-  const write = async (change: Write) => {
+  const write = async (make: () => Promise<Write>) => {
     setBusy(true)
     setError(null)
     try {
+      const change = await make()
       const written = await explorer.source.write(change, message)
       close()
       await shown(explorer, change, written)

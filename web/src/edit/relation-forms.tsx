@@ -2,10 +2,10 @@
 
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import { useLoad } from '../parts/load'
 import type { NodeDetail } from '../source/types'
-import { count, plain } from '../text/format'
+import { count } from '../text/format'
 import { Field, FORM, type FormProps } from './dialog'
+import { idOf, NodeField } from './node-field'
 
 type Props = FormProps & { node: NodeDetail }
 
@@ -13,29 +13,30 @@ export function RelateForm({ explorer, write, node }: Props): JSX.Element {
   const [relation, setRelation] = useState('')
   const [target, setTarget] = useState('')
   const [weight, setWeight] = useState('1')
-  const found = useLoad(() => (target.length < 2 ? Promise.resolve({ hits: [] }) : explorer.source.suggest(target, null)), [target])
   const submit = (event: Event) => {
     event.preventDefault()
-    void write({ op: 'link', source: node.id, relation: relation.trim(), target: target.trim(), weight: Number(weight) })
+    void write(async () => ({ op: 'link', source: node.id, relation: relation.trim(), target: await idOf(explorer, target, node.id), weight: Number(weight) }))
   }
   return (
     <form id={FORM} onSubmit={submit}>
       <div class="field-row">
-        <Field label="Relation"><input name="relation" required list="relations" value={relation} placeholder="depends_on" onInput={(event) => setRelation(event.currentTarget.value)} /></Field>
+        <Field label="Relation"><input name="relation" required list="relations" value={relation} placeholder={commonest(explorer) ?? 'depends_on'} onInput={(event) => setRelation(event.currentTarget.value)} /></Field>
         <Field label="Weight" note="0: always together; 1: loosely"><input name="weight" type="number" min="0" max="1" step="0.05" value={weight} onInput={(event) => setWeight(event.currentTarget.value)} /></Field>
       </div>
-      <Field label="To" note="A concept that is not written yet is kept as missing."><input name="target" required list="targets" value={target} placeholder="concept://…" autocomplete="off" onInput={(event) => setTarget(event.currentTarget.value)} /></Field>
+      <NodeField explorer={explorer} label="To" name="target" text={target} setText={setTarget} near={node.id} placeholder="A name, a path or a URI" />
       <datalist id="relations">{Object.keys(explorer.about.value?.counts.relations ?? {}).map((each) => <option key={each} value={each} />)}</datalist>
-      <datalist id="targets">{found.value?.hits.map((card) => <option key={card.id} value={card.id}>{plain(card.name)}</option>)}</datalist>
     </form>
   )
 }
+
+/** The most frequent relation of the graph. */
+const commonest = (explorer: FormProps['explorer']): string | undefined => Object.keys(explorer.about.value?.counts.relations ?? {})[0]
 
 export function MoveForm({ write, node }: Props): JSX.Element {
   const [to, setTo] = useState(node.id)
   const submit = (event: Event) => {
     event.preventDefault()
-    void write({ op: 'move', id: node.id, to: to.trim(), ...(node.version && { expect_version: node.version }) })
+    void write(async () => ({ op: 'move', id: node.id, to: to.trim(), ...(node.version && { expect_version: node.version }) }))
   }
   return (
     <form id={FORM} onSubmit={submit}>
@@ -47,7 +48,7 @@ export function MoveForm({ write, node }: Props): JSX.Element {
 export function ForgetForm({ write, node }: Props): JSX.Element {
   const submit = (event: Event) => {
     event.preventDefault()
-    void write({ op: 'delete', id: node.id, ...(node.version && { expect_version: node.version }) })
+    void write(async () => ({ op: 'delete', id: node.id, ...(node.version && { expect_version: node.version }) }))
   }
   return (
     <form id={FORM} onSubmit={submit}>

@@ -8,6 +8,7 @@ import type { Stage } from '../graph/stage'
 import { complain } from '../notices'
 import { FitIcon, LayoutIcon, PlusIcon, RedoIcon, SaveIcon, TableIcon, GraphIcon, UndoIcon } from '../parts/icons'
 import { editing } from '../edit/state'
+import { graphName } from '../title'
 import { shownText } from './graph'
 
 interface Props {
@@ -54,7 +55,7 @@ const Tool = ({ label, keys, disabled, run, children }: ToolProps): JSX.Element 
 
 function SaveMenu({ explorer, stage }: Props): JSX.Element {
   const [open, setOpen] = useState(false)
-  const title = `Graph ${explorer.about.value?.workspace ?? explorer.about.value?.name ?? ''}`
+  const title = `Graph ${explorer.about.value ? graphName(explorer.about.value) : ''}`
   const save = async (kind: 'svg' | 'png') => {
     setOpen(false)
     if (!stage) return

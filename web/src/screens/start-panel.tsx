@@ -6,6 +6,7 @@ import { Empty, Failure, Name, NodeButton, Time } from '../parts/basics'
 import { useLoad } from '../parts/load'
 import type { Commit, MissingConcept } from '../source/types'
 import { count, number } from '../text/format'
+import { graphName } from '../title'
 
 const RECENT = 8
 const GAPS = 8
@@ -16,7 +17,7 @@ export function StartPanel({ explorer }: { explorer: Explorer }): JSX.Element {
   const counts = explorer.counts.value
   return (
     <div class="panel-body">
-      <h1 class="panel-title"><Name text={about.workspace ?? about.name} /></h1>
+      <h1 class="panel-title"><Name text={graphName(about)} /></h1>
       {counts && (
         <dl class="figures">
           <div><dt>nodes</dt><dd>{number(counts.nodes)}</dd></div>

@@ -8,20 +8,20 @@ import { START } from '../view'
 
 export function WorkspacesScreen({ explorer }: { explorer: Explorer }): JSX.Element {
   const about = explorer.about.value
-  const open = (name: string) => {
+  const open = (group: string) => {
     explorer.look({ by: 'folder', screen: 'graph' })
-    explorer.openGroup(`concept://${name}`)
+    explorer.openGroup(group)
   }
   return (
     <main class="page" id="main">
       <h1>Workspaces</h1>
       {about && !about.workspaces.length && <Empty title="No workspace has nodes yet." />}
       <ul class="plain cards">
-        {about?.workspaces.map(({ name, nodes }) => (
+        {about?.workspaces.map(({ name, nodes, group }) => (
           <li key={name}>
-            <button type="button" class="card" onClick={() => open(name)}>
+            <button type="button" class="card" onClick={() => open(group ?? `concept://${name}`)}>
               <strong><Name text={name} /></strong>
-              <span class="note">{count(nodes, 'node')}{name === about.workspace ? ' · served by default' : ''}</span>
+              <span class="note">{count(nodes, 'node')}{name === about.workspace ? ' · paths without a workspace belong here' : ''}</span>
             </button>
           </li>
         ))}

@@ -29,6 +29,10 @@ export class HttpSource implements T.Source {
     return this.#get('suggest', { q, at }, signal)
   }
 
+  identify(text: string, near: string | null, shown: string[], isNew: boolean): Promise<T.Identified> {
+    return this.#post('identify', { text, shown, is_new: isNew, ...(near !== null && { near }) })
+  }
+
   async search(q: string, at: T.Moment): Promise<T.Hit[]> {
     return (await this.#get<{ hits: T.Hit[] }>('search', { q, at })).hits
   }

@@ -32,6 +32,13 @@ export class SnapshotSource implements T.Source {
     return { hits: this.data.nodes.filter(begins).slice(0, 8) }
   }
 
+  async identify(text: string): Promise<T.Identified> {
+    const wanted = text.toLowerCase()
+    const named = this.data.nodes.filter((card) => [card.name, card.id].some((each) => each.toLowerCase() === wanted))
+    const node = named.length === 1 ? named[0]! : null
+    return { id: node?.id ?? (named.length ? null : text), node, candidates: node ? [] : named, hint: null }
+  }
+
   async search(text: string): Promise<T.Hit[]> {
     const words = text.toLowerCase().split(/\s+/)
     const has = (card: T.Card) => {

@@ -31,6 +31,8 @@ export interface Counts {
 
 export interface About {
   name: string
+  /** The name of the graph for people: that of its file. */
+  graph?: string
   version: string
   position: number
   time: string | null
@@ -39,7 +41,7 @@ export interface About {
   branch: string | null
   branches: { name: string; open?: boolean }[]
   workspace: string | null
-  workspaces: { name: string; nodes: number }[]
+  workspaces: { name: string; nodes: number; group?: string }[]
   counts: Counts
   conflicts: number
   actor?: string
@@ -50,6 +52,14 @@ export interface Suggestions {
   hits: Card[]
   /** False while the index of names is made: there may be more. */
   complete?: boolean
+}
+
+/** The node that a reader means by a text. It has no id if several could be meant. */
+export interface Identified {
+  id: string | null
+  node: Card | null
+  candidates: Card[]
+  hint: string | null
 }
 
 export interface Hit extends Card {
@@ -333,6 +343,8 @@ export interface Source {
   /** The graph as it is now. */
   about(): Promise<About>
   suggest(text: string, at: Moment, signal?: AbortSignal): Promise<Suggestions>
+  /** The node that a text means, first among those that are shown; a path is one beside the node `near`. */
+  identify(text: string, near: string | null, shown: string[], isNew: boolean): Promise<Identified>
   search(text: string, at: Moment): Promise<Hit[]>
   overview(by: Grouping, group: string | null, at: Moment): Promise<Overview>
   near(id: string, known: string[], limit: number, at: Moment): Promise<Neighbours>
