@@ -198,8 +198,12 @@ def _unlink(knowledge: Knowledge, given: Mapping[str, Any]) -> Work:
     ends = _ends(knowledge, given)
 
     def work(tx: Transaction) -> tuple[str, list[str]]:
-        removed = relation_writer.remove_relation(tx, ends, given["relation"], given["reason"])
-        return ends[0].text, [] if removed else ["There is no such relation; nothing changed."]
+        link = given["relation"]
+        removed, hints = relation_writer.remove_relation(tx, ends, link, given["reason"])
+        return ends[0].text, [
+            *hints,
+            *(() if removed else ("There is no such relation; nothing changed.",)),
+        ]
 
     return work
 

@@ -98,7 +98,7 @@ def identify(
             numbers = scene.find_all(candidates).values()
             return scene.told(id=None, node=None, candidates=scene.cards.all(numbers), hint=None)
         if resolved is not None:
-            uri, hint = resolved
+            uri, hint = resolved.uri, resolved.hint
     number = scene.find(uri.text)
     card = None if number is None else scene.cards.get(number)
     return scene.told(

@@ -10,6 +10,7 @@
     vocabulary       types and relation types, defined on first use
     node_lookup      from URIs to elements and back
     name_resolution  former URIs, aliases, paths of files and short names; the closest URIs
+    short_names      aliases and short names of nodes, in the text index
     node_caveats     reasons for care with nodes: superseded, expired, uncertain
     node_conflicts   open conflicts of merges at nodes and relations
     bootstrap_stamp  the marks of elements that a bootstrap wrote

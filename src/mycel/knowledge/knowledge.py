@@ -179,8 +179,11 @@ class Knowledge(KnowledgeView):
     def delete(self, uri: str, *, reason: str = "", message: str = "") -> Removed:
         """Remove a node with all its relations; history keeps them, with the reason.
 
+        A former URI, an alias and a short name lead to their node, as in `get`. The URI of a node
+        that was merged into another one removes nothing.
+
         Raises:
-            NotFound: there never was such a node.
+            NotFound: there never was such a node, or several have the short name.
         """
         address = self.uri(uri)
         (removed, called), warnings = self._write(
@@ -216,8 +219,9 @@ class Knowledge(KnowledgeView):
                 return removed
 
             def unlink(source: Uri, name: str, target: Uri) -> Outcome[Removed]:
-                gone = relation_writer.remove_relation(tx, (source, target), name, reason)
-                return Outcome(f"{source.text} —{name}→ {target.text}", Removed(0, int(gone)))
+                gone, hints = relation_writer.remove_relation(tx, (source, target), name, reason)
+                removed = Removed(0, int(gone), hints if gone else ())
+                return Outcome(f"{source.text} —{name}→ {target.text}", removed)
 
             unlinked = [unlink(*each) for each in single]
             return (*self._each(wanted, delete), *unlinked)
@@ -264,8 +268,9 @@ class Knowledge(KnowledgeView):
 
         def work(tx: Transaction) -> Remembered:
             written, told = node_writer.put_nodes(tx, nodes, uris, merge=merge)
+            own = {ids.parse_id(each.id) for each in written}
             linked, more = (
-                relation_writer.put_relations(tx, relations, ends, self.file_at)
+                relation_writer.put_relations(tx, relations, ends, self.file_at, own)
                 if relations
                 else ([], [])
             )
@@ -343,7 +348,7 @@ class Knowledge(KnowledgeView):
         """Remove a relation. False if there was none."""
         ends = self.uri(source), self.uri(target)
 
-        removed, _ = self._write(
+        (removed, _), _ = self._write(
             lambda tx: relation_writer.remove_relation(tx, ends, relation, reason), message
         )
         return removed
@@ -361,7 +366,7 @@ class Knowledge(KnowledgeView):
         linked, warnings = self._write(
             lambda tx: relation_writer.set_weight(tx, ends, relation, cost), message
         )
-        return replace(linked, warnings=warnings)
+        return replace(linked, warnings=(*linked.warnings, *warnings))
 
     def _write(
         self, work: Callable[[Transaction], Result], message: str

@@ -6,31 +6,28 @@
     name     one node alone has the short name: Collection.add, collection.rs, a readable name
 
 They are tried in this order. A node that has taken the URI since always wins, and the last node
-that had a URI counts. A hint says under which URI the node is now. A relation to be written may
-have an end that does not exist yet; so there only names of code are taken as short names, such as
-Collection.add or parse_url, and ambiguous ones are no error.
+that had a URI counts. A hint says under which URI the node is now. A short name of several nodes is
+an error that lists them. Every method that takes the name of a node resolves it here; a URI with a
+scheme is never a short name, so it can also name what does not exist yet.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, Final, NamedTuple
-from urllib.parse import unquote
 
 from mycel.engine.merge import MERGED_FROM
 from mycel.engine.missing_concepts import MISSING, MISSING_ENTITY, is_placeholder
 from mycel.errors import InvalidId, NotFound
 from mycel.knowledge.node_lookup import element_uri, find, find_all
+from mycel.knowledge.short_names import ShortNames, several_nodes
 from mycel.knowledge.uris import Uri, build, kip_identity, parse
 from mycel.knowledge.vocabulary import TYPO_SIMILARITY
 from mycel.model import ids
 from mycel.model.elements import Concept
 from mycel.model.names import shorten
-from mycel.search.names import Standing, called, key
 from mycel.store.query import lookup
-from mycel.store.query.candidates import Candidates
 from mycel.store.query.merges import conflicts_named
 from mycel.store.query.reader import Reader
 
@@ -39,16 +36,10 @@ NEIGHBOURS_COMPARED: Final = 300
 SUGGESTIONS_MAX: Final = 3
 NAMED_SCORE: Final = 0.94
 """The least score of a search for an exact name."""
-NAMES_SOUGHT_MAX: Final = 50
+NAMES_SOUGHT_MAX: Final = 10_000
 """References of one call that are sought among aliases and short names."""
-BEARERS_MAX: Final = 100
-"""Nodes that are compared with one short name."""
-CANDIDATES_SHOWN: Final = 10
-
-_ALIASES: Final = "aliases"
-_SCOPES: Final = re.compile(r"::|#")
-_CODE_NAME: Final = re.compile(r"\w[.#]\w|::|_|[a-z0-9][A-Z]")
-"""Names that only code has: `Cart.save`, `cart::save`, `save_cart`, `saveCart`."""
+NAMES_AT_ONCE: Final = 100
+"""References that are looked up together."""
 
 
 class Resolved(NamedTuple):
@@ -57,6 +48,8 @@ class Resolved(NamedTuple):
     uri: Uri
     hint: str | None
     """A sentence that says so; None if a bare path is that of a file."""
+    is_merged: bool = False
+    """True if the node of the reference is gone: it was merged into this one."""
 
 
 class Located(NamedTuple):
@@ -96,14 +89,19 @@ def node_at(reader: Reader, uri: Uri) -> Concept:
 
 
 def resolve_all(
-    reader: Reader, uris: Collection[Uri], *, writing: bool = False
+    reader: Reader,
+    uris: Collection[Uri],
+    *,
+    own: Collection[int] = (),
+    others: Mapping[Uri, Collection[int]] | None = None,
 ) -> dict[Uri, Resolved]:
     """The nodes that references mean which are no URI of a node; all others are left out.
 
-    `writing` is for references to what may not exist yet.
+    Of several nodes with a short name, one that is among the call's `own` is meant. `others` are
+    nodes that a short name does not mean, such as the other ends of its relations.
 
     Raises:
-        NotFound: a short name has several bearers, unless `writing`.
+        NotFound: a short name has several bearers.
     """
     if not reader.state.is_live:
         return {}
@@ -117,11 +115,34 @@ def resolve_all(
         if rest:
             resolved |= resolve(reader, rest)
     rest = [uri for uri in unknown if uri not in resolved and not uri.is_kip]
-    if rest:
-        names = _Names(reader)
-        for uri in rest[:NAMES_SOUGHT_MAX]:
-            if (found := names.resolve(uri, writing=writing)) is not None:
-                resolved[uri] = found
+    return resolved | _by_names(reader, rest[:NAMES_SOUGHT_MAX], own, others or {})
+
+
+def _by_names(
+    reader: Reader,
+    uris: Sequence[Uri],
+    own: Collection[int],
+    others: Mapping[Uri, Collection[int]],
+) -> dict[Uri, Resolved]:
+    """References that are aliases or short names of nodes."""
+    resolved: dict[Uri, Resolved] = {}
+    ambiguous: dict[Uri, list[Concept]] = {}
+    if not uris:
+        return resolved
+    names = ShortNames(reader, own)
+    for at, uri in enumerate(uris):
+        if at % NAMES_AT_ONCE == 0:
+            names.fetch(uris[at : at + NAMES_AT_ONCE])
+        how, bearers = names.bearers_of(uri)
+        bearers = [each for each in bearers if each.number not in others.get(uri, ())]
+        if len(bearers) > 1:
+            bearers = [each for each in bearers if each.number in own] or bearers
+        if len(bearers) == 1:
+            resolved[uri] = _resolved(uri, bearers[0], how)
+        elif bearers:
+            ambiguous[uri] = bearers
+    if ambiguous:
+        raise several_nodes(ambiguous)
     return resolved
 
 
@@ -163,7 +184,7 @@ def _formers(reader: Reader, uris: Sequence[Uri]) -> dict[Uri, Resolved]:
         concept = None if number is None else reader.concept(number)
         if concept is not None and not is_placeholder(concept):
             how = "was merged into" if each.is_removed else "is now"
-            resolved[uri] = _resolved(uri, concept, how)
+            resolved[uri] = _resolved(uri, concept, how)._replace(is_merged=each.is_removed)
     return resolved
 
 
@@ -183,101 +204,6 @@ def _resolved(uri: Uri, concept: Concept, how: str) -> Resolved:
     present = element_uri(concept)
     asked = uri.path if uri.is_bare else uri.text
     return Resolved(parse(present, ""), f"{shorten(asked, 200)} {how} {present}.")
-
-
-class _Names:
-    """Aliases and short names, looked up in the text index."""
-
-    def __init__(self, reader: Reader) -> None:
-        self._reader: Final = reader
-        self._furniture: Final = lookup.furniture(reader)
-        self._index: Final = Candidates(reader, without=self._furniture)
-
-    def resolve(self, uri: Uri, *, writing: bool) -> Resolved | None:
-        """The node with a text as its alias, or as its short name if it alone has it."""
-        texts = (uri.text, uri.path) if uri.is_bare else (uri.text,)
-        bearers = self._bearers({key(text) for text in texts})
-        aliased = [each for each in bearers if _has_alias(each, texts)]
-        if len(aliased) == 1:
-            return _resolved(uri, aliased[0], "is an alias of")
-        if not uri.is_bare or not uri.path:
-            return None
-        if not writing or _CODE_NAME.search(uri.path.rpartition("/")[2]):
-            aliased += self._named(uri.path)
-        several = list({each.number: each for each in aliased}.values())
-        if len(several) == 1:
-            return _resolved(uri, several[0], "is short for")
-        if several and not writing:
-            raise _ambiguous(uri, several)
-        return None
-
-    def _bearers(self, keys: Collection[str]) -> list[Concept]:
-        """Concepts with one of these keys that are nodes."""
-        numbers = self._index.by_keys([each for each in keys if each], BEARERS_MAX)
-        found = self._reader.elements(numbers)
-        return [
-            each
-            for number in numbers
-            if isinstance(each := found.get(number), Concept) and not is_placeholder(each)
-        ]
-
-    def _named(self, name: str) -> list[Concept]:
-        """Nodes with a short name, in its own case if there are any; tests only if nothing else."""
-        asked = _SCOPES.sub(".", name)
-        last = asked.rpartition("/")[2]
-        pieces = [each for each in last.split(".") if each] or [last]
-        keys = {key(text) for text in (last, pieces[-1], "".join(pieces[-2:]))}
-        bearers = {each.number: each for each in self._bearers(keys)}
-        for number, _, _ in lookup.named(self._reader, [name]):  # A plain name has no key.
-            concept = self._reader.concept(number)
-            if concept is not None and number not in self._furniture:
-                bearers[number] = concept
-        as_is: Callable[[str], str] = str
-        for fold in (as_is, str.casefold):
-            fitting = [each for each in bearers.values() if _is_called(each, asked, fold)]
-            if fitting:
-                break
-        return [each for each in fitting if not _is_aside(each)] or fitting
-
-
-def _has_alias(concept: Concept, texts: Collection[str]) -> bool:
-    aliases: Any = concept.attributes.get(_ALIASES)
-    listed = aliases if isinstance(aliases, list) else [aliases]
-    wanted = {text.casefold() for text in texts}
-    return any(isinstance(each, str) and each.casefold() in wanted for each in listed)
-
-
-def _is_called(concept: Concept, name: str, fold: Callable[[str], str]) -> bool:
-    """True if a name is the readable name of a concept, or the end of its path.
-
-    Modules count as a part of a name too: `cart.price` for `src/cart.py/price`.
-    """
-    attributes = concept.attributes
-    wanted, readable = fold(name), attributes.get("name")
-    path = fold(_SCOPES.sub(".", unquote(concept.name)))
-    if wanted == path or (isinstance(readable, str) and fold(readable) == wanted):
-        return True
-    if "://" not in path or path.endswith((f"/{wanted}", f".{wanted}")):
-        return "://" in path
-    pieces = wanted.split(".")
-    segments = called(concept.name, attributes).segments
-    return len(pieces) > 1 and pieces == [fold(each) for each in segments[-len(pieces) :]]
-
-
-def _is_aside(concept: Concept) -> bool:
-    return called(concept.name, concept.attributes).standing is Standing.ASIDE
-
-
-def _ambiguous(uri: Uri, concepts: Sequence[Concept]) -> NotFound:
-    candidates = [element_uri(each) for each in concepts]
-    shown = candidates[:CANDIDATES_SHOWN]
-    number = f"{BEARERS_MAX} nodes or more" if len(candidates) >= BEARERS_MAX else len(candidates)
-    more = "; …" if len(candidates) > len(shown) else ""
-    return NotFound(
-        f"{shorten(uri.path, 200)!r} is a short name of several nodes ({number}).",
-        hint=f"Pass the URI of the one you mean: {'; '.join(shown)}{more}",
-        data={"uri": uri.text, "candidates": shown},
-    )
 
 
 # What is not there.

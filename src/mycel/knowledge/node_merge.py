@@ -37,9 +37,10 @@ def merge_nodes(tx: Transaction, uri: Uri, into: Uri) -> MergedNode:
         ConstraintViolation: the first was read from files, or only the second is a resource.
         ImmutableTarget: one is a definition, or protected.
     """
-    (source, _), (target, hint) = locate(tx.reader, uri), locate(tx.reader, into)
+    located = locate(tx.reader, uri), locate(tx.reader, into)
+    source, target = (each.concept for each in located)
     merged, kept = element_uri(source), element_uri(target)
-    hints = () if hint is None else (hint,)
+    hints = [each.hint for each in located if each.hint is not None]
     if source.number == target.number:
         done = f"{uri.text} is {kept} already; nothing changed."
         return MergedNode(kept, target.id, merged, version=target.version, warnings=(done,))

@@ -6,6 +6,7 @@ Every function is idempotent: values that are stored already change nothing.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
 from mycel.engine.missing_concepts import (
@@ -320,41 +321,38 @@ def delete_node(tx: Transaction, uri: Uri, *, reason: str) -> tuple[Removed, str
 
     Returns the result, and the URI of the node.
     """
-    reader = tx.reader
+    reader, hints = tx.reader, []
     found = find(reader, uri)
     if found is None and uri.is_bare:  # Perhaps the path of a file.
         found = find(reader, build("file", uri.workspace, uri.path))
     if found is None:
         if _was_ever(reader, uri):
-            return Removed(0, 0, (f"{uri.text} was removed before; nothing changed.",)), uri.text
-        raise _not_there(reader, uri)
+            return Removed(0, 0, (_gone(reader, uri),)), uri.text
+        resolved = resolve_all(reader, (uri,)).get(uri)
+        found = None if resolved is None else find(reader, resolved.uri)
+        if resolved is None or found is None:
+            raise not_found(reader, uri)
+        hints = [] if resolved.hint is None else [resolved.hint]
     links = tx.links_about(reader.outer_id(found.number))
     outer, called = reader.outer_id(found.number), uri_at(reader, found.number)
     incoming = sum(link.object == outer for link in links)
     placeholders = placeholders_of(reader, links) - {found.number}
     retired = tx.retire(outer, reason=reason)
     sweep(tx, placeholders)
-    told = (
-        (f"{count(incoming, 'relation')} from other nodes to it went with it.",)
-        if incoming and not found.is_missing
-        else ()
-    )
+    if incoming and not found.is_missing:
+        hints.append(f"{count(incoming, 'relation')} from other nodes to it went with it.")
     concepts = int(ids.is_concept(found.number) and not found.is_missing)
-    return Removed(concepts, retired.propositions, told), called
+    return Removed(concepts, retired.propositions, tuple(hints)), called
 
 
-def _not_there(reader: Reader, uri: Uri) -> NotFound:
-    """The error for a URI that is to be removed and names no node.
-
-    A node is removed by its own URI alone; another name of it is only told.
-    """
-    resolved = resolve_all(reader, (uri,)).get(uri)
-    error = not_found(reader, uri)
-    if resolved is not None and resolved.hint is not None:
-        error.message += f" {resolved.hint}"
-        error.hint = f"If you mean that node, remove {resolved.uri.text}."
-        error.data["closest"] = [resolved.uri.text]
-    return error
+def _gone(reader: Reader, uri: Uri) -> str:
+    """A sentence about a node that was removed before, or merged into another one."""
+    resolved = None
+    with suppress(NotFound):  # A short name of several nodes by now.
+        resolved = resolve_all(reader, (uri,)).get(uri)
+    if resolved is None or not resolved.is_merged:
+        return f"{uri.text} was removed before; nothing changed."
+    return f"{resolved.hint} Nothing changed; to remove that node, pass its URI."
 
 
 def _was_ever(reader: Reader, uri: Uri) -> bool:

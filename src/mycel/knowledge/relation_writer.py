@@ -14,8 +14,8 @@ from typing import Final
 
 from mycel.engine.missing_concepts import MISSING, MISSING_ENTITY, SCHEME, is_placeholder
 from mycel.errors import InvalidSyntax, InvalidValueType, NotFound, SelfEdgeError
-from mycel.knowledge.name_resolution import closest, not_found, resolve_all
-from mycel.knowledge.node_lookup import Found, as_relation, find, find_all
+from mycel.knowledge.name_resolution import NAMES_SOUGHT_MAX, closest, not_found, resolve_all
+from mycel.knowledge.node_lookup import Found, as_relation, find, find_all, uri_at
 from mycel.knowledge.node_values import Direction, Linked, NewRelation, Page, Relation
 from mycel.knowledge.uris import Uri
 from mycel.knowledge.vocabulary import (
@@ -48,17 +48,19 @@ def put_relations(
     drafts: Sequence[NewRelation],
     given: Sequence[Ends],
     file_at: Callable[[Uri], Uri | None] = lambda _uri: None,
+    own: Collection[int] = (),
 ) -> tuple[list[Linked], list[str]]:
     """Write relations, each with its two ends. Returns results and warnings.
 
-    `file_at` gives the URI of the file at a bare path, if there is one without a node.
+    `file_at` gives the URI of the file at a bare path, if there is one without a node. Nodes that
+    the same call wrote are its `own`.
     """
     for draft in drafts:
         check_names(draft.properties, "properties", "relation", RESERVED_IN_RELATIONS)
         check_names(draft.metadata, "metadata", "relation", RESERVED_IN_RELATIONS)
     told = [said for name in _relation_types(drafts) for said in require_relation(tx, name)]
     reader = tx.reader
-    present, hints = _present_uris(reader, {end for pair in given for end in pair}, file_at)
+    present, hints = _present_uris(reader, given, file_at, own)
     ends = [(present.get(one, one), present.get(other, other)) for one, other in given]
     found, missing = require_ends(tx, [end for pair in ends for end in pair])
     told += hints + missing
@@ -95,17 +97,36 @@ def put_relations(
 
 
 def _present_uris(
-    reader: Reader, uris: Collection[Uri], file_at: Callable[[Uri], Uri | None]
+    reader: Reader,
+    given: Sequence[Ends],
+    file_at: Callable[[Uri], Uri | None],
+    own: Collection[int],
 ) -> tuple[dict[Uri, Uri], list[str]]:
     """The URIs of nodes that were given by another name, and hints about them."""
-    resolved = resolve_all(reader, uris, writing=True)
+    uris = list(dict.fromkeys(end for pair in given for end in pair))
+    known = find_all(reader, uris)
+    absent = dict.fromkeys(
+        uri for uri in uris if uri.text not in known or known[uri.text].is_missing
+    )
+    if not absent:
+        return {}, []
+    others: dict[Uri, set[int]] = {}  # No relation leads from a node to itself.
+    for one, other in (way for pair in given for way in (pair, pair[::-1])):
+        if one in absent and other not in absent:
+            others.setdefault(one, set()).add(known[other.text].number)
+    resolved = resolve_all(reader, absent, own=own, others=others)
     present = {uri: each.uri for uri, each in resolved.items()}
-    bare = [uri for uri in uris if uri.is_bare and uri not in present]
-    known = find_all(reader, bare)
-    for uri in bare:
-        if uri.text not in known and (file := file_at(uri)) is not None:
+    for uri in absent:
+        is_free = uri.is_bare and uri not in present and uri.text not in known
+        if is_free and (file := file_at(uri)) is not None:
             present[uri] = file
-    return present, [each.hint for each in resolved.values() if each.hint is not None]
+    hints = [each.hint for each in resolved.values() if each.hint is not None]
+    if len(absent) > NAMES_SOUGHT_MAX:
+        hints.append(
+            f"{len(absent):,} ends are no URI of a node. Only {NAMES_SOUGHT_MAX:,} of them were"
+            " sought among short names; write fewer relations in one call."
+        )
+    return present, hints
 
 
 def _relation_types(drafts: Iterable[NewRelation]) -> Iterable[str]:
@@ -143,38 +164,52 @@ def _merge(tx: Transaction, number: int, draft: NewRelation) -> bool:
     )
 
 
-def remove_relation(tx: Transaction, ends: Ends, relation: str, reason: str) -> bool:
-    """Remove a relation, and placeholders it leaves without one. False if there was none."""
-    link = _stored(tx, ends, relation)
+def remove_relation(
+    tx: Transaction, ends: Ends, relation: str, reason: str
+) -> tuple[bool, tuple[str, ...]]:
+    """Remove a relation, and placeholders it leaves without one. False if there was none.
+
+    Returns hints about its ends too.
+    """
+    link, hints = _stored(tx, ends, relation)
     if link is None:
-        return False
+        return False, hints
     placeholders = placeholders_of(tx.reader, (link,))
     tx.retire(link.id, reason=reason)
     sweep(tx, placeholders)
-    return True
+    return True, hints
 
 
 def set_weight(tx: Transaction, ends: Ends, relation: str, weight: float) -> Linked:
     """Set the weight of a relation that exists."""
-    source, target = (end.text for end in ends)
-    link = _stored(tx, ends, relation)
+    link, hints = _stored(tx, ends, relation)
     if link is None:
+        source, target = (end.text for end in ends)
         raise NotFound(
             f"There is no relation {shorten(repr(relation))} from {source} to {target}.",
             hint="Look at the relations of one end, or link the two first.",
         )
-    return Linked(link.id, source, relation, target, changed=tx.update(link.id, weight=weight))
+    source, target = (uri_at(tx.reader, end) for end in link.ends)
+    changed = tx.update(link.id, weight=weight)
+    return Linked(link.id, source, relation, target, changed=changed, warnings=hints)
 
 
-def _stored(tx: Transaction, ends: Ends, relation: str) -> Proposition | None:
+def _stored(
+    tx: Transaction, ends: Ends, relation: str
+) -> tuple[Proposition | None, tuple[str, ...]]:
+    """The relation between two nodes, if there is one, and hints about its ends."""
     if not isinstance(relation, str):
         raise InvalidValueType(f"A relation type must be a name, not {kind_of(relation)}.")
     resolved = resolve_all(tx.reader, ends)
-    present = [resolved[end].uri if end in resolved else end for end in ends]
-    source, target = (find(tx.reader, end) for end in present)
-    if source is None or target is None:
-        return None
-    return tx.reader.find_link(source.number, relation, target.number)
+    hints = tuple(each.hint for each in resolved.values() if each.hint is not None)
+    # A relation to a missing concept is known by the concept's own URI.
+    for uris in (ends, [resolved[end].uri if end in resolved else end for end in ends]):
+        source, target = (find(tx.reader, uri) for uri in uris)
+        if source is not None and target is not None:
+            link = tx.reader.find_link(source.number, relation, target.number)
+            if link is not None:
+                return link, () if uris is ends else hints
+    return None, hints
 
 
 def require_ends(tx: Transaction, uris: Sequence[Uri]) -> tuple[dict[str, Found], list[str]]:

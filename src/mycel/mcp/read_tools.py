@@ -322,9 +322,13 @@ def _load(knowledge: Knowledge, uri: str, changed: _Changed) -> None:
 
 
 def _unload(knowledge: Knowledge, uri: str, changed: _Changed) -> None:
-    address = knowledge.uri(uri)
-    is_id = address.is_kip  # A context knows nodes by their URIs.
-    found = knowledge.get(uri).uri if is_id else address.text
+    found = knowledge.uri(uri).text
+    if found not in knowledge.context:
+        try:
+            found = knowledge.get(uri, content=False).uri
+        except NotFound as error:
+            if "candidates" in error.data:
+                raise
     was_there = knowledge.context.discard(found)
     changed.setdefault("removed" if was_there else "not_loaded", []).append(found)
 

@@ -53,7 +53,7 @@ FAILURES: dict[str, tuple[tuple[str, ...], int, str]] = {
     "a type that is none": (("define", "type", "two words"), 2, "InvalidIdentifier"),
     "an unknown type": (("concept", "get", "Durg", "Aspirin"), 2, "TypeMismatch"),
     "an unknown predicate": (("edge", "add", "C:42", "traets", "C:46"), 2, "TypeMismatch"),
-    "neither id nor name": (("history", "Aspirin"), 2, "InvalidId"),
+    "neither id nor name": (("history", "Nobody"), 2, "InvalidId"),
     "an id of the other kind": (("concept", "get", "P:1:treats"), 2, "InvalidId"),
     "a concept as an edge": (("edge", "get", "C:42"), 2, "InvalidId"),
     "an id never given out": (("history", "C:43"), 1, "NotFound"),

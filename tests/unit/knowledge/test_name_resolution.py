@@ -81,15 +81,20 @@ def test_a_move_from_a_former_uri_moves_the_node_and_the_same_move_again_nothing
     assert shop.get("b").uri == shop.get("a").uri == "concept://shop/c"
 
 
-def test_a_node_is_removed_by_its_own_uri_alone(shop: Knowledge) -> None:
-    shop.add("login", properties={"aliases": ["entrance"]})
-    shop.move("login", "sign-in")
-    for other in ("login", "entrance"):
-        with pytest.raises(NotFound) as caught:
-            shop.delete(other)
-        assert "concept://shop/sign-in" in caught.value.message
-        assert caught.value.data["closest"] == ["concept://shop/sign-in"]
-    assert shop.has("sign-in")
+def test_a_node_is_removed_by_any_of_its_names_and_a_merged_one_is_gone_already(
+    shop: Knowledge,
+) -> None:
+    for other in ("login", "entrance", "sign-in", "Passkeys"):
+        shop.add("auth/login", name="Passkeys", properties={"aliases": ["entrance"]})
+        shop.move("auth/login", "auth/sign-in")
+        removed = shop.delete("auth/login" if other == "login" else other)
+        assert removed.concepts == 1
+        assert "concept://shop/auth/sign-in" in removed.warnings[0]
+    shop.remember([{"uri": "entry"}, {"uri": "door"}])
+    shop.merge_nodes("entry", "door")
+    removed = shop.delete("entry")
+    assert (removed.concepts, shop.has("door")) == (0, True)
+    assert "was merged into concept://shop/door" in removed.warnings[0]
 
 
 def test_a_name_of_kip_that_was_changed_leads_to_its_concept(shop: Knowledge) -> None:
@@ -178,22 +183,64 @@ def test_a_short_name_of_several_nodes_is_refused_with_all_of_them(code: Knowled
         assert CART in caught.value.hint
 
 
-def test_an_end_of_a_relation_is_a_short_name_only_if_it_looks_like_code(code: Knowledge) -> None:
-    linked = code.link("notes/a", "about", "Cart.save")
-    assert linked.target == CART
-    assert f"Cart.save is short for {CART}." in linked.warnings
-    # These may be concepts that are written later.
-    for other in ("total", "Cart", "save"):
-        assert code.link("notes/a", "about", other).target == f"concept://shop/{other}"
-    assert (
+def test_an_end_of_a_relation_may_be_a_short_name(code: Knowledge) -> None:
+    code.remember([{"uri": "decisions/money", "name": "Money is counted in cents"}])
+    code.add("notes/a")
+    money = "concept://shop/decisions/money"
+    names = {"Cart.save": CART, "total": "concept://shop/src/cart.py/total", "money": money}
+    names |= {"Cart": "concept://shop/src/cart.py/Cart", "Money is counted in cents": money}
+    for name, uri in names.items():
+        linked = code.link("notes/a", "about", name)
+        assert linked.target == uri
+        assert f"{name} is short for {uri}." in linked.warnings
+    assert code.broken_links().items == ()
+    # A whole URI is taken as it is: what it names may be written later.
+    linked = code.link("notes/a", "about", "concept://shop/total")
+    assert linked.target == "concept://shop/total"
+
+
+def test_an_end_that_is_short_for_several_nodes_is_refused_and_nothing_is_written(
+    code: Knowledge,
+) -> None:
+    code.remember([{"uri": "a/plan"}, {"uri": "b/plan"}])
+    with pytest.raises(NotFound) as caught:
         code.remember(
-            [{"uri": "Cart.load"}],
-            [{"source": "notes/a", "relation": "about", "target": "Cart.load"}],
+            [{"uri": "notes/a"}],
+            [
+                {"source": "notes/a", "relation": "about", "target": "save"},
+                {"source": "notes/a", "relation": "about", "target": "plan"},
+            ],
         )
-        .relations[0]
-        .target
-        == "concept://shop/Cart.load"
+    assert set(caught.value.data["ambiguous"]) == {"save", "plan"}
+    for uri in (CART, "concept://shop/a/plan", "concept://shop/b/plan", "concept://shop/save"):
+        assert uri in caught.value.hint
+    assert not code.has("notes/a")
+
+
+def test_names_of_the_same_call_are_ends_of_its_relations(code: Knowledge) -> None:
+    written = code.remember(
+        [{"uri": "decisions/cents", "name": "Count cents"}, {"uri": "risks/save"}],
+        [
+            {"source": "cents", "relation": "lowers", "target": "save"},
+            {"source": "Count cents", "relation": "about", "target": "Cart.load"},
+        ],
     )
+    assert [(each.source, each.target) for each in written.relations] == [
+        ("concept://shop/decisions/cents", "concept://shop/risks/save"),
+        ("concept://shop/decisions/cents", "concept://shop/src/cart.py/Cart.load"),
+    ]
+    # A node of that very URI always comes first.
+    exact = {"source": "risks/save", "relation": "about", "target": "Cart.load"}
+    written = code.remember([{"uri": "Cart.load"}], [exact])
+    assert written.relations[0].target == "concept://shop/Cart.load"
+
+
+def test_a_name_does_not_mean_the_other_end_of_its_relation(code: Knowledge) -> None:
+    written = code.add("notes/total", relations=[{"relation": "about", "target": "total"}])
+    assert written.created
+    assert code.relations("notes/total")[0].target == "concept://shop/src/cart.py/total"
+    code.add("notes/token", relations=[{"relation": "about", "target": "token"}])
+    assert code.relations("notes/token")[0].target == "concept://shop/token"
 
 
 def test_a_past_state_knows_only_the_names_of_its_own(shop: Knowledge) -> None:
@@ -220,9 +267,13 @@ def test_many_unknown_ends_are_resolved_in_one_go(
         return by_keys(self, keys, limit)
 
     monkeypatch.setattr(Candidates, "by_keys", counted)
+    code.add("notes/last")
     rows = [{"source": "hub", "relation": "needs", "target": f"x.y{n}"} for n in range(500)]
-    assert code.remember((), rows).created == 500
-    assert len(asked) <= 150
+    rows.append({"source": "hub", "relation": "needs", "target": "last"})
+    written = code.remember((), rows)
+    assert written.created == 501
+    assert written.relations[-1].target == "concept://shop/notes/last"
+    assert len(asked) <= 40
 
 
 def test_moving_onto_a_former_uri_of_another_is_no_conflict(shop: Knowledge) -> None:

@@ -89,7 +89,7 @@ def tag(session: Session, name: str | None, commit: int | str | None, *, delete:
 def history(session: Session, element: str) -> None:
     """List every version of an element, oldest first."""
     with session.open(reading=True) as db:
-        versions = db.history(resolve(db, element))
+        versions = db.history(resolve(db, element, removed=True))
     session.out.list(
         versions,
         ("seq", "time", "actor", "what", "reason", "content"),
@@ -136,7 +136,7 @@ def purge(session: Session, element: str, reason: str, yes: bool) -> int:
     be verified. This cannot be undone.
     """
     with session.open() as db:
-        id_ = resolve(db, element)
+        id_ = resolve(db, element, exact=True)
         question = f"Forget {id_} and all that refers to it, for good?"
         if not yes and not confirmed(session, question):
             session.out.note("Nothing was purged.")

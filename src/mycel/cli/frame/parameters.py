@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeVar
@@ -22,6 +22,7 @@ from mycel.store.file.plain_files import open_given, refusal_of
 
 if TYPE_CHECKING:
     from mycel.knowledge.knowledge_view import KnowledgeView
+    from mycel.store.query.reader import Reader
 
 ELEMENT = "ID|TYPE:NAME|URI|PATH"
 """The form of an argument for `resolve`, as help shows it."""
@@ -156,54 +157,97 @@ def is_uri(text: str) -> bool:
     return _URI.match(text) is not None
 
 
-def resolve(graph: HasConcepts, text: str) -> str:
+def resolve(graph: HasConcepts, text: str, *, exact: bool = False, removed: bool = False) -> str:
     """The id of an element, as the user typed it.
+
+    A former URI, an alias and a short name lead to their node, with a note, unless it has to be
+    `exact`. Removed elements come last, or right after live ones of this very name if `removed`
+    ones are asked for.
 
     Raises:
         InvalidId: it is neither an id nor `Type:name`, nor a URI or a path of a node; or it is a
             URI that leads out of its workspace.
         TypeMismatch: the type is not defined.
-        NotFound: there is no such concept.
+        NotFound: there is no such concept, or several have the short name.
     """
-    if is_uri(text):
-        return _find_node(graph, text).id
-    if ":" not in text and (found := _at_path(graph, text)) is not None:
+    if _ID.fullmatch(text):
+        return text
+    names = _names_of(text)
+    found = _live(graph, names) or (_removed(graph, names) if removed else None)
+    found = found or (None if exact else _meant(graph, text)) or _removed(graph, names)
+    if found is not None:
         return found.id
-    named = type_and_name(text)
-    return text if named is None else find_concept(graph, *named, tombstoned=True).id
+    if is_uri(text):
+        raise NotFound(f"There is no node {text!r}.", hint="`mycel search` finds nodes by words.")
+    type_name, name = type_and_name(text) or ("", "")
+    return find_concept(graph, type_name, name, tombstoned=True).id
 
 
-def _find_node(graph: HasConcepts, uri: str) -> Concept:
-    # As it was typed first: KIP can write a name that is no URI in its normal form.
-    found = _named(graph, uri) or _named(graph, parse(uri, "").text)
-    if found is None:
-        raise NotFound(
-            f"There is no node {uri!r}.",
-            hint="`mycel search` finds nodes by words.",
-        )
-    return found
+_Names = list[tuple[str | None, str]]
+"""Types, or None for any, and names of concepts."""
 
 
-def _named(graph: HasConcepts, uri: str) -> Concept | None:
-    """The concept of any type that has a URI for its name, or else one that was removed."""
-    return graph.get_concept(None, uri) or graph.get_concept(None, uri, tombstoned=True)
-
-
-def _at_path(graph: HasConcepts, path: str) -> Concept | None:
-    """The node at a path of the workspace: a concept, or else a file."""
-    context = click.get_current_context(silent=True)
-    session = None if context is None else context.find_object(Session)
+def _names_of(text: str) -> _Names:
+    """The names that a text may be: a URI, `Type:name`, or a path of the workspace."""
+    if is_uri(text):
+        # As it was typed first: KIP can write a name that is no URI in its normal form.
+        return [(None, text), (None, parse(text, "").text)]
+    if ":" in text:
+        named = type_and_name(text)
+        return [] if named is None else [named]
+    session = _session()
     if session is None:
-        return None
+        return []
     workspace = session.workspace(session.root())
-    on_disk = path_from_root(session, path)
-    for each in (path,) if on_disk in (None, path) else (on_disk, path):
+    on_disk = path_from_root(session, text)
+    names: _Names = []
+    for path in (text,) if on_disk in (None, text) else (on_disk, text):
         with suppress(InvalidId):
-            uris = (parse(each, workspace, kind=kind).text for kind in _KINDS)
-            found = next(filter(None, (_named(graph, uri) for uri in uris)), None)
-            if found is not None:
-                return found
-    return None
+            names += ((None, parse(path, workspace, kind=kind).text) for kind in _KINDS)
+    return names
+
+
+def _session() -> Session | None:
+    context = click.get_current_context(silent=True)
+    return None if context is None else context.find_object(Session)
+
+
+def _live(graph: HasConcepts, names: _Names) -> Concept | None:
+    return next(filter(None, (graph.get_concept(*name) for name in names)), None)
+
+
+def _removed(graph: HasConcepts, names: _Names) -> Concept | None:
+    found = (graph.get_concept(*name, tombstoned=True) for name in names)
+    return next(filter(None, found), None)
+
+
+def _meant(graph: HasConcepts, text: str) -> Concept | None:
+    """The node that a text means which is no URI of a node; a note says so."""
+    from mycel.knowledge.name_resolution import resolve_all
+    from mycel.knowledge.node_lookup import find
+    from mycel.nexus import Nexus
+    from mycel.store.write.transaction import Transaction
+
+    session = _session()
+    workspace = "" if session is None else session.workspace(session.root())
+    is_named = ":" in text and not is_uri(text)
+    try:
+        uri = parse(f"kip:{text.replace(':', '/', 1)}" if is_named else text, workspace)
+    except InvalidId:
+        return None
+    if isinstance(graph, Transaction):
+        reading: AbstractContextManager[Reader] = nullcontext(graph.reader)
+    elif isinstance(graph, Nexus):
+        reading = graph.reading()
+    else:
+        return None  # A state of the past knows only the names of its own.
+    with reading as reader:
+        resolved = resolve_all(reader, (uri,)).get(uri)
+        found = None if resolved is None else find(reader, resolved.uri)
+        concept = None if found is None else reader.concept(found.number)
+    if concept is not None and resolved is not None and resolved.hint and session is not None:
+        session.out.note(resolved.hint)
+    return concept
 
 
 def node_reference(session: Session, knowledge: KnowledgeView, text: str) -> str:

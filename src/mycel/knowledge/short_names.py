@@ -1,0 +1,179 @@
+"""Aliases and short names of nodes, looked up in the text index.
+
+A short name is the readable name of a node, or the end of its path: `Collection.add`,
+`collection.rs`, `Money is counted in cents`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any, Final
+from urllib.parse import unquote
+
+from mycel.engine.missing_concepts import is_placeholder
+from mycel.errors import NotFound
+from mycel.knowledge.node_lookup import element_uri
+from mycel.knowledge.uris import Uri
+from mycel.model.elements import Concept
+from mycel.model.names import first_few, shorten
+from mycel.search.names import Standing, called, key
+from mycel.store.query import lookup
+from mycel.store.query.candidates import Candidates
+from mycel.store.query.reader import Reader
+
+BEARERS_MAX: Final = 100
+"""Nodes that are compared with one short name."""
+CANDIDATES_SHOWN: Final = 10
+
+ALIASES: Final = "aliases"
+_SCOPES: Final = re.compile(r"::|#")
+
+
+class ShortNames:
+    """The nodes that have a text as an alias or as a short name.
+
+    Nodes of an open transaction are not in the index yet; those to be found too are its `own`.
+    """
+
+    def __init__(self, reader: Reader, own: Collection[int] = ()) -> None:
+        self._reader: Final = reader
+        self._furniture: Final = lookup.furniture(reader)
+        self._index: Final = Candidates(reader, without=self._furniture)
+        self._by_key: dict[str, list[Concept]] = {}
+        self._by_name: dict[str, list[Concept]] = {}
+        self._own: dict[str, list[Concept]] = {}
+        for concept in reader.elements(own).values():
+            if isinstance(concept, Concept):
+                names = called(concept.name, concept.attributes)
+                for each in sorted(names.keys()):
+                    self._own.setdefault(each, []).append(concept)
+
+    def fetch(self, uris: Sequence[Uri]) -> None:
+        """Look up references together, before `bearers_of` is asked for each of them."""
+        most = len(uris) * BEARERS_MAX
+        keys = {each for uri in uris for each in _keys_of(uri)}
+        bearers = self._with_keys(keys, most)
+        # If there are more, frequent names may have crowded out the others.
+        self._by_key = {each: [] for each in keys} if len(bearers) < most else {}
+        for concept in bearers:
+            for each in called(concept.name, concept.attributes).keys() & self._by_key.keys():
+                self._by_key[each].append(concept)
+        self._by_name = {}
+        for number, _, name in lookup.named(self._reader, [uri.path for uri in uris if uri.path]):
+            found = self._reader.concept(number)
+            if found is not None and number not in self._furniture:
+                self._by_name.setdefault(name, []).append(found)
+
+    def bearers_of(self, uri: Uri) -> tuple[str, list[Concept]]:
+        """The nodes that a reference may mean, and the words that say how they are called so."""
+        texts = (uri.text, uri.path) if uri.is_bare else (uri.text,)
+        aliased = [each for each in self._bearers(map(key, texts)) if _has_alias(each, texts)]
+        if len(aliased) == 1:
+            return "is an alias of", aliased
+        if not uri.is_bare or not uri.path:
+            return "", []
+        bearers = {each.number: each for each in (*aliased, *self._named(uri))}
+        return "is short for", list(bearers.values())
+
+    def _bearers(self, keys: Iterable[str]) -> Iterable[Concept]:
+        """Concepts with one of these keys that are nodes."""
+        wanted = {each for each in keys if each}
+        own = [each for key in wanted for each in self._own.get(key, ())]
+        if wanted <= self._by_key.keys():
+            indexed = [each for key in wanted for each in self._by_key[key]]
+        else:
+            indexed = self._with_keys(wanted, BEARERS_MAX)
+        return {each.number: each for each in (*indexed, *own)}.values()
+
+    def _with_keys(self, keys: Collection[str], limit: int) -> list[Concept]:
+        numbers = self._index.by_keys(keys, limit)
+        found = self._reader.elements(numbers)
+        return [
+            each
+            for number in numbers
+            if isinstance(each := found.get(number), Concept) and not is_placeholder(each)
+        ]
+
+    def _named(self, uri: Uri) -> list[Concept]:
+        """Nodes with a short name, in its own case if there are any; tests only if nothing else."""
+        asked = _SCOPES.sub(".", uri.path)
+        bearers = {each.number: each for each in self._bearers(_keys_of(uri))}
+        # A plain name has no key.
+        bearers |= {each.number: each for each in self._by_name.get(uri.path, ())}
+        as_is: Callable[[str], str] = str
+        for fold in (as_is, str.casefold):
+            fitting = [each for each in bearers.values() if _is_called(each, asked, fold)]
+            if fitting:
+                break
+        return [each for each in fitting if not _is_aside(each)] or fitting
+
+
+def _keys_of(uri: Uri) -> set[str]:
+    """The keys of the nodes that a reference may mean."""
+    if not uri.is_bare:
+        return {key(uri.text)} - {""}
+    last = _SCOPES.sub(".", uri.path).rpartition("/")[2]
+    pieces = [each for each in last.split(".") if each] or [last]
+    texts = (uri.text, uri.path, last, pieces[-1], "".join(pieces[-2:]))
+    return {key(text) for text in texts} - {""}
+
+
+def _has_alias(concept: Concept, texts: Collection[str]) -> bool:
+    aliases: Any = concept.attributes.get(ALIASES)
+    listed = aliases if isinstance(aliases, list) else [aliases]
+    wanted = {text.casefold() for text in texts}
+    return any(isinstance(each, str) and each.casefold() in wanted for each in listed)
+
+
+def _is_called(concept: Concept, name: str, fold: Callable[[str], str]) -> bool:
+    """True if a name is the readable name of a concept, or the end of its path.
+
+    Modules count as a part of a name too: `cart.price` for `src/cart.py/price`.
+    """
+    attributes = concept.attributes
+    wanted, readable = fold(name), attributes.get("name")
+    path = fold(_SCOPES.sub(".", unquote(concept.name)))
+    if wanted == path or (isinstance(readable, str) and fold(readable) == wanted):
+        return True
+    if "://" not in path or path.endswith((f"/{wanted}", f".{wanted}")):
+        return "://" in path
+    pieces = wanted.split(".")
+    segments = called(concept.name, attributes).segments
+    return len(pieces) > 1 and pieces == [fold(each) for each in segments[-len(pieces) :]]
+
+
+def _is_aside(concept: Concept) -> bool:
+    return called(concept.name, concept.attributes).standing is Standing.ASIDE
+
+
+def several_nodes(bearers: Mapping[Uri, Sequence[Concept]]) -> NotFound:
+    """The error for short names of several nodes, with the URIs of these."""
+    candidates = {uri: [element_uri(each) for each in bearers[uri]] for uri in bearers}
+    numbers = {
+        uri: f"{BEARERS_MAX} nodes or more" if len(each) >= BEARERS_MAX else str(len(each))
+        for uri, each in candidates.items()
+    }
+    names = {uri: repr(shorten(uri.path, 200)) for uri in bearers}
+    is_one = len(bearers) == 1
+    lists = [
+        f"{'' if is_one else names[uri] + ': '}{'; '.join(first_few(each, CANDIDATES_SHOWN))}"
+        for uri, each in candidates.items()
+    ]
+    first = next(iter(bearers))
+    return NotFound(
+        " ".join(
+            f"{names[uri]} is a short name of several nodes ({numbers[uri]})."
+            for uri in list(bearers)[:CANDIDATES_SHOWN]
+        ),
+        hint=f"Pass the URI of the one you mean: {' | '.join(lists[:CANDIDATES_SHOWN])} (or"
+        f" {first.text} for a concept that has only this name).",
+        data={
+            "uri": first.text,
+            "candidates": candidates[first][:CANDIDATES_SHOWN],
+            "ambiguous": {
+                uri.path: each[:CANDIDATES_SHOWN]
+                for uri, each in list(candidates.items())[:CANDIDATES_SHOWN]
+            },
+        },
+    )
