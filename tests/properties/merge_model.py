@@ -177,10 +177,10 @@ class _Merge:
             victims = {*one.purged}
             victims |= {
                 each
-                for each, element in other.elements.items()
+                for each in other.elements
                 if each not in self.base.elements
                 and each not in one.elements
-                and other._local_key(element.place) in keys
+                and not keys.isdisjoint(other.keys_ever[each])
             }
             gone |= other.about(victims, ever=True)
         return gone | {*self.ours.purged, *self.theirs.purged}

@@ -41,8 +41,8 @@ from mycel.store.query.commits import (
     transaction_of,
     transactions,
 )
-from mycel.store.query.history import purges_since
 from mycel.store.query.lineage import imports
+from mycel.store.query.purges import purges_since
 from mycel.store.query.reader import Reader
 
 NO_CHANGES: Final = FileChanges([], [], [])

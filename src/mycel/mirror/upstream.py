@@ -29,7 +29,7 @@ from mycel.mirror.paths import DOCUMENT, is_document, path_of
 from mycel.mirror.repository import Repository
 from mycel.model.records import concept_key
 from mycel.model.state import State
-from mycel.store.query.history import Purges, purges_since
+from mycel.store.query.purges import Purges, purges_since
 from mycel.store.query.reader import Reader
 
 

@@ -31,9 +31,10 @@ from mycel.schema.stored_declaration import declaration
 from mycel.store.log.marks import IMPORT, Mark
 from mycel.store.query.alignment import NEW
 from mycel.store.query.commits import commit_at
-from mycel.store.query.history import check_kept, purges_since
+from mycel.store.query.history import check_kept
 from mycel.store.query.natural_keys import element_key
 from mycel.store.query.origins import Origin
+from mycel.store.query.purges import purges_since
 from mycel.store.query.reader import Reader
 
 Edit = Mapping[str, Any]
@@ -75,6 +76,11 @@ class EditSides(MergeTarget):
     def marks(self, source: str) -> Sequence[Mark]:
         """The mark of the commit: the origin of the edits, and the commit that was edited."""
         return [Mark(IMPORT, source, each) for each in self.bases]
+
+    @property
+    def purged_keys(self) -> frozenset[bytes]:
+        """Nothing: edits purge nothing."""
+        return frozenset()
 
     # The states.
 
@@ -137,9 +143,10 @@ class EditSides(MergeTarget):
     def purged_here(self, numbers: Iterable[int]) -> frozenset[int]:
         edited = self.theirs(numbers)
 
-        def keys(number: int) -> set[bytes | None]:
+        def keys(number: int) -> set[bytes]:
             made = edited[number] if number >= NEW else None
-            return set() if made is None else {element_key(made, self._edited_element)}
+            key = None if made is None else element_key(made, self._edited_element)
+            return set() if key is None else {key}
 
         return purged_among(self._purges, edited, keys)
 

@@ -57,6 +57,7 @@ from mycel.store.query.history import entry_at
 from mycel.store.query.lineage import merged_copies
 from mycel.store.query.merges import opened, stored_conflicts
 from mycel.store.query.origins import Origin
+from mycel.store.query.purges import purges_since
 from mycel.store.query.reader import Reader
 from mycel.store.write.marks import add_mark
 from mycel.store.write.merges import end_merge, keep_choices, keep_matches, keep_origins
@@ -87,6 +88,8 @@ class MergeDraft(NamedTuple):
     bases: tuple[str, ...]
     lineage: tuple[marks.Mark, ...]
     """The parents that the commit gets."""
+    purged_keys: frozenset[bytes]
+    """The keys that the source has purged, and the target has not."""
     matches: Mapping[int, int]
     """The numbers of elements in the source, and in the plan."""
     origins: Mapping[int, OriginsByPlace]
@@ -102,7 +105,8 @@ class MergeDraft(NamedTuple):
     @property
     def has_nothing(self) -> bool:
         """True if there is nothing to merge."""
-        return not self.is_news and not self.plan.goals and not self.conflicts
+        plan = self.plan
+        return not (self.is_news or plan.goals or plan.purges or self.conflicts)
 
     @property
     def is_decided(self) -> bool:
@@ -281,6 +285,7 @@ class Merging:
                 sides.commits,
                 sides.bases,
                 tuple(sides.marks(request.source)),
+                sides.purged_keys,
                 sides.matches(
                     (each.then.number for each in plan.goals if each.then and not each.now),
                     plan.joined,
@@ -390,7 +395,7 @@ class Merging:
         broken = [_broken(each.element, each.message, each.code) for each in _first(reached)]
         if not broken:
             self._purge(tx, draft, definitions=True)
-            for mark in draft.lineage:
+            for mark in (*draft.lineage, *_purge_mark(tx, draft)):
                 add_mark(tx, mark)
         if not tx.spoiled:
             try:
@@ -711,6 +716,15 @@ def _links_from(
             label = label_of(identity_of(each, plan.names))
             found.setdefault(label, each.id if each.number < NEW else None)
     return found
+
+
+def _purge_mark(tx: Transaction, draft: MergeDraft) -> Iterator[marks.Mark]:
+    """The mark of what the source has purged and the target never had, so that it is passed on."""
+    if draft.purged_keys:
+        tx.flush()
+        left = draft.purged_keys - purges_since(tx.reader, draft.seq).keys.keys()
+        if left:
+            yield marks.Mark.of_purge(left)
 
 
 def _matches(tx: Transaction, draft: MergeDraft, reached: Reached) -> Mapping[int, int]:

@@ -17,15 +17,15 @@ from mycel.schema.definitions import merge_policies
 from mycel.store.log.marks import MERGE, Mark
 from mycel.store.log.topological import all_about
 from mycel.store.query import origins
-from mycel.store.query.alignment import NEW, Alignment, Touched, touched
+from mycel.store.query.alignment import NEW, Alignment, PurgedKeys, Touched, touched
 from mycel.store.query.bulk import instances
 from mycel.store.query.commits import commit_at
 from mycel.store.query.diff import ABSENT
-from mycel.store.query.history import Purges, check_kept, purged_after, purges_since
+from mycel.store.query.history import check_kept
 from mycel.store.query.lineage import has_content, lineage, parents
 from mycel.store.query.lookup import ever_about, named
-from mycel.store.query.natural_keys import element_key
 from mycel.store.query.origins import UNKNOWN_ORIGIN, Origin
+from mycel.store.query.purges import Purges, keys_ever, purged_after, purges_since
 from mycel.store.query.reader import Reader
 
 Reading = Callable[[Iterable[int]], Mapping[int, Element]]
@@ -93,10 +93,11 @@ class BranchSides(MergeTarget):
         for copy, seq in self.lineage.bases:
             check_kept(copy, State(seq))
         since = touched(theirs, shared, theirs.position)
-        self._here: Final = _unseen(ours, self.lineage.shown, theirs, shared)
-        self._there: Final = _unseen(theirs, self.lineage.seen, ours, shared)
+        seen = self.lineage.shown, self.lineage.seen
+        self._here: Final = _unseen((ours, theirs), seen, shared)
+        self._there: Final = _unseen((theirs, ours), seen[::-1], shared)
         self._made_from: Final = since.made_from
-        purged = self._here.keys | self._there.keys
+        purged = PurgedKeys(self._there.keys, self._here.keys)
         self._alignment: Final = Alignment(ours, theirs, self.lineage, since, purged)
         changed = since.numbers
         if [each.copy for each in self.lineage.bases] == [theirs]:
@@ -109,6 +110,7 @@ class BranchSides(MergeTarget):
         self._learn(others)
         self._purged_in_third: Final = self._purges_of_third(others)
         self._mine: Final = touched(ours, shared, ours.position)
+        self._alignment.match_purged(self._mine)
         self._alignment.match_again(self._mine)
         # All of them, so that each is matched before anybody asks for what it is matched with.
         self._alignment.numbers(since.numbers)
@@ -136,14 +138,18 @@ class BranchSides(MergeTarget):
         if copy is self._theirs:
             return lambda numbers: self._alignment.elements(before, numbers), set()
         (mine, changed), (others, _) = self._through[id(copy)]
+        purged = purges_since(ours, mine.shared).numbers
 
         def read(numbers: Iterable[int]) -> Mapping[int, Element]:
             wanted = list(numbers)
             found = mine.elements(before, (each for each in wanted if each < NEW))
             # What the target never had, or not any more, is known by its number in the source.
-            there = others.elements(before, (each - NEW for each in wanted if each >= NEW))
-            told = {number + NEW: self._alignment.told(each) for number, each in there.items()}
-            return found | {number: each._replace(number=number) for number, each in told.items()}
+            there = others.stored(before, (each - NEW for each in wanted if each >= NEW))
+            for number, each in there.items():
+                if mine.number(each.number) not in purged:
+                    told = self._alignment.told(others.told(each)._replace(number=number))
+                    found[number + NEW] = told._replace(number=number + NEW)
+            return found
 
         return read, {each for each in mine.numbers(changed) if each < NEW}
 
@@ -200,6 +206,13 @@ class BranchSides(MergeTarget):
         known = {mark.commit for _, mark in parents(self.reader)}
         found = [Mark(MERGE, source, self.commits[1]), *(each for _, each in parents(self._theirs))]
         return tuple(each for each in found if each.commit not in known)
+
+    @property
+    def purged_keys(self) -> frozenset[bytes]:
+        """The keys that the source has purged, or knows as purged, as far as the target has not."""
+        found = purges_since(self._theirs, self.lineage.seen, self.lineage.shared).keys.keys()
+        known = purges_since(self.reader, self.lineage.shared, self.lineage.shared).keys
+        return frozenset(found - known.keys())
 
     @property
     def bases(self) -> tuple[str, ...]:
@@ -288,7 +301,7 @@ class BranchSides(MergeTarget):
     def purged_here(self, numbers: Iterable[int]) -> frozenset[int]:
         """Those elements of the source that the target has purged."""
 
-        def keys(number: int) -> set[bytes | None]:
+        def keys(number: int) -> set[bytes]:
             # What both had, or a merge has matched, is known by its number.
             return self._alignment.keys_ever(number - NEW) if number >= NEW else set()
 
@@ -307,7 +320,7 @@ class BranchSides(MergeTarget):
     def purged_there(self) -> Iterable[int]:
         """The elements of the target that the source has purged."""
         third = self._purged_in_third[1]
-        if not self._there.numbers and not third:
+        if not self._there.numbers and not self._there.keys and not third:
             return ()
         aligned = self._alignment
         known = {aligned.number(each) for each in self._there.numbers} | third
@@ -327,8 +340,9 @@ class BranchSides(MergeTarget):
         old = [each for each in mine.numbers if each < mine.made_from[each & 1]]
         shared = reader.at(State(self.lineage.shared)).elements(old)
         known = {*shared, *self._alignment.matches().values()}
-        for number, element in reader.elements(mine.numbers - known).items():
-            if element_key(element, reader.element) in self._there.keys:
+        for number in mine.numbers - known:
+            keys = keys_ever(reader, number, reader.position)
+            if not keys.isdisjoint(self._there.keys):
                 yield number
 
 
@@ -345,35 +359,38 @@ def _aligned(reader: Reader, copy: Reader, seq: int) -> tuple[Alignment, Touched
 def _matched(reader: Reader, copy: Reader, seq: int) -> tuple[Alignment, frozenset[int]]:
     """The same, with all elements matched."""
     aligned, since = _aligned(reader, copy, seq)
+    aligned.match_purged(touched(reader, aligned.shared, reader.position))
     aligned.match_again(touched(reader, aligned.shared, reader.position))
     aligned.numbers(since.numbers)
     return aligned, since.numbers
 
 
-def _unseen(reader: Reader, seen: int, other: Reader, shared: int) -> Purges:
-    """The purges of one copy that another one has not merged.
+def _unseen(copies: tuple[Reader, Reader], seen: tuple[int, int], shared: int) -> Purges:
+    """The purges of the first of two copies that the second one has not merged.
 
-    Keys that the other copy has purged itself are left out: what has such a key there now was added
-    after that.
+    Keys that the second one has purged itself meanwhile are left out: what has such a key there now
+    was added after that. `seen` are the entries of each up to which the other one has everything.
     """
-    found = purges_since(reader, seen, shared)
-    own = purges_since(other, shared, shared) if found.numbers else found
-    return found._replace(keys=found.keys - own.keys)
+    found, own = (
+        purges_since(each, until, shared) for each, until in zip(copies, seen, strict=True)
+    )
+    left = {key: at for key, at in found.keys.items() if key not in own.keys}
+    return found._replace(keys=left)
 
 
 def purged_among(
-    purges: Purges, elements: Mapping[int, Element], keys: Callable[[int], set[bytes | None]]
+    purges: Purges, elements: Mapping[int, Element], keys: Callable[[int], set[bytes]]
 ) -> frozenset[int]:
     """Those elements that were purged, by their numbers or keys; and all links that refer to them.
 
     `keys` gives the keys by which an element is known.
     """
-    if not purges.numbers:
+    if not purges.numbers and not purges.keys:
         return frozenset()
     found = {
         number
         for number in elements
-        if number in purges.numbers or not purges.keys.isdisjoint(keys(number))
+        if number in purges.numbers or not keys(number).isdisjoint(purges.keys)
     }
     links = {number: each.ends for number, each in elements.items() if each.ends}
     gone = found | purges.numbers

@@ -5,12 +5,13 @@ without a commit takes the name back. A merge is another: the name of the branch
 and its commit, which is a parent of the transaction that has the mark. It also has the parents that
 merges before have given to the branch, so that the marks of a log name all of its ancestors. The
 index of marks is made with the first of them. An import is a third: the name of the origin of
-edits, and the commit that was edited.
+edits, and the commit that was edited. A purge is a fourth: the hashes of the keys of elements that
+were purged in what was merged, and that this branch never had; so it passes the purge on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 import apsw
@@ -22,6 +23,7 @@ INDEX: Final = "CREATE INDEX IF NOT EXISTS journal_mark ON journal (seq) WHERE k
 TAG: Final = "tag"
 MERGE: Final = "merge"
 IMPORT: Final = "import"
+PURGE: Final = "purge"
 
 
 class Mark(NamedTuple):
@@ -34,6 +36,16 @@ class Mark(NamedTuple):
 
     def encode(self) -> bytes:
         return cbor.encode(list(self))
+
+    @classmethod
+    def of_purge(cls, keys: Iterable[bytes]) -> Mark:
+        """The mark of a purge of elements with keys."""
+        return cls(PURGE, " ".join(sorted(key.hex() for key in keys)), None)
+
+    @property
+    def keys(self) -> list[bytes]:
+        """The keys in the mark of a purge."""
+        return [bytes.fromhex(each) for each in self.name.split()]
 
 
 def are_indexed(connection: apsw.Connection) -> bool:

@@ -24,7 +24,8 @@
 - `natural_keys`  hashes of natural keys, from elements as they were read
 - `alignment`   elements of two copies, matched with each other
 - `merges`      merges that are open, and choices of those that are done
-- `history`     versions of an element, moments of the past, and elements that were purged
+- `history`     versions of an element, and moments of the past
+- `purges`      elements that were purged here, or in what was merged
 - `origins`     origins of values: the time and actor of the write itself
 - `diff`        differences between two states, of one copy or of two
 """

@@ -4,14 +4,15 @@ Up to the commit at which two copies part, they give the same numbers to the sam
 each goes on counting, and each may give the number of an element that was removed before to another
 one; so the same number means different things. A merge keeps the numbers that elements have in both
 copies (`log.merges`). An element that no merge knows is matched by its natural key: at the moments
-at which both had merged the same third copy, and now.
+at which both had merged the same third copy, and now. What one copy has purged, and the other one
+still has, is matched first, so that nothing that was added after the purge is taken for it.
 All numbers are told in those of the first copy; an element that it does not have gets a number that
 is larger than any of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final, NamedTuple
 
 from mycel.model import ids
@@ -23,6 +24,7 @@ from mycel.store.query.history import is_scrubbed
 from mycel.store.query.lineage import Lineage
 from mycel.store.query.merges import match
 from mycel.store.query.natural_keys import element_key
+from mycel.store.query.purges import keys_ever, purged_lives
 from mycel.store.query.reader import Reader
 
 NEW: Final = 1 << 60
@@ -62,6 +64,22 @@ def touched(reader: Reader, low: int, high: int) -> Touched:
     return Touched(frozenset(numbers), frozenset(ended), tuple(purged), (concepts_from, links_from))
 
 
+class PurgedKeys(NamedTuple):
+    """The keys that one copy has purged and the other one has not, each with the first entry."""
+
+    theirs: Mapping[bytes, int]
+    ours: Mapping[bytes, int]
+
+
+class _Moment(NamedTuple):
+    """States of both copies in which each had merged the same third one."""
+
+    theirs: Reader
+    ours: Reader
+    theirs_seq: int
+    ours_seq: int
+
+
 class Alignment:
     """The elements of another copy of a graph, in numbers of this one."""
 
@@ -71,13 +89,12 @@ class Alignment:
         theirs: Reader,
         related: Lineage,
         since: Touched,
-        purged: frozenset[bytes] | None = None,
+        purged: PurgedKeys | None = None,
     ) -> None:
         """`theirs` and `ours` read the states that are matched now.
 
         `since` has the elements of the other copy that changed since the two parted. With `purged`,
-        what one copy has purged is not what has its key now; `purged` are keys of such elements, by
-        which nothing is matched.
+        what one copy has purged, and the other one has not, is not what has its key now.
         """
         self.shared: Final = related.shared
         self._ours: Final = ours
@@ -90,7 +107,12 @@ class Alignment:
         before = {number for each in kept for number in each.at(State(self.shared)).elements(old)}
         self._revived: Final = old - before if kept else frozenset()
         """The elements that were not there when the copies parted, under numbers from before."""
-        self._moments: Final = [(theirs.at(one), ours.at(other)) for one, other in related.met]
+        self._moments: Final = [
+            _Moment(theirs.at(State(one)), ours.at(State(other)), one, other)
+            for one, other in related.met
+        ]
+        self._keys_at: Final[dict[int, Mapping[bytes | None, int]]] = {}
+        """For states of moments: elements by their keys."""
         self._merges: Final = related.into_ours, related.into_theirs
         self._known: Final[dict[int, int]] = {}
         self._numbers: Final[dict[int, int]] = {}
@@ -182,34 +204,45 @@ class Alignment:
             self._is_taken(known, number) and self._theirs.element(known) is not None
         ):
             return known
-        for theirs, ours in self._moments:
-            found = self._like(ours, theirs.element(number))
-            if found is not None and not self._is_taken(found, number):
+        for moment in self._moments:
+            element = moment.theirs.element(number)
+            found = self._like(moment.ours, element)
+            if found is None or self._is_taken(found, number) or element is None:
+                continue
+            if not self._is_apart(element, found, moment.theirs_seq, moment.ours_seq):
                 return found
         if is_sure:
             return None
         element = self._theirs.element(number)
-        if element is None or self._is_purged(element):
+        found = None if element is None else self._like(self._ours, element)
+        if element is None or found is None:
             return None
-        found = self._like(self._ours, element)
-        if found is not None and self._is_taken(found, number):
+        if self._is_taken(found, number):
             return found if self._purged is None and found in self._since.purged else None
-        return found
+        ends = self._theirs.position, self._ours.position
+        return None if self._is_apart(element, found, *ends) else found
 
-    def _is_purged(self, element: Element) -> bool:
-        """True if the key of an element of the other copy is one that was purged.
+    def _is_apart(self, element: Element, found: int, theirs_seq: int, ours_seq: int) -> bool:
+        """True if a purge is between two elements with one key, up to entries of both copies.
 
-        A definition is found by its name alone: others use it by its name.
+        One copy has purged, before that, what had a key of the other one's element, which does not
+        know of the purge: so its own was added afterwards. A definition is found by its name alone:
+        others use it by its name.
         """
-        if not self._purged or (isinstance(element, Concept) and element.type in META_TYPES):
+        if self._purged is None or not any(self._purged):
             return False
-        return element_key(element, self._theirs.element) in self._purged
+        if isinstance(element, Concept) and element.type in META_TYPES:
+            return False
+        theirs, ours = self._purged
+        mine = keys_ever(self._ours, found, ours_seq) if theirs else ()
+        others = keys_ever(self._theirs, element.number, theirs_seq) if ours else ()
+        return any(theirs.get(key, theirs_seq + 1) <= theirs_seq for key in mine) or any(
+            ours.get(key, ours_seq + 1) <= ours_seq for key in others
+        )
 
-    def keys_ever(self, number: int) -> set[bytes | None]:
-        """The keys of an element of the other copy: now, and when both had merged a third copy."""
-        states = [self._theirs, *(theirs for theirs, _ in self._moments)]
-        found = [(each, each.element(number)) for each in states]
-        return {element_key(each, state.element) for state, each in found if each is not None}
+    def keys_ever(self, number: int) -> set[bytes]:
+        """The keys that an element of the other copy has had."""
+        return keys_ever(self._theirs, number, self._theirs.position)
 
     def known(self, number: int) -> int | None:
         """The number here of an element there, as the newest merge has left it."""
@@ -218,6 +251,53 @@ class Alignment:
     def _known_there(self, number: int) -> int | None:
         """The number there of an element here, as the newest merge has left it."""
         return self._newest_match(number, is_there=False)
+
+    def match_purged(self, mine: Touched) -> None:
+        """Match elements that one copy has purged, by the keys they had when both had them.
+
+        Of a purged element, its keys are left, and the entries between which it had them.
+        """
+        if not self._moments:
+            return
+        for life in purged_lives(self._theirs, self.shared):
+            for moment in self._moments:
+                here = self._with_key(moment.ours, mine.numbers, life.key_at(moment.theirs_seq))
+                if here is not None and not self._is_known(life.number, here):
+                    self._keep(life.number, here)
+        for life in purged_lives(self._ours, self.shared):
+            for moment in self._moments:
+                numbers = self._since.numbers
+                there = self._with_key(moment.theirs, numbers, life.key_at(moment.ours_seq))
+                if there is not None and not self._is_known(there, life.number):
+                    self._keep(there, life.number)
+
+    def _is_known(self, there: int, here: int) -> bool:
+        """True if a merge, or the numbers, tell what one of two elements is in the other copy."""
+        return (
+            there in self._known
+            or here in self._numbers
+            or self.known(there) is not None
+            or self._known_there(here) is not None
+            or self.is_old(there)
+        )
+
+    def _keep(self, there: int, here: int) -> None:
+        self._known[there] = here
+        self._numbers[here] = there
+
+    def _with_key(self, state: Reader, numbers: Collection[int], key: bytes | None) -> int | None:
+        """The element with a key among those of a state that have changed since the copies parted.
+
+        Those that a purge is about are few, and so are the moments: each state is read once.
+        """
+        if key is None:
+            return None
+        known = self._keys_at.get(id(state))
+        if known is None:
+            elements = state.elements(numbers).items()
+            known = {element_key(each, state.element): number for number, each in elements}
+            self._keys_at[id(state)] = known
+        return known.get(key)
 
     def _newest_match(self, number: int, *, is_there: bool) -> int | None:
         into_ours, into_theirs = self._merges

@@ -1,4 +1,4 @@
-"""Versions of an element, moments of the past, and the elements that were purged."""
+"""Versions of an element, and moments of the past."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from mycel.model.names import kind_of
 from mycel.model.state import State
 from mycel.store.file.rows import table_of
 from mycel.store.log.journal import JournalNodes, Kind, newest
-from mycel.store.log.purge_entries import NO_ELEMENT, PurgeFields, past_begins_at, purges
+from mycel.store.log.purge_entries import NO_ELEMENT, PurgeFields, past_begins_at
 from mycel.store.query.commits import LogEntry, entry_named, tags, transaction_of
 from mycel.store.query.reader import Reader
 from mycel.store.query.refs import Ref, shown_ref
@@ -314,31 +314,3 @@ def tagged(reader: Reader) -> list[tuple[str, int]]:
     """The tags, each with the position of its commit."""
     found = ((name, commits.entry_in(commit)) for name, commit in tags(reader).items())
     return [(name, seq) for name, seq in found if seq is not None]
-
-
-class Purges(NamedTuple):
-    """Elements that were purged: their numbers, and hashes of the keys that they had."""
-
-    numbers: frozenset[int]
-    keys: frozenset[bytes]
-
-
-def purged_after(reader: Reader, seq: int) -> list[tuple[int, int]]:
-    """The purges of whole elements after an entry: the entry, and the element."""
-    found = purges(reader.connection, seq)
-    return [(at, number) for at, number, fields in found if fields.until is None]
-
-
-def purges_since(reader: Reader, seq: int, known: int = 0) -> Purges:
-    """The elements that were purged whole after an entry, with keys that they had since `known`.
-
-    A key that an element had before that is one of the past, which another one may have by now.
-    """
-    numbers: set[int] = set()
-    keys: set[bytes] = set()
-    for _, number, fields in purges(reader.connection, seq):
-        if fields.until is None:
-            numbers.add(number)
-            keys.add(fields.key)
-            keys.update(fields.keys_since(known))
-    return Purges(frozenset(numbers), frozenset(keys))

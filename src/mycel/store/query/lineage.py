@@ -77,7 +77,7 @@ class Lineage(NamedTuple):
     """Merges of theirs into ours: the last entry of each, and the entry of ours at that time."""
     into_theirs: Mapping[int, int]
     """Merges of ours into theirs: the last entry of each, and the entry of ours at that time."""
-    met: tuple[tuple[State, State], ...]
+    met: tuple[tuple[int, int], ...]
     """The moments at which one had the other, or both the same third copy, by way of a third one:
     theirs, then ours. Oldest first."""
     third: tuple[State, State] | None
@@ -134,7 +134,7 @@ def lineage(ours: Reader, theirs: Reader, others: Sequence[Reader] = ()) -> Line
         tuple(bases),
         {by: by for _, by, is_direct in into_ours if is_direct},
         {by: at for at, by, is_direct in into_theirs if is_direct},
-        tuple((State(at), State(by)) for at, by in sorted(met)),
+        tuple(sorted(met)),
         (State(unread[-1][0]), State(unread[-1][1])) if unread else None,
     )
 
@@ -226,9 +226,11 @@ def _marked(reader: Reader, kind: str) -> list[tuple[int, marks.Mark]]:
 
 
 def has_content(reader: Reader, after: int) -> bool:
-    """True if entries after a position, up to the reader's state, are more than marks."""
+    """True if entries after a position, up to the state, are more than marks of commits."""
     query = "SELECT 1 FROM journal WHERE seq > ? AND seq <= ? AND kind != 9 LIMIT 1"
-    return reader.first(query, (after, reader.position)) is not None
+    if reader.first(query, (after, reader.position)) is not None:
+        return True
+    return any(seq > after for seq, _ in _marked(reader, marks.PURGE))
 
 
 def _known(reader: Reader, merges: list[tuple[int, marks.Mark]], end: int) -> list[_Merge]:

@@ -1,0 +1,88 @@
+"""The elements that a copy of a graph has purged, or that were purged in what it has merged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from mycel.store.file.rows import listed
+from mycel.store.log import marks
+from mycel.store.log.audit import Auditor
+from mycel.store.log.purge_entries import PurgeFields, purges
+from mycel.store.query.reader import Reader
+
+
+class Purges(NamedTuple):
+    """Elements that were purged."""
+
+    numbers: frozenset[int]
+    """Those that this copy had itself."""
+    keys: Mapping[bytes, int]
+    """Hashes of the keys that all of them had, each with the first entry that purged it."""
+
+
+def purged_after(reader: Reader, seq: int) -> list[tuple[int, int]]:
+    """The purges of whole elements after an entry: the entry, and the element."""
+    found = purges(reader.connection, seq)
+    return [(at, number) for at, number, fields in found if fields.until is None]
+
+
+def purges_since(reader: Reader, seq: int, known: int = 0) -> Purges:
+    """The elements that were purged whole after an entry, with keys that they had since `known`.
+
+    A key that an element had before that is one of the past, which another one may have by now.
+    """
+    numbers: set[int] = set()
+    keys: dict[bytes, int] = {}
+    for at, number, fields in purges(reader.connection, seq):
+        if fields.until is None:
+            numbers.add(number)
+            for key in (fields.key, *fields.keys_since(known)):
+                keys.setdefault(key, at)
+    for at, mark in marks.of_kind(reader.connection, marks.PURGE):
+        if at > seq:
+            for key in mark.keys:
+                keys[key] = min(at, keys.get(key, at))
+    return Purges(frozenset(numbers), keys)
+
+
+class PurgedLife(NamedTuple):
+    """The entries between which an element was there that was purged, and its keys."""
+
+    number: int
+    began: int
+    ended: int
+    """The entry of the purge."""
+    fields: PurgeFields
+
+    def key_at(self, seq: int) -> bytes | None:
+        """The key of the element at an entry; None if it was not there."""
+        return self.fields.keys_at(seq)[0] if self.began <= seq < self.ended else None
+
+
+def purged_lives(reader: Reader, seq: int) -> list[PurgedLife]:
+    """The elements that were made and purged after an entry."""
+    found = {
+        number: (at, fields)
+        for at, number, fields in purges(reader.connection, seq)
+        if fields.until is None
+    }
+    if not found:
+        return []
+    query = (
+        "SELECT element, min(seq) FROM journal WHERE seq > ? AND purged IS NOT NULL"
+        " AND element IN (SELECT value FROM json_each(?)) GROUP BY element"
+    )
+    began = reader.every(query, (seq, listed(found)))
+    return [PurgedLife(number, first, *found[number]) for number, first in began]
+
+
+def keys_ever(reader: Reader, number: int, until: int) -> set[bytes]:
+    """The keys that an element has had up to an entry; those before a scrub are not known."""
+    if not reader.was_ever(number):
+        return set()
+    auditor = Auditor(reader.connection, reader.registry)
+    several = auditor.keys_ever(number)
+    if not several:
+        return {auditor.key(number)}
+    return {key for since, key in several if since <= until}
