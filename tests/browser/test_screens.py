@@ -19,6 +19,8 @@ SCREENS = {
     f"#/graph?g=-&n={LOGIN}&s={LOGIN}&tab=history": ".versions li",
     f"#/graph?g=-&n={LOGIN}&s={LOGIN}&tab=proof&at=LAST": ".verdict.good",
     f"#/graph?g=-&n={LOGIN}*{NOTES}&table=1": "table.data tbody tr",
+    f"#/graph?g=-&path={NOTES}*{SESSION}&way=both": ".route-steps li",
+    f"#/graph?g=-&reach={LOGIN}&cost=1&way=both&s={LOGIN}": ".route-budget",
     "#/query?q=FIND(%3Fc.name)": ".cm-content",
     "#/timeline": ".timeline li",
     "#/compare?from=LAST": ".change",

@@ -6,6 +6,7 @@ import { Positions } from './graph/positions'
 import { TypeColours } from './graph/palette'
 import { GROUP_PREFIX, Scene, type SceneNode } from './graph/scene'
 import { announcement, complain, say } from './notices'
+import { costText, isWithin, readRoute, type Route, type RouteAsked } from './route'
 import type { About, Card, Grouping, Identified, LiveChange, Link, Moment, Overview, Source } from './source/types'
 import { START, type View } from './view'
 import { UndoStack } from './undo'
@@ -15,7 +16,7 @@ export const EXPAND_BY = 25
 const PULSE_MS = 1600
 
 /** The part of a view that undo restores. */
-type Shown = Pick<View, 'by' | 'group' | 'ids' | 'less' | 'hide'>
+type Shown = Pick<View, 'by' | 'group' | 'ids' | 'less' | 'hide' | 'route'>
 
 export class Explorer {
   readonly view: Signal<View>
@@ -24,6 +25,8 @@ export class Explorer {
   /** Grows whenever the scene or a position in it changes. */
   readonly drawn = signal(0)
   readonly overview = signal<Overview | null>(null)
+  /** The route that is drawn, if the view asks for one. */
+  readonly route = signal<Route | null>(null)
   readonly busy = signal(0)
   readonly failed = signal<unknown>(null)
   /** Ids that were added by others and wait to be shown. */
@@ -35,6 +38,8 @@ export class Explorer {
   readonly changed = signal(0)
   readonly steps = signal(0)
   readonly colours = new TypeColours()
+  /** The scene without nodes beyond the budget of a route. */
+  readonly within = computed(() => this.#cut())
   readonly visible = computed(() => this.#filter())
   /** The size of the graph at the moment that is shown; null where it is not known. */
   readonly counts = computed(() => (this.view.value.at === null ? this.about.value : this.overview.value)?.counts ?? null)
@@ -90,20 +95,21 @@ export class Explorer {
   async show(): Promise<void> {
     const reading = ++this.#reading
     await this.#attempt(async () => {
-      const { branch, group, by, at, ids, less } = this.view.value
-      const overview = group === null ? null : withoutNeedlessGroups(await this.source.overview(by, group || null, at))
+      const { branch, group, by, at, ids, less, route: asked } = this.view.value
+      const route = asked && (await readRoute(this.source, asked, at))
+      const overview = group === null || route ? null : withoutNeedlessGroups(await this.source.overview(by, group || null, at))
       if (reading !== this.#reading) return
-      const cards = overview?.nodes ?? []
+      const cards = route?.nodes ?? overview?.nodes ?? []
       const of = JSON.stringify([branch, group, by, at])
       const members = this.#members.of === of ? this.#members : { of, ids: new Set(cards.map((card) => card.id)) }
-      const late = cards.map((card) => card.id).filter((id) => !members.ids.has(id) && !this.#own.has(id))
+      const late = cards.map((card) => card.id).filter((id) => !route && !members.ids.has(id) && !this.#own.has(id))
       const without = new Set([...less, ...late])
       const base = cards.filter((card) => !without.has(card.id))
       const wanted = [...new Set([...base.map((card) => card.id), ...ids])].slice(0, this.nodesMax)
       const part = ids.length || less.length
         ? await this.source.subgraph(wanted, at)
-        : { nodes: base, links: overview?.edges ?? [], gone: [], moved: {}, links_cut: overview?.links_cut, position: 0 }
-      if (!(await this.#place(reading, part.nodes, part.links, overview))) return
+        : { nodes: base, links: route?.links ?? overview?.edges ?? [], gone: [], moved: {}, links_cut: (route ?? overview)?.links_cut, position: 0 }
+      if (!(await this.#place(reading, part.nodes, part.links, overview, route))) return
       this.#members = members
       this.#wait(late.filter((id) => !less.includes(id)))
       if (part.gone.length) say(`${count(part.gone.length, 'node')} of this view ${part.gone.length === 1 ? 'is' : 'are'} not in the graph${at === null ? ' any more' : ' at this moment'}.`)
@@ -112,7 +118,7 @@ export class Explorer {
   }
 
   /** Draws a reading, unless there is a newer one; returns true if it did. Nodes that are shown keep their places exactly. */
-  async #place(reading: number, cards: Card[], links: Link[], overview: Overview | null): Promise<boolean> {
+  async #place(reading: number, cards: Card[], links: Link[], overview: Overview | null, route = this.route.peek()): Promise<boolean> {
     if (reading !== this.#reading) return false
     const scene = new Scene()
     const before = this.scene.value
@@ -148,6 +154,7 @@ export class Explorer {
     }
     batch(() => {
       this.overview.value = overview
+      this.route.value = route
       this.scene.value = scene
       this.#wait([])
       this.drawn.value++
@@ -185,7 +192,7 @@ export class Explorer {
     if (id?.startsWith(GROUP_PREFIX)) return
     this.look({ selected: id })
     const node = id ? this.scene.value.nodes.get(id) : null
-    if (node) announcement.value = describe(node, this.scene.value)
+    if (node) announcement.value = describe(node, this.scene.value, this.route.value?.costs.get(node.id))
   }
 
   /** Shows a node: selects it if it is shown, else opens it with its neighbours. */
@@ -194,9 +201,9 @@ export class Explorer {
       this.select(id)
       return
     }
-    const { group, ids } = this.view.value
-    const keepsView = this.view.value.screen === 'graph' && group === null && ids.length > 0
-    this.#step({ group: null, ids: keepsView ? [...ids, id] : [id], less: [] }, { screen: 'graph', selected: id })
+    const { group, ids, route } = this.view.value
+    const keepsView = this.view.value.screen === 'graph' && group === null && (ids.length > 0 || route !== null)
+    this.#step({ group: null, ids: keepsView ? [...ids, id] : [id], less: [], route: keepsView ? route : null }, { screen: 'graph', selected: id })
     const before = this.view.value
     const left = () => !samePlace(this.view.value, before) || !this.view.value.ids.includes(id)
     await this.#attempt(async () => {
@@ -210,14 +217,33 @@ export class Explorer {
 
   openGroup(id: string): void {
     const group = id.startsWith(GROUP_PREFIX) ? id.slice(GROUP_PREFIX.length) : id
-    this.#step({ group, ids: [], less: [] }, { screen: 'graph', selected: null })
+    this.#step({ group, ids: [], less: [], route: null }, { screen: 'graph', selected: null })
     this.scene.value = new Scene()
     void this.show()
   }
 
   groupBy(by: Grouping): void {
-    this.#step({ by, group: '', ids: [], less: [] }, { selected: null })
+    this.#step({ by, group: '', ids: [], less: [], route: null }, { selected: null })
     this.scene.value = new Scene()
+    void this.show()
+  }
+
+  /** Shows a route by cost in place of what is shown. */
+  async showRoute(route: RouteAsked): Promise<void> {
+    this.#step({ group: null, ids: [], less: [], route }, { screen: 'graph' })
+    await this.show()
+    this.fitted.value++
+  }
+
+  /** Shows what is within another budget: a part of what was read, so that nothing moves or flickers. */
+  setBudget(cost: number): void {
+    const { route } = this.view.value
+    if (route?.kind === 'reach') this.look({ route: { ...route, cost } })
+  }
+
+  /** Ends a route. Its nodes stay where they are. */
+  leaveRoute(): void {
+    this.#step({ ids: [...this.visible.value.nodes.keys()], less: [], route: null })
     void this.show()
   }
 
@@ -267,7 +293,7 @@ export class Explorer {
     const gone = new Set([...ids].filter((id) => !id.startsWith(GROUP_PREFIX) && this.scene.value.nodes.has(id)))
     if (!gone.size) return
     const { ids: shown, less } = this.view.value
-    const own = new Set((this.overview.value?.nodes ?? []).map((card) => card.id))
+    const own = new Set((this.route.value?.nodes ?? this.overview.value?.nodes ?? []).map((card) => card.id))
     this.#step(
       { ids: shown.filter((id) => !gone.has(id)), less: [...less, ...[...gone].filter((id) => own.has(id))] },
       { selected: null },
@@ -287,7 +313,7 @@ export class Explorer {
 
   /** Shows nothing but a node and what is near it. */
   async only(id: string): Promise<void> {
-    this.#step({ group: null, ids: [id, ...this.scene.value.neighbours(id)].filter((each) => !each.startsWith(GROUP_PREFIX)), less: [] }, { selected: id })
+    this.#step({ group: null, ids: [id, ...this.scene.value.neighbours(id)].filter((each) => !each.startsWith(GROUP_PREFIX)), less: [], route: null }, { selected: id })
     await this.show()
     this.fitted.value++
   }
@@ -394,7 +420,7 @@ export class Explorer {
       const shown = new Set([...this.view.value.ids, ...this.#own])
       this.#wait(added.filter((id) => !shown.has(id)))
     }
-    if (seen.length || this.view.value.group !== null) await this.show()
+    if (seen.length || this.view.value.group !== null || this.view.value.route) await this.show()
     this.#pulse(seen)
   }
 
@@ -443,8 +469,15 @@ export class Explorer {
     return [...this.scene.value.nodes.keys()].filter((id) => !id.startsWith(GROUP_PREFIX))
   }
 
+  #cut(): Scene {
+    const { route: asked } = this.view.value
+    const route = asked && this.route.value
+    if (route?.kind !== 'reach') return this.scene.value
+    return this.scene.value.filtered((node) => isWithin(route, asked, node.id), () => true)
+  }
+
   #filter(): Scene {
-    const scene = this.scene.value
+    const scene = this.within.value
     const hide = new Set(this.view.value.hide)
     if (!hide.size) return scene
     return scene.filtered(
@@ -475,16 +508,16 @@ const samePlace = (one: View, other: View): boolean =>
 
 const keepPlace = (node: SceneNode, { x, y, pinned }: SceneNode): SceneNode => Object.assign(node, { x, y, pinned })
 
-const shownOf = ({ by, group, ids, less, hide }: View): Shown => ({ by, group, ids, less, hide })
+const shownOf = ({ by, group, ids, less, hide, route }: View): Shown => ({ by, group, ids, less, hide, route })
 
 export const count = (number: number, noun: string): string => `${number.toLocaleString('en')} ${noun}${number === 1 ? '' : 's'}`
 
 /** A sentence about a node, for screen readers. */
-export function describe({ card, group, pinned }: SceneNode, scene: Scene): string {
+export function describe({ card, group, pinned }: SceneNode, scene: Scene, cost?: number): string {
   if (group) return `Group ${group.name}, ${count(group.nodes, 'node')}${group.missing ? `, ${group.missing} missing` : ''}`
   const hidden = scene.hidden({ card, group, pinned } as SceneNode)
   const kind = card.kind === 'missing' ? 'missing concept, not written yet' : card.type
-  return `${card.name}, ${kind}, ${count(card.degree, 'link')}${hidden ? `, ${hidden} not shown` : ''}${pinned ? ', pinned' : ''}`
+  return `${card.name}, ${kind}, ${count(card.degree, 'link')}${hidden ? `, ${hidden} not shown` : ''}${cost === undefined ? '' : `, cost ${costText(cost)}`}${pinned ? ', pinned' : ''}`
 }
 
 /** Groups are left out where all of their nodes are shown anyway: a small graph is shown as it is. */

@@ -1,5 +1,6 @@
 /** The view: everything that the address bar says. A link to it shows the same to somebody else. */
 
+import { COST_MAX, COST_START, MOST, WAYS, type RouteAsked } from './route'
 import type { Grouping, Moment } from './source/types'
 
 export type Screen = 'graph' | 'query' | 'timeline' | 'compare' | 'missing' | 'conflicts' | 'workspaces'
@@ -22,6 +23,8 @@ export interface View {
   less: readonly string[]
   /** Types and relations that are filtered out: `type:Person`, `relation:knows`. */
   hide: readonly string[]
+  /** A route by cost, which is shown in place of a group. */
+  route: RouteAsked | null
   selected: string | null
   tab: Tab
   at: Moment
@@ -33,7 +36,7 @@ export interface View {
 }
 
 export const START: View = {
-  screen: 'graph', branch: '', by: 'folder', group: '', ids: [], less: [], hide: [], selected: null, tab: 'content', at: null,
+  screen: 'graph', branch: '', by: 'folder', group: '', ids: [], less: [], hide: [], route: null, selected: null, tab: 'content', at: null,
   table: false, from: '', to: '', query: '',
 }
 
@@ -56,6 +59,7 @@ export function toFragment(view: View): string {
   say('n', list(view.ids))
   say('less', list(view.less))
   say('hide', list(view.hide))
+  if (view.route) sayRoute(view.route, say, list)
   say('s', view.selected && escape(view.selected))
   if (view.tab !== START.tab) say('tab', view.tab)
   if (view.at !== null) say('at', String(view.at))
@@ -64,6 +68,16 @@ export function toFragment(view: View): string {
   say('to', view.to ? escape(view.to) : null)
   say('q', view.query ? escape(view.query) : null)
   return `/${view.screen}${parts.length ? '?' + parts.join('&') : ''}`
+}
+
+function sayRoute(route: RouteAsked, say: (key: string, value: string | null) => void, list: (items: string[]) => string | null): void {
+  if (route.kind === 'path') say('path', list([route.from, route.to]))
+  else {
+    say('reach', escape(route.from))
+    say('cost', String(route.cost))
+    if (route.most !== MOST[0]) say('most', String(route.most))
+  }
+  say('way', route.way)
 }
 
 /** The view of a fragment. Parts that cannot be read are as at the start. */
@@ -79,6 +93,13 @@ export function fromFragment(fragment: string): View {
   const oneOf = <T extends string>(all: readonly T[], value: string | null, otherwise: T): T =>
     all.includes(value as T) ? (value as T) : otherwise
   const group = text('g')
+  const way = oneOf(WAYS, text('way'), 'both')
+  const ends = list('path')
+  const cost = Number(said.get('cost') ?? NaN)
+  const most = Number(said.get('most') ?? MOST[0])
+  let route: RouteAsked | null = null
+  if (ends.length === 2) route = { kind: 'path', from: ends[0]!, to: ends[1]!, way }
+  else if (text('reach')) route = { kind: 'reach', from: text('reach')!, way, cost: cost >= 0 && cost <= COST_MAX ? cost : COST_START, most: MOST.find((known) => known === most) ?? MOST[0] }
   const at = Number(said.get('at') ?? NaN)
   return {
     screen: oneOf(SCREENS, path.replace(/^\//, ''), START.screen),
@@ -88,6 +109,7 @@ export function fromFragment(fragment: string): View {
     ids: list('n'),
     less: list('less'),
     hide: list('hide'),
+    route,
     selected: text('s'),
     tab: oneOf(TABS, text('tab'), START.tab),
     at: Number.isSafeInteger(at) && at >= 0 ? at : null,

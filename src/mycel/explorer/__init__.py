@@ -18,6 +18,7 @@ Modules, in the order of control flow:
 - `overview`       groups of nodes, and the inside of a group
 - `naming`         the workspace of the graph, and the node that a reader means by a text
 - `neighbours`     next neighbours of a node, and the links among nodes that are shown
+- `routes`         nodes within a cost of a node, and the cheapest path between two
 - `details`        one node: content, relations, history, proof; missing concepts
 - `past`           commits, timeline, differences between moments
 - `edits`          writes, each answered with its commit

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from mycel import __version__
 from mycel.errors import ExecutionTimeout, NotFound
-from mycel.explorer import conflicts, details, edits, limits, naming, neighbours, past
+from mycel.explorer import conflicts, details, edits, limits, naming, neighbours, past, routes
 from mycel.explorer import overview as overviews
 from mycel.explorer.census import BYS, By, Census
 from mycel.explorer.live_counts import LiveCounts
@@ -53,6 +53,7 @@ class View:
 
 
 _DIRECTION: Final = Parameter("text", "Of its links", "both", words=("both", "out", "in"))
+_WAY: Final = Parameter("text", "Of the links to follow", "out", words=("out", "in", "both"))
 _RELATIONS: Final = Parameter("texts", "Only these relation types")
 
 VIEWS: Final[dict[str, View]] = {
@@ -121,6 +122,27 @@ VIEWS: Final[dict[str, View]] = {
             "at": AT,
         },
         has_body=True,
+    ),
+    "reach": View(
+        "Nodes within a cost of a node, nearest first: a link costs its weight",
+        {
+            "id": ID,
+            "max_cost": Parameter("number", "The cost of a path", limits.REACHED_COST),
+            "max_nodes": whole("Nodes", limits.REACHED_NODES, limits.REACHED_NODES_MAX),
+            "relations": _RELATIONS,
+            "direction": _WAY,
+            "at": AT,
+        },
+    ),
+    "path": View(
+        "The cheapest path between two nodes: a link costs its weight",
+        {
+            "from": Parameter("text", "The node at its beginning", required=True),
+            "to": Parameter("text", "The node at its end", required=True),
+            "relations": _RELATIONS,
+            "direction": _DIRECTION,
+            "at": AT,
+        },
     ),
     "node": View("One node with all its values", {"id": ID, "at": AT}),
     "relations": View(
@@ -412,6 +434,14 @@ class Explorer:
     def _links(self, *, ids: list[str], at: str | None) -> JsonObject:
         with self._scene(at) as seen:
             return neighbours.among(seen, ids)
+
+    def _reach(self, **given: Any) -> JsonObject:
+        with self._scene(given.pop("at")) as seen:
+            return routes.reach(seen, self.db, **given)
+
+    def _path(self, **given: Any) -> JsonObject:
+        with self._scene(given.pop("at")) as seen:
+            return routes.path(seen, self.db, **given)
 
     def _node(self, *, id: str, at: str | None) -> JsonObject:  # noqa: A002
         with self._scene(at) as seen:

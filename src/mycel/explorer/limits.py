@@ -17,6 +17,9 @@ GROUP_NODES: Final = 300
 GROUP_NODES_MAX: Final = 2_000
 NEIGHBOURS: Final = 25
 NEIGHBOURS_MAX: Final = 500
+REACHED_NODES: Final = 100
+REACHED_NODES_MAX: Final = 2_000
+REACHED_COST: Final = 1.0
 KNOWN_MAX: Final = 5_000
 """Ids of one request."""
 LINKS_MAX: Final = 10_000

@@ -67,9 +67,14 @@ def among(scene: Scene, ids: Sequence[str]) -> JsonObject:
         for asked, card in zip(numbers.values(), cards, strict=True)
         if card["id"] not in (asked, f"kip:{asked}")
     }
-    rows = _links(scene, numbers, numbers)
+    rows = links_among(scene, numbers)
     links = scene.cards.links(rows[: limits.LINKS_MAX])
     return scene.told(nodes=cards, links=links, gone=gone, moved=moved, **_cut(rows))
+
+
+def links_among(scene: Scene, numbers: Collection[int]) -> list[WeightedLink]:
+    """Links among some elements: one more than the bound if there are too many."""
+    return _links(scene, numbers, numbers)
 
 
 def _links(scene: Scene, some: Collection[int], others: Collection[int]) -> list[WeightedLink]:

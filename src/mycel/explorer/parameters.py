@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any, Final, Literal
 
 from mycel.errors import ConstraintViolation, InvalidSyntax, InvalidValueType, did_you_mean
@@ -18,7 +19,7 @@ from mycel.model.names import json_kind, shorten
 class Parameter:
     """One parameter of a view."""
 
-    kind: Literal["text", "whole", "texts", "flag", "object", "objects", "any"]
+    kind: Literal["text", "whole", "number", "texts", "flag", "object", "objects", "any"]
     description: str = ""
     default: Any = None
     least: int = 1
@@ -28,6 +29,8 @@ class Parameter:
     """The texts that are allowed, if only some are."""
     required: bool = False
 
+
+_NUMBER_CHARACTERS_MAX: Final = 40
 
 Parameters = Mapping[str, Parameter]
 
@@ -77,6 +80,8 @@ def _value(name: str, parameter: Parameter, given: Any) -> Any:
             return _texts(name, parameter, given)
         case "whole":
             return _whole(name, parameter, _single(name, given))
+        case "number":
+            return _number(name, _single(name, given))
         case "flag":
             return _flag(name, _single(name, given))
         case "object":
@@ -138,6 +143,18 @@ def _whole(name: str, parameter: Parameter, given: Any) -> int:
             f"{name} is {shorten(str(number))}.",
             hint=f"It is a number from {parameter.least} to {parameter.most}.",
         )
+    return number
+
+
+def _number(name: str, given: Any) -> float:
+    number = given
+    if isinstance(given, str):
+        try:
+            number = float(given) if len(given) < _NUMBER_CHARACTERS_MAX else None
+        except ValueError:
+            number = None
+    if not isinstance(number, int | float) or isinstance(number, bool) or not isfinite(number):
+        raise InvalidValueType(f"{name} must be a number, not {shorten(repr(given))}.")
     return number
 
 

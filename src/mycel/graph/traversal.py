@@ -197,6 +197,17 @@ class Traversal(NamedTuple):
         }
 
 
+class CheapestPath(NamedTuple):
+    """The cheapest path between two elements."""
+
+    nodes: tuple[Reached, ...]
+    """The elements on it, both ends included; empty if there is no path."""
+    searched: int
+    """The number of elements that were reached before the search ended."""
+    is_complete: bool
+    """False if the search ended at a bound, so that there may be a path beyond it."""
+
+
 # The search.
 
 _Arrival = tuple[int, int, int, int, int, bool, int, Iterator[Link]]
@@ -213,11 +224,18 @@ class _Found(NamedTuple):
 
 
 def search(
-    neighbours: Neighbours, start: int, *, units_max: int, nodes_max: int, reader: Reader
+    neighbours: Neighbours,
+    start: int,
+    *,
+    units_max: int,
+    nodes_max: int,
+    reader: Reader,
+    goal: int | None = None,
 ) -> _Found:
     """Find up to `nodes_max` nearest elements, each with the link over which it was reached.
 
-    The frontier holds elements that are within the cost and were not reached.
+    The frontier holds elements that are within the cost and were not reached. The search ends at
+    `goal`, if that is given.
     """
     arrivals: list[_Arrival] = []
     heap: list[_Arrival] = []
@@ -230,6 +248,8 @@ def search(
         rank = len(arrivals)
         arrivals.append(arrival)
         reached.add(number)
+        if number == goal:
+            return _Found(arrivals, heap)
         if not rank % NODES_UNWATCHED:
             reader.check_deadline()
         for against, links in links_at(number):
@@ -313,6 +333,38 @@ def traverse(
         return Traversal(nodes)
     after = elements[numbers[len(nodes)]]
     return Traversal(nodes, (_cut_off(budget, found, bounds, len(nodes), after),))
+
+
+def find_path(
+    reader: Reader, start: int, goal: int, bounds: Bounds, adjacency: Adjacency | None = None
+) -> CheapestPath:
+    """The cheapest path between two elements, found by the same search as `traverse`.
+
+    Raises:
+        NotFound: the start is not there.
+        TypeMismatch: a predicate was never defined.
+        ExecutionTimeout: it took longer than the reader's deadline.
+    """
+    found = search(
+        _neighbours(reader, bounds, adjacency),
+        start,
+        units_max=as_units(bounds.max_cost),
+        nodes_max=bounds.max_nodes,
+        reader=reader,
+        goal=goal,
+    )
+    rank = len(found.arrivals) - 1
+    if found.arrivals[rank][3] != goal:
+        return CheapestPath((), len(found.arrivals), is_complete=not found.frontier)
+    steps = [found.arrivals[rank]]
+    while rank:
+        rank = found.arrivals[rank][4]
+        steps.append(found.arrivals[rank])
+    steps.reverse()
+    arrivals = [(*step[:4], max(0, place - 1), *step[5:]) for place, step in enumerate(steps)]
+    elements = _elements(reader, [step[3] for step in steps])
+    nodes = _nodes(reader, arrivals, elements, None)
+    return CheapestPath(nodes, len(found.arrivals), is_complete=True)
 
 
 def _neighbours(reader: Reader, bounds: Bounds, adjacency: Adjacency | None) -> Neighbours:

@@ -168,6 +168,14 @@ class GraphView:
                 f"{missing(start).message[:-1]} to start from.", hint=error.hint
             ) from None
 
+    def path_in(
+        self, reader: Reader, start: Ref, goal: Ref, bounds: traversal.Bounds
+    ) -> traversal.CheapestPath:
+        """The cheapest path between two elements, at the moment that a reader shows."""
+        reader.deadline = monotonic() + self._timeout_s
+        ends = reader.number(start), reader.number(goal)
+        return traversal.find_path(reader, *ends, bounds, self._adjacency)
+
     def find(
         self,
         start: Ref,

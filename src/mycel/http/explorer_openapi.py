@@ -16,6 +16,7 @@ Refused = Callable[..., dict[str, Any]]
 _KINDS: Final[dict[str, Schema]] = {
     "text": {"type": "string"},
     "whole": {"type": "integer"},
+    "number": {"type": "number"},
     "texts": {"type": "array", "items": {"type": "string"}},
     "flag": {"type": "boolean"},
     "object": {"type": "object"},

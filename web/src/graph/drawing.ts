@@ -2,6 +2,7 @@
 
 import { nodeScale, toScreen, type Camera, type Frame } from './camera'
 import { crosses, labelBoxes, Occupied, type Box } from './labels'
+import { costText, type Route } from '../route'
 import type { Palette, TypeColours } from './palette'
 import type { Pen, Stroke } from './pen'
 import type { Scene, SceneLink, SceneNode } from './scene'
@@ -24,6 +25,8 @@ export interface Picture {
   focus: Focus
   /** The part of the frame that the legend covers: no label is put there. */
   covered: Box | null
+  /** The route whose links stand out and whose costs are written beside the nodes. */
+  route: Route | null
 }
 
 interface Drawn {
@@ -89,8 +92,10 @@ function drawLinks(pen: Pen, picture: Picture, drawn: Map<string, Drawn>, lit: S
   const later: SceneLink[] = []
   const most = Math.max(0, ...[...picture.scene.links.values()].map((line) => line.count))
   for (const line of picture.scene.links.values()) {
-    if (lit && (centres.has(line.link.source) || centres.has(line.link.target))) later.push(line)
-    else drawLink(pen, picture, drawn, line, lit ? 'dim' : 'plain', most)
+    const { route } = picture
+    const stands = route?.trail.has(line.key) ?? false
+    if (lit ? centres.has(line.link.source) || centres.has(line.link.target) : stands && route?.kind === 'path') later.push(line)
+    else drawLink(pen, picture, drawn, line, lit || (route && !stands) ? 'dim' : 'plain', most)
   }
   pen.flush()
   for (const line of later) drawLink(pen, picture, drawn, line, 'lit', most)
@@ -243,7 +248,8 @@ function drawLabel(pen: Pen, picture: Picture, each: Drawn, occupied: Occupied, 
   const weight = chosen ? 650 : 450
   const name = clip(node.card.name, chosen ? 60 : LABEL_MAX)
   const hidden = scene.hidden(node)
-  const extra = missing ? ' missing' : hidden ? ` +${hidden}` : ''
+  const cost = picture.route?.costs.get(node.id)
+  const extra = (cost === undefined ? '' : ` · ${costText(cost)}`) + (missing ? ' missing' : picture.route ? '' : hidden ? ` +${hidden}` : '')
   const nameWidth = pen.measure(name, LABEL_SIZE, weight)
   const extraWidth = extra ? pen.measure(extra, LABEL_SIZE - 1.5, 450) + 3 : 0
   const boxes = labelBoxes(x, y, size, nameWidth + extraWidth, LABEL_SIZE + 4)
@@ -313,13 +319,15 @@ const shortened = (name: string, most: number): string | null => (most < 6 ? nul
 /** Names of relations, on the links of the nodes in focus, where there is room. */
 function drawLinkLabels(pen: Pen, picture: Picture, drawn: Map<string, Drawn>, occupied: Occupied): void {
   const centres = centresOf(picture)
-  if (!centres.size && picture.scene.links.size > 24) return
+  const { route } = picture
+  if (!centres.size && !route && picture.scene.links.size > 24) return
   for (const line of picture.scene.links.values()) {
-    const { source, target, relation, missing } = line.link
-    if (line.count > 1 || !relation || (centres.size && !centres.has(source) && !centres.has(target))) continue
+    const { source, target, relation, weight, missing } = line.link
+    const wanted = centres.size ? centres.has(source) || centres.has(target) : !route || route.trail.has(line.key)
+    if (line.count > 1 || !relation || !wanted) continue
     const from = drawn.get(source)!
     const to = drawn.get(target)!
-    const text = clip(relation, 24)
+    const text = clip(relation, 24) + (route ? ` ${costText(weight)}` : '')
     const width = pen.measure(text, 11, 400)
     if (Math.hypot(to.x - from.x, to.y - from.y) < width + from.radius + to.radius + 14) continue
     const over = bendPoint(from, to, line.bend)

@@ -93,6 +93,7 @@ export class Stage {
       colours: this.explorer.colours,
       focus: { selected: focus, hovered: this.hovered.peek(), pulses: this.explorer.pulses.peek() },
       covered: this.covered.peek(),
+      route: this.visible === this.explorer.visible && this.explorer.view.peek().route ? this.explorer.route.peek() : null,
     }
   }
 

@@ -4,6 +4,7 @@ import type { JSX } from 'preact'
 import { editing } from '../edit/state'
 import { EXPAND_BY, type Explorer } from '../explorer'
 import type { NodeDetail } from '../source/types'
+import { RouteActions } from './route-actions'
 
 export function NodeActions({ explorer, node }: { explorer: Explorer; node: NodeDetail }): JSX.Element {
   const scene = explorer.visible.value
@@ -21,6 +22,7 @@ export function NodeActions({ explorer, node }: { explorer: Explorer; node: Node
       {shown && act('Only this', () => void explorer.only(node.id), 'Show only this node and its neighbours')}
       {shown && act('Hide', () => explorer.hide([node.id]), 'Hide it from view (Backspace)')}
       {shown?.pinned && act('Unpin', () => explorer.pin(node.id, false))}
+      {!node.deleted && <RouteActions explorer={explorer} id={node.id} key={node.id} />}
       {writable && <Changes node={node} />}
     </div>
   )

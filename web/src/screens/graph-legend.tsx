@@ -72,7 +72,7 @@ function LegendRow({ row, explorer }: { row: Row; explorer: Explorer }): JSX.Ele
 
 function typeRows(explorer: Explorer): Row[] {
   const rows = new Map<string, Row>()
-  for (const { card, group } of explorer.scene.value.nodes.values()) {
+  for (const { card, group } of explorer.within.value.nodes.values()) {
     if (group) continue
     const name = card.kind === 'missing' ? 'missing' : card.type
     const row = rows.get(name)
@@ -84,7 +84,7 @@ function typeRows(explorer: Explorer): Row[] {
 
 function relationRows(explorer: Explorer): Row[] {
   const rows = new Map<string, Row>()
-  for (const { link } of explorer.scene.value.links.values()) {
+  for (const { link } of explorer.within.value.links.values()) {
     if (!link.relation) continue
     const row = rows.get(link.relation)
     if (row) row.count++

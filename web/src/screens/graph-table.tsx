@@ -5,11 +5,12 @@ import { useState } from 'preact/hooks'
 import type { Explorer } from '../explorer'
 import type { Scene, SceneNode } from '../graph/scene'
 import { Name, NodeButton } from '../parts/basics'
+import { costText, type Route } from '../route'
 import { number } from '../text/format'
 
-type Column = 'name' | 'type' | 'links' | 'hidden' | 'id'
+type Column = 'name' | 'type' | 'links' | 'hidden' | 'cost' | 'id'
 
-const COLUMNS: [Column, string][] = [['name', 'Name'], ['type', 'Type'], ['links', 'Links'], ['hidden', 'Not shown'], ['id', 'URI']]
+const COLUMNS: [Column, string][] = [['name', 'Name'], ['type', 'Type'], ['links', 'Links'], ['hidden', 'Not shown'], ['cost', 'Cost'], ['id', 'URI']]
 const PAGE = 200
 
 export function GraphTable({ explorer }: { explorer: Explorer }): JSX.Element {
@@ -17,8 +18,10 @@ export function GraphTable({ explorer }: { explorer: Explorer }): JSX.Element {
   const [down, setDown] = useState(true)
   const [pages, setPages] = useState(1)
   void explorer.drawn.value
+  const route = explorer.view.value.route && explorer.route.value
+  const columns = COLUMNS.filter(([column]) => column !== 'cost' || route)
   const scene = explorer.visible.value
-  const rows = [...scene.nodes.values()].sort((a, b) => (down ? -1 : 1) * compare(field(a, sort, scene), field(b, sort, scene)))
+  const rows = [...scene.nodes.values()].sort((a, b) => (down ? -1 : 1) * compare(field(a, sort, scene, route), field(b, sort, scene, route)))
   const choose = (column: Column) => {
     setDown(column === sort ? !down : column === 'links' || column === 'hidden')
     setSort(column)
@@ -28,7 +31,7 @@ export function GraphTable({ explorer }: { explorer: Explorer }): JSX.Element {
       <table class="data">
         <thead>
           <tr>
-            {COLUMNS.map(([column, label]) => (
+            {columns.map(([column, label]) => (
               <th key={column} aria-sort={sort === column ? (down ? 'descending' : 'ascending') : 'none'}>
                 <button type="button" onClick={() => choose(column)}>{label}{sort === column ? (down ? ' ↓' : ' ↑') : ''}</button>
               </th>
@@ -36,7 +39,7 @@ export function GraphTable({ explorer }: { explorer: Explorer }): JSX.Element {
           </tr>
         </thead>
         <tbody>
-          {rows.slice(0, pages * PAGE).map((node) => <NodeRow key={node.id} node={node} explorer={explorer} scene={scene} />)}
+          {rows.slice(0, pages * PAGE).map((node) => <NodeRow key={node.id} node={node} explorer={explorer} scene={scene} route={route} />)}
         </tbody>
       </table>
       {rows.length > pages * PAGE && <button type="button" class="button more" onClick={() => setPages(pages + 1)}>Show more ({number(rows.length - pages * PAGE)} left)</button>}
@@ -44,7 +47,7 @@ export function GraphTable({ explorer }: { explorer: Explorer }): JSX.Element {
   )
 }
 
-function NodeRow({ node, explorer, scene }: { node: SceneNode; explorer: Explorer; scene: Scene }): JSX.Element {
+function NodeRow({ node, explorer, scene, route }: { node: SceneNode; explorer: Explorer; scene: Scene; route: Route | null }): JSX.Element {
   const { card, group } = node
   if (group) {
     return (
@@ -60,12 +63,14 @@ function NodeRow({ node, explorer, scene }: { node: SceneNode; explorer: Explore
       <td><Name text={card.kind === 'missing' ? 'missing' : card.type} /></td>
       <td class="figure">{number(card.degree)}</td>
       <td class="figure">{scene.hidden(node) ? number(scene.hidden(node)) : ''}</td>
+      {route && <td class="figure">{route.costs.has(node.id) ? costText(route.costs.get(node.id)!) : ''}</td>}
       <td class="uri"><Name text={node.id} /></td>
     </tr>
   )
 }
 
-function field(node: SceneNode, column: Column, scene: Scene): string | number {
+function field(node: SceneNode, column: Column, scene: Scene, route: Route | null): string | number {
+  if (column === 'cost') return route?.costs.get(node.id) ?? Infinity
   if (column === 'links') return node.card.degree
   if (column === 'hidden') return scene.hidden(node)
   return column === 'id' ? node.id : node.card[column].toLowerCase()

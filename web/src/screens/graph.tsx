@@ -11,6 +11,7 @@ import { Empty, Failure } from '../parts/basics'
 import { count, number } from '../text/format'
 import { Legend } from './graph-legend'
 import { Mirror } from './graph-mirror'
+import { RouteBar } from './graph-route'
 import { GraphTable } from './graph-table'
 import { GraphTools } from './graph-tools'
 import { Trail } from './graph-trail'
@@ -27,7 +28,10 @@ export function GraphScreen({ explorer }: { explorer: Explorer }): JSX.Element {
     <main class="graph-screen" id="main">
       <section class="canvas-side" aria-label="Graph">
         <GraphTools explorer={explorer} stage={stage.value} />
-        <Trail explorer={explorer} />
+        <div class="above">
+          <Trail explorer={explorer} />
+          <RouteBar explorer={explorer} />
+        </div>
         {table ? <GraphTable explorer={explorer} /> : <GraphCanvas explorer={explorer} />}
         {!table && <Legend explorer={explorer} stage={stage.value} />}
         <Nothing explorer={explorer} />

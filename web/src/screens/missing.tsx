@@ -13,7 +13,7 @@ export function MissingScreen({ explorer }: { explorer: Explorer }): JSX.Element
   const missing = pages.flatMap((page) => page.missing)
   const writable = explorer.about.value?.writable && at === null
   const showAll = () => {
-    explorer.look({ screen: 'graph', selected: null, group: null, table: false, less: [], ids: missing.slice(0, 60).flatMap((gap) => [gap.id, ...gap.from.map((card) => card.id)]) })
+    explorer.look({ screen: 'graph', selected: null, group: null, route: null, table: false, less: [], ids: missing.slice(0, 60).flatMap((gap) => [gap.id, ...gap.from.map((card) => card.id)]) })
     void explorer.show()
   }
   return (

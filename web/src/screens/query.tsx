@@ -129,7 +129,7 @@ function OutcomeView({ outcome, explorer }: { outcome: Outcome; explorer: Explor
   const { columns, rows } = tabulate(outcome.command, outcome.result)
   const ids = [...conceptIds(outcome.result)]
   const graph = () => {
-    explorer.look({ screen: 'graph', group: null, ids, less: [], selected: null, table: false })
+    explorer.look({ screen: 'graph', group: null, ids, less: [], route: null, selected: null, table: false })
     void explorer.show()
   }
   return (

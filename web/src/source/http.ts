@@ -14,7 +14,7 @@ export interface TokenStore {
 }
 
 export class HttpSource implements T.Source {
-  readonly abilities: T.Abilities = { time: true, query: true, live: true, merges: true }
+  readonly abilities: T.Abilities = { time: true, query: true, live: true, merges: true, routes: true }
 
   /** The branch that is read and written; null is the one that is served. */
   branch: string | null = null
@@ -47,6 +47,14 @@ export class HttpSource implements T.Source {
 
   subgraph(ids: string[], at: T.Moment): Promise<T.Subgraph> {
     return this.#post('links', { ids, ...moment(at) })
+  }
+
+  reach(id: string, cost: number, most: number, way: T.Way, at: T.Moment): Promise<T.Reach> {
+    return this.#get('reach', { id, max_cost: cost, max_nodes: most, direction: way, at })
+  }
+
+  path(from: string, to: string, way: T.Way, at: T.Moment): Promise<T.PathFound> {
+    return this.#get('path', { from, to, direction: way, at })
   }
 
   node(id: string, at: T.Moment): Promise<T.NodeDetail> {

@@ -14,7 +14,7 @@ export interface Snapshot {
 }
 
 export class SnapshotSource implements T.Source {
-  readonly abilities: T.Abilities = { time: false, query: false, live: false, merges: false }
+  readonly abilities: T.Abilities = { time: false, query: false, live: false, merges: false, routes: false }
   branch: string | null = null
   readonly #cards: Map<string, T.Card>
 
@@ -105,6 +105,12 @@ export class SnapshotSource implements T.Source {
     return { missing, total: missing.length }
   }
 
+  reach(): Promise<T.Reach> {
+    return Promise.reject(unsupported('A traversal'))
+  }
+  path(): Promise<T.PathFound> {
+    return Promise.reject(unsupported('A path'))
+  }
   history(): Promise<T.Versions> {
     return Promise.reject(unsupported('The history of a node'))
   }

@@ -120,6 +120,44 @@ export interface Neighbours {
   position: number
 }
 
+/** The links that a route follows: along them, against them, or both. */
+export type Way = 'out' | 'in' | 'both'
+
+/** A node on a route, with its cost from the beginning and the link over which it was reached. */
+export interface ReachedCard extends Card {
+  cost: number
+  hops: number
+  via: Link | null
+}
+
+/** The rest that a bound of nodes has cut off. */
+export interface CutOff {
+  limit: number
+  remaining: number
+  more: boolean
+  cost: number
+}
+
+export interface Reach {
+  nodes: ReachedCard[]
+  links: Link[]
+  cut_off: CutOff | null
+  links_cut?: boolean
+  position: number
+}
+
+/** The cheapest path; without one, the nodes are its two ends. */
+export interface PathFound {
+  found: boolean
+  cost: number | null
+  searched: number
+  complete: boolean
+  nodes: (Card | ReachedCard)[]
+  links: Link[]
+  links_cut?: boolean
+  position: number
+}
+
 export interface Commit {
   commit: string
   seq: number
@@ -334,6 +372,8 @@ export interface Abilities {
   query: boolean
   live: boolean
   merges: boolean
+  /** Paths and traversals by cost. */
+  routes: boolean
 }
 
 export interface Source {
@@ -349,6 +389,8 @@ export interface Source {
   overview(by: Grouping, group: string | null, at: Moment): Promise<Overview>
   near(id: string, known: string[], limit: number, at: Moment): Promise<Neighbours>
   subgraph(ids: string[], at: Moment): Promise<Subgraph>
+  reach(id: string, cost: number, most: number, way: Way, at: Moment): Promise<Reach>
+  path(from: string, to: string, way: Way, at: Moment): Promise<PathFound>
   node(id: string, at: Moment): Promise<NodeDetail>
   relations(id: string, cursor: string | null, at: Moment): Promise<Relations>
   history(id: string, cursor: string | null): Promise<Versions>

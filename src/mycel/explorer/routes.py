@@ -1,0 +1,106 @@
+"""Nodes by cost: what can be reached from a node, and the cheapest path between two nodes.
+
+Both use the search of `graph.traversal`, so a view reaches what `mycel traverse` reaches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from mycel.explorer import limits, neighbours
+from mycel.explorer.moments import Scene
+from mycel.graph.traversal import Bounds, Direction, Reached
+from mycel.history.graph import Graph
+from mycel.knowledge.node_lookup import uri_at
+from mycel.model import ids
+from mycel.model.limits import TRAVERSE_COST_MAX, TRAVERSE_NODES_MAX
+from mycel.model.values import JsonObject
+
+COST_DIGITS: Final = 9
+"""Decimals of a cost: it is a sum of whole billionths."""
+
+
+def reach(
+    scene: Scene,
+    db: Graph,
+    *,
+    id: str,  # noqa: A002 - the name of the parameter
+    max_cost: float,
+    max_nodes: int,
+    direction: Direction,
+    relations: Sequence[str] | None,
+) -> JsonObject:
+    """The nodes within a cost, nearest first, with the links among them.
+
+    `via` of a node is the link over which it was reached.
+    """
+    start = scene.number(id)
+    bounds = Bounds(max_cost, max_nodes, None, direction, relations)
+    found = db.traverse_in(scene.reader, scene.reader.outer_id(start), bounds)
+    answer = _drawn(scene, found.nodes)
+    answer["cut_off"] = None
+    for cut in found.cut_off:
+        nearest = uri_at(scene.reader, ids.parse_id(cut.nearest))
+        named = cut._replace(nearest=nearest, name=nearest)
+        answer["cut_off"] = named.to_dict()
+    return scene.told(**answer)
+
+
+def path(
+    scene: Scene,
+    db: Graph,
+    *,
+    from_: str,
+    to: str,
+    direction: Direction,
+    relations: Sequence[str] | None,
+) -> JsonObject:
+    """The cheapest path between two nodes, with all links among the nodes on it.
+
+    Without a path, `found` is False and the nodes are the two ends. `complete` is False if only the
+    nearest `searched` nodes were looked at.
+    """
+    start, goal = scene.number(from_), scene.number(to)
+    bounds = Bounds(TRAVERSE_COST_MAX, TRAVERSE_NODES_MAX, None, direction, relations)
+    outer = scene.reader.outer_id
+    found = db.path_in(scene.reader, outer(start), outer(goal), bounds)
+    if found.nodes:
+        answer = _drawn(scene, found.nodes)
+        answer["cost"] = _cost(found.nodes[-1].cost)
+    else:
+        answer = {"nodes": scene.cards.all((start, goal)), "links": [], "cost": None}
+    return scene.told(
+        found=bool(found.nodes), searched=found.searched, complete=found.is_complete, **answer
+    )
+
+
+def _drawn(scene: Scene, reached: Iterable[Reached]) -> JsonObject:
+    """The cards of reached elements, each with its cost, and all links among them."""
+    listed = list(reached)
+    numbers = [each.element.number for each in listed]
+    scene.cards.read(numbers)
+    cards = dict(zip(numbers, scene.cards.all(numbers), strict=True))
+    uris = {each.element.id: cards[each.element.number]["id"] for each in listed}
+    nodes = []
+    for each in listed:
+        more: JsonObject = {"cost": _cost(each.cost), "hops": each.hops, "via": None}
+        if each.path:
+            step = each.path[-1]
+            before = each.path[-2].node if each.hops > 1 else listed[0].element.id
+            ends = [uris[before], uris[step.node]]
+            source, target = ends if step.direction == "out" else reversed(ends)
+            more["via"] = {
+                "source": source,
+                "target": target,
+                "relation": step.relation,
+                "weight": step.weight,
+            }
+        nodes.append(cards[each.element.number] | more)
+    rows = neighbours.links_among(scene, numbers)
+    answer: JsonObject = {"nodes": nodes, "links": scene.cards.links(rows[: limits.LINKS_MAX])}
+    return answer | ({"links_cut": True} if len(rows) > limits.LINKS_MAX else {})
+
+
+def _cost(cost: float) -> float:
+    return round(cost, COST_DIGITS)
