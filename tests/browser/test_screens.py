@@ -86,7 +86,7 @@ def test_a_query_runs_is_rehearsed_marks_its_errors_and_leads_to_the_graph(
         page.locator(".cm-content").fill("FIND(")
         page.get_by_role("button", name="Dry run").click()
         expect(page.locator(".failure")).to_be_visible()
-    page.get_by_role("button", name="Concepts and their names").click()
+    page.get_by_role("button", name="Names of type Concept").click()
     page.keyboard.press("Control+Enter")
     expect(page.locator(".answer")).to_contain_text("20 rows")
     editor = page.locator(".cm-content")

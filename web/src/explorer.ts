@@ -16,7 +16,7 @@ export const EXPAND_BY = 25
 const PULSE_MS = 1600
 
 /** The part of a view that undo restores. */
-type Shown = Pick<View, 'by' | 'group' | 'ids' | 'less' | 'hide' | 'route'>
+type Shown = Pick<View, 'by' | 'group' | 'size' | 'ids' | 'less' | 'hide' | 'route'>
 
 export class Explorer {
   readonly view: Signal<View>
@@ -95,12 +95,12 @@ export class Explorer {
   async show(): Promise<void> {
     const reading = ++this.#reading
     await this.#attempt(async () => {
-      const { branch, group, by, at, ids, less, route: asked } = this.view.value
+      const { branch, group, by, at, size, ids, less, route: asked } = this.view.value
       const route = asked && (await readRoute(this.source, asked, at))
-      const overview = group === null || route ? null : withoutNeedlessGroups(await this.source.overview(by, group || null, at))
+      const overview = group === null || route ? null : withoutNeedlessGroups(await this.source.overview(by, group || null, at, size || undefined))
       if (reading !== this.#reading) return
       const cards = route?.nodes ?? overview?.nodes ?? []
-      const of = JSON.stringify([branch, group, by, at])
+      const of = JSON.stringify([branch, group, by, at, size])
       const members = this.#members.of === of ? this.#members : { of, ids: new Set(cards.map((card) => card.id)) }
       const late = cards.map((card) => card.id).filter((id) => !route && !members.ids.has(id) && !this.#own.has(id))
       const without = new Set([...less, ...late])
@@ -217,13 +217,13 @@ export class Explorer {
 
   openGroup(id: string): void {
     const group = id.startsWith(GROUP_PREFIX) ? id.slice(GROUP_PREFIX.length) : id
-    this.#step({ group, ids: [], less: [], route: null }, { screen: 'graph', selected: null })
+    this.#step({ group, size: 0, ids: [], less: [], route: null }, { screen: 'graph', selected: null })
     this.scene.value = new Scene()
     void this.show()
   }
 
   groupBy(by: Grouping): void {
-    this.#step({ by, group: '', ids: [], less: [], route: null }, { selected: null })
+    this.#step({ by, group: '', size: 0, ids: [], less: [], route: null }, { selected: null })
     this.scene.value = new Scene()
     void this.show()
   }
@@ -245,6 +245,22 @@ export class Explorer {
   leaveRoute(): void {
     this.#step({ ids: [...this.visible.value.nodes.keys()], less: [], route: null })
     void this.show()
+  }
+
+  /** The nodes of the group that is shown which are not on the canvas, and could be. */
+  get restOfGroup(): number {
+    const overview = this.overview.value
+    if (!overview || this.view.value.group === null) return 0
+    const inGroups = overview.groups.reduce((sum, group) => sum + group.nodes, 0)
+    const room = this.nodesMax - overview.groups.length
+    return Math.max(0, Math.min(overview.total - inGroups, room) - overview.shown)
+  }
+
+  /** Shows the rest of the nodes of the group, as far as the canvas has room. What is shown stays where it is. */
+  async showRest(): Promise<void> {
+    this.#step({ size: (this.overview.value?.shown ?? 0) + this.restOfGroup })
+    await this.show()
+    this.fitted.value++
   }
 
   /** Brings the next neighbours of a node, always ones that are not shown yet. */
@@ -508,14 +524,15 @@ const samePlace = (one: View, other: View): boolean =>
 
 const keepPlace = (node: SceneNode, { x, y, pinned }: SceneNode): SceneNode => Object.assign(node, { x, y, pinned })
 
-const shownOf = ({ by, group, ids, less, hide, route }: View): Shown => ({ by, group, ids, less, hide, route })
+const shownOf = ({ by, group, size, ids, less, hide, route }: View): Shown => ({ by, group, size, ids, less, hide, route })
 
 export const count = (number: number, noun: string): string => `${number.toLocaleString('en')} ${noun}${number === 1 ? '' : 's'}`
 
 /** A sentence about a node, for screen readers. */
-export function describe({ card, group, pinned }: SceneNode, scene: Scene, cost?: number): string {
+export function describe(node: SceneNode, scene: Scene, cost?: number): string {
+  const { card, group, pinned } = node
   if (group) return `Group ${group.name}, ${count(group.nodes, 'node')}${group.missing ? `, ${group.missing} missing` : ''}`
-  const hidden = scene.hidden({ card, group, pinned } as SceneNode)
+  const hidden = scene.hidden(node)
   const kind = card.kind === 'missing' ? 'missing concept, not written yet' : card.type
   return `${card.name}, ${kind}, ${count(card.degree, 'link')}${hidden ? `, ${hidden} not shown` : ''}${cost === undefined ? '' : `, cost ${costText(cost)}`}${pinned ? ', pinned' : ''}`
 }

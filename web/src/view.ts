@@ -17,6 +17,8 @@ export interface View {
   by: Grouping
   /** The group whose inside is shown; '' is the whole graph, null shows no groups. */
   group: string | null
+  /** The number of nodes of the group that are shown; 0 is the usual number. */
+  size: number
   /** Nodes that are shown besides those of the group. */
   ids: readonly string[]
   /** Nodes of the group that the reader has hidden. */
@@ -36,9 +38,12 @@ export interface View {
 }
 
 export const START: View = {
-  screen: 'graph', branch: '', by: 'folder', group: '', ids: [], less: [], hide: [], route: null, selected: null, tab: 'content', at: null,
+  screen: 'graph', branch: '', by: 'folder', group: '', size: 0, ids: [], less: [], hide: [], route: null, selected: null, tab: 'content', at: null,
   table: false, from: '', to: '', query: '',
 }
+
+/** Nodes of a group that the server gives at once. */
+const SIZE_MAX = 2000
 
 /* URIs stay readable in the address bar: these signs need no escape inside a fragment. */
 const escape = (text: string): string => encodeURIComponent(text).replace(/%(3A|2F|40|2C)/g, (sign) => decodeURIComponent(sign))
@@ -56,6 +61,7 @@ export function toFragment(view: View): string {
   if (view.by !== START.by) say('by', view.by)
   if (view.group === null) say('g', '-')
   else if (view.group !== '') say('g', escape(view.group))
+  if (view.size) say('size', String(view.size))
   say('n', list(view.ids))
   say('less', list(view.less))
   say('hide', list(view.hide))
@@ -101,11 +107,13 @@ export function fromFragment(fragment: string): View {
   if (ends.length === 2) route = { kind: 'path', from: ends[0]!, to: ends[1]!, way }
   else if (text('reach')) route = { kind: 'reach', from: text('reach')!, way, cost: cost >= 0 && cost <= COST_MAX ? cost : COST_START, most: MOST.find((known) => known === most) ?? MOST[0] }
   const at = Number(said.get('at') ?? NaN)
+  const size = Number(said.get('size') ?? 0)
   return {
     screen: oneOf(SCREENS, path.replace(/^\//, ''), START.screen),
     branch: text('branch') ?? '',
     by: oneOf(GROUPINGS, text('by'), START.by),
     group: group === '-' ? null : (group ?? ''),
+    size: Number.isSafeInteger(size) && size > 0 ? Math.min(size, SIZE_MAX) : 0,
     ids: list('n'),
     less: list('less'),
     hide: list('hide'),

@@ -187,6 +187,14 @@ VIEWS: Final[dict[str, View]] = {
             "text": Parameter("text", "Only those with this text in their message"),
         },
     ),
+    "commit": View(
+        "The commit that an entry of the journal is part of",
+        {"entry": Parameter("whole", "Its position", most=1 << 62, required=True)},
+    ),
+    "moments": View(
+        "Moments to choose from: tags, the newest commits, days on which something was written",
+        {"zone": Parameter("text", "The offset of days from UTC, such as +01:00", "Z")},
+    ),
     "timeline": View(
         "Equal spans of time with the number of changes in each",
         {
@@ -476,6 +484,14 @@ class Explorer:
         told = past.commits(self.db, limit, before, where)
         with self._scene(None) as seen:
             return seen.told(**told)
+
+    def _commit(self, *, entry: int) -> JsonObject:
+        with self._scene(None) as seen:
+            return past.commit_with(seen, entry)
+
+    def _moments(self, *, zone: str) -> JsonObject:
+        with self._scene(None) as seen:
+            return past.moments_to_choose(self.db, seen, zone)
 
     def _timeline(self, *, buckets: int, from_: str | None, to: str | None) -> JsonObject:
         with self._scene(None) as seen:

@@ -40,6 +40,9 @@ DIFFS_AT_ONCE: Final = 2
 """Comparisons that run at the same time: each has all that differs in memory."""
 COMMITS: Final = 20
 COMMITS_MAX: Final = 500
+MOMENTS_COMMITS: Final = 50
+MOMENTS_DAYS: Final = 60
+"""Commits and days that a reader may choose from."""
 HITS: Final = 20
 HITS_MAX: Final = 100
 WORKSPACES_MAX: Final = 50

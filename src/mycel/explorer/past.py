@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from mycel.errors import ConstraintViolation
+from mycel.errors import ConstraintViolation, NotFound
 from mycel.explorer import limits
 from mycel.explorer.cards import concept_card
 from mycel.explorer.moments import Scene, moment_of
@@ -19,10 +20,12 @@ from mycel.model.names import shorten
 from mycel.model.state import LIVE, State
 from mycel.model.values import JsonObject
 from mycel.store.query import history, surroundings
-from mycel.store.query.commits import LogEntry
+from mycel.store.query.commits import LogEntry, transaction_of
 from mycel.store.query.diff import ElementChange
 
 _MESSAGE_CHARACTERS_MAX: Final = 2_000
+DAY_US: Final = 86_400_000_000
+_ZONE: Final = re.compile(r"Z|(?P<sign>[+-])(?P<hours>[01]\d):(?P<minutes>[0-5]\d)", re.ASCII)
 
 
 def commit_of(entry: LogEntry) -> JsonObject:
@@ -49,6 +52,58 @@ def commits(db: Graph, limit: int, before: int | None, where: Mapping[str, Any])
     if len(found) > limit:
         told["next_before"] = found[limit - 1].seq
     return told
+
+
+def commit_with(scene: Scene, entry: int) -> JsonObject:
+    """The commit that an entry of the journal is part of.
+
+    Raises:
+        NotFound: the journal is shorter.
+    """
+    if entry > scene.position:
+        raise NotFound(
+            f"The journal has no entry {entry}.", hint=f"The last one is {scene.position}."
+        )
+    return scene.told(commit=commit_of(transaction_of(scene.reader, entry)))
+
+
+def moments_to_choose(db: Graph, scene: Scene, zone: str) -> JsonObject:
+    """Moments that a reader may choose from: tags, the newest commits, and days.
+
+    A day is one of a place with this offset from UTC, on which something was written; its `seq` is
+    the position at its end.
+    """
+    newest = [commit_of(each) for each in db.log(limit=limits.MOMENTS_COMMITS)]
+    days = _days(scene, _offset_us(zone), limits.MOMENTS_DAYS)
+    return scene.told(tags=_tags(scene), commits=newest, days=days)
+
+
+def _days(scene: Scene, offset_us: int, most: int) -> list[JsonObject]:
+    """The last days on which something was written, newest first."""
+    days: list[JsonObject] = []
+    seq, time_us = history.end_at(scene.reader, None, last=True)
+    while seq and len(days) < most:
+        begin_us = (time_us + offset_us) // DAY_US * DAY_US - offset_us
+        before = history.position_at_time(scene.reader, begin_us - 1)
+        day = times.to_text(begin_us + offset_us)[:10]
+        days.append({"day": day, "seq": seq, "before": before, "changes": seq - before})
+        if not before:
+            break
+        seq, time_us = history.end_at(scene.reader, before, last=True)
+    return days
+
+
+def _offset_us(zone: str) -> int:
+    """The offset of a zone such as +05:30 or Z, in microseconds."""
+    parts = _ZONE.fullmatch(zone)
+    if parts is None:
+        raise ConstraintViolation(
+            f"zone cannot be {shorten(zone)!r}.", hint="It is an offset such as +01:00, or Z."
+        )
+    if not parts["hours"]:
+        return 0
+    minutes = int(parts["hours"]) * 60 + int(parts["minutes"])
+    return (-1 if parts["sign"] == "-" else 1) * minutes * 60_000_000
 
 
 # The timeline.

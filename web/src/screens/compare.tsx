@@ -1,7 +1,7 @@
 /** The comparison of two moments or branches: added green +, removed grey −, changed amber Δ. */
 
 import type { JSX } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import { computed } from '@preact/signals'
 import type { Explorer } from '../explorer'
 import { arrange, startPlace } from '../graph/layout'
@@ -10,9 +10,10 @@ import { Stage } from '../graph/stage'
 import { listen } from '../graph/pointers'
 import { Empty, Failure, Name, NodeButton, Waiting } from '../parts/basics'
 import { DiffText } from '../parts/diff-text'
-import { usePages } from '../parts/load'
-import type { Change, ChangedLink, ChangedNode, ChangedValue, Difference } from '../source/types'
+import { useLoad, usePages } from '../parts/load'
+import type { Change, ChangedLink, ChangedNode, ChangedValue, Difference, Moments } from '../source/types'
 import { count, moment, number, valueText } from '../text/format'
+import { MomentChoice } from './moment-choice'
 
 const SIGNS: Record<Change, string> = { added: '+', removed: '−', changed: 'Δ', moved: '→' }
 
@@ -21,29 +22,31 @@ export function CompareScreen({ explorer }: { explorer: Explorer }): JSX.Element
   return (
     <main class="page compare-screen" id="main">
       <h1>Compare</h1>
-      <Ends explorer={explorer} key={`${from} ${to}`} />
-      {from ? <Changes explorer={explorer} from={from} to={to} /> : <Empty title="Choose what to compare.">A position, a tag, a time such as 2026-05-03, or the name of a branch; “to” may be empty for now.</Empty>}
+      <Ends explorer={explorer} />
+      {from ? <Changes explorer={explorer} from={from} to={to} /> : <Empty title="Choose what to compare.">A commit, a tag, a day, a branch or any other moment, with another one or with now.</Empty>}
     </main>
   )
 }
 
 function Ends({ explorer }: { explorer: Explorer }): JSX.Element {
-  const view = explorer.view.value
-  const [from, setFrom] = useState(view.from)
-  const [to, setTo] = useState(view.to)
-  const submit = (event: Event) => {
-    event.preventDefault()
-    explorer.look({ from: from.trim(), to: to.trim() })
-  }
+  const { from, to } = explorer.view.value
+  const about = explorer.about.value
+  const { value: moments } = useLoad(() => explorer.source.moments(), [explorer, explorer.changed.value, about?.branch])
+  const common = { moments, about }
   return (
-    <form class="ends" onSubmit={submit}>
-      <label class="field">From<input name="from" value={from} list="moments" required placeholder="position, time, tag or branch" onInput={(event) => setFrom(event.currentTarget.value)} /></label>
-      <button type="button" class="button" aria-label="Swap" title="Swap" disabled={!to && !explorer.about.value} onClick={() => explorer.look({ from: to || String(explorer.about.value?.position ?? ''), to: from })}>⇄</button>
-      <label class="field">To<input name="to" value={to} list="moments" placeholder="now" onInput={(event) => setTo(event.currentTarget.value)} /></label>
-      <datalist id="moments">{explorer.about.value?.branches.map(({ name }) => <option key={name} value={name} />)}</datalist>
-      <button type="submit" class="button strong">Compare</button>
+    <form class="ends" onSubmit={(event) => event.preventDefault()}>
+      <MomentChoice {...common} label="From" name="from" value={from} hasNow={false} choose={(moment) => explorer.look({ from: moment })} />
+      <button type="button" class="button" aria-label="Swap" title="Swap" disabled={!to && !about} onClick={() => explorer.look({ from: to || String(about?.position ?? ''), to: from })}>⇄</button>
+      <MomentChoice {...common} label="To" name="to" value={to} hasNow choose={(moment) => explorer.look({ to: moment })} />
+      {moments && !from && <LastChange explorer={explorer} moments={moments} />}
     </form>
   )
+}
+
+/** A button for the comparison that is asked for most: what the last commit changed. */
+function LastChange({ explorer, moments }: { explorer: Explorer; moments: Moments }): JSX.Element | null {
+  const last = moments.commits[0]
+  return last ? <button type="button" class="button strong" onClick={() => explorer.look({ from: String(last.before), to: String(last.seq) })}>The last commit</button> : null
 }
 
 function Changes({ explorer, from, to }: { explorer: Explorer; from: string; to: string }): JSX.Element {

@@ -9,6 +9,7 @@ import { complain } from '../notices'
 import { FitIcon, LayoutIcon, PlusIcon, RedoIcon, SaveIcon, TableIcon, GraphIcon, UndoIcon } from '../parts/icons'
 import { editing } from '../edit/state'
 import { graphName } from '../title'
+import { count } from '../text/format'
 import { shownText } from './graph'
 
 interface Props {
@@ -26,6 +27,9 @@ export function GraphTools({ explorer, stage }: Props): JSX.Element {
       <span class="shown" data-testid="shown">{shownText(explorer)}</span>
       {waiting > 0 && (
         <button type="button" class="button fresh" onClick={() => void explorer.showWaiting()}>+{waiting} new</button>
+      )}
+      {explorer.restOfGroup > 0 && (
+        <button type="button" class="button" onClick={() => void explorer.showRest()}>Show {count(explorer.restOfGroup, 'more node')}</button>
       )}
       <span class="gap" />
       {writable && (

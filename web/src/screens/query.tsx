@@ -5,8 +5,9 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Explorer } from '../explorer'
 import { conceptIds, tabulate } from '../kip/columns'
 import type { Editor, Problem } from '../kip/editor'
-import { EXAMPLES, type Example } from '../kip/words'
+import { examplesFor, ordinaryTypes, type Example } from '../kip/examples'
 import { Empty, Failure, Name, Waiting } from '../parts/basics'
+import { useLoad } from '../parts/load'
 import { Value } from '../parts/value'
 import { SourceError } from '../source/errors'
 import { count, plain } from '../text/format'
@@ -45,10 +46,14 @@ export function QueryScreen({ explorer }: { explorer: Explorer }): JSX.Element {
     setBusy(false)
   }
   const take = (example: Example) => {
-    write(example.text.replace('{now}', explorer.about.value?.time ?? new Date().toISOString()))
+    write(example.text)
     editor.current?.setText(text.current)
     editor.current?.focus()
   }
+  const about = explorer.about.value
+  const type = about && ordinaryTypes(about)[0]
+  const { value: hub } = useLoad(() => (type ? explorer.source.overview('type', type, null, 1) : Promise.resolve(null)), [explorer, type])
+  const examples = about ? examplesFor(about, hub?.nodes[0] ?? null) : []
   const runs = useRef(run)
   runs.current = run
   return (
@@ -59,7 +64,7 @@ export function QueryScreen({ explorer }: { explorer: Explorer }): JSX.Element {
         <aside class="examples" aria-label="Examples">
           <h2>Examples</h2>
           <ul class="plain">
-            {EXAMPLES.map((example) => (
+            {examples.map((example) => (
               <li key={example.title}><button type="button" class="link" onClick={() => take(example)}>{example.title}</button></li>
             ))}
           </ul>

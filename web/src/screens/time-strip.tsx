@@ -3,6 +3,7 @@
 import type { JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Explorer } from '../explorer'
+import { say } from '../notices'
 import { useLoad } from '../parts/load'
 import type { Timeline } from '../source/types'
 import { moment } from '../text/format'
@@ -13,13 +14,14 @@ const SETTLED_MS = 180
 export function TimeStrip({ explorer }: { explorer: Explorer }): JSX.Element | null {
   const { value } = useLoad(() => explorer.source.timeline(BUCKETS), [explorer, explorer.about.value?.position])
   const { at } = explorer.view.value
+  const { value: shown } = useLoad(() => (at === null || at === 0 ? Promise.resolve(null) : explorer.source.commit(at)), [explorer, at])
   const [dragged, setDragged] = useState<number | null>(null)
   const timer = useRef(0)
   useEffect(() => () => clearTimeout(timer.current), [])
   // Its place is kept until it is read: the canvas would change its size under the reader's hand.
   if (!value) return <footer class="time-strip"><div class="time-box" /></footer>
   const stops = stopsOf(value)
-  if (stops.length < 2) return null
+  if (stops.length < 2 && at === null) return null
   const place = dragged ?? placeOf(stops, at)
   const move = (next: number) => {
     setDragged(next)
@@ -29,8 +31,10 @@ export function TimeStrip({ explorer }: { explorer: Explorer }): JSX.Element | n
       setDragged(null)
     }, SETTLED_MS)
   }
-  const now = place === stops.length - 1
-  const text = now ? 'now' : moment(stops[place]!.time)
+  const now = dragged === null ? at === null : place === stops.length - 1
+  // A commit between two stops has a time and a position of its own.
+  const exact = dragged === null && at !== null ? { seq: at, time: shown?.seq === at ? shown.time : stops[place]?.time } : stops[place]!
+  const text = now ? 'now' : moment(exact.time) || 'the begin'
   return (
     <footer class={now ? 'time-strip' : 'time-strip past'}>
       <label for="moment">As of</label>
@@ -38,13 +42,13 @@ export function TimeStrip({ explorer }: { explorer: Explorer }): JSX.Element | n
         <Bars timeline={value} stops={stops} place={place} />
         <input
           id="moment" type="range" min={0} max={stops.length - 1} step={1} value={place}
-          aria-valuetext={now ? 'now' : `${text}, position ${stops[place]!.seq}`}
+          aria-valuetext={now ? 'now' : `${text}, position ${exact.seq}`}
           onInput={(event) => move(Number(event.currentTarget.value))}
         />
       </div>
-      <output for="moment" data-testid="moment">{text}{!now && <span class="strip-more"> · position {stops[place]!.seq}</span>}</output>
+      <output for="moment" data-testid="moment">{text}{!now && <span class="strip-more"> · position {exact.seq}</span>}</output>
       <button type="button" class="button" disabled={now} onClick={() => explorer.showMoment(null)}>Now</button>
-      <button type="button" class="button" onClick={() => explorer.look({ screen: 'compare', from: String(stops[place]!.seq), to: '' })} disabled={now}>Compare with now</button>
+      <button type="button" class="button" onClick={() => explorer.look({ screen: 'compare', from: String(exact.seq), to: '' })} disabled={now}>Compare with now</button>
     </footer>
   )
 }
@@ -90,11 +94,16 @@ function Bars({ timeline, stops, place }: { timeline: Timeline; stops: Stop[]; p
   )
 }
 
-/** Moves one stop back or forward in time, for the keys [ and ]. */
+/** Moves one commit back or forward in time, for the keys [ and ]. */
 export async function stepInTime(explorer: Explorer, by: 1 | -1): Promise<void> {
-  const timeline = await explorer.source.timeline(BUCKETS)
-  const stops = stopsOf(timeline)
-  if (stops.length < 2) return
-  const next = Math.min(stops.length - 1, Math.max(0, placeOf(stops, explorer.view.value.at) + by))
-  explorer.showMoment(next === stops.length - 1 ? null : stops[next]!.seq)
+  const { at } = explorer.view.value
+  const last = explorer.about.value?.position ?? 0
+  if (by < 0) {
+    if (at === 0 || !last) return say('This is the begin of the graph.')
+    const { before } = await explorer.source.commit(at ?? last)
+    explorer.showMoment(before)
+  } else if (at !== null) {
+    const { seq } = await explorer.source.commit(at + 1)
+    explorer.showMoment(seq >= last ? null : seq)
+  }
 }

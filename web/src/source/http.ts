@@ -2,6 +2,7 @@
 
 import { away, errorFrom, SourceError } from './errors'
 import { readEvents } from './event-stream'
+import { offset } from '../text/format'
 import type * as T from './types'
 
 type Parameters = Record<string, string | number | null | undefined>
@@ -37,8 +38,8 @@ export class HttpSource implements T.Source {
     return (await this.#get<{ hits: T.Hit[] }>('search', { q, at })).hits
   }
 
-  overview(by: T.Grouping, group: string | null, at: T.Moment): Promise<T.Overview> {
-    return this.#get('overview', { by, group, at })
+  overview(by: T.Grouping, group: string | null, at: T.Moment, most?: number): Promise<T.Overview> {
+    return this.#get('overview', { by, group, at, limit: most })
   }
 
   near(id: string, known: string[], limit: number, at: T.Moment): Promise<T.Neighbours> {
@@ -87,6 +88,14 @@ export class HttpSource implements T.Source {
 
   commits(before: number | null, limit: number): Promise<T.Commits> {
     return this.#get('commits', { before, limit })
+  }
+
+  async commit(entry: number): Promise<T.Commit> {
+    return (await this.#get<{ commit: T.Commit }>('commit', { entry })).commit
+  }
+
+  moments(): Promise<T.Moments> {
+    return this.#get('moments', { zone: offset(new Date()) })
   }
 
   async kip(command: string, dryRun: boolean): Promise<unknown> {

@@ -126,6 +126,12 @@ export class SnapshotSource implements T.Source {
   commits(): Promise<T.Commits> {
     return Promise.reject(unsupported('The timeline'))
   }
+  commit(): Promise<T.Commit> {
+    return Promise.reject(unsupported('The timeline'))
+  }
+  moments(): Promise<T.Moments> {
+    return Promise.reject(unsupported('The timeline'))
+  }
   kip(): Promise<unknown> {
     return Promise.reject(unsupported('A query'))
   }

@@ -292,6 +292,14 @@ export interface Commits {
   next_before?: number
 }
 
+/** Moments that a reader may choose from, newest first. */
+export interface Moments {
+  tags: { name: string; seq: number }[]
+  commits: Commit[]
+  /** Days of the reader's place; `seq` is the position at the end of the day, `before` that at its begin. */
+  days: { day: string; seq: number; before: number; changes: number }[]
+}
+
 export interface Conflict {
   id: string
   kind: string
@@ -386,7 +394,8 @@ export interface Source {
   /** The node that a text means, first among those that are shown; a path is one beside the node `near`. */
   identify(text: string, near: string | null, shown: string[], isNew: boolean): Promise<Identified>
   search(text: string, at: Moment): Promise<Hit[]>
-  overview(by: Grouping, group: string | null, at: Moment): Promise<Overview>
+  /** Groups, or the inside of one; `most` nodes of it are read, else some hundreds. */
+  overview(by: Grouping, group: string | null, at: Moment, most?: number): Promise<Overview>
   near(id: string, known: string[], limit: number, at: Moment): Promise<Neighbours>
   subgraph(ids: string[], at: Moment): Promise<Subgraph>
   reach(id: string, cost: number, most: number, way: Way, at: Moment): Promise<Reach>
@@ -399,6 +408,9 @@ export interface Source {
   diff(from: string, to: string, cursor: string | null): Promise<Difference>
   timeline(buckets: number): Promise<Timeline>
   commits(before: number | null, limit: number): Promise<Commits>
+  /** The commit that an entry of the journal is part of. */
+  commit(entry: number): Promise<Commit>
+  moments(): Promise<Moments>
   kip(command: string, dryRun: boolean): Promise<unknown>
   write(change: Write, message: string): Promise<Written>
   merges(): Promise<Merge[]>
