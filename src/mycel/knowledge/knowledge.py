@@ -158,9 +158,9 @@ class Knowledge(KnowledgeView):
     def merge_nodes(self, uri: str, into: str, *, message: str = "") -> MergedNode:
         """Merge a node into another one, also of another type, and remove it.
 
-        Its relations move. The other node takes over properties that it lacks, and its URI and name
-        as aliases; warnings have the values that were not taken over. The URI leads to the other
-        node from now on.
+        Its relations move, and its text is added to that of the other node, which also takes over
+        properties and metadata that it lacks, and its URI and name as aliases. Warnings have the
+        values that were not taken over. The URI leads to the other node from now on.
 
         Raises:
             NotFound: one of them does not exist.

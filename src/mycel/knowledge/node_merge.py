@@ -1,8 +1,11 @@
 """Merges two nodes, also of different types.
 
-The relations of the one get the other as their end. The other takes over properties that it lacks,
-and the URI and name of the first as aliases; where both have a value, its own stays, and a warning
-says what the first one had. The former URI leads to the merged node (`name_resolution`).
+The relations of the one get the other as their end. The other takes over properties and metadata
+that it lacks, and the URI and name of the first as aliases. Both texts are kept: that of the first
+comes below a heading with its name, unless one of them contains the other. Lists of texts are
+united. Where both have another value, its own stays, and a warning says what the first one had.
+Metadata about validity, such as `status`, speaks of the first node alone and is not taken over.
+The former URI leads to the merged node (`name_resolution`).
 """
 
 from __future__ import annotations
@@ -21,11 +24,14 @@ from mycel.knowledge.uris import Uri
 from mycel.knowledge.vocabulary import CONTENT, RESOURCE, STAMP
 from mycel.model.elements import Concept
 from mycel.model.names import shorten
+from mycel.model.values import JsonObject
+from mycel.search.validity import VALIDITY_KEYS
 from mycel.store.write.transaction import Transaction
 
 VALUE_CHARACTERS: Final = 200
 CONTENT_CHARACTERS: Final = 2_000
 """Characters of a value that a warning shows."""
+NAME: Final = "name"
 _ALIASES: Final = "aliases"
 
 
@@ -46,7 +52,9 @@ def merge_nodes(tx: Transaction, uri: Uri, into: Uri) -> MergedNode:
         return MergedNode(kept, target.id, merged, version=target.version, warnings=(done,))
     _check(source, target)
     counts = merge_concepts(tx, source, target)
-    _keep_name(tx, source, target)
+    united = _united(tx, source, target)
+    metadata = _missing_metadata(source, target)
+    tx.update(target.id, attributes=united, metadata=metadata)
     after = tx.reader.concept(target.number) or target
     return MergedNode(
         kept,
@@ -57,7 +65,7 @@ def merge_nodes(tx: Transaction, uri: Uri, into: Uri) -> MergedNode:
         relations=counts.repointed,
         joined=counts.deduplicated,
         properties=counts.filled,
-        warnings=(*hints, *_conflicts(source, target)),
+        warnings=(*hints, *_conflicts(source, target, united)),
     )
 
 
@@ -75,27 +83,74 @@ def _check(source: Concept, target: Concept) -> None:
         )
 
 
-def _keep_name(tx: Transaction, source: Concept, target: Concept) -> None:
-    """Make the readable name of the merged node an alias of the other."""
-    name = source.attributes.get("name")
-    after: Any = tx.get(target.id).attributes
-    aliases = after.get(_ALIASES)
-    if not isinstance(name, str) or name == after.get("name") or not isinstance(aliases, list):
-        return
-    united = [*aliases, name]
-    if name not in aliases and admits(tx, target.type, _ALIASES, united):
-        tx.update(target.id, attributes={_ALIASES: united})
+def _united(tx: Transaction, source: Concept, target: Concept) -> JsonObject:
+    """Attributes of the target joined with those of the merged node: texts, lists, its name."""
+    own, other = target.attributes, source.attributes
+    united: JsonObject = {}
+    for key in own.keys() & other.keys() - {_ALIASES, NAME, STAMP}:
+        if key == CONTENT and isinstance(own[key], str) and isinstance(other[key], str):
+            united[key] = _joined(own[key], other[key], _title(source, target))
+        elif _are_texts(own[key]) and _are_texts(other[key]):
+            united[key] = list(dict.fromkeys((*own[key], *other[key])))
+    after: Any = tx.get(target.id).attributes  # With the aliases of both.
+    aliases, name = after.get(_ALIASES), other.get(NAME)
+    if isinstance(aliases, list) and isinstance(name, str) and name != after.get(NAME):
+        united[_ALIASES] = list(dict.fromkeys((*aliases, name)))
+    return {key: value for key, value in united.items() if admits(tx, target.type, key, value)}
 
 
-def _conflicts(source: Concept, target: Concept) -> list[str]:
+def _joined(own: str, other: str, title: str | None) -> str:
+    """Two texts as one; the longer one if it contains the other."""
+    ours, theirs = own.strip(), other.strip()
+    if theirs in ours:
+        return own
+    if ours in theirs:
+        return other
+    heading = f"## {title}\n\n" if title and not theirs.startswith("#") else ""
+    return f"{own.rstrip()}\n\n{heading}{other.lstrip()}"
+
+
+def _title(source: Concept, target: Concept) -> str | None:
+    """The name of the merged node, if it is a line and differs from that of the other."""
+    name = source.attributes.get(NAME)
+    if not isinstance(name, str) or name == target.attributes.get(NAME):
+        return None
+    return name if len(name.splitlines()) == 1 else None
+
+
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(each, str) for each in value)
+
+
+def _missing_metadata(source: Concept, target: Concept) -> JsonObject:
+    """The metadata that the target lacks, and lists of texts of both."""
+    own, other = target.metadata, source.metadata
+    return {
+        key: list(dict.fromkeys((*own[key], *value))) if key in own else value
+        for key, value in other.items()
+        if not key.startswith("_") and key not in VALIDITY_KEYS
+        if key not in own or (_are_texts(own[key]) and _are_texts(value))
+    }
+
+
+def _conflicts(source: Concept, target: Concept, united: JsonObject) -> list[str]:
     """Sentences about values of the merged node that were not taken over."""
     warnings = []
     if source.type != target.type:
         warnings.append(f"It was of the type {source.type}; {target.type} stays.")
     own, other = target.attributes, source.attributes
-    for key in other:
-        if key in own and key not in (_ALIASES, "name", STAMP) and own[key] != other[key]:
+    for key in other.keys() & own.keys() - united.keys() - {_ALIASES, NAME, STAMP}:
+        if own[key] != other[key]:
             most = CONTENT_CHARACTERS if key == CONTENT else VALUE_CHARACTERS
-            value = other[key] if isinstance(other[key], str) else orjson.dumps(other[key]).decode()
-            warnings.append(f"Both have {key}; that of the merged node was: {shorten(value, most)}")
-    return warnings
+            value = shorten(_text_of(other[key]), most)
+            warnings.append(f"Both have {key}; that of the merged node was: {value}")
+    for key, value in source.metadata.items():
+        is_kept = key.startswith("_") or _missing_metadata(source, target).get(key) is not None
+        if not is_kept and target.metadata.get(key) != value:
+            shown = shorten(_text_of(value), VALUE_CHARACTERS)
+            warnings.append(f"Its {key} in the metadata was {shown}; it is not taken over.")
+    return sorted(warnings)
+
+
+def _text_of(value: Any) -> str:
+    return value if isinstance(value, str) else orjson.dumps(value).decode()

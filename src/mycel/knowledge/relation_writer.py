@@ -10,15 +10,25 @@ last relation.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import Final
+from dataclasses import replace
+from typing import Any, Final
 
 from mycel.engine.missing_concepts import MISSING, MISSING_ENTITY, SCHEME, is_placeholder
-from mycel.errors import InvalidSyntax, InvalidValueType, NotFound, SelfEdgeError
+from mycel.errors import (
+    ConstraintViolation,
+    InvalidSyntax,
+    InvalidValueType,
+    NotFound,
+    SelfEdgeError,
+)
 from mycel.knowledge.name_resolution import NAMES_SOUGHT_MAX, closest, not_found, resolve_all
 from mycel.knowledge.node_lookup import Found, as_relation, find, find_all, uri_at
 from mycel.knowledge.node_values import Direction, Linked, NewRelation, Page, Relation
 from mycel.knowledge.uris import Uri
 from mycel.knowledge.vocabulary import (
+    GENERAL_RELATIONS,
+    REFERENCES,
+    RELATIONS,
     RESERVED_IN_RELATIONS,
     RESOURCE,
     check_names,
@@ -27,7 +37,7 @@ from mycel.knowledge.vocabulary import (
 )
 from mycel.model import ids
 from mycel.model.elements import Concept, Proposition
-from mycel.model.names import kind_of, shorten
+from mycel.model.names import PROPOSITION_TYPE, kind_of, shorten
 from mycel.store.query import lookup
 from mycel.store.query import reader as readers
 from mycel.store.query.reader import Reader
@@ -64,6 +74,8 @@ def put_relations(
     ends = [(present.get(one, one), present.get(other, other)) for one, other in given]
     found, missing = require_ends(tx, [end for pair in ends for end in pair])
     told += hints + missing
+    drafts, substitutions = _generalized(tx, drafts, [found[source.text] for source, _ in ends])
+    told += substitutions
     places = []
     for draft, (source, target) in zip(drafts, ends, strict=True):
         subject, object_ = found[source.text].number, found[target.text].number
@@ -77,7 +89,12 @@ def put_relations(
         for place, draft in reversed(tuple(zip(places, drafts, strict=True)))
         if place not in before
     }
-    tx.put_propositions(fresh[place] for place in dict.fromkeys(places) if place in fresh)
+    try:
+        tx.put_propositions(fresh[place] for place in dict.fromkeys(places) if place in fresh)
+    except ConstraintViolation as error:
+        if "subject_types" in error.data:
+            error.hint = f"related_to and {REFERENCES} join any two nodes. {error.hint}"
+        raise
     numbers = before | lookup.links_between(reader, fresh)
     made = []
     for place, draft, (source, target) in zip(places, drafts, ends, strict=True):
@@ -94,6 +111,32 @@ def put_relations(
             )
         )
     return made, told
+
+
+def _generalized(
+    tx: Transaction, drafts: Sequence[NewRelation], sources: Sequence[Found]
+) -> tuple[list[NewRelation], list[str]]:
+    """Relations with another type where theirs is not for such a source, and a warning for each."""
+    allowed = {
+        name: (definition.attributes.get("subject_types") or ["*"])
+        for name in {draft.relation for draft in drafts} & GENERAL_RELATIONS.keys()
+        if (definition := tx.get_concept(PROPOSITION_TYPE, name)) is not None
+    }
+    relations: list[NewRelation] = []
+    warnings: dict[str, None] = {}
+    for draft, source in zip(drafts, sources, strict=True):
+        types: Any = allowed.get(draft.relation, ["*"])
+        if "*" in types or source.type in types:
+            relations.append(draft)
+            continue
+        name = GENERAL_RELATIONS[draft.relation]
+        relations.append(replace(draft, relation=name))
+        require_relation(tx, name, RELATIONS[name])
+        warnings[
+            f"{draft.relation} leads from {' or '.join(types)} alone, and a source is of the type"
+            f" {source.type}: {name} is written instead."
+        ] = None
+    return relations, list(warnings)
 
 
 def _present_uris(
@@ -191,7 +234,7 @@ def set_weight(tx: Transaction, ends: Ends, relation: str, weight: float) -> Lin
         )
     source, target = (uri_at(tx.reader, end) for end in link.ends)
     changed = tx.update(link.id, weight=weight)
-    return Linked(link.id, source, relation, target, changed=changed, warnings=hints)
+    return Linked(link.id, source, link.predicate, target, changed=changed, warnings=hints)
 
 
 def _stored(
@@ -205,8 +248,10 @@ def _stored(
     # A relation to a missing concept is known by the concept's own URI.
     for uris in (ends, [resolved[end].uri if end in resolved else end for end in ends]):
         source, target = (find(tx.reader, uri) for uri in uris)
-        if source is not None and target is not None:
-            link = tx.reader.find_link(source.number, relation, target.number)
+        for name in (relation, GENERAL_RELATIONS.get(relation)):
+            if source is None or target is None or name is None:
+                continue
+            link = tx.reader.find_link(source.number, name, target.number)
             if link is not None:
                 return link, () if uris is ends else hints
     return None, hints

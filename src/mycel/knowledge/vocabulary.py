@@ -70,6 +70,12 @@ DEPENDENCY_COST: Final = 0.8
 
 STAMP: Final = kinds.STAMP
 
+GENERAL_RELATIONS: Final = {"mentions": REFERENCES}
+"""Relation types for nodes of one type alone, each with one that any node may have instead.
+
+`mentions` of the core capsules leads from an Event (KIP notes, capsules to ship).
+"""
+
 RESERVED_IN_NODES: Final = {
     "name": "Pass it as `name`, beside the properties.",
     "content": "Pass it as `content`, beside the properties.",

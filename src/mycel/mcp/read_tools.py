@@ -374,8 +374,8 @@ def _overview(call: ToolCall) -> Answer:
         f"{counts['concepts']} concepts, {counts['links']} relations,"
         f" {counts['concept_types']} types, {counts['proposition_types']} relation types."
     )
-    used = [each["name"] for each in primer.get("concept_types", ()) if each.get("instances") != 0]
-    required = type_text.required_properties(state.db, used)
+    types = primer.get("concept_types", ())
+    required = type_text.required_properties(state.db, [each["name"] for each in types])
     for title, key in (("Types", "concept_types"), ("Relation types", "proposition_types")):
         page.add(f"{title} in use:")
         for each in primer.get(key, ()):
@@ -390,6 +390,12 @@ def _overview(call: ToolCall) -> Answer:
                 name = type_text.name_with_required(name, required)
             if not page.add(f"- {name}{known} {about}".rstrip()):
                 break
+    unused = [each["name"] for each in types if each.get("instances") == 0]
+    demanding = [
+        type_text.name_with_required(name, required) for name in unused if name in required
+    ]
+    if demanding:
+        page.add(f"Also defined: {', '.join(demanding)}")
     page.add("Topics types and relation_types list all of them, unused ones too.")
     if call.is_detailed:
         page.add(node_text.value(primer, whole=True))

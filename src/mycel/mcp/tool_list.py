@@ -127,8 +127,11 @@ _CONCEPT: Final[Schema] = {
     "properties": {
         "uri": _text(),
         "name": _text("Readable name"),
-        "content": _text("What is known, in prose or Markdown; replaces the old content"),
-        "type": _text("If neither Concept nor Resource"),
+        "content": _text("Prose or Markdown; replaces the old content"),
+        "type": _text(
+            "If neither Concept nor Resource. Event, Insight, Person and Preference require"
+            " properties: describe_graph"
+        ),
         "properties": _object("Other facts"),
         "metadata": _object("source, confidence (0 to 1), author, …"),
     },
@@ -235,8 +238,8 @@ REMEMBER: Final = Tool(
     "remember_knowledge",
     "Remember concepts and relations",
     "Write what you learned: concepts, resources (file:// and other URIs) and relations, all or"
-    " nothing. Values are merged into existing nodes and relations; new types are registered; a"
-    " relation to a missing concept is kept and reported.",
+    " nothing. Values are merged into what exists; new types are registered; relations to missing"
+    " concepts are kept and reported.",
     {
         "concepts": {"type": "array", "items": _CONCEPT},
         "relations": {"type": "array", "items": _RELATION},
@@ -264,7 +267,7 @@ UPDATE: Final = Tool(
         "expect_version": _whole("Fail if its version differs", 1, 1 << 53),
         "new_uri": _text("Move it to this URI"),
         "subtree": _flag("Move all nodes below it too"),
-        "merge_into": _text("URI that takes over its relations, properties, names"),
+        "merge_into": _text("URI that takes over all it has"),
         "message": MESSAGE,
     },
     write_tools.update,
@@ -304,7 +307,7 @@ CONTEXT: Final = Tool(
 BOOTSTRAP: Final = Tool(
     "bootstrap_workspace",
     "Bootstrap from source code",
-    "Read the workspace into the graph: files, folders, symbols, imports, calls, tests."
+    "Read the workspace into the graph: files, symbols, imports, calls, tests."
     " Incremental. Call it once on a new project and after larger changes.",
     {"path": _text("A folder of the workspace; default: all of it"), "detail": DETAIL},
     write_tools.bootstrap,

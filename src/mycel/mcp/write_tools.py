@@ -253,6 +253,11 @@ def _warn(page: TextPage, told: tuple[str, ...]) -> None:
         page.add(f"Warning: {each}")
     if len(told) > SHOWN:
         page.close(f"… and {len(told) - SHOWN} more warnings: describe_graph, topic broken_links.")
+    if any(" lacks the required attribute" in each for each in told):
+        page.close(
+            "It is written all the same; update_node adds properties, and describe_graph with topic"
+            " type says what they mean."
+        )
 
 
 def _with_warnings(data: dict[str, Any], told: tuple[str, ...]) -> JsonObject:

@@ -21,6 +21,11 @@ OUTDATED: Final = frozenset(
 )
 """The words of `status` for what is no longer true."""
 
+VALIDITY_KEYS: Final = frozenset(
+    ("status", "confidence", "expires_at", "valid_from", "valid_until")
+)
+"""The metadata that says for how long and how surely an element is true."""
+
 SUPERSEDED_FACTOR: Final = 0.5
 PAST_FACTOR: Final = 0.6
 FUTURE_FACTOR: Final = 0.8

@@ -46,7 +46,8 @@ def test_merged_nodes_of_different_types_share_relations_properties_and_names(
     assert (merge.uri, merge.merged, merge.changed) == (NEW, OLD, True)
     assert (merge.relations, merge.joined) == (2, 2)
     node = notes.get(NEW)
-    assert (node.type, node.name, node.content) == ("Decision", "Passkeys", "No passwords.")
+    assert (node.type, node.name) == ("Decision", "Passkeys")
+    assert node.content == "No passwords.\n\n## Login\n\nPasskeys only."
     assert node.properties == {
         "team": "web",
         "year": 2025,
@@ -62,11 +63,34 @@ def test_merged_nodes_of_different_types_share_relations_properties_and_names(
     assert told[(NEW, "about", "concept://shop/b")].properties == {"why": "seen"}
     # What was not taken over is said.
     said = " ".join(merge.warnings)
-    assert "Both have content; that of the merged node was: Passkeys only." in said
+    assert "content" not in said
     assert "Both have year; that of the merged node was: 2024" in said
     assert "of the type Note; Decision stays" in said
     for name in (OLD, "notes/login", "Login", "Sign-in"):
         assert notes.get(name).uri == NEW
+
+
+def test_merged_texts_lists_and_metadata_are_united(shop: Knowledge) -> None:
+    tags = {"tags": ["a", "b"]}
+    shop.add("one", content="Tea.\n", properties=tags, metadata={"sources": ["x"], "owner": "Ada"})
+    metadata = {"sources": ["y", "x"], "author": "Ben", "status": "superseded", "owner": "Cem"}
+    shop.add("two", content="# Tea\nHot.", properties={"tags": ["b", "c"]}, metadata=metadata)
+    warnings = shop.merge_nodes("two", "one").warnings
+    node = shop.get("one")
+    assert node.content == "Tea.\n\n# Tea\nHot."
+    assert node.properties["tags"] == ["a", "b", "c"]
+    own = {key: value for key, value in node.metadata.items() if not key.startswith("_")}
+    assert own == {"sources": ["x", "y"], "owner": "Ada", "author": "Ben"}
+    assert warnings == (
+        "Its owner in the metadata was Cem; it is not taken over.",
+        "Its status in the metadata was superseded; it is not taken over.",
+    )
+    # A text that is contained in the other one is not repeated.
+    for number, (ours, theirs) in enumerate((("Hot tea.", "tea."), ("tea.", "Hot tea. "))):
+        shop.add(f"a{number}", content=ours)
+        shop.add(f"b{number}", content=theirs)
+        assert shop.merge_nodes(f"b{number}", f"a{number}").warnings == ()
+        assert str(shop.get(f"a{number}").content).strip() == "Hot tea."
 
 
 def test_a_merge_again_changes_nothing_and_a_revert_takes_it_back(notes: Knowledge) -> None:
@@ -79,7 +103,8 @@ def test_a_merge_again_changes_nothing_and_a_revert_takes_it_back(notes: Knowled
     notes.db.revert(commit)  # type: ignore[attr-defined]
     old, new = notes.get(OLD), notes.get(NEW)
     assert (old.properties, old.content) == (before[0].properties, before[0].content)
-    assert new.properties == before[1].properties
+    assert (new.properties, new.content) == (before[1].properties, before[1].content)
+    assert new.metadata == before[1].metadata
     assert len(notes.relations(OLD)) == before[2]
     assert old.hint is None
 

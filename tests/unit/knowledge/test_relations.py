@@ -365,3 +365,25 @@ def test_relation_types_that_are_no_list_are_refused(shop: Knowledge) -> None:
     shop.add("a")
     with pytest.raises(InvalidValueType, match="relation_types"):
         shop.relations("a", relation_types=5)  # type: ignore[arg-type]
+
+
+def test_mentions_of_a_node_that_is_no_event_is_written_as_a_reference(shop: Knowledge) -> None:
+    when = {"event_class": "Decision", "start_time": "2026-01-01", "content_summary": "Tea."}
+    shop.remember(
+        [{"uri": "talk", "type": "Event", "properties": when}, {"uri": "a"}, {"uri": "b"}]
+    )
+    assert shop.link("talk", "mentions", "a").relation == "mentions"
+    linked = shop.link("b", "mentions", "a")
+    assert (linked.relation, linked.created) == ("references", True)
+    (warning,) = linked.warnings
+    assert warning.startswith(
+        "mentions leads from Event alone, and a source is of the type Concept"
+    )
+    assert shop.set_weight("b", "mentions", "a", 0.5).relation == "references"
+    assert shop.unlink("b", "mentions", "a")
+    # A definition of one's own is taken as it is.
+    shop.db.execute(
+        'UPDATE ?p SET ATTRIBUTES { subject_types: ["*"] }'
+        ' WHERE { ?p {type: "$PropositionType", name: "mentions"} }'
+    )
+    assert shop.link("b", "mentions", "a").relation == "mentions"
