@@ -1,14 +1,15 @@
-"""Compares the uses of symbols in a graph with those that a type-aware tool finds.
+"""Compares the answers of `callers` with the references that a type-aware tool finds, line by line.
 
-    python -m benchmarks.bootstrap.references python <folder>   # jedi has to be installed
-    python -m benchmarks.bootstrap.references rust <folder>     # every line of code with the name
+    python -m benchmarks.bootstrap.references FOLDER COUNT pyright-langserver --stdio
+    python -m benchmarks.bootstrap.references FOLDER COUNT rust-analyzer LIBRARY
+    python -m benchmarks.bootstrap.references FOLDER COUNT grep .rs
 
-A third argument is the number of symbols that are compared, by default 60.
+LIBRARY is the folder of the source of Rust's standard library. `grep` takes every line with the
+name, outside of comments and strings, for a use, also those of other symbols of the same name.
 
-A use is a line. It is found if a relation `calls`, `uses`, `extends` or `may_call` leads to the
-symbol from the definition around that line, or from its file. `may_call` is the mark of uncertain
-ones: without it, precision counts. For Rust, a line with the name in code is taken for a true use
-if only one symbol of the project has that name, and the name is no plain word.
+COUNT symbols of all kinds are drawn at random, always the same. A use is a line, without that of
+the definition. It is found if the text of the answer shows its number below its file, with or
+without a mark that it is uncertain. Precision is that of the lines that are shown as certain.
 """
 
 from __future__ import annotations
@@ -18,177 +19,172 @@ import re
 import sys
 import tempfile
 from collections import defaultdict
+from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Final, NamedTuple
 
 import mycel
+from benchmarks.bootstrap.language_servers import LanguageServer, rust_options
 from mycel.knowledge.bootstrap import bootstrap
+from mycel.knowledge.code.languages import detect
+from mycel.knowledge.code.prose_patterns import blank_prose
+from mycel.mcp.read_tools import RELATIONS_SHOWN
+from mycel.mcp.results import TextPage
+from mycel.mcp.source_lines import add_references
 
-SYMBOLS: Final = 60
-"""Symbols that are compared."""
-SURE: Final = ("calls", "uses", "extends")
-_SHAPED: Final = re.compile(r"_|[a-z0-9][A-Z]")
-"""The form of a name that is no plain word."""
-_PROSE: Final = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:[^"\\]|\\.)*"', re.DOTALL)
+SUFFIXES: Final = {"rust-analyzer": ".rs", "pyright": ".py"}
+MISSES_SHOWN: Final = 3
+
+Lines = set[tuple[str, int]]
 
 
-class Span(NamedTuple):
-    """The lines of a definition."""
+class BenchSymbol(NamedTuple):
+    """A symbol of the graph, with the place of its name in the source."""
 
     uri: str
-    first: int
-    last: int
+    name: str
+    kind: str
+    path: str
+    line: int
+    column: int
 
 
-class Found(NamedTuple):
-    """The true uses of a symbol, and those that the graph has."""
+class Comparison(NamedTuple):
+    """The true uses of a symbol, and the lines that the answer shows."""
 
-    true: set[tuple[str, int]]
-    covered: set[tuple[str, int]]
-    sources: int
-    right: int
+    kind: str
+    true: Lines
+    shown: Lines
+    certain: Lines
 
 
-def main(language: str, folder: str, count: str = str(SYMBOLS)) -> None:
+def main(folder: str, count: str, tool: str, *arguments: str) -> None:
     root = Path(folder).resolve()
-    with tempfile.TemporaryDirectory() as place, mycel.open(Path(place, "graph.db")) as db:
+    with ExitStack() as stack:
+        place = stack.enter_context(tempfile.TemporaryDirectory())
+        db = stack.enter_context(mycel.open(Path(place, "graph.db")))
         knowledge = mycel.Knowledge(db, workspace="bench", root=root)
         print(bootstrap(knowledge))
-        graph = _Graph(knowledge, root)
-        wanted = graph.sample(".py" if language == "python" else ".rs", int(count))
-        results = []
-        for uri, name, path, line in wanted:
-            true = _jedi(root, path, line, name) if language == "python" else graph.lines(name)
-            true.discard((path, line))
-            if true:
-                results.append(graph.compare(uri, true, path))
-                missed = len(results[-1].true) - len(results[-1].covered)
-                if missed:
-                    print(f"{missed} of {len(true)} missed: {uri}")
-        _tell(results)
-
-
-def _tell(results: list[Found]) -> None:
-    true = sum(len(each.true) for each in results)
-    covered = sum(len(each.covered) for each in results)
-    sources = sum(each.sources for each in results)
-    right = sum(each.right for each in results)
-    print(f"{len(results)} symbols, {true} lines that use them")
-    print(f"recall of lines: {covered / max(true, 1):.3f}")
-    print(f"precision of certain relations: {right / max(sources, 1):.3f} of {sources}")
-
-
-class _Graph:
-    """The spans of definitions and the relations of a graph."""
-
-    def __init__(self, knowledge: mycel.Knowledge, root: Path) -> None:
-        self._knowledge = knowledge
-        self._root = root
-        self._spans: defaultdict[str, list[Span]] = defaultdict(list)
-        self._symbols: list[tuple[str, str, str, int]] = []
-        self._kinds: dict[str, str] = {}
-        names: defaultdict[str, int] = defaultdict(int)
-        with knowledge.db.reading() as reader:
-            rows = reader.connection.execute(
-                "SELECT c.name, c.attributes ->> '$.name', c.attributes ->> '$.line',"
-                " c.attributes ->> '$.end_line', c.attributes ->> '$.kind'"
-                " FROM concept c JOIN type t ON t.id = c.type"
-                " WHERE t.name = 'Symbol' ORDER BY c.name"
-            ).fetchall()
-        for uri, name, first, last, kind in rows:
-            path = uri.removeprefix("concept://bench/").rpartition("/")[0]
-            self._spans[path].append(Span(uri, first, last))
-            self._symbols.append((uri, name, path, first))
-            names[name] += 1
-            self._kinds[uri] = kind
-        self._texts: dict[str, list[str]] = {}
-        self._unique = {name for name, count in names.items() if count == 1}
-
-    def sample(self, suffix: str, count: int) -> list[tuple[str, str, str, int]]:
-        """Symbols outside of tests with a name of their own, the same ones every time."""
-        fitting = [
-            each
-            for each in self._symbols
-            if each[2].endswith(suffix)
-            and "test" not in each[2]
-            and each[1] in self._unique
-            and _SHAPED.search(each[1])
-            # A field may have the name of a method, and no search by name tells them apart.
-            and (suffix == ".py" or self._kinds[each[0]] != "method")
-        ]
-        return random.Random(1).sample(fitting, min(count, len(fitting)))
-
-    def lines(self, name: str) -> set[tuple[str, int]]:
-        """All lines of code with a name, without comments and strings."""
-        word = re.compile(rf"\b{re.escape(name)}\b")
-        return {
-            (path, number)
-            for path in self._spans
-            for number, line in enumerate(self._code(path), 1)
-            if word.search(line)
-        }
-
-    def compare(self, uri: str, true: set[tuple[str, int]], path: str) -> Found:
-        links = self._knowledge.relations(uri, direction="in", limit=1000)
-        sure = {each.source for each in links if each.relation in SURE}
-        sources = sure | {each.source for each in links if each.relation == "may_call"}
-        files = {_file(each) for each in sources}
-        covered = {
-            (file, line)
-            for file, line in true
-            # Within a file that uses it, all lines with the name are shown.
-            if file in files or file == path or self._around(file, line) & sources
-        }
-        lines_of = {(file, span) for file, line in true for span in self._around(file, line)}
-        right = sum(
-            any(file == _file(source) for file, _ in true)
-            if source.startswith("file:")
-            else any(source == span for _, span in lines_of)
-            for source in sure
+        suffix = (
+            arguments[0] if tool == "grep" else next(s for t, s in SUFFIXES.items() if t in tool)
         )
-        return Found(true, covered, len(sure), right)
+        symbols = _sample(knowledge, root, suffix, int(count))
+        find = _finder(stack, root, suffix, (tool, *arguments))
+        results = []
+        for each in symbols:
+            true = find(each) - {(each.path, each.line)}
+            if not true:
+                continue
+            shown, certain = _answer(knowledge, each.uri)
+            results.append(Comparison(each.kind, true, shown, certain))
+            missed = sorted(true - shown)
+            if missed:
+                print(f"{len(missed)} of {len(true)} missed: {each.uri} {missed[:MISSES_SHOWN]}")
+        _report(results)
 
-    def _code(self, path: str) -> list[str]:
-        if path not in self._texts:
-            self._texts[path] = _without_prose(self._root / path)
-        return self._texts[path]
 
-    def _around(self, path: str, line: int) -> set[str]:
-        return {span.uri for span in self._spans[path] if span.first <= line <= span.last}
+def _finder(
+    stack: ExitStack, root: Path, suffix: str, command: tuple[str, ...]
+) -> Callable[[BenchSymbol], Lines]:
+    if command[0] == "grep":
+        language = detect(f"a{suffix}").language
+        texts = {
+            path.relative_to(root).as_posix(): blank_prose(language, path.read_bytes()) or b""
+            for path in root.rglob(f"*{suffix}")
+        }  # fmt: skip
+        return lambda each: _search(texts, each.name)
+    is_rust = "rust-analyzer" in command[0]
+    options = rust_options(root, command[1]) if is_rust else {}
+    server = stack.enter_context(LanguageServer(command[:1] if is_rust else command, root, options))
+    if is_rust:
+        server.wait_until_quiet()
+    return lambda each: server.references(root / each.path, each.line - 1, each.column)
 
 
-def _without_prose(path: Path) -> list[str]:
-    text = path.read_text(encoding="utf-8", errors="replace")
-    return _PROSE.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text).splitlines()
+def _search(texts: dict[str, bytes], name: str) -> Lines:
+    word = re.compile(rb"\b" + re.escape(name.encode()) + rb"\b")
+    return {
+        (path, number)
+        for path, code in texts.items()
+        for number, line in enumerate(code.split(b"\n"), 1)
+        if word.search(line)
+    }
 
 
-def _file(uri: str) -> str:
+def _sample(knowledge: mycel.Knowledge, root: Path, suffix: str, count: int) -> list[BenchSymbol]:
+    """Symbols of all kinds, drawn at random."""
+    with knowledge.db.reading() as reader:
+        rows = reader.every(
+            "SELECT c.name, c.attributes ->> '$.name', c.attributes ->> '$.kind',"
+            " c.attributes ->> '$.line', c.attributes ->> '$.end_line'"
+            " FROM concept c JOIN type t ON t.id = c.type WHERE t.name = 'Symbol' ORDER BY c.name"
+        )
+    random.Random(1).shuffle(rows)
+    found: list[BenchSymbol] = []
+    for uri, name, kind, first, last in rows:
+        path = uri.removeprefix("concept://bench/").rpartition("/")[0]
+        if path.endswith(suffix) and len(found) < count:
+            lines = (root / path).read_text(encoding="utf-8").split("\n")
+            for number in range(first, last + 1):
+                column = re.search(rf"\b{re.escape(name)}\b", lines[number - 1])
+                if column is not None:
+                    place = (path, number, column.start())
+                    found.append(BenchSymbol(uri, name, kind, *place))
+                    break
+    return found
+
+
+def _answer(knowledge: mycel.Knowledge, uri: str) -> tuple[Lines, Lines]:
+    """The lines that an answer shows, and those that it shows as certain: read from its text."""
+    page = TextPage()
+    add_references(knowledge.references(uri), RELATIONS_SHOWN, page, detailed=False)
+    shown: Lines = set()
+    certain: Lines = set()
+    file, is_certain = "", False
+    for line in str(page).split("\n"):
+        if line.startswith("- "):
+            file, _, numbers = line[2:].partition(": ")
+            file = _path(file)
+        elif line.startswith("    "):
+            numbers = (
+                line.strip().removeprefix("also ")
+                if " also " in line[:9]
+                else line.partition(":")[0]
+            )
+        else:
+            is_certain = line.startswith(("Called", "Used", "Extended", "…")) and (
+                is_certain or not line.startswith("…")
+            )
+            continue
+        lines = {(file, int(each)) for each in re.findall(r"\d+", numbers)}
+        shown |= lines
+        certain |= lines if is_certain else set()
+    return shown, certain
+
+
+def _path(uri: str) -> str:
     if uri.startswith("file://"):
         return uri.removeprefix("file://bench/")
     return uri.removeprefix("concept://bench/").rpartition("/")[0]
 
 
-def _jedi(root: Path, path: str, line: int, name: str) -> set[tuple[str, int]]:
-    import jedi  # type: ignore[import-not-found]  # Only here, and not a dependency.
-
-    text = (root / path).read_text(encoding="utf-8").splitlines()
-    for number in range(line, min(line + 10, len(text)) + 1):
-        column = re.search(rf"\b{re.escape(name)}\b", text[number - 1])
-        if column is not None:
-            break
-    else:
-        return set()
-    project = jedi.Project(root, added_sys_path=[str(root / "src")])
-    script = jedi.Script(path=root / path, project=project)
-    found = script.get_references(number, column.start(), include_builtins=False)
-    return {
-        (each.module_path.relative_to(root).as_posix(), each.line)
-        for each in found
-        if each.module_path is not None
-        and each.module_path.is_relative_to(root)
-        and (each.module_path.relative_to(root).as_posix(), each.line) != (path, number)
-    }
+def _report(results: list[Comparison]) -> None:
+    kinds: defaultdict[str, list[Comparison]] = defaultdict(list)
+    for each in results:
+        kinds[each.kind].append(each)
+    for kind, some in (*sorted(kinds.items()), ("all", results)):
+        true = sum(len(each.true) for each in some)
+        found = sum(len(each.true & each.shown) for each in some)
+        right = sum(len(each.true & each.certain) for each in some)
+        certain = sum(len(each.certain) for each in some)
+        mean = sum(len(e.true & e.shown) / len(e.true) for e in some) / max(len(some), 1)
+        print(
+            f"{kind:12} {len(some):4} symbols {true:6} uses: recall {found / max(true, 1):.3f}"
+            f" (mean of symbols {mean:.3f}), as certain {right / max(true, 1):.3f};"
+            f" precision of {certain} certain {right / max(certain, 1):.3f}"
+        )
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:4])
+    main(*sys.argv[1:])

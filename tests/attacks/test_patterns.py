@@ -28,11 +28,6 @@ GROWTH_MAX = 3.0
 """A text of twice the length takes two times the steps if they are linear, four if quadratic."""
 METHODS = frozenset(("match", "fullmatch", "search", "finditer", "findall", "sub", "subn", "split"))
 ANCHORED = frozenset(("match", "fullmatch"))
-MADE_FROM_INPUT = {
-    "knowledge/name_mentions.py": (re.compile(r"(?<!\w)grow(?!\w)"),),
-    "mcp/source_lines.py": (re.compile(r"\bgrow\s*+\("), re.compile(r"\bgrow\b")),
-}
-"""Examples of patterns that are made when they are used, around an escaped text."""
 SLOW = {
     r'"(?:[^"\\]|\\.)*"': "finditer",
     r"\s*\([^)]*\)\s*$": "finditer",
@@ -137,11 +132,8 @@ def source_patterns() -> list[SourcePattern]:
                 patterns.append(SourcePattern(place, pattern, frozenset(methods or {"search"})))
                 continue
             methods = {call.func.attr}
-            try:
-                written = (_written_pattern(call, module),)
-            except NameError:
-                written = MADE_FROM_INPUT[path]
-            patterns += [SourcePattern(place, each, frozenset(methods)) for each in written]
+            written = _written_pattern(call, module)
+            patterns.append(SourcePattern(place, written, frozenset(methods)))
     return patterns
 
 

@@ -25,6 +25,7 @@
     recalled_nodes   results of a search, with snippets, and with the nodes near them
     workspace_files  reads files of the workspace, and no others
     name_mentions    files that mention a name
+    references       the uses of a symbol, line by line
     python_views     a workspace counted, listed, as a table or a networkx graph
     active_context   the loaded nodes, and those evicted
     limits           every bound of these

@@ -33,6 +33,7 @@ from mycel.knowledge.node_values import (
     Removed,
     Written,
 )
+from mycel.knowledge.references import References, find_references
 from mycel.knowledge.similar_notes import CHECKED_MAX, TimeBudget, similar_notes
 from mycel.knowledge.uris import Uri
 from mycel.knowledge.vocabulary import confidence_warnings
@@ -57,6 +58,16 @@ class Knowledge(KnowledgeView):
     def _checks(self) -> TimeBudget:
         """The time that comparisons of new notes may take."""
         return TimeBudget()
+
+    def references(self, name: str) -> References:
+        """The uses of a symbol, line by line: `save`, `Cart.save`, or a URI.
+
+        A name that no symbol has is searched for in the files. The relations of a bootstrap tell
+        certain uses from possible ones.
+        """
+        address = self.uri(name)
+        with self._reading() as reader:
+            return find_references(reader, self, address)
 
     def add(
         self,

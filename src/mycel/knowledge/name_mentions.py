@@ -1,12 +1,8 @@
-"""Files of a workspace that mention a name, read from the disk.
-
-Relations tell which symbols use another one, as far as that can be found out. The files that
-mention the name tell what may be missing there.
-"""
+"""Files of a workspace with a name in their text, read from the disk."""
 
 from __future__ import annotations
 
-import re
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from time import monotonic
 from typing import Final, NamedTuple
@@ -17,68 +13,84 @@ from mycel.knowledge.uris import parse
 from mycel.knowledge.vocabulary import STAMP
 from mycel.store.file.plain_files import read_plain
 from mycel.store.query.bulk import prefixes
+from mycel.store.query.reader import Reader
 
 SECONDS_MAX: Final = 2.0
 """Time on the clock for reading files."""
 FILE_BYTES_MAX: Final = 1 << 20
-FILES_MAX: Final = 200
-"""Files with the name that are returned."""
 
-
-class MentionedLine(NamedTuple):
-    """A line of a file, and its number."""
-
-    number: int
-    text: str
+_PART: Final = frozenset(
+    bytes([code]) for code in range(256) if code >= 128 or chr(code).isalnum() or code == ord("_")
+)
+"""Bytes of words: letters, digits, underscores, and everything that is not ASCII."""
 
 
 class MentioningFile(NamedTuple):
-    """A file that mentions a name."""
+    """A file that mentions a name, and its text."""
 
     uri: str
-    lines: tuple[MentionedLine, ...]
+    text: str
 
 
 class NameMentions(NamedTuple):
-    """The files that mention a name; `unread` were not read, for lack of time."""
+    """The files that mention a name; of `searched` files, `unread` were left out for lack of time.
 
-    files: tuple[MentioningFile, ...]
+    `is_readable` is False if the workspace has no folder here.
+    """
+
+    files: tuple[MentioningFile, ...] = ()
+    searched: int = 0
     unread: int = 0
+    is_readable: bool = True
 
 
-def find_mentions(knowledge: KnowledgeView, name: str) -> NameMentions | None:
-    """The files that a bootstrap has read and that mention a name as a word; None without files."""
-    if knowledge.root is None or not name:
-        return None
+def find_mentions(
+    reader: Reader, knowledge: KnowledgeView, names: Collection[str], first: Collection[str] = ()
+) -> NameMentions:
+    """The files that a bootstrap has read and that mention one of these names as a word.
+
+    Those of `first` are read first, then those with the suffix of one of them.
+    """
+    if knowledge.root is None or not names:
+        return NameMentions(is_readable=False)
     root = f"file://{knowledge.workspace}"
-    with knowledge.db.reading() as reader:
-        uris = sorted(uri for uri, _ in prefixes.attribute_below(reader, root, STAMP))
-    word = rf"(?<!\w){re.escape(name)}(?!\w)"
+    uris = [uri for uri, _ in prefixes.attribute_below(reader, root, STAMP)]
+    suffixes = {uri.rpartition(".")[2] for uri in first}
+    uris.sort(key=lambda uri: (uri not in first, uri.rpartition(".")[2] not in suffixes, uri))
     found: list[MentioningFile] = []
-    began = monotonic()
+    until = monotonic() + SECONDS_MAX
     for at, uri in enumerate(uris):
-        if monotonic() - began > SECONDS_MAX or len(found) >= FILES_MAX:
-            return NameMentions(tuple(found), len(uris) - at)
-        if _has_word(knowledge.root / parse(uri, "").path, word.encode()):
-            lines = _lines(knowledge, uri, word)
-            if lines:
-                found.append(MentioningFile(uri, lines))
-    return NameMentions(tuple(found))
+        if monotonic() > until:
+            return NameMentions(tuple(found), len(uris), len(uris) - at)
+        found += _mentioning(knowledge, knowledge.root, uri, names)
+    return NameMentions(tuple(found), len(uris))
 
 
-def _has_word(path: Path, word: bytes) -> bool:
+def find_words(source: bytes, names: Collection[str]) -> list[tuple[int, int]]:
+    """The places of these names as whole words, in order: begin and end."""
+    # A search for plain bytes is many times faster than a pattern that looks behind.
+    found: list[tuple[int, int]] = []
+    for name in names:
+        wanted = name.encode()
+        at = source.find(wanted)
+        while at >= 0:
+            end = at + len(wanted)
+            if source[end : end + 1] not in _PART and source[at - 1 : at] not in _PART:
+                found.append((at, end))
+            at = source.find(wanted, end)
+    return sorted(found)
+
+
+def _mentioning(
+    knowledge: KnowledgeView, root: Path, uri: str, names: Collection[str]
+) -> Iterator[MentioningFile]:
+    """The file with its text, if it has one of the names and may be shown."""
     try:
-        file = read_plain(str(path), FILE_BYTES_MAX)
-    except (OSError, ValueError):
-        return False
-    return b"\0" not in file.data[:1024] and re.search(word, file.data) is not None
-
-
-def _lines(knowledge: KnowledgeView, uri: str, word: str) -> tuple[MentionedLine, ...]:
-    """The lines with a name, if the file may be shown."""
-    try:
-        text = knowledge.read_resource(uri, bytes_max=FILE_BYTES_MAX).text or ""
-    except MycelError:
-        return ()
-    lines = enumerate(text.splitlines(), 1)
-    return tuple(MentionedLine(*line) for line in lines if re.search(word, line[1]))
+        file = read_plain(str(root / parse(uri, "").path), FILE_BYTES_MAX)
+        if b"\0" in file.data[:1024] or not find_words(file.data, names):
+            return
+        text = knowledge.read_resource(uri, bytes_max=FILE_BYTES_MAX).text
+    except (OSError, ValueError, MycelError):
+        return
+    if text:
+        yield MentioningFile(uri, text)

@@ -13,7 +13,7 @@ scheme is never a short name, so it can also name what does not exist yet.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, Final, NamedTuple
 
@@ -27,6 +27,7 @@ from mycel.knowledge.vocabulary import TYPO_SIMILARITY
 from mycel.model import ids
 from mycel.model.elements import Concept
 from mycel.model.names import shorten
+from mycel.search.names import key
 from mycel.store.query import lookup
 from mycel.store.query.merges import conflicts_named
 from mycel.store.query.reader import Reader
@@ -81,6 +82,29 @@ def locate(reader: Reader, uri: Uri) -> Located:
     if resolved is None or meant is None:
         raise not_found(reader, uri, linked=concept is not None)
     return Located(meant, resolved.hint)
+
+
+def locate_all(reader: Reader, uri: Uri) -> list[Concept]:
+    """The concepts that a reference means: one, or all that share a short name; [] for none.
+
+    A dotted name may leave out parts of a path: `shop.price` for `shop/cart.py/price`.
+
+    Raises:
+        InvalidId: it is a relation.
+    """
+    try:
+        return [locate(reader, uri).concept]
+    except NotFound:
+        if not uri.is_bare or uri.is_kip:
+            return []
+        names = ShortNames(reader)
+        names.fetch((uri,))
+        return names.bearers_of(uri)[1] or names.bearers_around(uri)
+
+
+def find_bearers(reader: Reader, names: Iterable[str]) -> list[Concept]:
+    """Nodes whose names differ from one of these in no more than case and marks."""
+    return ShortNames(reader).bearers(map(key, names))
 
 
 def node_at(reader: Reader, uri: Uri) -> Concept:

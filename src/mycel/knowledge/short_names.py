@@ -68,7 +68,7 @@ class ShortNames:
     def bearers_of(self, uri: Uri) -> tuple[str, list[Concept]]:
         """The nodes that a reference may mean, and the words that say how they are called so."""
         texts = (uri.text, uri.path) if uri.is_bare else (uri.text,)
-        aliased = [each for each in self._bearers(map(key, texts)) if _has_alias(each, texts)]
+        aliased = [each for each in self.bearers(map(key, texts)) if _has_alias(each, texts)]
         if len(aliased) == 1:
             return "is an alias of", aliased
         if not uri.is_bare or not uri.path:
@@ -76,7 +76,12 @@ class ShortNames:
         bearers = {each.number: each for each in (*aliased, *self._named(uri))}
         return "is short for", list(bearers.values())
 
-    def _bearers(self, keys: Iterable[str]) -> Iterable[Concept]:
+    def bearers_around(self, uri: Uri) -> list[Concept]:
+        """Nodes that have the parts of a dotted name in their path, with others between them."""
+        asked = _SCOPES.sub(".", uri.path)
+        return [each for each in self.bearers(_keys_of(uri)) if _is_around(each, asked)]
+
+    def bearers(self, keys: Iterable[str]) -> list[Concept]:
         """Concepts with one of these keys that are nodes."""
         wanted = {each for each in keys if each}
         own = [each for key in wanted for each in self._own.get(key, ())]
@@ -84,7 +89,7 @@ class ShortNames:
             indexed = [each for key in wanted for each in self._by_key[key]]
         else:
             indexed = self._with_keys(wanted, BEARERS_MAX)
-        return {each.number: each for each in (*indexed, *own)}.values()
+        return list({each.number: each for each in (*indexed, *own)}.values())
 
     def _with_keys(self, keys: Collection[str], limit: int) -> list[Concept]:
         numbers = self._index.by_keys(keys, limit)
@@ -98,7 +103,7 @@ class ShortNames:
     def _named(self, uri: Uri) -> list[Concept]:
         """Nodes with a short name, in its own case if there are any; tests only if nothing else."""
         asked = _SCOPES.sub(".", uri.path)
-        bearers = {each.number: each for each in self._bearers(_keys_of(uri))}
+        bearers = {each.number: each for each in self.bearers(_keys_of(uri))}
         # A plain name has no key.
         bearers |= {each.number: each for each in self._by_name.get(uri.path, ())}
         as_is: Callable[[str], str] = str
@@ -141,6 +146,14 @@ def _is_called(concept: Concept, name: str, fold: Callable[[str], str]) -> bool:
     pieces = wanted.split(".")
     segments = called(concept.name, attributes).segments
     return len(pieces) > 1 and pieces == [fold(each) for each in segments[-len(pieces) :]]
+
+
+def _is_around(concept: Concept, name: str) -> bool:
+    """True if a dotted name has the last segment of a path, and others of it in their order."""
+    *outer, last = name.rpartition("/")[2].split(".")
+    segments = called(concept.name, concept.attributes).segments
+    rest = iter(segments[:-1])
+    return bool(outer) and segments[-1] == last and all(each in rest for each in outer)
 
 
 def _is_aside(concept: Concept) -> bool:

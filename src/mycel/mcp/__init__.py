@@ -18,7 +18,7 @@ Modules, in the order in which a call passes through them:
     merge_tools    merge branches, and decide conflicts
     inquiries      questions about conflicts, put to the client's model or user
     kip_tools      the tools that run KIP
-    source_lines   source lines of symbols and of their callers
+    source_lines   source lines of symbols and of the uses of them
     app_view       the explorer's page beside a chat, for clients that show it
     hints          hints that name tools
     node_text      nodes and relations in short lines

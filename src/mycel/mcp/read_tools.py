@@ -61,14 +61,14 @@ def get(call: ToolCall) -> Answer:
 def _callers(
     call: ToolCall, knowledge: Knowledge, uri: str, page: TextPage, told: JsonObject
 ) -> bool:
-    """Add the callers of a symbol, or of the symbols of a name. False if they do not fit."""
+    """Add the users of a symbol, or of the symbols of a name. False if they do not fit."""
+    references = knowledge.references(uri)
+    if not (references.symbols or references.possible or references.mentions):
+        knowledge.get(uri)  # Raises, with the closest URIs.
     limit = call.arguments.get("relations", RELATIONS_SHOWN)
-    for node in source_lines.symbols_named(knowledge, uri):
-        entry = node_text.brief(node, detailed=call.is_detailed)
-        if not source_lines.add_callers(knowledge, node, limit, page, entry):
-            return False
-        told["nodes"].append(entry)
-    return True
+    entries = source_lines.add_references(references, limit, page, detailed=call.is_detailed)
+    told["nodes"] += entries or ()
+    return entries is not None
 
 
 def _node(call: ToolCall, knowledge: Knowledge, uri: str, page: TextPage, told: JsonObject) -> bool:
@@ -89,7 +89,7 @@ def _node(call: ToolCall, knowledge: Knowledge, uri: str, page: TextPage, told: 
             _file_text(knowledge, target, entry) if target.file else node and node.content
         ) or ""
         if node is not None and span is not None:
-            source = source_lines.SourceTexts(knowledge).text(node, span)
+            source = source_lines.text_of(knowledge, node, span)
             text = f"{text}\n\n{source}" if text else source
             entry["lines"] = {"uri": span.file, "first": span.first, "last": span.last}
     if since is None and not links_only and not page.add(_about(node, entry["uri"], detailed)):

@@ -107,28 +107,35 @@ def test_one_call_says_who_calls_a_function_with_the_source_lines(session: Sessi
     assert "concept://code/shop/cart.py/price (Symbol), file://code/shop/cart.py" in by_name.text
     assert "- concept://code/shop/cart.py/Cart.total\n    12: price(each)" in by_name.text
     assert "    17: return price(self.items[0]), price(self.items[1])" in by_name.text
-    assert "- file://code/shop/report.py\n    3: print(price(None))" in by_name.text
+    report = "- file://code/shop/report.py\n    1: from shop.cart import price\n    3: print(price("
+    assert report in by_name.text
     (node,) = by_name.data["nodes"]
     assert len(node["calls"]) == 3
+    assert "\nAll 4 files were searched for the name; " in by_name.text
     unused = session.ok("get_nodes", uris=["Cart.total"], callers=True).text
-    assert "No caller is known for certain.\nNo other file mentions the name." in unused
+    assert "\nNo caller is known; 0 files mention the name.\nNo other line has the name." in unused
     error = session.call("get_nodes", uris=["nothing_of_the_kind"], callers=True).error
-    assert "Nor is there a symbol named 'nothing_of_the_kind'" in error["message"]
+    assert "There is no node" in error["message"]
+    by_text = session.ok("get_nodes", uris=["items"], callers=True)
+    assert by_text.text.startswith("No symbol is named items.\n2 other lines of code in 1 file ")
+    assert by_text.data["nodes"][0]["mentioned_in"] == ["file://code/shop/cart.py"]
 
 
 def test_calls_that_only_fit_by_name_stand_apart_from_certain_ones(session: Session) -> None:
     told = session.ok("get_nodes", uris=["Cart.first"], callers=True)
     certain, apart, perhaps = told.text.partition("Perhaps called by")
     assert apart
-    assert "No caller is known for certain." in certain
+    assert "No caller is known; 1 file mentions the name." in certain
     # Words in documentation and comments are no calls.
     assert '- concept://code/shop/view.py/show\n    8: {thing.first()}"""' in perhaps
-    assert perhaps.endswith("No other file mentions the name.")
+    assert "1 file mentions the name in comments, strings or documents:\n" in perhaps
+    assert "- file://code/shop/view.py: 2, 4, 6\n" in perhaps
     (node,) = told.data["nodes"]
     assert (node["calls"], node["may_call"]) == ([], ["concept://code/shop/view.py/show"])
     few = session.ok("get_nodes", uris=["price"], callers=True, relations=1)
     assert len(few.data["nodes"][0]["calls"]) == 1
-    assert "relation_types calls" in few.text
+    assert "… and 2 others (a larger `relations` shows them by name):\n" in few.text
+    assert "- file://code/shop/report.py: 1, 3\n" in few.text
 
 
 def test_the_active_context_has_the_size_that_was_asked_for_and_says_what_changed(

@@ -11,6 +11,7 @@ Modules, in the order in which a file passes through them:
 - `scopes`              definitions as intervals of a source
 - `calls`               calls, variables and fields
 - `uses`                names that are used and not called
+- `prose_patterns`      comments and strings of a source
 - `comments`            documentation above a definition
 - `manifests`           files that are read without a grammar; `documents` reads prose
 - `source_facts`        the facts themselves, and their encoding

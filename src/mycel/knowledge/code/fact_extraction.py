@@ -47,7 +47,7 @@ def extract(syntax: Syntax, source: bytes, captures: Captures) -> FileFacts:
     packages = in_order(captures, "package")
     return FileFacts(
         language=syntax.language,
-        symbols=_symbols(syntax, source, scopes),
+        symbols=_symbols(syntax, source, scopes, syntax.generated(captures, source)),
         imports=imports,
         calls=tuple(dict.fromkeys((*calls.read(), *found.calls))),
         uses=found.uses,
@@ -117,7 +117,9 @@ def _place_in_functions(syntax: Syntax, source: bytes, scope: Scope, parent: Sco
         scope.receiver = syntax.receiver(scope.node, source)
 
 
-def _symbols(syntax: Syntax, source: bytes, scopes: list[Scope]) -> tuple[Symbol, ...]:
+def _symbols(
+    syntax: Syntax, source: bytes, scopes: list[Scope], generated: Iterable[Symbol]
+) -> tuple[Symbol, ...]:
     found: dict[str, Symbol] = {}
     further_bases: dict[str, list[str]] = {}
     for scope in scopes:
@@ -127,11 +129,12 @@ def _symbols(syntax: Syntax, source: bytes, scopes: list[Scope]) -> tuple[Symbol
         # The first of several with one name (overloads, branches of a condition) represents all.
         elif scope.qualified not in found:
             found[scope.qualified] = _symbol(syntax, source, scope)
+    for symbol in generated:
+        found.setdefault(symbol.qualified, symbol)
     for qualified, bases in further_bases.items():
-        symbol = found.get(qualified)
-        if symbol is not None and bases:
-            merged = tuple(dict.fromkeys((*symbol.bases, *bases)))
-            found[qualified] = symbol._replace(bases=merged)
+        if qualified in found and bases:
+            merged = tuple(dict.fromkeys((*found[qualified].bases, *bases)))
+            found[qualified] = found[qualified]._replace(bases=merged)
     return tuple(found.values())
 
 

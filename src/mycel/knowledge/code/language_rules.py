@@ -31,7 +31,8 @@ from mycel.knowledge.code.source_facts import LITERAL, RESULT, UNKNOWN
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from mycel.knowledge.code.source_facts import Import
+    from mycel.knowledge.code.scopes import Captures
+    from mycel.knowledge.code.source_facts import Import, Symbol
 
 SIGNATURE_CHARS_MAX: Final = 240
 CALLEE_BYTES_MAX: Final = 240
@@ -123,6 +124,10 @@ class Syntax:
                 yield name
 
     def base_nodes(self, node: Node) -> Iterable[Node | None]:
+        return ()
+
+    def generated(self, captures: Captures, source: bytes) -> Iterable[Symbol]:
+        """The types that macros of the file define."""
         return ()
 
     def receiver(self, node: Node, source: bytes) -> str:

@@ -7,15 +7,22 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from mycel.knowledge.code.language_rules import Syntax, child, dotted, field_text
-from mycel.knowledge.code.source_facts import Import
+from mycel.knowledge.code.prose_patterns import blank_prose
+from mycel.knowledge.code.source_facts import Import, Symbol
 
 if TYPE_CHECKING:
     from tree_sitter import Node
+
+    from mycel.knowledge.code.scopes import Captures
 
 _USE: Final = re.compile(r"^(?:pub(?:\s*+\([^)]*+\))?\s++)?use\s++")
 _TOKEN: Final = re.compile(r"[{},]|\bas\s++\w++|(?:r#)?[\w*]++|::")
 # An unclosed comment extends to the end.
 _COMMENT: Final = re.compile(r"/\*(?:.*?\*/|.*+)|//[^\n]*+", re.DOTALL)
+_ITEM: Final = re.compile(
+    rb"(pub(?:\([a-z]{1,20}\))? )?\b(enum|struct|trait|union) ([A-Z][A-Za-z0-9_]*+)(?![!\w])"
+)
+"""A type that a macro defines under a fixed name."""
 _USE_DEPTH_MAX: Final = 32
 _USE_PARTS_MAX: Final = 64
 
@@ -96,6 +103,17 @@ class Rust(Syntax):
             return dotted(field_text(node, "name", source))
         return super().maker(node, source)
 
+    def generated(self, captures: Captures, source: bytes) -> Iterator[Symbol]:
+        macros = (*captures.get("symbol.macro", ()), *filter(_is_item, captures.get("macro", ())))
+        for node in macros:
+            start, end = node.byte_range
+            for item in _ITEM.finditer(blank_prose(self.language, source[start:end]) or b""):
+                visibility, kind, name = (part.decode() for part in item.groups(b""))
+                line = source.count(b"\n", 0, start + item.start(2)) + 1
+                kind = "struct" if kind == "union" else kind
+                signature = f"{visibility}{kind} {name}"
+                yield Symbol(name, name, kind, line, line, signature, exported=bool(visibility))
+
     def imports(self, node: Node, source: bytes) -> Iterator[Import]:
         if node.type == "mod_item":
             name = self.name(node, source)
@@ -107,6 +125,15 @@ class Rust(Syntax):
         form = "reexport" if text.startswith("pub") else ""
         for path, alias in use_paths(_USE.sub("", text).rstrip("; \n")):
             yield _used(path, alias, form)
+
+
+def _is_item(tokens: Node) -> bool:
+    """True for the tokens of a macro that stands among the items of a file."""
+    invocation = tokens.parent
+    around = invocation.parent if invocation is not None else None
+    if around is not None and around.type == "expression_statement":
+        around = around.parent
+    return around is not None and around.type == "source_file"
 
 
 def _used(path: tuple[str, ...], alias: str, form: str) -> Import:

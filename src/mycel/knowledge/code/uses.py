@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 
 from mycel.knowledge.code.calls import Calls
 from mycel.knowledge.code.language_rules import Syntax
+from mycel.knowledge.code.prose_patterns import C_PROSE, JAVASCRIPT_PROSE, PYTHON_PROSE
 from mycel.knowledge.code.scopes import Captures, Scope, in_order, with_scopes
 from mycel.knowledge.code.source_facts import Call
 
@@ -22,26 +23,13 @@ USES_MAX: Final = 5_000
 PARTS_MAX: Final = 6
 
 # Prose, or a name and what follows it. A name does not come after a dot, except the two of a range.
-# An unclosed string or comment extends to the end of its line, or to the end.
 _NAME: Final = (
     rb"|(?<![\w$@#])(?<!(?<!\.)\.)([A-Za-z_$][\w$]*+(?>(?:(?:::|\.)[A-Za-z_$][\w$]*+)*))"
     rb"\s*+(\(|=(?![=>])|:(?!:)|::<[^<>()]{0,100}+>\()?"
 )
-_C_NAMES: Final = re.compile(
-    rb'//[^\n]*+|/\*(?:.*?\*/|.*+)|r#+"(?:.*?"#+|.*+)|b?"(?>(?:[^"\\]|\\.)*)"?'
-    rb"|'(?:[^'\\\n]|\\[^\n]{1,9})'" + _NAME,
-    re.DOTALL,
-)
-_JAVASCRIPT_NAMES: Final = re.compile(
-    rb"//[^\n]*+|/\*(?:.*?\*/|.*+)"
-    rb"|'(?>(?:[^'\\\n]|\\.)*)'?|\"(?>(?:[^\"\\\n]|\\.)*)\"?" + _NAME,
-    re.DOTALL,
-)
-_PYTHON_NAMES: Final = re.compile(
-    rb"#[^\n]*+|(?<!\w)[bBfFrRuU]{0,2}(?:\"\"\"(?:.*?\"\"\"|.*+)|'''(?:.*?'''|.*+)"
-    rb"|'(?>(?:[^'\\\n]|\\.)*)'?|\"(?>(?:[^\"\\\n]|\\.)*)\"?)" + _NAME,
-    re.DOTALL,
-)
+_C_NAMES: Final = re.compile(C_PROSE + _NAME, re.DOTALL)
+_JAVASCRIPT_NAMES: Final = re.compile(JAVASCRIPT_PROSE + _NAME, re.DOTALL)
+_PYTHON_NAMES: Final = re.compile(PYTHON_PROSE + _NAME, re.DOTALL)
 _NAMES: Final = {
     "python": _PYTHON_NAMES,
     "javascript": _JAVASCRIPT_NAMES,

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Final, Literal, NamedTuple
 
+import orjson
+
 from mycel.store.file.layout import OPEN_END
 from mycel.store.file.rows import listed
 from mycel.store.query.reader import Reader
@@ -98,6 +100,36 @@ def numbers_below(reader: Reader, paths: Collection[str]) -> list[tuple[str, int
     """The concepts whose names continue one of these paths: name and number."""
     rows = reader.every(f"SELECT c.name, c.id {_BELOW}", (listed(paths),))
     return [(name, number) for name, number in rows]
+
+
+class StoredSpan(NamedTuple):
+    """The lines of a symbol of a file, both ends included."""
+
+    name: str
+    kind: str
+    first: int
+    last: int
+
+
+def spans_below(reader: Reader, type_number: int, paths: Collection[str]) -> list[StoredSpan]:
+    """The lines of the concepts of a type below these paths, as far as they have lines."""
+    # The plus keeps SQLite to the index of names.
+    query = (
+        "SELECT c.name, json_extract(c.attributes, '$.kind', '$.line', '$.end_line')"
+        f" {_BELOW} WHERE +c.type = ?2"
+    )
+    found = []
+    for name, values in reader.every(query, (listed(paths), type_number)):
+        kind, first, last = orjson.loads(values)
+        if isinstance(first, int) and isinstance(last, int):
+            found.append(StoredSpan(name, str(kind), first, last))
+    return found
+
+
+def names_of(reader: Reader, numbers: Collection[int]) -> dict[int, str]:
+    """The names of the live concepts among these elements."""
+    query = "SELECT c.id, c.name FROM json_each(?) j CROSS JOIN concept c ON c.id = j.value"
+    return dict(reader.every(query, (listed(numbers),)))
 
 
 def links_on(reader: Reader, numbers: Collection[int]) -> list[HeldLink]:

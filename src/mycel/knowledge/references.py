@@ -1,0 +1,382 @@
+"""The uses of a symbol, line by line, and how certain each of them is.
+
+The graph has relations between definitions (`calls`, `uses`, `extends`, `may_call`). The lines come
+from the files: every line with the name of the symbol is in exactly one group of the answer.
+
+    certain   in a definition with a certain relation to the symbol, or beside one: an import
+    possible  in a definition that may call it, or code that has the name for an unknown reason
+    other     code that names another symbol of the name: `Code::Unknown` for `Status::Unknown`
+    mention   in a comment, a string, a document
+
+So nothing is missing for the reason that the relations are incomplete, except uses under another
+name. A name that an import renames is followed in that file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Final, Literal, NamedTuple
+
+from mycel.knowledge.code.languages import detect
+from mycel.knowledge.code.prose_patterns import blank_prose
+from mycel.knowledge.knowledge_view import KnowledgeView
+from mycel.knowledge.name_mentions import MentioningFile, find_mentions, find_words
+from mycel.knowledge.name_resolution import find_bearers, locate_all
+from mycel.knowledge.node_lookup import as_node
+from mycel.knowledge.node_values import Node
+from mycel.knowledge.uris import Uri
+from mycel.knowledge.vocabulary import CALLS, EXTENDS, MAY_CALL, SYMBOL, USES
+from mycel.model.elements import Concept
+from mycel.search.names import Standing, called
+from mycel.store.query.bulk import prefixes
+from mycel.store.query.bulk.prefixes import StoredSpan
+from mycel.store.query.reader import Reader
+
+SYMBOLS_MAX: Final = 20
+"""Symbols of one name that are answered for."""
+ALIASES_MAX: Final = 8
+"""Names that one file gives to a symbol."""
+
+CERTAIN: Final = (CALLS, USES, EXTENDS)
+_SCOPES: Final = re.compile(r"::|#")
+_ALIAS: Final = re.compile(rb"\s{1,9}as\s{1,9}([A-Za-z]\w{2,})")
+_TYPE_BEFORE: Final = re.compile(rb"(?<!\w)([A-Z]\w*+)\s{0,9}(?:::|\.|->)\s{0,9}\Z")
+_SELF: Final = "Self"
+_JOINTS: Final = (b".", b"::", b"->")
+_QUALIFIER_BYTES: Final = 100
+_FUNCTION_KINDS: Final = frozenset({"function", "method", "constructor", "macro", "prototype"})
+
+Group = Literal["possible", "other", "mention"]
+
+
+class UsedLine(NamedTuple):
+    """A line of a file: its number, counted from 1, and its text."""
+
+    number: int
+    text: str
+
+
+class UserLines(NamedTuple):
+    """The lines of one user of a symbol: of a definition, or of a file outside of definitions."""
+
+    uri: str
+    file: str
+    relation: str
+    lines: tuple[UsedLine, ...]
+
+
+class FileLines(NamedTuple):
+    """Lines of one file."""
+
+    uri: str
+    lines: tuple[UsedLine, ...]
+
+
+class SymbolReferences(NamedTuple):
+    """The users of a symbol: certain ones by `calls`, `uses`, `extends`, others by `may_call`."""
+
+    symbol: Node
+    users: tuple[UserLines, ...]
+
+
+class References(NamedTuple):
+    """The uses of the symbols that a name means."""
+
+    name: str
+    symbols: tuple[SymbolReferences, ...]
+    possible: tuple[FileLines, ...]
+    """Lines of code with the name, of which nothing more is known."""
+    others: tuple[FileLines, ...]
+    """Lines of code that name one of the `namesakes`."""
+    mentions: tuple[FileLines, ...]
+    """Lines of comments, strings and documents."""
+    namesakes: tuple[str, ...]
+    """Other symbols of the same name."""
+    searched: int
+    """Files of the workspace."""
+    unread: int
+    """Files that were not searched, for lack of time."""
+    is_readable: bool
+    """False if the files are not here, so that nothing could be searched."""
+
+
+def find_references(reader: Reader, knowledge: KnowledgeView, uri: Uri) -> References:
+    """All uses of the symbol with a URI, or of those with a short name."""
+    meant = locate_all(reader, uri)
+    symbols = ([each for each in meant if each.type == SYMBOL] or meant)[:SYMBOLS_MAX]
+    asked = _SCOPES.sub(".", uri.path.rpartition("/")[2])
+    names = {_name(each) for each in symbols} or {asked.rpartition(".")[2]}
+    alike = _namesakes(reader, names, {each.number for each in symbols})
+    targets = [_Target(each.number, each.name) for each in (*symbols, *alike)]
+    users = _users(reader, targets)
+    files = [_file_of(each.name) for each in symbols]
+    files += [_file_of(user) for target in targets[: len(symbols)] for user in users[target.uri]]
+    mentions = find_mentions(reader, knowledge, names, frozenset(files))
+    owner = asked.rpartition(".")[0].rpartition(".")[2] if not symbols else ""
+    sorter = _Sorter(reader, names, targets[: len(symbols)], targets[len(symbols) :], users, owner)
+    sorter.sort(mentions.files)
+    return References(
+        name=min(names),
+        symbols=tuple(
+            SymbolReferences(as_node(each, content=False), sorter.users_of(each.name))
+            for each in symbols
+        ),
+        possible=sorter.lines_of("possible"),
+        others=sorter.lines_of("other"),
+        mentions=sorter.lines_of("mention"),
+        namesakes=tuple(each.name for each in alike),
+        searched=mentions.searched,
+        unread=mentions.unread,
+        is_readable=mentions.is_readable,
+    )
+
+
+class _Target(NamedTuple):
+    """A symbol whose users are sought."""
+
+    number: int
+    uri: str
+
+    @property
+    def owner(self) -> str:
+        """The name of what it is defined in; "" for a file."""
+        return self.uri.rpartition("/")[2].rpartition(".")[0].rpartition(".")[2]
+
+
+_Users = Mapping[str, Mapping[str, str]]
+"""By the URI of a symbol: its users, each with its relation."""
+
+
+def _name(concept: Concept) -> str:
+    name = concept.attributes.get("name")
+    own = called(concept.name, concept.attributes).segments[-1]
+    return name if isinstance(name, str) and concept.type == SYMBOL and name else own
+
+
+def _namesakes(reader: Reader, names: Collection[str], known: Collection[int]) -> list[Concept]:
+    """Other symbols with one of these names."""
+    return [
+        each
+        for each in find_bearers(reader, names)
+        if each.type == SYMBOL and each.number not in known and _name(each) in names
+    ]
+
+
+def _users(reader: Reader, targets: Sequence[_Target]) -> dict[str, dict[str, str]]:
+    kinds = {number: kind for kind in (MAY_CALL, EXTENDS, USES, CALLS)
+             if (number := reader.find_predicate(kind)) is not None}  # fmt: skip
+    uris = {each.number: each.uri for each in targets}
+    links = prefixes.links_at(reader, "object", list(uris), list(kinds))
+    names = prefixes.names_of(reader, {link.subject for link in links})
+    order = list(kinds)
+    users: dict[str, dict[str, str]] = {each.uri: {} for each in targets}
+    for link in sorted(links, key=lambda each: order.index(each.predicate)):
+        if link.subject in names:
+            # Of several relations, the strongest counts.
+            users[uris[link.object]][names[link.subject]] = kinds[link.predicate]
+    return users
+
+
+def _file_of(uri: str) -> str:
+    """The URI of the file that a symbol is in, or of the file itself."""
+    if not uri.startswith("concept://"):
+        return uri
+    return f"file://{uri.removeprefix('concept://').rpartition('/')[0]}"
+
+
+class _Sorter:
+    """Sorts the lines with a name into groups."""
+
+    def __init__(
+        self,
+        reader: Reader,
+        names: Collection[str],
+        targets: Sequence[_Target],
+        namesakes: Sequence[_Target],
+        users: _Users,
+        owner: str,
+    ) -> None:
+        self._reader = reader
+        self._names = names
+        self._targets = targets
+        self._namesakes = namesakes
+        self._users = users
+        self._own = {each.owner for each in targets if each.owner} | ({owner} - {""})
+        self._foreign = {each.owner for each in namesakes} - self._own - {""}
+        self._groups: dict[Group, defaultdict[str, list[UsedLine]]] = {
+            "possible": defaultdict(list),
+            "other": defaultdict(list),
+            "mention": defaultdict(list),
+        }
+        self._of_users: dict[str, defaultdict[str, list[UsedLine]]] = {
+            each.uri: defaultdict(list) for each in targets
+        }
+        self._files_of = {
+            each.uri: {_file_of(user) for user, kind in users[each.uri].items() if kind != MAY_CALL}
+            for each in targets
+        }
+        self._near: set[str] = set()
+        """Files that name an owner of the symbols."""
+
+    def sort(self, files: Iterable[MentioningFile]) -> None:
+        listed = list(files)
+        spans = self._spans(each.uri for each in listed)
+        for each in listed:
+            self._sort_file(each, spans.get(each.uri, []))
+
+    def _spans(self, uris: Iterable[str]) -> dict[str, list[StoredSpan]]:
+        number = self._reader.find_type(SYMBOL)
+        found: defaultdict[str, list[StoredSpan]] = defaultdict(list)
+        if number is not None:
+            paths = [f"concept://{uri.removeprefix('file://')}" for uri in uris]
+            for span in prefixes.spans_below(self._reader, number, paths):
+                found[_file_of(span.name)].append(span)
+        return found
+
+    def _sort_file(self, file: MentioningFile, spans: Sequence[StoredSpan]) -> None:
+        source = file.text.encode()
+        code = blank_prose(detect(file.uri).language, source)
+        texts = file.text.split("\n")
+        if code is None:
+            for number in _numbers(source, self._names):
+                self._put("mention", file.uri, texts, number)
+            return
+        if find_words(code, self._own):
+            self._near.add(file.uri)
+        words = {*self._names, *_aliases(code, self._names)}
+        lines = code.split(b"\n")
+        wanted = _numbers(code, words)
+        around = {number: _innermost(spans, number) for number in wanted}
+        defining = {_first_line(span, wanted) for span in spans if _last(span.name) in self._names}
+        within = defaultdict(list)
+        for number in wanted:
+            if number not in defining:
+                within[around[number]].append(number)
+        for span, numbers in within.items():
+            types = {number: self._types_before(lines[number - 1]) for number in numbers}
+            if any(each & self._own for each in types.values()):
+                # The definition writes the type where it means the symbol.
+                self._mark_bare(lines, types)
+            for number in numbers:
+                group, targets = self._judge(file.uri, span, types[number], len(numbers))
+                for target, user in targets:
+                    self._of_users[target][user].append(UsedLine(number, texts[number - 1]))
+                if not targets:
+                    self._put(group, file.uri, texts, number)
+        for number in _numbers(source, self._names):
+            if number not in around:
+                self._put("mention", file.uri, texts, number)
+
+    def _put(self, group: Group, uri: str, texts: Sequence[str], number: int) -> None:
+        self._groups[group][uri].append(UsedLine(number, texts[number - 1]))
+
+    def _judge(
+        self, file: str, span: StoredSpan | None, types: set[str], count: int
+    ) -> tuple[Group, list[tuple[str, str]]]:
+        """The group of a line, and the symbols that it uses, each with its user.
+
+        `types` are before the name there; `count` lines of the same definition have the name.
+        """
+        user = file if span is None else span.name
+        # One line, and a certain relation to another symbol of the name: it is about that one.
+        is_other = count == 1 and any(
+            self._users[each.uri].get(user, MAY_CALL) != MAY_CALL for each in self._namesakes
+        )
+        if types and types <= self._foreign:
+            return "other", []
+        found: list[tuple[str, str]] = []
+        for target in self._targets:
+            if types and (not target.owner or target.owner not in types):
+                continue  # Of another type, or of one that is derived from it.
+            relation = self._users[target.uri].get(user)
+            if relation is not None and not (is_other and relation == MAY_CALL):
+                found.append((target.uri, user))
+            elif self._is_beside(target, file, span):
+                found.append((target.uri, file))
+        return ("other" if is_other else "possible"), found
+
+    def _is_beside(self, target: _Target, file: str, span: StoredSpan | None) -> bool:
+        """True for an import, or the like, of what definitions of the file use."""
+        if span is not None and span.kind in _FUNCTION_KINDS:
+            return False
+        return file in self._files_of[target.uri]
+
+    def _types_before(self, line: bytes) -> set[str]:
+        """The types before all occurrences of the name; none if one has none."""
+        found: set[str] = set()
+        for begin, _ in find_words(line, self._names):
+            before = _TYPE_BEFORE.search(line[max(0, begin - _QUALIFIER_BYTES) : begin])
+            owner = before[1].decode() if before is not None else _SELF
+            if owner == _SELF:
+                return set()
+            found.add(owner)
+        return found
+
+    def _mark_bare(self, lines: Sequence[bytes], types: dict[int, set[str]]) -> None:
+        """Give lines with the bare name, without a type or an object, a type that nothing has."""
+        for number, known in types.items():
+            line = lines[number - 1]
+            places = find_words(line, self._names)
+            if not known and all(
+                not line[:begin].rstrip().endswith(_JOINTS) for begin, _ in places
+            ):
+                known.add("")
+
+    def users_of(self, uri: str) -> tuple[UserLines, ...]:
+        """The users of a symbol, with their lines: code before tests, then by URI."""
+        lines = self._of_users[uri]
+        relations = dict(self._users[uri])
+        for user in lines:
+            relations.setdefault(user, USES)
+        return tuple(
+            UserLines(user, _file_of(user), relations[user], tuple(lines.get(user, ())))
+            for user in sorted(relations, key=_rank)
+        )
+
+    def lines_of(self, group: Group) -> tuple[FileLines, ...]:
+        """The lines of a group: files that name the owner first, then code before tests."""
+        found = self._groups[group]
+        order = sorted(found, key=lambda uri: (uri not in self._near, *_rank(uri)))
+        return tuple(FileLines(uri, tuple(sorted(found[uri]))) for uri in order)
+
+
+def _rank(uri: str) -> tuple[bool, str]:
+    return called(uri, {}).standing is Standing.ASIDE, uri
+
+
+def _last(uri: str) -> str:
+    return uri.rpartition("/")[2].rpartition(".")[2]
+
+
+def _numbers(source: bytes, names: Collection[str]) -> dict[int, None]:
+    """The numbers of the lines with one of these names."""
+    found: dict[int, None] = {}
+    number, at = 1, 0
+    for begin, _ in find_words(source, names):
+        number += source.count(b"\n", at, begin)
+        at = begin
+        found[number] = None
+    return found
+
+
+def _aliases(code: bytes, names: Collection[str]) -> Iterator[str]:
+    """The names that imports of a file give to these."""
+    found: dict[str, None] = {}
+    for _, end in find_words(code, names):
+        alias = _ALIAS.match(code, end)
+        if alias is not None:
+            found[alias[1].decode()] = None
+    yield from list(found)[:ALIASES_MAX]
+
+
+def _innermost(spans: Sequence[StoredSpan], number: int) -> StoredSpan | None:
+    """The smallest definition around a line."""
+    around = (span for span in spans if span.first <= number <= span.last)
+    return min(around, key=lambda span: (span.last - span.first, -len(span.name)), default=None)
+
+
+def _first_line(span: StoredSpan, numbers: Iterable[int]) -> int:
+    """The first of these lines in a definition, which has its name; 0 for none."""
+    return next((number for number in numbers if span.first <= number <= span.last), 0)

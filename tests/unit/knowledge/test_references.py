@@ -1,0 +1,170 @@
+"""The uses of symbols, line by line: certain ones, possible ones, and mentions."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+import mycel
+from mycel.knowledge import name_mentions
+from mycel.knowledge.bootstrap import bootstrap
+from mycel.knowledge.references import FileLines, References
+
+RUST = {
+    "Cargo.toml": '[package]\nname = "a"\n',
+    "src/lib.rs": """
+        pub mod error;
+        pub mod store;
+        pub mod server;
+        pub use error::Status;
+    """,
+    "src/error.rs": """
+        macro_rules! codes {
+            ($( $variant:ident ),+) => {
+                pub enum ErrorCode { $( $variant, )+ }
+            };
+        }
+        codes! { Gone, OutcomeUnknown }
+        impl ErrorCode {
+            pub fn retry(&self) -> bool {
+                use ErrorCode::*;
+                matches!(self, OutcomeUnknown)
+            }
+        }
+        pub enum Status { Ok, OutcomeUnknown }
+    """,
+    "src/store.rs": """
+        pub struct Log;
+        pub struct Table;
+        impl Log {
+            pub fn flush(&self) {}
+        }
+        impl Table {
+            /// A flush of the table.
+            pub fn flush(&self) {}
+            pub fn save(table: &Table) { table.flush(); }
+            pub fn save_all(tables: Vec<(u8, Vec<Table>)>) {
+                for (_, some) in tables { some.iter().for_each(|each| each.flush()); }
+            }
+        }
+    """,
+    "src/server.rs": """
+        use crate::error::{ErrorCode, Status};
+        use crate::store::{Log, Table as Rows};
+        #[arg(env = "FLUSH_INTERVAL_SECS")]
+        fn answer(status: Status) -> u8 {
+            if status == Status::OutcomeUnknown { return 1; }
+            match code(status) {
+                OutcomeUnknown => 2,
+                ErrorCode::OutcomeUnknown => 3,
+            }
+        }
+        fn write_log(log: &Log) { log.flush(); }
+        fn rows() -> Option<Rows> {
+            None
+        }
+    """,
+    "README.md": "# A\n\nSet `FLUSH_INTERVAL_SECS`.\n",
+}
+
+
+@pytest.fixture
+def knowledge(tmp_path: Path, db: mycel.Graph) -> mycel.Knowledge:
+    for path, text in RUST.items():
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_text(textwrap.dedent(text).lstrip("\n"), encoding="utf-8")
+    knowledge = mycel.Knowledge(db, workspace="a", root=tmp_path)
+    bootstrap(knowledge)
+    return knowledge
+
+
+def certain(found: References, relations: Iterable[str] = ("calls", "uses")) -> list[str]:
+    return [
+        f"{user.uri.partition('a/src/')[2]}:{line.number}"
+        for each in found.symbols
+        for user in each.users
+        if user.relation in relations
+        for line in user.lines
+    ]
+
+
+def numbers(files: Iterable[FileLines]) -> list[str]:
+    return [
+        f"{each.uri.removeprefix('file://a/')}:{line.number}"
+        for each in files
+        for line in each.lines
+    ]
+
+
+def test_a_variant_of_one_enum_is_told_from_that_of_another(knowledge: mycel.Knowledge) -> None:
+    found = knowledge.references("OutcomeUnknown")
+    assert [each.symbol.uri for each in found.symbols] == [
+        "concept://a/src/error.rs/Status.OutcomeUnknown"
+    ]
+    assert certain(found) == ["server.rs/answer:5"]
+    # In the same function, a bare name and the variant of another enum are not certain.
+    assert sorted(numbers(found.possible)) == [
+        "src/error.rs:10", "src/error.rs:6", "src/server.rs:7", "src/server.rs:8",
+    ]  # fmt: skip
+    assert not found.mentions
+
+
+def test_an_enum_that_a_macro_makes_is_a_symbol_with_uses(knowledge: mycel.Knowledge) -> None:
+    found = knowledge.references("ErrorCode")
+    (only,) = found.symbols
+    assert (only.symbol.uri, only.symbol.properties["kind"]) == (
+        "concept://a/src/error.rs/ErrorCode",
+        "enum",
+    )
+    assert certain(found) == [
+        "error.rs/ErrorCode.retry:9",
+        "server.rs/answer:8",
+        "error.rs:7",
+        "server.rs:1",
+    ]
+    assert not found.possible
+    qualified = knowledge.references("ErrorCode.OutcomeUnknown")
+    assert not qualified.symbols
+    assert "src/server.rs:8" in numbers(qualified.possible)
+
+
+def test_calls_on_unknown_objects_are_possible_uses(knowledge: mycel.Knowledge) -> None:
+    found = knowledge.references("Table.flush")
+    assert certain(found) == ["store.rs/Table.save:9"]
+    assert certain(found, ["may_call"]) == ["store.rs/Table.save_all:11"]
+    # The only call in a function that certainly calls another method of the name is that one.
+    assert numbers(found.others) == ["src/server.rs:11"]
+    assert numbers(found.mentions) == ["src/store.rs:7"]
+    assert found.namesakes == ("concept://a/src/store.rs/Log.flush",)
+    both = knowledge.references("flush")
+    assert len(both.symbols) == 2
+    assert not both.others
+    assert not both.namesakes
+    assert {"server.rs/write_log:11", "store.rs/Table.save:9"} <= {*certain(both)}
+
+
+def test_names_that_imports_give_are_followed(knowledge: mycel.Knowledge) -> None:
+    assert {"server.rs/rows:12", "server.rs:2"} <= {*certain(knowledge.references("Table"))}
+
+
+def test_a_name_without_a_symbol_is_searched_for_in_the_files(knowledge: mycel.Knowledge) -> None:
+    found = knowledge.references("FLUSH_INTERVAL_SECS")
+    assert (found.symbols, found.possible) == ((), ())
+    assert sorted(numbers(found.mentions)) == ["README.md:3", "src/server.rs:3"]
+    assert (found.searched, found.unread) == (6, 0)
+
+
+def test_files_that_are_not_here_or_not_searched_are_said(
+    knowledge: mycel.Knowledge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without = mycel.Knowledge(knowledge.db, workspace="a").references("Table.flush")
+    assert not without.is_readable
+    assert [user.uri for user in without.symbols[0].users] == [
+        "concept://a/src/store.rs/Table.save", "concept://a/src/store.rs/Table.save_all",
+    ]  # fmt: skip
+    monkeypatch.setattr(name_mentions, "SECONDS_MAX", -1)
+    unread = knowledge.references("Table.flush")
+    assert (unread.searched, unread.unread, unread.possible) == (6, 6, ())
