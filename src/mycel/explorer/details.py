@@ -6,6 +6,7 @@ from base64 import b64encode
 from collections.abc import Sequence
 from typing import Any, Literal
 
+from mycel.engine.caveats import ElementValues, find_caveats
 from mycel.engine.missing_concepts import MISSING, MISSING_ENTITY, SCHEME
 from mycel.errors import MycelError, NotFound
 from mycel.explorer import limits
@@ -13,7 +14,8 @@ from mycel.explorer.cards import concept_card
 from mycel.explorer.folders import concept_folder
 from mycel.explorer.moments import Scene
 from mycel.explorer.past import commit_of
-from mycel.knowledge.node_lookup import take_content
+from mycel.knowledge.bootstrap_stamp import AUTHOR
+from mycel.knowledge.node_lookup import element_uri, take_content
 from mycel.knowledge.relation_writer import bad_cursor
 from mycel.knowledge.vocabulary import RESOURCE, STAMP
 from mycel.model import ids, times
@@ -57,11 +59,21 @@ def node(scene: Scene, id_: str) -> JsonObject:
             "deleted_by": element.tombstoned_by,
             "reason": element.tombstoned_reason or "",
         }
+    if caveats := _caveats(scene, element):
+        told["caveats"] = caveats
     counted = surroundings.counts_by_predicate(scene.reader, element.number)
     told["relations"] = {
         way: sum(count for _, each, count in counted if each == way) for way in ("out", "in")
     }
     return scene.told(**told)
+
+
+def _caveats(scene: Scene, element: Element) -> list[str]:
+    """Reasons for care with a node that is part of the state; what a bootstrap wrote has none."""
+    if element.tombstoned or element.metadata == AUTHOR:
+        return []
+    values = {element.number: ElementValues(element.metadata, element.attributes)}
+    return list(find_caveats(scene.reader, values, element_uri).texts(element.number))
 
 
 def _folder(element: Element) -> str | None:

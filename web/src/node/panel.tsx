@@ -68,6 +68,7 @@ function PanelHead({ explorer, node }: { explorer: Explorer; node: NodeDetail })
         {node.version && node.kind !== 'missing' ? ` · version ${number(node.version)}` : ''}
         {node.updated_at && !node.deleted ? <> · <Time time={node.updated_at} /></> : null}
       </p>
+      {node.caveats?.map((caveat) => <p key={caveat} class="warning"><Name text={caveat} /></p>)}
       {node.deleted && (
         <p class="removed-note">
           Removed {moment(node.deleted_at)}{node.deleted_by ? <> by <Name text={node.deleted_by} /></> : null}.

@@ -1,25 +1,34 @@
-/** The search: names while typing, the full search with Enter. */
+/** The search: names while typing, the full search of notes and code with Enter. */
 
 import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import type { Explorer } from '../explorer'
 import { complain, say } from '../notices'
-import { Name, Shape } from '../parts/basics'
 import { SearchIcon } from '../parts/icons'
-import type { Card, Hit } from '../source/types'
-import { plain, splitUri } from '../text/format'
+import type { Card, Hit, SearchKind } from '../source/types'
+import { SearchHits } from './search-hits'
 
 const PAUSE_MS = 60
 /** The names are asked for again after this time, and then after twice the time before, while their index is made. */
 const AGAIN_MS = 300
+const KINDS: [SearchKind, string][] = [['any', 'All'], ['notes', 'Notes'], ['code', 'Code']]
 
 export function SearchBox({ explorer }: { explorer: Explorer }): JSX.Element {
   const [text, setText] = useState('')
   const [hits, setHits] = useState<Hit[]>([])
   const [asked, setAsked] = useState('')
+  const [kind, setKind] = useState<SearchKind>('any')
+  /** True if the hits are those of the full search. */
+  const [full, setFull] = useState(false)
   const [place, setPlace] = useState(-1)
   const [open, setOpen] = useState(false)
   const { at } = explorer.view.value
+  const take = (found: Hit[], wanted: string, isFull: boolean) => {
+    setHits(found)
+    setAsked(wanted)
+    setFull(isFull)
+    setPlace(found.length ? 0 : -1)
+  }
 
   useEffect(() => {
     const wanted = text.trim()
@@ -29,9 +38,7 @@ export function SearchBox({ explorer }: { explorer: Explorer }): JSX.Element {
     const ask = () => {
       explorer.source.suggest(wanted, at, control.signal).then(({ hits: found, complete }) => {
         if (control.signal.aborted) return
-        setHits(found)
-        setAsked(wanted)
-        setPlace(found.length ? 0 : -1)
+        take(found, wanted, false)
         if (complete === false) timer = setTimeout(ask, wait)
         wait *= 2
       }, complain)
@@ -49,12 +56,12 @@ export function SearchBox({ explorer }: { explorer: Explorer }): JSX.Element {
     void explorer.open(card.id)
     document.getElementById('mirror')?.focus()
   }
-  const searchAll = () => {
-    explorer.source.search(text.trim(), at).then((found) => {
-      setHits(found)
-      setAsked(text.trim())
-      setPlace(found.length ? 0 : -1)
-      if (!found.length) say('Nothing was found.', { hint: 'Try other words, or fewer.' })
+  const searchAll = (sought: SearchKind) => {
+    const wanted = text.trim()
+    if (!wanted) return
+    explorer.source.search(wanted, at, sought).then((found) => {
+      take(found, wanted, true)
+      if (!found.length) say('Nothing was found.', { hint: sought === 'any' ? 'Try other words, or fewer.' : 'Try other words, or search notes and code.' })
     }, complain)
   }
   const key = (event: KeyboardEvent) => {
@@ -64,11 +71,16 @@ export function SearchBox({ explorer }: { explorer: Explorer }): JSX.Element {
     else if (event.key === 'Enter') {
       const hit = asked === text.trim() && !event.shiftKey ? hits[place] : undefined
       if (hit) choose(hit)
-      else if (text.trim()) searchAll()
+      else searchAll(kind)
     } else return
     event.preventDefault()
   }
   const shown = open && text.trim() !== ''
+  const none = asked === text.trim() && !hits.length
+  const leaves = (event: FocusEvent) => {
+    const box = (event.currentTarget as HTMLElement).closest('.search')
+    if (!box?.contains(event.relatedTarget as Node | null)) setOpen(false)
+  }
   return (
     <div class="search" role="search">
       <SearchIcon />
@@ -76,19 +88,19 @@ export function SearchBox({ explorer }: { explorer: Explorer }): JSX.Element {
         id="search" type="search" role="combobox" list={undefined} placeholder="Search" value={text} autocomplete="off" spellcheck={false}
         aria-label="Search nodes" aria-expanded={shown} aria-controls="hits" aria-activedescendant={shown && place >= 0 ? `hit-${place}` : undefined}
         onInput={(event) => (setText(event.currentTarget.value), setOpen(true))}
-        onFocus={() => setOpen(true)} onBlur={() => setOpen(false)} onKeyDown={key}
+        onFocus={() => setOpen(true)} onBlur={leaves} onKeyDown={key}
       />
       <kbd aria-hidden="true">/</kbd>
-      <div class="hits" id="hits" role="listbox" aria-label="Found" hidden={!shown}>
-        {hits.map((hit, i) => (
-          <div key={hit.id} id={`hit-${i}`} role="option" aria-selected={i === place} class="hit" onPointerDown={(event) => (event.preventDefault(), choose(hit))}>
-            <Shape kind={hit.kind} type={hit.type} explorer={explorer} />
-            <span class="hit-name"><Name text={hit.name} /></span>
-            <span class="hit-path"><Name text={splitUri(hit.id)[0]} /></span>
-            {hit.snippet && <span class="hit-snippet">{plain(hit.snippet)}</span>}
-          </div>
-        ))}
-        {shown && asked === text.trim() && !hits.length && <div class="hit none" role="option" aria-selected="false">No name begins so. Enter searches contents and meanings.</div>}
+      <div class="hits" hidden={!shown}>
+        <div class="hit-kinds">
+          <span class="note">{full ? 'Found in' : 'Search contents of'}</span>
+          <span class="segments" role="group" aria-label="Kinds to search">
+            {KINDS.map(([each, label]) => (
+              <button key={each} type="button" aria-pressed={kind === each} onPointerDown={(event) => event.preventDefault()} onBlur={leaves} onClick={() => (setKind(each), searchAll(each))}>{label}</button>
+            ))}
+          </span>
+        </div>
+        <SearchHits explorer={explorer} hits={hits} full={full} place={place} none={shown && none} choose={choose} />
         {hits.length > 0 && <div class="hit-note" aria-hidden="true">Enter opens · Shift+Enter searches contents and meanings</div>}
       </div>
     </div>

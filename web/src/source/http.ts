@@ -34,8 +34,8 @@ export class HttpSource implements T.Source {
     return this.#post('identify', { text, shown, is_new: isNew, ...(near !== null && { near }) })
   }
 
-  async search(q: string, at: T.Moment): Promise<T.Hit[]> {
-    return (await this.#get<{ hits: T.Hit[] }>('search', { q, at })).hits
+  async search(q: string, at: T.Moment, kind: T.SearchKind): Promise<T.Hit[]> {
+    return (await this.#get<{ hits: T.Hit[] }>('search', { q, at, kind })).hits
   }
 
   overview(by: T.Grouping, group: string | null, at: T.Moment, most?: number): Promise<T.Overview> {

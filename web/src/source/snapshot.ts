@@ -39,13 +39,16 @@ export class SnapshotSource implements T.Source {
     return { id: node?.id ?? (named.length ? null : text), node, candidates: node ? [] : named, hint: null }
   }
 
-  async search(text: string): Promise<T.Hit[]> {
+  async search(text: string, _at: T.Moment, kind: T.SearchKind): Promise<T.Hit[]> {
     const words = text.toLowerCase().split(/\s+/)
     const has = (card: T.Card) => {
       const all = `${card.name} ${card.id} ${this.data.details?.[card.id]?.content ?? ''}`.toLowerCase()
       return words.every((word) => all.includes(word))
     }
-    return this.data.nodes.filter(has).slice(0, 20)
+    const section = (card: T.Card): 'notes' | 'code' => (/^(Resource|Symbol)$/.test(card.type) ? 'code' : 'notes')
+    const found = this.data.nodes.filter(has).map((card): T.Hit => ({ ...card, section: section(card), caveats: this.data.details?.[card.id]?.caveats }))
+    found.sort((a, b) => Number(a.section === 'code') - Number(b.section === 'code'))
+    return found.filter((hit) => kind === 'any' || hit.section === kind).slice(0, 20)
   }
 
   /** The snapshot has one level: all of its nodes. */

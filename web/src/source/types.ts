@@ -65,7 +65,13 @@ export interface Identified {
 export interface Hit extends Card {
   snippet?: string
   why?: string[]
+  section?: 'notes' | 'code'
+  /** Reasons for care: superseded, expired, of low confidence. */
+  caveats?: string[]
 }
+
+/** The kinds of nodes that a search looks for. */
+export type SearchKind = 'any' | 'notes' | 'code'
 
 export interface Group {
   id: string
@@ -178,6 +184,8 @@ export interface NodeDetail extends Card {
   created_by?: string | null
   commit: Commit | null
   relations?: { out: number; in: number }
+  /** Reasons for care: superseded, expired, of low confidence. */
+  caveats?: string[]
   deleted?: boolean
   deleted_at?: string
   deleted_by?: string
@@ -393,7 +401,7 @@ export interface Source {
   suggest(text: string, at: Moment, signal?: AbortSignal): Promise<Suggestions>
   /** The node that a text means, first among those that are shown; a path is one beside the node `near`. */
   identify(text: string, near: string | null, shown: string[], isNew: boolean): Promise<Identified>
-  search(text: string, at: Moment): Promise<Hit[]>
+  search(text: string, at: Moment, kind: SearchKind): Promise<Hit[]>
   /** Groups, or the inside of one; `most` nodes of it are read, else some hundreds. */
   overview(by: Grouping, group: string | null, at: Moment, most?: number): Promise<Overview>
   near(id: string, known: string[], limit: number, at: Moment): Promise<Neighbours>
