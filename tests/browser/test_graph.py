@@ -253,9 +253,9 @@ def test_a_branch_is_followed_from_its_own_position_and_what_was_left_is_never_d
     page = here.page
     layouts = HeldLayouts(page)
     about = HeldRequests(page, "**/api/about?branch=draft")
-    here.open("#/workspaces")
+    here.open("#/branches")
     layouts.wait()
-    page.get_by_role("button", name="Show").click()
+    page.get_by_role("button", name="Show", exact=True).click()
     waiting = about.take()
     layouts.release()
     assert here.nodes() == {}  # The layout of the other branch has come too late.

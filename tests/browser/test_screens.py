@@ -25,6 +25,7 @@ SCREENS = {
     "#/timeline": ".timeline li",
     "#/compare?from=LAST": ".change",
     "#/missing": "table.data tbody tr",
+    "#/branches": ".branch",
     "#/conflicts": "h1:text('Conflicts')",
     "#/workspaces": ".card",
 }

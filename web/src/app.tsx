@@ -42,8 +42,8 @@ function Header({ explorer }: { explorer: Explorer }): JSX.Element {
   if (abilities.query) entries.push(['query', 'Query', null])
   if (abilities.time) entries.push(['timeline', 'Timeline', null], ['compare', 'Compare', null])
   entries.push(['missing', 'Missing', explorer.counts.value?.missing ?? null])
-  if (abilities.merges) entries.push(['conflicts', 'Conflicts', about?.conflicts || null])
-  if (abilities.time && about && (about.workspaces.length > 1 || about.branches.length > 1)) entries.push(['workspaces', 'Workspaces', null])
+  if (abilities.merges) entries.push(['branches', 'Branches', null], ['conflicts', 'Conflicts', about?.conflicts || null])
+  if (abilities.time && about && about.workspaces.length > 1) entries.push(['workspaces', 'Workspaces', null])
   return (
     <header class="top">
       <button type="button" class="brand" aria-label="Mycel: overview" onClick={() => explorer.openGroup('')}><Mark /><span>mycel</span></button>

@@ -6,6 +6,7 @@ import { App, type Screens } from './app'
 import { Explorer } from './explorer'
 import { WorkerRunner } from './graph/layout'
 import { Live } from './live'
+import { BranchesScreen } from './screens/branches'
 import { CompareScreen } from './screens/compare'
 import { ConflictsScreen } from './screens/conflicts'
 import { GraphScreen } from './screens/graph'
@@ -25,7 +26,7 @@ declare const LAYOUT_WORKER: string
 
 const SCREENS: Screens = {
   graph: GraphScreen, query: QueryScreen, timeline: TimelineScreen, compare: CompareScreen,
-  missing: MissingScreen, conflicts: ConflictsScreen, workspaces: WorkspacesScreen,
+  missing: MissingScreen, branches: BranchesScreen, conflicts: ConflictsScreen, workspaces: WorkspacesScreen,
 }
 
 function startWorker(): Worker {

@@ -3,10 +3,10 @@
 import { COST_MAX, COST_START, MOST, WAYS, type RouteAsked } from './route'
 import type { Grouping, Moment } from './source/types'
 
-export type Screen = 'graph' | 'query' | 'timeline' | 'compare' | 'missing' | 'conflicts' | 'workspaces'
+export type Screen = 'graph' | 'query' | 'timeline' | 'compare' | 'missing' | 'branches' | 'conflicts' | 'workspaces'
 export type Tab = 'content' | 'attributes' | 'relations' | 'history' | 'proof'
 
-export const SCREENS: readonly Screen[] = ['graph', 'query', 'timeline', 'compare', 'missing', 'conflicts', 'workspaces']
+export const SCREENS: readonly Screen[] = ['graph', 'query', 'timeline', 'compare', 'missing', 'branches', 'conflicts', 'workspaces']
 export const TABS: readonly Tab[] = ['content', 'attributes', 'relations', 'history', 'proof']
 const GROUPINGS: readonly Grouping[] = ['folder', 'domain', 'type']
 

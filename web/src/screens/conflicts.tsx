@@ -9,6 +9,7 @@ import { DiffText } from '../parts/diff-text'
 import { useLoad } from '../parts/load'
 import type { Choice, Conflict, Merge, Resolution } from '../source/types'
 import { count, valueText } from '../text/format'
+import { ContestedLines } from './contested-lines'
 
 export function ConflictsScreen({ explorer }: { explorer: Explorer }): JSX.Element {
   const [turn, setTurn] = useState(0)
@@ -18,7 +19,11 @@ export function ConflictsScreen({ explorer }: { explorer: Explorer }): JSX.Eleme
     <main class="page" id="main">
       <h1>Conflicts</h1>
       {error ? <Failure error={error} /> : !value ? <Waiting /> : null}
-      {value && !value.length && <Empty title="No merge is open.">Merge a branch with <code>mycel merge</code>; what both sides changed differently appears here.</Empty>}
+      {value && !value.length && (
+        <Empty title="No merge is open.">
+          <button type="button" class="link" onClick={() => explorer.look({ screen: 'branches' })}>Merge a branch</button>; what both sides changed differently appears here.
+        </Empty>
+      )}
       {value?.map((merge) => <MergeView key={merge.id} merge={merge} explorer={explorer} again={again} />)}
     </main>
   )
@@ -50,6 +55,7 @@ function MergeView({ merge, explorer, again }: Props): JSX.Element {
       <h2><Name text={merge.source} /> into <Name text={merge.into} /></h2>
       <p class="lead">{open ? `${count(open, 'conflict')} of ${merge.conflicts.length} still open. Nothing is committed until all are resolved.` : 'All conflicts are resolved.'}</p>
       {merge.warnings?.map((warning) => <p key={warning} class="warning"><Name text={warning} /></p>)}
+      {writable && open > 1 && <DecideAll merge={merge} explorer={explorer} again={again} />}
       {merge.conflicts.map((conflict) => <ConflictView key={conflict.id} conflict={conflict} merge={merge} explorer={explorer} again={again} />)}
       {merge.choices && merge.choices.length > 0 && <Choices choices={merge.choices} />}
       {writable && (
@@ -60,6 +66,20 @@ function MergeView({ merge, explorer, again }: Props): JSX.Element {
         </div>
       )}
     </section>
+  )
+}
+
+/** Decides about all open conflicts that offer a side. */
+function DecideAll({ merge, explorer, again }: Props): JSX.Element {
+  const take = (choice: 'ours' | 'theirs') => {
+    const fitting = merge.conflicts.filter(({ resolution, options }) => !resolution && (options ?? [choice]).includes(choice))
+    void explorer.source.resolve(merge.id, fitting.map(({ id }) => ({ conflict: id, choice }))).then(again, complain)
+  }
+  return (
+    <div class="actions" role="group" aria-label="All open conflicts">
+      <button type="button" class="button" onClick={() => take('ours')}>Take mine everywhere</button>
+      <button type="button" class="button" onClick={() => take('theirs')}>Take theirs everywhere</button>
+    </div>
   )
 }
 
@@ -77,9 +97,10 @@ const Choices = ({ choices }: { choices: Choice[] }): JSX.Element => (
 
 function ConflictView({ conflict, merge, explorer, again }: Props & { conflict: Conflict }): JSX.Element {
   const [text, setText] = useState(valueText(conflict.resolution?.value ?? conflict.theirs ?? conflict.ours))
-  const [editing, setEditing] = useState(false)
+  const [editing, setEditing] = useState<'value' | 'lines' | null>(null)
+  const toggle = (part: 'value' | 'lines') => setEditing(editing === part ? null : part)
   const resolve = (resolution: Resolution) =>
-    void explorer.source.resolve(merge.id, conflict.id, resolution).then(again, complain)
+    void explorer.source.resolve(merge.id, [{ conflict: conflict.id, ...resolution }]).then(again, complain)
   const writable = explorer.about.value?.writable ?? false
   const options = conflict.options ?? ['ours', 'theirs', 'base', 'value']
   const label = [conflict.field, ...(conflict.path ?? [])].filter(Boolean).join('.')
@@ -95,16 +116,18 @@ function ConflictView({ conflict, merge, explorer, again }: Props & { conflict: 
         <Side title={`Mine (${merge.into})`} value={conflict.ours} base={conflict.base} best={conflict.suggestion === 'ours'} />
         <Side title={`Theirs (${merge.source})`} value={conflict.theirs} base={conflict.base} best={conflict.suggestion === 'theirs'} />
       </div>
-      {conflict.resolution && <p class="good">✓ Resolved: {conflict.resolution.choice}{conflict.resolution.choice === 'value' ? <> “<Name text={valueText(conflict.resolution.value)} />”</> : null}</p>}
+      {conflict.resolution && <p class="good">✓ Resolved: {conflict.resolution.choice}{conflict.resolution.choice === 'value' || conflict.resolution.choice === 'lines' ? <> “<Name text={valueText(conflict.resolution.value)} />”</> : null}</p>}
       {writable && (
         <div class="actions">
           {options.includes('ours') && <button type="button" class="button" onClick={() => resolve({ choice: 'ours' })}>Take mine</button>}
           {options.includes('theirs') && <button type="button" class="button" onClick={() => resolve({ choice: 'theirs' })}>Take theirs</button>}
           {options.includes('base') && <button type="button" class="button" onClick={() => resolve({ choice: 'base' })}>Take base</button>}
-          {options.includes('value') && <button type="button" class="button" aria-expanded={editing} onClick={() => setEditing(!editing)}>Edit the result</button>}
+          {options.includes('lines') && conflict.hunks && <button type="button" class="button" aria-expanded={editing === 'lines'} onClick={() => toggle('lines')}>Edit the contested lines</button>}
+          {options.includes('value') && <button type="button" class="button" aria-expanded={editing === 'value'} onClick={() => toggle('value')}>Edit the result</button>}
         </div>
       )}
-      {editing && (
+      {editing === 'lines' && conflict.hunks && <ContestedLines hunks={conflict.hunks} use={(value) => resolve({ choice: 'lines', value })} />}
+      {editing === 'value' && (
         <div class="result">
           <label class="field">Result<textarea rows={6} value={text} onInput={(event) => setText(event.currentTarget.value)} /></label>
           <button type="button" class="button strong" onClick={() => resolve({ choice: 'value', value: typed(text, conflict) })}>Use this result</button>

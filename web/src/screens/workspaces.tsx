@@ -1,10 +1,9 @@
-/** The workspaces of the graph, and its branches. */
+/** The workspaces of the graph. */
 
 import type { JSX } from 'preact'
 import type { Explorer } from '../explorer'
 import { Empty, Name } from '../parts/basics'
 import { count } from '../text/format'
-import { START } from '../view'
 
 export function WorkspacesScreen({ explorer }: { explorer: Explorer }): JSX.Element {
   const about = explorer.about.value
@@ -26,28 +25,6 @@ export function WorkspacesScreen({ explorer }: { explorer: Explorer }): JSX.Elem
           </li>
         ))}
       </ul>
-      {about && about.branches.length > 1 && (
-        <section>
-          <h2>Branches</h2>
-          <ul class="plain cards">
-            {about.branches.map(({ name }) => (
-              <li key={name}>
-                {name === about.branch ? (
-                  <span class="card"><strong><Name text={name} /></strong><span class="note">shown here</span></span>
-                ) : (
-                  <span class="card">
-                    <strong><Name text={name} /></strong>
-                    <span class="actions">
-                      <button type="button" class="button" onClick={() => void explorer.go({ ...START, branch: name })}>Show</button>
-                      <button type="button" class="button" onClick={() => explorer.look({ screen: 'compare', from: about.branch ?? '', to: name })}>Compare</button>
-                    </span>
-                  </span>
-                )}
-              </li>
-            ))}
-          </ul>
-        </section>
-      )}
     </main>
   )
 }

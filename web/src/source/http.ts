@@ -100,20 +100,36 @@ export class HttpSource implements T.Source {
 
   async kip(command: string, dryRun: boolean): Promise<unknown> {
     const params = dryRun ? { command, dry_run: true } : { command }
-    const place = this.branch ? `/kip?branch=${encodeURIComponent(this.branch)}` : '/kip'
-    return this.#send(place, { method: 'POST', body: JSON.stringify({ method: 'execute_kip', params }) })
+    return this.#send(this.#onBranch('/kip'), { method: 'POST', body: JSON.stringify({ method: 'execute_kip', params }) })
   }
 
   write(change: T.Write, message: string): Promise<T.Written> {
     return this.#post('write', message ? { ...change, message } : change)
   }
 
+  async branches(): Promise<T.Branch[]> {
+    return (await this.#send<{ branches: T.Branch[] }>(this.#onBranch('/branches'), {})).branches
+  }
+
+  createBranch(name: string): Promise<T.Branch> {
+    return this.#send(this.#onBranch('/branches'), { method: 'POST', body: JSON.stringify({ name }) })
+  }
+
+  async deleteBranch(name: string, unmerged: boolean): Promise<void> {
+    await this.#send(`/branches/${encodeURIComponent(name)}?unmerged=${unmerged}`, { method: 'DELETE' })
+  }
+
+  startMerge(source: string, { policy, dryRun, message }: T.MergeOptions): Promise<T.MergeOutcome> {
+    const body = { source, policy, dry_run: dryRun, ...(message && { message }) }
+    return this.#send(this.#onBranch('/merges'), { method: 'POST', body: JSON.stringify(body) })
+  }
+
   async merges(): Promise<T.Merge[]> {
     return (await this.#get<{ merges: T.Merge[] }>('conflicts', {})).merges
   }
 
-  async resolve(merge: string, conflict: string, resolution: T.Resolution): Promise<void> {
-    await this.#post('conflicts/resolve', { merge, resolutions: [{ conflict, ...resolution }] })
+  async resolve(merge: string, resolutions: ({ conflict: string } & T.Resolution)[]): Promise<void> {
+    await this.#post('conflicts/resolve', { merge, resolutions })
   }
 
   conclude(merge: string, message: string): Promise<T.Written> {
@@ -134,6 +150,11 @@ export class HttpSource implements T.Source {
       else if (event === 'gap') hears.gap((JSON.parse(data) as { position: number }).position)
       else if (event === 'bye') return
     }
+  }
+
+  /** A path outside of `/api`, on the branch that is read. */
+  #onBranch(path: string): string {
+    return this.branch ? `${path}?branch=${encodeURIComponent(this.branch)}` : path
   }
 
   #get<R>(path: string, parameters: Parameters, signal?: AbortSignal): Promise<R> {

@@ -141,6 +141,18 @@ export class SnapshotSource implements T.Source {
   write(): Promise<T.Written> {
     return Promise.reject(unsupported('Writing'))
   }
+  branches(): Promise<T.Branch[]> {
+    return Promise.resolve([])
+  }
+  createBranch(): Promise<T.Branch> {
+    return Promise.reject(unsupported('A branch'))
+  }
+  deleteBranch(): Promise<void> {
+    return Promise.reject(unsupported('A branch'))
+  }
+  startMerge(): Promise<T.MergeOutcome> {
+    return Promise.reject(unsupported('Merging'))
+  }
   merges(): Promise<T.Merge[]> {
     return Promise.resolve([])
   }

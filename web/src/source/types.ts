@@ -322,6 +322,17 @@ export interface Conflict {
   suggestion?: 'ours' | 'theirs' | null
   resolution?: { choice: string; value?: unknown } | null
   options?: string[]
+  /** The lines of a text: those that all share, that are merged, and that are contested. */
+  hunks?: Hunk[]
+}
+
+/** Lines of a text, each with its end. */
+export interface Hunk {
+  same?: string[]
+  merged?: string[]
+  base?: string[]
+  ours?: string[]
+  theirs?: string[]
 }
 
 /** A value that a rule chose in a merge. */
@@ -344,8 +355,33 @@ export interface Merge {
   warnings?: string[]
 }
 
-/** One side of a conflict, or another value. */
-export type Resolution = { choice: 'ours' | 'theirs' | 'base' } | { choice: 'value'; value: unknown }
+/** One side of a conflict, another value, or a text for each contested part of a text. */
+export type Resolution = { choice: 'ours' | 'theirs' | 'base' } | { choice: 'value'; value: unknown } | { choice: 'lines'; value: string[] }
+
+/** A branch, measured by main. */
+export interface Branch {
+  branch: string
+  commit: string
+  time: string
+  ahead: number
+  behind: number
+  merged: boolean
+}
+
+export type MergePolicy = 'ask' | 'newest' | 'ours' | 'theirs'
+
+export interface MergeOptions {
+  policy: MergePolicy
+  dryRun: boolean
+  message: string
+}
+
+/** A merge that was started or rehearsed. Its id is empty unless it waits for decisions. */
+export interface MergeOutcome extends Merge {
+  status: 'merged' | 'up_to_date' | 'clean' | 'conflicts' | 'aborted'
+  commit: string | null
+  diff: Record<Change, number>
+}
 
 /** A transaction that was written while the page is open. */
 export interface LiveChange {
@@ -421,8 +457,14 @@ export interface Source {
   moments(): Promise<Moments>
   kip(command: string, dryRun: boolean): Promise<unknown>
   write(change: Write, message: string): Promise<Written>
+  branches(): Promise<Branch[]>
+  /** Copies the branch that is read to a new one. */
+  createBranch(name: string): Promise<Branch>
+  deleteBranch(name: string, unmerged: boolean): Promise<void>
+  /** Merges a branch into the one that is read. */
+  startMerge(source: string, options: MergeOptions): Promise<MergeOutcome>
   merges(): Promise<Merge[]>
-  resolve(merge: string, conflict: string, resolution: Resolution): Promise<void>
+  resolve(merge: string, resolutions: ({ conflict: string } & Resolution)[]): Promise<void>
   conclude(merge: string, message: string): Promise<Written>
   abandon(merge: string): Promise<void>
   /** Streams transactions after a position until the signal stops it or the server ends it. */
