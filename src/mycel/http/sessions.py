@@ -21,7 +21,9 @@ from hashlib import sha256
 from typing import Final, Literal
 
 TICKET_S: Final = 60
-"""The time within which a ticket is exchanged."""
+"""The time within which a ticket is exchanged that a browser was opened with."""
+COPIED_TICKET_S: Final = 15 * 60
+"""The same where no browser was opened: a person copies the address to another machine."""
 SESSION_S: Final = 12 * 3600
 """The time for which a session token counts."""
 
@@ -43,9 +45,9 @@ class Sessions:
         self._used: Final[dict[bytes, int]] = {}
         """Tickets that were exchanged and sessions that were revoked, with their expiry."""
 
-    def ticket(self) -> str:
-        """A ticket for one session."""
-        return self._signed("ticket", TICKET_S)
+    def ticket(self, lasts_s: int = TICKET_S) -> str:
+        """A ticket for one session, to be exchanged within a time."""
+        return self._signed("ticket", lasts_s)
 
     def exchange(self, ticket: str) -> str | None:
         """The token of a new session; None if the ticket is wrong, used or too old."""

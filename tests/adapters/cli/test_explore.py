@@ -4,6 +4,8 @@ import json
 import os
 import signal
 import stat
+import time
+from base64 import urlsafe_b64decode
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -135,3 +137,51 @@ def test_one_command_starts_opens_and_stops(tmp_path: Path) -> None:
         server.end()
     assert (status, complained) == (0, "")
     assert json.loads(said.splitlines()[-1]) == {"event": "stopped"}
+
+
+@needs_posix
+def test_without_a_browser_there_is_time_to_copy_the_address(tmp_path: Path) -> None:
+    graph = graph_with_markup(tmp_path / "graph.db")
+    browser = tmp_path / "browser"
+    browser.write_text("#!/bin/sh\nexit 1\n")
+    browser.chmod(0o700)
+    environment = {"BROWSER": f"{browser} %s", "PATH": str(tmp_path), "DISPLAY": ""}
+    server = Server("mycel", "explore", "--json", "--db", graph, **environment)
+    try:
+        server.wait_until_ready()
+        assert server.process.stderr is not None
+        said = server.process.stderr.readline()
+        page, _, ticket = said.partition("Open ")[2].partition(" ")[0].partition("#ticket=")
+        assert page == server.ready["explorer"]
+        assert "within 15 minutes" in said
+        expiry = int.from_bytes(urlsafe_b64decode(ticket.removeprefix("myt_") + "==")[:8], "big")
+        assert 14 * 60 < expiry - time.time() <= 15 * 60
+        assert HTTP.post(f"{server.url}/api/ticket", json={"ticket": ticket}).json()["token"]
+    finally:
+        server.end()
+
+
+def test_the_center_of_an_export_is_whatever_a_traversal_may_begin_with(
+    run: Run, tmp_path: Path
+) -> None:
+    graph = tmp_path / "graph.db"
+    with mycel.open(graph) as db:
+        shop = mycel.Knowledge(db, workspace="shop")
+        shop.add("auth/login", name="Login")
+        shop.add("file://shop/src/login.py")
+        shop.link("auth/login", "implemented_in", "file://shop/src/login.py")
+        db.execute('UPSERT { CONCEPT ?a { {type: "Person", name: "Ada"} } }')
+    target = tmp_path / "part.json"
+    for center, meant in [
+        ("auth/login", "concept://shop/auth/login"),
+        ("Login", "concept://shop/auth/login"),
+        ("src/login.py", "file://shop/src/login.py"),
+        ("login.py", "file://shop/src/login.py"),
+        ("Person:Ada", "kip:Person/Ada"),
+    ]:
+        done = run("traverse", "--db", graph, center, "--json")
+        assert done.status == 0, (center, done.stderr)
+        options = ("--export", target, "--center", center, "--limit", "1")
+        done = run("explore", "--db", graph, *options)
+        assert done.status == 0, (center, done.stderr)
+        assert [card["id"] for card in json.loads(target.read_bytes())["nodes"]] == [meant], center

@@ -417,18 +417,26 @@ def _be_ready(
     _say_ready(session, db, url, root, policy, brief=open_page)
     if open_page:
         # A browser may take long to start, and some ways to start one wait for its end.
-        address = f"{url}/ui/"
-        if policy.token is not None:
-            address += f"#ticket={policy.sessions.ticket()}"
-        threading.Thread(target=_open_page, args=(session, address), daemon=True).start()
+        threading.Thread(
+            target=_open_page, args=(session, f"{url}/ui/", policy), daemon=True
+        ).start()
 
 
-def _open_page(session: Session, address: str) -> None:
+def _open_page(session: Session, address: str, policy: Policy) -> None:
+    """Open the page in a browser; without one, tell the address, with time to copy it."""
     # Late: only a person at a desktop needs it.
     import webbrowser
 
-    if not webbrowser.open(address):
-        session.out.warn([f"No browser could be opened. Open {address} within a minute."])
+    from mycel.http.sessions import COPIED_TICKET_S, TICKET_S
+
+    def with_ticket(lasts_s: int) -> str:
+        ticket = "" if policy.token is None else f"#ticket={policy.sessions.ticket(lasts_s)}"
+        return address + ticket
+
+    if not webbrowser.open(with_ticket(TICKET_S)):
+        within = "" if policy.token is None else f" within {COPIED_TICKET_S // 60} minutes"
+        told = f"No browser could be opened. Open {with_ticket(COPIED_TICKET_S)}{within}."
+        session.out.warn([told])
 
 
 def _say_ready(
