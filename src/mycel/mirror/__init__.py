@@ -16,6 +16,7 @@ foreign_files files of the user, merged by lines
 front_matter  reading a file, as written or as edited
 edits         from edited files to the documents before and after
 changes       from these to changes of the graph
+declarations  from edited schema files to a schema to apply
 document_merge  three-way merge of documents
 merge_driver  the same, for Git
 upkeep        what is written to the repository, in which order, and when not

@@ -23,7 +23,7 @@ from mycel.mirror.documents import Document, is_fronted
 from mycel.mirror.folder import SHOWN_MAX
 from mycel.mirror.front_matter import Problem, UnreadableError, read_document
 from mycel.mirror.new_graph import core_document
-from mycel.mirror.paths import DECLARATION, DOCUMENT, path_of, uri_of_path
+from mycel.mirror.paths import DOCUMENT, path_of, uri_of_path
 from mycel.mirror.projection import Projection
 from mycel.mirror.repository import Repository
 from mycel.model.names import first_few, name_few
@@ -72,13 +72,21 @@ class Edits(NamedTuple):
     """Concepts that were purged where the files come from, under the names of the base."""
 
 
+class ImportConsent(NamedTuple):
+    """Permissions for changes that are hard to undo, or cannot be undone."""
+
+    deletions: bool = False
+    """Many documents may be deleted, or emptied."""
+    purges: bool = False
+    """Concepts that others have purged may be purged here; otherwise they are removed."""
+
+
 def edits_of(
     base: Reader,
     files: Sequence[EditedFile],
     others: CommittedFiles,
     news: News,
-    *,
-    allow_deletions: bool = False,
+    consent: ImportConsent,
 ) -> Edits:
     """The changes that edited files mean. `base` reads the state that the base shows.
 
@@ -90,11 +98,11 @@ def edits_of(
     read = list(_read(files, problems))
     pairs = [_with_core(base, pair) for pair in _paired(read, others, news.moves, problems)]
     purged = [pair for pair in pairs if pair.theirs is None and _key(pair.base) in news.purged]
-    kept = [pair for pair in pairs if pair not in purged]
+    kept = [pair for pair in pairs if not consent.purges or pair not in purged]
     found = Changes(base, kept, problems, _finder(read, others)).edits()
     if problems:
         raise refusal(problems)
-    if not allow_deletions:
+    if not consent.deletions:
         _check_emptied(files, kept)
         _check_deleted([pair.path for pair in kept if pair.theirs is None], read, others)
     return Edits(found, [identity_of(pair.base) for pair in purged if pair.base is not None])
@@ -167,10 +175,6 @@ def refusal(problems: Sequence[Problem]) -> ConstraintViolation:
 
 def _read(files: Iterable[EditedFile], problems: list[Problem]) -> Iterator[Pair]:
     for file in files:
-        if file.path.endswith(DECLARATION):
-            said = "a schema is changed with `mycel schema apply`; undo this edit"
-            problems.append(Problem(file.path, 0, said))
-            continue
         try:
             base, theirs = (_document(file.path, each) for each in (file.base, file.theirs))
         except UnreadableError as error:

@@ -2,7 +2,8 @@
 
 The base is the last commit that shows a state of the graph, theirs are the files on the disk, or
 those of a remote that was fetched (`upstream`), ours is the graph. All of it is imported, or
-nothing. The files of each author are a merge of their own, with the author as the actor.
+nothing. The files of each author are a merge of their own, with the author as the actor. A schema
+that was edited is applied before them (`declarations`), after all files have been read.
 
 The settings name the files before the merges begin. If the process is killed after they are
 committed, or one has conflicts and is committed later, the next catch-up finds the marks that they
@@ -18,13 +19,22 @@ from typing import Any, Final, NamedTuple
 from mycel.errors import ConstraintViolation, NotFound
 from mycel.history.graph import Graph
 from mycel.history.merge.outcome import Merge
+from mycel.knowledge.uris import uri_of
 from mycel.mirror import commits, edits, upstream
 from mycel.mirror.changes import FileEdit, Identity, depth_of, json_of, stored_element
-from mycel.mirror.edits import CommittedFiles, EditedFile, Edits
+from mycel.mirror.declarations import (
+    DesiredSchema,
+    EditedDeclaration,
+    apply_schema,
+    desired_schema,
+    stored_declarations,
+)
+from mycel.mirror.edits import CommittedFiles, EditedFile, Edits, ImportConsent
 from mycel.mirror.folder import Folder
+from mycel.mirror.front_matter import Problem
 from mycel.mirror.git_commits import AuthoredFiles, group_by_author
 from mycel.mirror.inspection import Sight
-from mycel.mirror.paths import is_document
+from mycel.mirror.paths import DECLARATION, DOCUMENT, is_document
 from mycel.mirror.settings import Pending
 from mycel.mirror.upkeep import Pushed, Upkeep
 from mycel.model.names import count
@@ -42,6 +52,8 @@ class Imported(NamedTuple):
     """The merges of them, one for each author; none if they say what the graph says."""
     pushed: Pushed | None = None
     """The catch-up afterwards; None after a dry run, or while conflicts are open."""
+    warnings: tuple[str, ...] = ()
+    """Sentences about what was not done as the files, or the commits of others, ask."""
 
     @property
     def merge(self) -> Merge | None:
@@ -61,7 +73,8 @@ class Imported(NamedTuple):
         if len(self.merges) > 1:
             merged["merges"] = [each.to_dict() for each in self.merges]
         pushed = {} if self.pushed is None else {"mirror": self.pushed.to_dict()}
-        return {"files": list(self.files)} | merged | pushed
+        warnings = {"warnings": list(self.warnings)} if self.warnings else {}
+        return {"files": list(self.files)} | merged | pushed | warnings
 
 
 class Portion(NamedTuple):
@@ -89,7 +102,10 @@ class Intake(NamedTuple):
     paths: frozenset[str]
     portions: list[Portion]
     purged: list[tuple[int, Identity]]
-    """Concepts to purge, by their names in the state of an entry."""
+    """Concepts that others have purged, by their names in the state of an entry."""
+    schema: DesiredSchema | None = None
+    """The schema that edited files ask for, if it is not the one in force."""
+    schema_actor: str = ""
     onto: str = ""
 
 
@@ -97,7 +113,7 @@ def import_edits(
     graph: Graph,
     upkeep: Upkeep,
     *,
-    allow_deletions: bool,
+    consent: ImportConsent,
     dry_run: bool,
     options: Mapping[str, Any],
     message: str,
@@ -108,15 +124,17 @@ def import_edits(
         ConstraintViolation: a file cannot be read, or too many were deleted; or an earlier import
             has open conflicts. Nothing was imported.
     """
-    work = _Import(graph, upkeep, dict(options), message, dry_run=dry_run)
+    work = _Import(graph, upkeep, consent, dict(options), message, dry_run=dry_run)
     if not dry_run:
         work.settle()
-    here = work.run(allow_deletions=allow_deletions, is_local=True)
+    here = work.run(is_local=True)
     if here.pushed is None and here.files:
         return here
-    there = work.run(allow_deletions=allow_deletions, is_local=False)
+    there = work.run(is_local=False)
     files = tuple(sorted({*here.files, *there.files}))
-    return Imported(files, (*here.merges, *there.merges), there.pushed or here.pushed)
+    pushed = there.pushed or here.pushed
+    warnings = (*here.warnings, *there.warnings)
+    return Imported(files, (*here.merges, *there.merges), pushed, warnings)
 
 
 class _Import:
@@ -126,6 +144,7 @@ class _Import:
         self,
         graph: Graph,
         upkeep: Upkeep,
+        consent: ImportConsent,
         options: dict[str, Any],
         message: str,
         *,
@@ -133,6 +152,7 @@ class _Import:
     ) -> None:
         self._graph: Final = graph
         self._upkeep: Final = upkeep
+        self._consent: Final = consent
         self._options: Final = options
         self._by: Final[str | None] = options.pop("by", None)
         self._message: Final = message
@@ -163,20 +183,21 @@ class _Import:
             with upkeep.locked():
                 upkeep.note_pending(None)
 
-    def run(self, *, allow_deletions: bool, is_local: bool) -> Imported:
+    def run(self, *, is_local: bool) -> Imported:
         """Import the files on the disk, or a commit of the remote."""
         upkeep = self._upkeep
         if not is_local and not self._dry_run and self._is_news():
             upkeep.catch_up()
         with upkeep.locked():
-            taken = self._taken(allow_deletions=allow_deletions, is_local=is_local)
+            taken = self._taken(is_local=is_local)
             if taken is None:
                 return Imported(())
             merges, pending = self._merge(taken)
         paths = tuple(sorted(taken.paths))
+        warnings = () if self._consent.purges else tuple(map(_not_purged, taken.purged))
         if self._dry_run or any(each.is_open for each in merges):
-            return Imported(paths, merges)
-        return Imported(paths, merges, upkeep.catch_up(imported=pending))
+            return Imported(paths, merges, warnings=warnings)
+        return Imported(paths, merges, upkeep.catch_up(imported=pending), warnings)
 
     def _is_news(self) -> bool:
         with self._graph.reading() as reader:
@@ -185,8 +206,18 @@ class _Import:
     def _merge(self, taken: Intake) -> tuple[tuple[Merge, ...], Pending]:
         sources = [each.source(taken.sight.last) for each in taken.portions]
         pending = Pending(sources, taken.head, taken.sight.tip, taken.files, taken.onto)
+        if taken.schema is not None:
+            apply_schema(
+                self._graph,
+                taken.schema,
+                allow_removals=self._consent.deletions,
+                actor=self._by or taken.schema_actor or None,
+                message=self._message,
+                dry_run=self._dry_run,
+            )
         if not self._dry_run:
-            self._purge(taken)
+            if self._consent.purges:
+                self._purge(taken)
             self._upkeep.note_pending(pending)
         merges = []
         for portion, source in zip(taken.portions, sources, strict=True):
@@ -217,14 +248,13 @@ class _Import:
 
     # What is taken.
 
-    def _taken(self, *, allow_deletions: bool, is_local: bool) -> Intake | None:
+    def _taken(self, *, is_local: bool) -> Intake | None:
         with self._graph.reading() as reader:
             sight = self._upkeep.look(reader)
-            if is_local:
-                return self._from_disk(reader, sight, allow_deletions=allow_deletions)
-            return self._from_remote(reader, sight, allow_deletions=allow_deletions)
+            taken = self._from_disk if is_local else self._from_remote
+            return taken(reader, sight)
 
-    def _from_disk(self, reader: Reader, sight: Sight, *, allow_deletions: bool) -> Intake | None:
+    def _from_disk(self, reader: Reader, sight: Sight) -> Intake | None:
         upkeep, repository = self._upkeep, self._upkeep.repository
         folder = Folder(repository)
         paths = upkeep.edited(sight.last)
@@ -239,8 +269,15 @@ class _Import:
         others = CommittedFiles(repository, sight.last, frozenset(paths))
         seq = upkeep.start(sight)
         base = reader.at(LIVE if seq == reader.head().seq else State(seq))
-        is_trusted = allow_deletions or not sight.last
-        taken = edits.edits_of(base, files, others, news, allow_deletions=is_trusted)
+        is_trusted = self._consent.deletions or not sight.last
+        consent = self._consent._replace(deletions=is_trusted)
+        documents = [each for each in files if each.path.endswith(DOCUMENT)]
+        taken = edits.edits_of(base, documents, others, news, consent)
+        declared = [
+            EditedDeclaration(path, bases.get(path), folder.content(path))
+            for path in paths
+            if path.endswith(DECLARATION)
+        ]
         objects = {
             each.path: repository.blob(each.theirs) if isinstance(each.theirs, bytes) else ""
             for each in files
@@ -254,7 +291,26 @@ class _Import:
         portions = self._portions(reader, [(seq, taken)], groups, len(paths))
         purged = [(seq, identity) for identity in taken.purged]
         head = reader.head().seq
-        return Intake(sight, head, objects, frozenset(paths), portions, purged)
+        schema, actor = self._schema(declared, groups)
+        return Intake(sight, head, objects, frozenset(paths), portions, purged, schema, actor)
+
+    def _schema(
+        self, declared: Sequence[EditedDeclaration], groups: Sequence[AuthoredFiles]
+    ) -> tuple[DesiredSchema | None, str]:
+        """The schema that edited files ask for, and the actor who changed one of them last.
+
+        Raises:
+            ConstraintViolation: a file cannot be read, or the graph has changed its type too.
+        """
+        problems: list[Problem] = []
+        desired = None
+        if declared:
+            desired = desired_schema(stored_declarations(self._graph), declared, problems)
+        if problems:
+            raise edits.refusal(problems)
+        paths = () if desired is None else desired.paths
+        actors = [each.actor for each in groups if each.paths.intersection(paths)]
+        return desired, actors[-1] if actors else ""
 
     def _check_settled(self) -> None:
         """Refuse to import in the middle of a merge or rebase of Git."""
@@ -268,18 +324,19 @@ class _Import:
                     " import again: Mycel merges what was fetched, property by property.",
                 )
 
-    def _from_remote(self, reader: Reader, sight: Sight, *, allow_deletions: bool) -> Intake | None:
+    def _from_remote(self, reader: Reader, sight: Sight) -> Intake | None:
         if not sight.upstream or sight.tip != sight.last:
             return None
         upkeep = self._upkeep
-        taken = upstream.read(reader, upkeep, sight, allow_deletions=allow_deletions)
+        taken = upstream.read(reader, upkeep, sight, self._consent)
         groups = group_by_author(
             upkeep.repository, taken.commits, taken.paths, upkeep.settings.authors
         )
         portions = self._portions(reader, taken.edits, groups, len(taken.paths))
         purged = [(seq, each) for seq, some in taken.edits for each in some.purged]
         head = reader.head().seq
-        return Intake(sight, head, {}, taken.paths, portions, purged, sight.upstream)
+        schema, actor = self._schema(taken.declarations, groups)
+        return Intake(sight, head, {}, taken.paths, portions, purged, schema, actor, sight.upstream)
 
     def _portions(
         self,
@@ -303,6 +360,16 @@ class _Import:
                 message = self._message or group.message(otherwise)
                 portions.append(Portion(seq, part, group.actor, message))
         return portions
+
+
+def _not_purged(purged: tuple[int, Identity]) -> str:
+    """A sentence about a concept that others have purged and that is only removed here."""
+    uri = uri_of(str(purged[1]["type"]), str(purged[1]["name"]))
+    return (
+        f"{uri} was purged where the commits come from. Here it is removed, and history keeps it,"
+        f" because a purge cannot be undone. `mycel purge {uri}` forgets it here too; with"
+        " --accept-purges (accept_purges=True), an import purges what others have purged."
+    )
 
 
 def _depend(base: Reader, parts: Iterable[Sequence[FileEdit]]) -> bool:

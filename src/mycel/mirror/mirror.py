@@ -143,6 +143,7 @@ class Mirror:
         self,
         *,
         allow_deletions: bool = False,
+        accept_purges: bool = False,
         policy: str | Mapping[str, str] | None = None,
         dry_run: bool = False,
         by: str | None = None,
@@ -153,19 +154,23 @@ class Mirror:
         They are merged: the base is the last commit of the mirror, theirs the files, ours the
         graph. All of it is imported, or nothing. If values are contested the merge stays open;
         once it is resolved and committed, `push` goes on. More than 50 deleted files, or a tenth
-        of all, need `allow_deletions`. A `policy` is that of `Graph.merge`.
+        of all, need `allow_deletions`. What others have purged is removed, with a warning; with
+        `accept_purges` it is purged here too, which cannot be undone. A schema that was edited is
+        applied first. A `policy` is that of `Graph.merge`.
 
         Raises:
             ConstraintViolation: a file cannot be read, or too many were deleted; the data lists
-                everything. Or the repository is no longer the one that was written.
+                everything. Or the schema cannot be applied, or the repository is no longer the one
+                that was written.
         """
         # Late: only this needs PyYAML and the merge.
+        from mycel.mirror.edits import ImportConsent  # noqa: PLC0415
         from mycel.mirror.intake import import_edits  # noqa: PLC0415
 
         return import_edits(
             self._graph,
             self._upkeep,
-            allow_deletions=allow_deletions,
+            consent=ImportConsent(allow_deletions, accept_purges),
             dry_run=dry_run,
             options={"policy": policy, "by": by},
             message=message,

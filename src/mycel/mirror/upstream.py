@@ -18,14 +18,15 @@ from typing import NamedTuple
 from mycel.mirror import commits, edits
 from mycel.mirror.changes import FileEdit
 from mycel.mirror.commits import News
+from mycel.mirror.declarations import EditedDeclaration
 from mycel.mirror.document_merge import merge_documents
 from mycel.mirror.documents import Document
-from mycel.mirror.edits import CommittedFiles, EditedFile, Edits, refusal
+from mycel.mirror.edits import CommittedFiles, EditedFile, Edits, ImportConsent, refusal
 from mycel.mirror.foreign_files import merge_foreign_files
 from mycel.mirror.front_matter import UnreadableError, read_document
 from mycel.mirror.git_commits import GitCommit
 from mycel.mirror.inspection import Inspection, Sight
-from mycel.mirror.paths import DOCUMENT, is_document, path_of
+from mycel.mirror.paths import DECLARATION, DOCUMENT, is_document, path_of
 from mycel.mirror.repository import Repository
 from mycel.model.records import concept_key
 from mycel.model.state import State
@@ -40,11 +41,10 @@ class FetchedEdits(NamedTuple):
     paths: frozenset[str]
     edits: list[tuple[int, Edits]]
     """The changes, each with the entry of the journal whose state was edited."""
+    declarations: list[EditedDeclaration]
 
 
-def read(
-    reader: Reader, mirror: Inspection, sight: Sight, *, allow_deletions: bool
-) -> FetchedEdits:
+def read(reader: Reader, mirror: Inspection, sight: Sight, consent: ImportConsent) -> FetchedEdits:
     """The changes of the commit that was fetched last.
 
     Raises:
@@ -62,18 +62,30 @@ def read(
         for change in repository.tree_changes(base, tip)
         if is_document(change.path)
     )
+    declared = _declarations(repository, bases, tip, paths)
+    documents = frozenset(path for path in paths if path.endswith(DOCUMENT))
     only = bases[0] if len(bases) == 1 else ""
     position = mirror.position(reader, only) if only else None
     if position is not None:
-        before, after = _contents(repository, only, paths), _contents(repository, tip, paths)
-        files = [EditedFile(path, before.get(path), after.get(path)) for path in sorted(paths)]
-        others = CommittedFiles(repository, only, paths)
-        taken = edits.edits_of(
-            reader.at(State(position.seq)), files, others, news, allow_deletions=allow_deletions
-        )
-        return FetchedEdits(found, paths, [(position.seq, taken)])
-    split = _Split(reader, mirror, sight, bases, paths)
-    return FetchedEdits(found, paths, split.edits(news, allow_deletions=allow_deletions))
+        before, after = (_contents(repository, each, documents) for each in (only, tip))
+        files = [EditedFile(path, before.get(path), after.get(path)) for path in sorted(documents)]
+        others = CommittedFiles(repository, only, documents)
+        taken = edits.edits_of(reader.at(State(position.seq)), files, others, news, consent)
+        return FetchedEdits(found, paths, [(position.seq, taken)], declared)
+    split = _Split(reader, mirror, sight, bases, documents)
+    return FetchedEdits(found, paths, split.edits(news, consent), declared)
+
+
+def _declarations(
+    repository: Repository, bases: Sequence[str], tip: str, paths: frozenset[str]
+) -> list[EditedDeclaration]:
+    """The schema files that differ from those of the last base that has them."""
+    named = frozenset(path for path in paths if path.endswith(DECLARATION))
+    before: dict[str, bytes] = {}
+    for base in bases:
+        before |= _contents(repository, base, named)
+    after = _contents(repository, tip, named)
+    return [EditedDeclaration(path, before.get(path), after.get(path)) for path in sorted(named)]
 
 
 class _Split:
@@ -97,7 +109,7 @@ class _Split:
         self._ours = self._documents(sight.last)
         self._theirs = self._documents(sight.upstream)
 
-    def edits(self, news: News, *, allow_deletions: bool) -> list[tuple[int, Edits]]:
+    def edits(self, news: News, consent: ImportConsent) -> list[tuple[int, Edits]]:
         """The changes, each with the entry of the journal whose state was edited."""
         clear: list[EditedFile] = []
         contested: list[EditedFile] = []
@@ -128,7 +140,7 @@ class _Split:
                 edited = frozenset(each.path for each in files)
                 others = CommittedFiles(self._repository, commit, edited)
                 base = self._reader.at(State(seq))
-                taken = edits.edits_of(base, files, others, news, allow_deletions=allow_deletions)
+                taken = edits.edits_of(base, files, others, news, consent)
                 found.append((seq, taken._replace(edits=_without(taken.edits, purges))))
         return found
 
@@ -136,8 +148,6 @@ class _Split:
         """The documents of a commit that the remote has changed."""
         found: dict[str, Document] = {}
         for path, content in _contents(self._repository, commit, self._paths).items():
-            if not path.endswith(DOCUMENT):
-                continue
             try:
                 found[path] = read_document(path, content)
             except UnreadableError as error:

@@ -9,6 +9,7 @@ import pytest
 
 import mycel
 from mycel.errors import ConstraintViolation, NotFound
+from mycel.model.records import concept_key
 from tests.unit.mirror.conftest import git
 from tests.unit.mirror.sharing import Person
 
@@ -231,7 +232,7 @@ def test_a_purge_reaches_the_other_and_does_not_come_back(pair: tuple[Person, Pe
         bob.knowledge.add(f"more/{number}")
         bob.mirror.push(remote="")
     edit(bob, LOGIN, "Users log in.", "Users log in, twice.")
-    bob.sync()
+    bob.sync(accept_purges=True)
     ada.sync()
     bob.sync()
     check_equal(ada, bob)
@@ -240,6 +241,148 @@ def test_a_purge_reaches_the_other_and_does_not_come_back(pair: tuple[Person, Pe
             person.knowledge.get("secret")
         assert b"correct horse" not in Path(person.db.path).read_bytes()
     assert "twice" in ada.knowledge.get("auth/login").content
+
+
+def test_a_purge_by_others_needs_consent_and_removes_without_it(
+    pair: tuple[Person, Person],
+) -> None:
+    ada, bob = pair
+    ada.knowledge.add("secret", content="correct horse")
+    ada.push()
+    bob.pull()
+    # Anybody who may push can write such a trailer.
+    key = concept_key("Concept", "concept://shop/secret").hex()
+    ada.git("rm", "-q", "concepts/shop/secret.md")
+    ada.git("commit", "-q", "-m", f"Tidy up\n\nMycel-Purged: {key}")
+    ada.git("push", "-q")
+    bob.git("fetch", "-q")
+    tried = bob.mirror.import_edits(dry_run=True, allow_deletions=True)
+    imported = bob.pull(allow_deletions=True)
+    assert tried.warnings == imported.warnings
+    (warning,) = imported.warnings
+    assert "`mycel purge concept://shop/secret`" in warning
+    assert "--accept-purges" in warning
+    assert not bob.knowledge.has("secret")
+    past = bob.db.history(("Concept", "concept://shop/secret"))
+    assert [each.kind for each in past] == ["put_concept", "retire_concept"]
+    commit = next(iter(bob.db.log(limit=1))).commit
+    bob.db.revert(commit)
+    assert bob.knowledge.get("secret").content == "correct horse"
+
+
+SCHEMA = "node Drug {\n  name: String @key\n  dose_mg: I32?\n}\n"
+
+
+def test_a_schema_reaches_others_with_the_files(pair: tuple[Person, Person]) -> None:
+    ada, bob = pair
+    ada.db.schema.apply(SCHEMA)
+    with ada.db.transaction() as tx:
+        tx.put_concept("Drug", "Aspirin", {"name": "Aspirin", "dose_mg": 500})
+    ada.push()
+    imported = bob.pull()
+    assert "schema/Drug.pg" in imported.files
+    assert bob.db.schema.catalog.ir_hash == ada.db.schema.catalog.ir_hash
+    assert bob.db.get_concept("Drug", "Aspirin") is not None
+    bob.push()
+    ada.sync()
+    check_equal(ada, bob)
+    # An edit by hand, a new type, and a row of it, in one commit of somebody else.
+    edit(bob, "schema/Drug.pg", "dose_mg: I32?", "dose_mg: I32?\n  atc: String?")
+    bob.file("schema/Symptom.pg").write_text("node Symptom { name: String @key }\n")
+    (row,) = (path for path in bob.documents() if "Aspirin" in path)
+    edit(bob, row, "dose_mg: 500", "dose_mg: 500\n  atc: B01AC06")
+    bob.git("add", "-A")
+    bob.git("commit", "-q", "-m", "More about drugs")
+    bob.git("push", "-q")
+    ada.pull()
+    assert {each.name for each in ada.db.schema.catalog.types} == {"Drug", "Symptom"}
+    drug = ada.db.get_concept("Drug", "Aspirin")
+    assert drug is not None
+    assert drug.attributes["atc"] == "B01AC06"
+    assert ada.db.schema.history()[-1].actor == "Bob"
+    ada.push()
+    bob.sync()
+    ada.sync()
+    check_equal(ada, bob)
+
+
+def test_a_schema_is_taken_by_a_graph_that_joins(tmp_path: Path) -> None:
+    ada, bob = Person(tmp_path / "ada", "ada"), Person(tmp_path / "bob", "bob")
+    ada.db.schema.apply(SCHEMA)
+    with ada.db.transaction() as tx:
+        tx.put_concept("Drug", "Aspirin", {"name": "Aspirin", "dose_mg": 500})
+    ada.begin(tmp_path / "shared.git")
+    bob.join(tmp_path / "shared.git")
+    assert bob.db.schema.catalog.ir_hash == ada.db.schema.catalog.ir_hash
+    assert bob.db.get_concept("Drug", "Aspirin") is not None
+    bob.push()
+    ada.sync()
+    check_equal(ada, bob)
+    ada.db.close()
+    bob.db.close()
+
+
+def test_a_schema_that_needs_a_decision_is_refused_and_nothing_is_imported(
+    pair: tuple[Person, Person],
+) -> None:
+    ada, bob = pair
+    ada.db.schema.apply(SCHEMA)
+    with ada.db.transaction() as tx:
+        tx.put_concept("Drug", "Aspirin", {"name": "Aspirin"})
+    ada.push()
+    bob.sync()
+    ada.sync()
+    before = ada.db.snapshot()
+    for old, new, word in (
+        ("dose_mg: I32?", "dose_mg: I32", "dose_mg"),  # The row has none.
+        ("dose_mg: I32?", "dose_mg: Nothing", "Nothing"),
+        ("node Drug", "nod Drug", "schema/Drug.pg"),
+    ):
+        edit(ada, "schema/Drug.pg", old, new)
+        edit(ada, LOGIN, "Users log in.", "Users log in, twice.")
+        for dry_run in (True, False):
+            with pytest.raises(ConstraintViolation) as caught:
+                ada.mirror.import_edits(dry_run=dry_run)
+            assert word in caught.value.message
+        assert ada.db.snapshot() == before
+        ada.git("checkout", "-q", ".")
+    # A type goes only with consent.
+    ada.file("schema/Drug.pg").unlink()
+    with pytest.raises(ConstraintViolation, match="remove types") as caught:
+        ada.mirror.import_edits()
+    assert "--allow-deletions" in caught.value.hint
+    ada.git("checkout", "-q", ".")
+    # Both have changed it.
+    edit(bob, "schema/Drug.pg", "dose_mg: I32?", "dose_mg: I32?\n  atc: String?")
+    bob.mirror.import_edits()
+    bob.push()
+    ada.db.schema.apply(SCHEMA.replace("I32?", "I32?\n  class: String?"))
+    ada.mirror.push(remote="")
+    with pytest.raises(ConstraintViolation, match=r"schema/Drug\.pg.*changed this declaration too"):
+        ada.pull()
+
+
+def test_commits_of_several_authors_keep_their_names_and_times(
+    pair: tuple[Person, Person],
+) -> None:
+    ada, bob = pair
+    for number, name in enumerate(("Cem", "Dora", "Cem")):
+        path = f"concepts/shop/by/{name.lower()}{number}.md"
+        bob.file(path).parent.mkdir(exist_ok=True)
+        bob.file(path).write_text(f"Written by {name}.\n")
+        bob.git("add", "-A")
+        date = f"2026-01-0{number + 1}T12:00:00Z"
+        bob.git("commit", "-q", "-m", f"Note {number}", f"--author={name} <x@y>", "--date", date)
+    bob.git("push", "-q")
+    ada.pull()
+    written = {
+        each.actor: each.message for each in ada.db.log(limit=2) if each.message.startswith("Note")
+    }
+    assert set(written) == {"Cem", "Dora"}
+    assert "2026-01-02T12:00:00Z" in written["Dora"]
+    assert "2026-01-01T12:00:00Z" in written["Cem"]
+    assert "2026-01-03T12:00:00Z" in written["Cem"]
+    assert "Dora" not in written["Cem"]
 
 
 def test_a_restored_backup_joins_and_gets_what_came_since(

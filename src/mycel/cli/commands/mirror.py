@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import rich_click as click
 
 from mycel.cli.frame.context import Command, Group, Session, pass_session
+from mycel.cli.frame.parameters import together
 from mycel.model.names import count
 
 if TYPE_CHECKING:
@@ -15,6 +16,35 @@ if TYPE_CHECKING:
     from mycel.mirror.inspection import Status
     from mycel.mirror.intake import Imported
     from mycel.mirror.upkeep import Pushed
+
+
+_place = together(
+    click.option(
+        "--git-branch", metavar="NAME", help="The Git branch; main, or knowledge in a repository"
+    ),
+    click.option(
+        "--author",
+        "authors",
+        multiple=True,
+        metavar="ACTOR=NAME",
+        help='Author of an actor\'s commits: "ada=Ada Lovelace <ada@example.org>"; may be repeated',
+    ),
+)
+_consent = together(
+    click.option(
+        "--allow-deletions", is_flag=True, help="Also if more than 50 files, or a tenth, are gone"
+    ),
+    click.option(
+        "--accept-purges",
+        is_flag=True,
+        help="Purge here what others have purged, for good; by default it is only removed",
+    ),
+)
+_policy = click.option(
+    "--policy",
+    type=click.Choice(("ours", "theirs", "newest", "ask")),
+    help="The side that wins where both changed a value: ours is the graph, theirs the files",
+)
 
 
 @click.group(cls=Group)
@@ -33,16 +63,7 @@ def mirror() -> None:
     type=click.Path(path_type=Path),
     help="A folder that does not exist yet; by default .knowledge in that of the graph",
 )
-@click.option(
-    "--git-branch", metavar="NAME", help="The Git branch; main, or knowledge in a repository"
-)
-@click.option(
-    "--author",
-    "authors",
-    multiple=True,
-    metavar="ACTOR=NAME",
-    help='Author of an actor\'s commits: "ada=Ada Lovelace <ada@example.org>"; may be repeated',
-)
+@_place
 @click.option("--remote", metavar="URL", help="Where `mycel mirror push` sends commits to")
 @pass_session
 def init(
@@ -94,23 +115,10 @@ def create(
     type=click.Path(path_type=Path),
     help="A clone, or a folder that does not exist yet; by default .knowledge in that of the graph",
 )
-@click.option(
-    "--git-branch", metavar="NAME", help="The Git branch; main, or knowledge in a repository"
-)
 @click.option("--remote", metavar="URL", help="A remote of Git, or the URL of one to fetch from")
-@click.option(
-    "--author",
-    "authors",
-    multiple=True,
-    metavar="ACTOR=NAME",
-    help='Author of an actor\'s commits: "ada=Ada Lovelace <ada@example.org>"; may be repeated',
-)
+@_place
 @click.option("--merge", is_flag=True, help="Also with a graph that has knowledge of its own")
-@click.option(
-    "--policy",
-    type=click.Choice(("ours", "theirs", "newest", "ask")),
-    help="The side that wins where both changed a value: ours is the graph, theirs the files",
-)
+@_policy
 @pass_session
 def join(
     session: Session,
@@ -148,6 +156,7 @@ def join(
     title = f"The mirror is in {joined.folder}, on the branch {status.branch}."
     lines = [title, _told(imported)] if imported.files else [title]
     session.out.say("\n".join(lines), status.to_dict() | {"import": imported.to_dict()})
+    session.out.warn(imported.warnings)
     return _exit_status(imported)
 
 
@@ -183,16 +192,12 @@ def push(session: Session, *, remote: str | None) -> None:
 
 
 @mirror.command("pull", cls=Command)
-@click.option(
-    "--allow-deletions", is_flag=True, help="Also if more than 50 files, or a tenth, are gone"
-)
-@click.option(
-    "--policy",
-    type=click.Choice(("ours", "theirs", "newest", "ask")),
-    help="The side that wins where both changed a value: ours is the graph, theirs the files",
-)
+@_consent
+@_policy
 @pass_session
-def pull(session: Session, *, allow_deletions: bool, policy: str | None) -> int:
+def pull(
+    session: Session, *, allow_deletions: bool, accept_purges: bool, policy: str | None
+) -> int:
     """Fetch the branch of the remote, and import it: `git fetch` and `mycel mirror import`.
 
     Exit status 1 if there are conflicts.
@@ -204,10 +209,12 @@ def pull(session: Session, *, allow_deletions: bool, policy: str | None) -> int:
         mirror.fetch()
         imported = mirror.import_edits(
             allow_deletions=allow_deletions,
+            accept_purges=accept_purges,
             policy=policy,
             message=session.given.get("message", ""),
         )
     session.out.say(_told(imported), imported.to_dict())
+    session.out.warn(imported.warnings)
     return _exit_status(imported)
 
 
@@ -227,17 +234,18 @@ def merge_file(base: Path, ours: Path, theirs: Path, path: str) -> int:
 
 
 @mirror.command("import", cls=Command)
-@click.option(
-    "--allow-deletions", is_flag=True, help="Also if more than 50 files, or a tenth, are gone"
-)
-@click.option(
-    "--policy",
-    type=click.Choice(("ours", "theirs", "newest", "ask")),
-    help="The side that wins where both changed a value: ours is the graph, theirs the files",
-)
+@_consent
+@_policy
 @click.option("--dry-run", is_flag=True, help="Show what would change; change nothing")
 @pass_session
-def import_(session: Session, *, allow_deletions: bool, policy: str | None, dry_run: bool) -> int:
+def import_(
+    session: Session,
+    *,
+    allow_deletions: bool,
+    accept_purges: bool,
+    policy: str | None,
+    dry_run: bool,
+) -> int:
     """Bring edited files, and commits of others, into the graph: all or nothing.
 
     Commits on top of the mirror's, and those that `git fetch` has brought. They are merged with
@@ -248,11 +256,13 @@ def import_(session: Session, *, allow_deletions: bool, policy: str | None, dry_
     with session.open(reading=True) as db:
         imported = Mirror(db).import_edits(
             allow_deletions=allow_deletions,
+            accept_purges=accept_purges,
             policy=policy,
             dry_run=dry_run,
             message=session.given.get("message", ""),
         )
     session.out.say(_told(imported), imported.to_dict())
+    session.out.warn(imported.warnings)
     return _exit_status(imported)
 
 
@@ -266,7 +276,7 @@ def _told(imported: Imported) -> str:
         return "No file was edited."
     files = count(len(imported.files), "file")
     if merge is None:
-        return f"{files}: nothing to change in the graph."
+        return f"{files}: no node or relation changes."
     if merge.status == "conflicts":
         found = [f"  {each.label}: {each.reason}" for each in merge.conflicts]
         title = f"{files}; {count(len(found), 'conflict')} in the merge {merge.id}:"

@@ -1,0 +1,126 @@
+"""Schema files of a mirror that were edited, as a schema to apply.
+
+Each file declares one type. The schema that is applied is the one in force, with the declarations
+of the files that were edited. A declaration that the graph has changed too is not merged here: a
+person decides. `Schema.apply` checks the schema and the data, as for any other schema.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from mycel.errors import ConstraintViolation, MycelError, SchemaError
+from mycel.history.graph import Graph
+from mycel.mirror.front_matter import Problem
+from mycel.mirror.projection import Projection
+from mycel.model.names import first_few
+from mycel.schema.parser import parse
+from mycel.schema.steps import UnsupportedChange
+
+STEPS_SHOWN = 10
+
+
+class EditedDeclaration(NamedTuple):
+    """A schema file that differs from the base; None where there is none."""
+
+    path: str
+    base: bytes | None
+    theirs: bytes | None
+
+
+class DesiredSchema(NamedTuple):
+    """A schema that edited files ask for."""
+
+    text: str
+    paths: tuple[str, ...]
+    """The files whose declarations differ from those in force."""
+
+
+def desired_schema(
+    stored: Mapping[str, bytes], edited: Sequence[EditedDeclaration], problems: list[Problem]
+) -> DesiredSchema | None:
+    """The schema that edited files ask for; None if it is the one in force.
+
+    `stored` are the files of the schema in force. What cannot be read, or was changed in the graph
+    too, is added to the problems.
+    """
+    wanted = dict(stored)
+    changed = []
+    for path, base, theirs in edited:
+        ours = stored.get(path)
+        if theirs in (base, ours):
+            continue
+        if ours != base:
+            problems.append(
+                Problem(path, 0, "the graph has changed this declaration too; make one of both")
+            )
+        elif theirs is None:
+            del wanted[path]
+            changed.append(path)
+        elif (problem := _unreadable(path, theirs)) is not None:
+            problems.append(problem)
+        else:
+            wanted[path] = theirs
+            changed.append(path)
+    if not changed:
+        return None
+    return DesiredSchema("\n".join(each.decode() for each in wanted.values()), tuple(changed))
+
+
+def stored_declarations(graph: Graph) -> dict[str, bytes]:
+    """The files of the schema in force, by path."""
+    with graph.reading() as reader:
+        return {each.path: each.content for each in Projection(reader).declarations()}
+
+
+def _unreadable(path: str, content: bytes) -> Problem | None:
+    try:
+        parse(content.decode())
+    except UnicodeDecodeError:
+        return Problem(path, 0, "it is not UTF-8")
+    except MycelError as error:
+        return Problem(path, 0, error.message)
+    return None
+
+
+def apply_schema(
+    graph: Graph,
+    desired: DesiredSchema,
+    *,
+    allow_removals: bool,
+    actor: str | None,
+    message: str,
+    dry_run: bool,
+) -> None:
+    """Apply a schema of edited files, or only check that it can be applied.
+
+    Raises:
+        ConstraintViolation: it cannot be applied; nothing was changed.
+    """
+    try:
+        if dry_run:
+            plan = graph.schema.plan(desired.text)
+            is_possible, steps = plan.supported, plan.changes
+        else:
+            done = graph.schema.apply(
+                desired.text, allow_removals=allow_removals, actor=actor, message=message
+            )
+            is_possible, steps = done.applied or not done.changes, done.changes
+    except SchemaError as error:
+        raise _refusal(desired, error.message) from error
+    if not is_possible:
+        reasons = [each.describe() for each in steps if isinstance(each, UnsupportedChange)]
+        reasons = reasons or [each.describe() for each in steps]
+        raise _refusal(desired, "\n  ".join(first_few(reasons, STEPS_SHOWN)))
+
+
+def _refusal(desired: DesiredSchema, reason: str) -> ConstraintViolation:
+    return ConstraintViolation(
+        f"The schema of {', '.join(desired.paths[:STEPS_SHOWN])} cannot be applied, so nothing was"
+        f" imported:\n  {reason}",
+        hint="`mycel schema show` prints what is in force. Apply a schema that decides it with"
+        " `mycel schema apply`, or correct the files; then import again. Files of types that"
+        " shall go need --allow-deletions.",
+        data={"paths": list(desired.paths)},
+    )
