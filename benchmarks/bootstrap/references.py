@@ -81,6 +81,9 @@ def main(folder: str, count: str, tool: str, *arguments: str) -> None:
             missed = sorted(true - shown)
             if missed:
                 print(f"{len(missed)} of {len(true)} missed: {each.uri} {missed[:MISSES_SHOWN]}")
+            wrong = sorted(certain - true)
+            if wrong:
+                print(f"{len(wrong)} of {len(certain)} wrong: {each.uri} {wrong[:MISSES_SHOWN]}")
         _report(results)
 
 

@@ -55,14 +55,10 @@ def change_of(held: Held, wanted: Wanted, past: Iterable[str]) -> AttributeChang
     attributes = {k: v for k, v in wanted.attributes.items() if k not in kept}
     attributes[STAMP] = _stamp(wanted, kept)
     gone = wanted.keys - kept - attributes.keys()
-    change = AttributeChange(
+    return AttributeChange(
         {key: value for key, value in attributes.items() if now.get(key, ...) != value},
         tuple(sorted((gone | {MISSING_SINCE}) & now.keys())),
     )
-    if wanted.quiet and STAMP in now and not change.drop:
-        is_quiet = change.set.keys() - {STAMP} <= wanted.quiet
-        return AttributeChange({}, ()) if is_quiet else change
-    return change
 
 
 def is_ours(held: Held, keys: frozenset[str]) -> bool:

@@ -52,8 +52,6 @@ KEYS: Final = {
 """The attributes that a bootstrap writes, by the type of the node."""
 PACKAGE: Final = "pkg:"
 """The beginning of the URI of a package outside the project."""
-QUIET_KEYS: Final = frozenset(("line", "end_line"))
-"""Attributes of a section that are not worth a new version of it."""
 
 _PLAIN: Final = re.compile(r"[\w.$!@~-]+", re.ASCII)
 _DOCUMENTS: Final = frozenset(("markdown", "restructuredtext", "asciidoc"))
@@ -69,8 +67,6 @@ class Wanted(NamedTuple):
     """All attributes that a bootstrap writes for this kind of node."""
     stamp: dict[str, Any] | None = None
     """The state of a file, to find out in the next run whether it changed."""
-    quiet: frozenset[str] = frozenset()
-    """Attributes that are only written together with others."""
 
 
 class WantedEdge(NamedTuple):
@@ -238,8 +234,7 @@ def wanted_sections(namer: Namer, read: FileRead) -> Iterator[Wanted]:
     for section in read.facts.sections if read.facts is not None else ():
         uri = namer.section(read.path, section.slug)
         if uri:
-            attributes = _section_attributes(section)
-            yield Wanted(uri, words.SECTION, attributes, SECTION_KEYS, quiet=QUIET_KEYS)
+            yield Wanted(uri, words.SECTION, _section_attributes(section), SECTION_KEYS)
 
 
 def _section_attributes(section: Section) -> dict[str, Any]:

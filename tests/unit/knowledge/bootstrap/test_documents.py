@@ -81,14 +81,23 @@ def test_a_missing_document_heals_the_links_to_it(
     assert "Missing" not in {type_ for type_, *_ in state(shop)[0]}
 
 
-def test_a_change_makes_new_versions_of_changed_sections_only(
+def test_a_change_makes_new_versions_of_sections_that_changed_or_moved(
     shop: mycel.Knowledge, folder: Path, write: Write
 ) -> None:
+    def sections() -> list[tuple[int, object, object]]:
+        nodes = [shop.get(f"guide.md/{name}") for name in ("guide", "install", "use")]
+        return [(n.version, n.properties["line"], n.properties["end_line"]) for n in nodes]
+
     bootstrap(shop)
-    write("guide.md", GUIDE.replace("All about", "Nearly all\n\nabout"))
+    assert sections() == [(1, 1, 3), (1, 5, 7), (1, 9, 11)]
+    later = GUIDE.replace("a little while", "a while")
+    write("guide.md", later)
     bootstrap(shop)
-    versions = {name: shop.get(f"guide.md/{name}").version for name in ("guide", "install", "use")}
-    assert versions == {"guide": 2, "install": 1, "use": 1}
+    assert sections() == [(1, 1, 3), (2, 5, 7), (1, 9, 11)]
+    # Text above moves the sections below it.
+    write("guide.md", later.replace("All about", "Nearly all\n\nabout"))
+    bootstrap(shop)
+    assert sections() == [(2, 1, 5), (3, 7, 9), (2, 11, 13)]
 
 
 def test_a_section_keeps_its_node_under_another_heading(
