@@ -26,6 +26,7 @@
     workspace_files  reads files of the workspace, and no others
     name_mentions    files that mention a name
     references       the uses of a symbol, line by line
+    reference_evidence  which symbol a name in a line of code means
     python_views     a workspace counted, listed, as a table or a networkx graph
     active_context   the loaded nodes, and those evicted
     limits           every bound of these

@@ -26,10 +26,12 @@ from mycel.knowledge.name_mentions import MentioningFile, find_mentions, find_wo
 from mycel.knowledge.name_resolution import find_bearers, locate_all
 from mycel.knowledge.node_lookup import as_node
 from mycel.knowledge.node_values import Node
+from mycel.knowledge.reference_evidence import NamedSymbol, NameEvidence
 from mycel.knowledge.uris import Uri
 from mycel.knowledge.vocabulary import CALLS, EXTENDS, MAY_CALL, SYMBOL, USES
 from mycel.model.elements import Concept
 from mycel.search.names import Standing, called
+from mycel.store.query import lookup
 from mycel.store.query.bulk import prefixes
 from mycel.store.query.bulk.prefixes import StoredSpan
 from mycel.store.query.reader import Reader
@@ -39,13 +41,10 @@ SYMBOLS_MAX: Final = 20
 ALIASES_MAX: Final = 8
 """Names that one file gives to a symbol."""
 
+CONSTRUCTORS: Final = frozenset({"__init__", "__new__", "constructor"})
 CERTAIN: Final = (CALLS, USES, EXTENDS)
 _SCOPES: Final = re.compile(r"::|#")
 _ALIAS: Final = re.compile(rb"\s{1,9}as\s{1,9}([A-Za-z]\w{2,})")
-_TYPE_BEFORE: Final = re.compile(rb"(?<!\w)([A-Z]\w*+)\s{0,9}(?:::|\.|->)\s{0,9}\Z")
-_SELF: Final = "Self"
-_JOINTS: Final = (b".", b"::", b"->")
-_QUALIFIER_BYTES: Final = 100
 _FUNCTION_KINDS: Final = frozenset({"function", "method", "constructor", "macro", "prototype"})
 
 Group = Literal["possible", "other", "mention"]
@@ -89,7 +88,7 @@ class References(NamedTuple):
     possible: tuple[FileLines, ...]
     """Lines of code with the name, of which nothing more is known."""
     others: tuple[FileLines, ...]
-    """Lines of code that name one of the `namesakes`."""
+    """Lines of code that define or name one of the `namesakes`."""
     mentions: tuple[FileLines, ...]
     """Lines of comments, strings and documents."""
     namesakes: tuple[str, ...]
@@ -106,10 +105,11 @@ def find_references(reader: Reader, knowledge: KnowledgeView, uri: Uri) -> Refer
     """All uses of the symbol with a URI, or of those with a short name."""
     meant = locate_all(reader, uri)
     symbols = ([each for each in meant if each.type == SYMBOL] or meant)[:SYMBOLS_MAX]
+    symbols += _constructed(reader, symbols)
     asked = _SCOPES.sub(".", uri.path.rpartition("/")[2])
     names = {_name(each) for each in symbols} or {asked.rpartition(".")[2]}
     alike = _namesakes(reader, names, {each.number for each in symbols})
-    targets = [_Target(each.number, each.name) for each in (*symbols, *alike)]
+    targets = [NamedSymbol(each.number, each.name) for each in (*symbols, *alike)]
     users = _users(reader, targets)
     files = [_file_of(each.name) for each in symbols]
     files += [_file_of(user) for target in targets[: len(symbols)] for user in users[target.uri]]
@@ -133,18 +133,6 @@ def find_references(reader: Reader, knowledge: KnowledgeView, uri: Uri) -> Refer
     )
 
 
-class _Target(NamedTuple):
-    """A symbol whose users are sought."""
-
-    number: int
-    uri: str
-
-    @property
-    def owner(self) -> str:
-        """The name of what it is defined in; "" for a file."""
-        return self.uri.rpartition("/")[2].rpartition(".")[0].rpartition(".")[2]
-
-
 _Users = Mapping[str, Mapping[str, str]]
 """By the URI of a symbol: its users, each with its relation."""
 
@@ -153,6 +141,14 @@ def _name(concept: Concept) -> str:
     name = concept.attributes.get("name")
     own = called(concept.name, concept.attributes).segments[-1]
     return name if isinstance(name, str) and concept.type == SYMBOL and name else own
+
+
+def _constructed(reader: Reader, symbols: Sequence[Concept]) -> list[Concept]:
+    """The classes of constructors: a call of the class calls the constructor."""
+    uris = {each.name.rpartition(".")[0] for each in symbols if _name(each) in CONSTRUCTORS}
+    known = {each.name for each in symbols}
+    found = [reader.concept(number) for number, _, _ in lookup.named(reader, uris - known)]
+    return [each for each in found if each is not None and each.type == SYMBOL]
 
 
 def _namesakes(reader: Reader, names: Collection[str], known: Collection[int]) -> list[Concept]:
@@ -164,7 +160,7 @@ def _namesakes(reader: Reader, names: Collection[str], known: Collection[int]) -
     ]
 
 
-def _users(reader: Reader, targets: Sequence[_Target]) -> dict[str, dict[str, str]]:
+def _users(reader: Reader, targets: Sequence[NamedSymbol]) -> dict[str, dict[str, str]]:
     kinds = {number: kind for kind in (MAY_CALL, EXTENDS, USES, CALLS)
              if (number := reader.find_predicate(kind)) is not None}  # fmt: skip
     uris = {each.number: each.uri for each in targets}
@@ -193,8 +189,8 @@ class _Sorter:
         self,
         reader: Reader,
         names: Collection[str],
-        targets: Sequence[_Target],
-        namesakes: Sequence[_Target],
+        targets: Sequence[NamedSymbol],
+        namesakes: Sequence[NamedSymbol],
         users: _Users,
         owner: str,
     ) -> None:
@@ -203,8 +199,7 @@ class _Sorter:
         self._targets = targets
         self._namesakes = namesakes
         self._users = users
-        self._own = {each.owner for each in targets if each.owner} | ({owner} - {""})
-        self._foreign = {each.owner for each in namesakes} - self._own - {""}
+        self._evidence = NameEvidence(names, targets, namesakes, owner)
         self._groups: dict[Group, defaultdict[str, list[UsedLine]]] = {
             "possible": defaultdict(list),
             "other": defaultdict(list),
@@ -237,30 +232,36 @@ class _Sorter:
 
     def _sort_file(self, file: MentioningFile, spans: Sequence[StoredSpan]) -> None:
         source = file.text.encode()
-        code = blank_prose(detect(file.uri).language, source)
+        language = detect(file.uri).language
+        code = blank_prose(language, source)
         texts = file.text.split("\n")
         if code is None:
             for number in _numbers(source, self._names):
                 self._put("mention", file.uri, texts, number)
             return
-        if find_words(code, self._own):
+        if find_words(code, self._evidence.owners):
             self._near.add(file.uri)
         words = {*self._names, *_aliases(code, self._names)}
         lines = code.split(b"\n")
         wanted = _numbers(code, words)
         around = {number: _innermost(spans, number) for number in wanted}
-        defining = {_first_line(span, wanted) for span in spans if _last(span.name) in self._names}
+        own = {each.uri for each in self._targets}
+        defining = {
+            _first_line(span, wanted): span.name in own
+            for span in spans
+            if _last(span.name) in self._names
+        }
         within = defaultdict(list)
         for number in wanted:
-            if number not in defining:
+            if number in defining:
+                if not defining[number]:
+                    self._put("other", file.uri, texts, number)
+            else:
                 within[around[number]].append(number)
         for span, numbers in within.items():
-            types = {number: self._types_before(lines[number - 1]) for number in numbers}
-            if any(each & self._own for each in types.values()):
-                # The definition writes the type where it means the symbol.
-                self._mark_bare(lines, types)
             for number in numbers:
-                group, targets = self._judge(file.uri, span, types[number], len(numbers))
+                line = lines[number - 1]
+                group, targets = self._judge(file.uri, language, span, line, len(numbers))
                 for target, user in targets:
                     self._of_users[target][user].append(UsedLine(number, texts[number - 1]))
                 if not targets:
@@ -273,23 +274,23 @@ class _Sorter:
         self._groups[group][uri].append(UsedLine(number, texts[number - 1]))
 
     def _judge(
-        self, file: str, span: StoredSpan | None, types: set[str], count: int
+        self, file: str, language: str, span: StoredSpan | None, line: bytes, count: int
     ) -> tuple[Group, list[tuple[str, str]]]:
         """The group of a line, and the symbols that it uses, each with its user.
 
-        `types` are before the name there; `count` lines of the same definition have the name.
+        `count` lines of the same definition have the name.
         """
+        if self._evidence.names_another(line):
+            return "other", []
         user = file if span is None else span.name
         # One line, and a certain relation to another symbol of the name: it is about that one.
         is_other = count == 1 and any(
             self._users[each.uri].get(user, MAY_CALL) != MAY_CALL for each in self._namesakes
         )
-        if types and types <= self._foreign:
-            return "other", []
         found: list[tuple[str, str]] = []
         for target in self._targets:
-            if types and (not target.owner or target.owner not in types):
-                continue  # Of another type, or of one that is derived from it.
+            if self._evidence.judge(language, line, target) not in ("this", "open"):
+                continue
             relation = self._users[target.uri].get(user)
             if relation is not None and not (is_other and relation == MAY_CALL):
                 found.append((target.uri, user))
@@ -297,32 +298,11 @@ class _Sorter:
                 found.append((target.uri, file))
         return ("other" if is_other else "possible"), found
 
-    def _is_beside(self, target: _Target, file: str, span: StoredSpan | None) -> bool:
+    def _is_beside(self, target: NamedSymbol, file: str, span: StoredSpan | None) -> bool:
         """True for an import, or the like, of what definitions of the file use."""
-        if span is not None and span.kind in _FUNCTION_KINDS:
+        if target.owner or (span is not None and span.kind in _FUNCTION_KINDS):
             return False
         return file in self._files_of[target.uri]
-
-    def _types_before(self, line: bytes) -> set[str]:
-        """The types before all occurrences of the name; none if one has none."""
-        found: set[str] = set()
-        for begin, _ in find_words(line, self._names):
-            before = _TYPE_BEFORE.search(line[max(0, begin - _QUALIFIER_BYTES) : begin])
-            owner = before[1].decode() if before is not None else _SELF
-            if owner == _SELF:
-                return set()
-            found.add(owner)
-        return found
-
-    def _mark_bare(self, lines: Sequence[bytes], types: dict[int, set[str]]) -> None:
-        """Give lines with the bare name, without a type or an object, a type that nothing has."""
-        for number, known in types.items():
-            line = lines[number - 1]
-            places = find_words(line, self._names)
-            if not known and all(
-                not line[:begin].rstrip().endswith(_JOINTS) for begin, _ in places
-            ):
-                known.add("")
 
     def users_of(self, uri: str) -> tuple[UserLines, ...]:
         """The users of a symbol, with their lines: code before tests, then by URI."""

@@ -182,7 +182,7 @@ def _other_lines(references: References) -> Iterator[str]:
     elif not references.mentions:
         yield "No other line has the name."
     if references.others:
-        yield f"{_counted(references.others)} that use another symbol of the name:"
+        yield f"{_counted(references.others)} that define or use another symbol of the name:"
         yield from _numbers(references.others, ASIDE_NUMBERS_MAX)
     if references.mentions:
         files = count(len(references.mentions), "file")

@@ -136,7 +136,7 @@ def test_calls_on_unknown_objects_are_possible_uses(knowledge: mycel.Knowledge) 
     assert certain(found) == ["store.rs/Table.save:9"]
     assert certain(found, ["may_call"]) == ["store.rs/Table.save_all:11"]
     # The only call in a function that certainly calls another method of the name is that one.
-    assert numbers(found.others) == ["src/server.rs:11"]
+    assert numbers(found.others) == ["src/server.rs:11", "src/store.rs:4"]
     assert numbers(found.mentions) == ["src/store.rs:7"]
     assert found.namesakes == ("concept://a/src/store.rs/Log.flush",)
     both = knowledge.references("flush")
@@ -144,6 +144,18 @@ def test_calls_on_unknown_objects_are_possible_uses(knowledge: mycel.Knowledge) 
     assert not both.others
     assert not both.namesakes
     assert {"server.rs/write_log:11", "store.rs/Table.save:9"} <= {*certain(both)}
+
+
+def test_calls_of_a_class_are_uses_of_its_constructor(
+    tmp_path: Path, knowledge: mycel.Knowledge
+) -> None:
+    text = "class Cart:\n    def __init__(self): ...\n\n\ndef make():\n    return Cart()\n"
+    (tmp_path / "cart.py").write_text(text, encoding="utf-8")
+    bootstrap(knowledge)
+    found = knowledge.references("Cart.__init__")
+    assert [each.symbol.name for each in found.symbols] == ["__init__", "Cart"]
+    users = [(user.uri, user.relation) for user in found.symbols[1].users]
+    assert users == [("concept://a/cart.py/make", "calls")]
 
 
 def test_names_that_imports_give_are_followed(knowledge: mycel.Knowledge) -> None:

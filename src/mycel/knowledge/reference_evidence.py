@@ -1,0 +1,100 @@
+"""Evidence in a line of code on which symbol a name in it means: what is written before the name.
+
+Status::Unknown   the owner of a variant
+kql::execute      the module of a function
+.flush()          a member of an object, in Rust never a function
+key               in most languages never a member
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from typing import Final, Literal, NamedTuple
+
+from mycel.knowledge.name_mentions import find_words
+
+Verdict = Literal["this", "other", "unlikely", "open"]
+
+_BEFORE: Final = re.compile(rb"(?:(?<!\w)([A-Za-z_]\w*+)\s{0,9})?(::|\.|->)\s{0,9}\Z")
+_BEFORE_BYTES: Final = 100
+_OWN: Final = frozenset({"Self", "self", "this", "cls", "super", "crate"})
+_BARE_MEMBERS: Final = frozenset({"java", "c", "cpp"})
+"""Languages in which a member is used without its object."""
+_INDEX_FILES: Final = frozenset({"__init__", "mod", "lib", "index", "main"})
+
+
+class NamedSymbol(NamedTuple):
+    """A symbol whose name is searched for."""
+
+    number: int
+    uri: str
+
+    @property
+    def owner(self) -> str:
+        """The name of the type that it is defined in; "" for none."""
+        return self.uri.rpartition("/")[2].rpartition(".")[0].rpartition(".")[2]
+
+    @property
+    def module(self) -> str:
+        """The name of its file, or of the folder that the file stands for."""
+        *folders, file, _ = self.uri.split("/")
+        stem = file.partition(".")[0]
+        return folders[-1] if stem in _INDEX_FILES and folders else stem
+
+    @property
+    def qualifier(self) -> str:
+        """The word that may be written before its name."""
+        return self.owner or self.module
+
+
+class NameEvidence:
+    """Judges lines of code with the name of some symbols."""
+
+    def __init__(
+        self,
+        names: Collection[str],
+        symbols: Sequence[NamedSymbol],
+        namesakes: Sequence[NamedSymbol],
+        owner: str,
+    ) -> None:
+        self._names = names
+        self.owners = {each.owner for each in symbols if each.owner} | ({owner} - {""})
+        own = {each.qualifier for each in symbols} | self.owners
+        self._foreign = {each.qualifier for each in namesakes} - own
+
+    def names_another(self, line: bytes) -> bool:
+        """True if each occurrence of the name has the owner or module of another symbol."""
+        words = [word for word, _ in self._before(line)]
+        return bool(words) and self._foreign.issuperset(words)
+
+    def judge(self, language: str, line: bytes, symbol: NamedSymbol) -> Verdict:
+        """The best of the verdicts on the occurrences of the name; "open" without one."""
+        verdicts = {
+            self._judge(language, *before, symbol) for before in self._before(line)
+        }  # fmt: skip
+        best: Sequence[Verdict] = ("this", "open", "unlikely", "other")
+        return next((each for each in best if each in verdicts), "open")
+
+    def _judge(self, language: str, word: str, joint: str, symbol: NamedSymbol) -> Verdict:
+        if not joint:
+            is_member = bool(symbol.owner) and language not in _BARE_MEMBERS
+            return "unlikely" if is_member else "open"
+        if word == symbol.qualifier:
+            return "this"
+        if word in self._foreign:
+            return "other"
+        if word in _OWN or not word:
+            return "open"
+        if word[:1].isupper():
+            return "unlikely"  # Of another type, or of one that is derived from it.
+        return "unlikely" if language == "rust" and joint == "." and not symbol.owner else "open"
+
+    def _before(self, line: bytes) -> list[tuple[str, str]]:
+        """The word and the sign before each occurrence of the name; "" for none."""
+        found = []
+        for begin, _ in find_words(line, self._names):
+            before = _BEFORE.search(line[max(0, begin - _BEFORE_BYTES) : begin])
+            word, joint = (before[1] or b"", before[2]) if before is not None else (b"", b"")
+            found.append((word.decode(), joint.decode()))
+        return found
