@@ -2,6 +2,7 @@
 
 - `vectors`     vectors as they are kept: checked, one byte a dimension
 - `static`      the model that the package ships: a vector for each piece of a word, and their mean
+- `sentence_model`  the sentence model of the extra `notes`, which reads notes and sections
 - `onnx_model`  sentence models as ONNX files
 - `transformer` models of the library sentence-transformers
 - `endpoint`    servers with the embeddings API of OpenAI

@@ -8,6 +8,7 @@ Modules, in the order in which data passes through them:
 - `blocks`    arrays of passages as they are stored, for the next process
 - `corpus`    all passages in memory, as arrays
 - `derivation` from a concept to the row that is stored of it
+- `note_vectors` vectors of notes and sections by the sentence model
 - `index`     the corpus of a store, kept in step with what is committed
 - `weights`   evidence that a passage answers a question, its weight, and what a score means
 - `passage_links` ways between passages: mentions, propositions, shared mentions

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Sequence
+from functools import partial
 from math import log2
 from typing import Final
 
@@ -11,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mycel.errors import EmbedderFailed
-from mycel.recall.corpus import Corpus
+from mycel.recall.corpus import Corpus, Floats, Positions
 from mycel.recall.index import Recall
 from mycel.recall.lazy import LazyRecall
+from mycel.recall.note_vectors import AT_ONCE_MAX
 from mycel.recall.passage_links import Edge
 from mycel.recall.stages import AskedCorpus, Found, Sources
 from mycel.recall.weights import Stage
@@ -49,7 +51,9 @@ class RecallQuestion:
         self._reader = reader
         self.warning = ""
         try:
-            self._corpus, self._asked = _asked(reader, recall.get(), asked, without)
+            used = recall.get()
+            self._corpus, self._asked = _asked(reader, used, asked, without)
+            self.warning = _about_notes(used)
         except (NotReadyError, EmbedderFailed) as error:
             instead = recall.instead()
             if instead is None:
@@ -85,10 +89,33 @@ def _asked(
         lambda numbers: _edges(reader, numbers),
         recall.question_vector,
         recall.calibration(reader),
+        partial(_note_meaning, reader, recall, corpus),
     )
     return corpus, AskedCorpus(
         corpus, recall.model, asked.text, asked.terms, sources, without=without
     )
+
+
+def _about_notes(recall: Recall) -> str:
+    """The warning of a search for which the sentence model has not read all that it could."""
+    if recall.notes is None:
+        return ""
+    if recall.notes.failure is not None:
+        return f"{recall.notes.failure.message} This answer does without it."
+    if recall.notes.missing > AT_ONCE_MAX:
+        return (
+            f"The sentence model has {recall.notes.missing:,} notes and sections still to read;"
+            " this answer finds them by the embedder inside the package."
+        )
+    return ""
+
+
+def _note_meaning(
+    reader: Reader, recall: Recall, corpus: Corpus, question: str
+) -> tuple[Positions, Floats]:
+    if recall.notes is None:
+        return np.zeros(0, np.int64), np.zeros(0, np.float32)
+    return recall.notes.meaning(reader, corpus, question)
 
 
 def allowed(reader: Reader, corpus: Corpus, condition: Condition) -> NDArray[np.bool_] | None:

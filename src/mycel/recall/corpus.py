@@ -213,6 +213,19 @@ class Corpus:
         """The number of notes that somebody wrote."""
         return int((self.alive & ((self.flags & (READ | CODE)) == 0)).sum())
 
+    def written(self) -> list[int]:
+        """The elements of notes that somebody wrote, turns of episodes left out."""
+        return self._with_flags(TITLED)
+
+    def sections(self) -> list[int]:
+        """The elements of sections of documents that a bootstrap read."""
+        return self._with_flags(TITLED | READ)
+
+    def _with_flags(self, flags: int) -> list[int]:
+        kept = self.alive & ((self.flags & (READ | CODE | TITLED)) == flags)
+        numbers: list[int] = self.numbers[kept].tolist()
+        return numbers
+
     @cached_property
     def names(self) -> PhraseSet:
         """The names of all concepts, to be looked for in a question."""

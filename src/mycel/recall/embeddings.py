@@ -141,6 +141,6 @@ class Embeddings:
         self._store.maintain(forget_vectors, model=self._recall.get().mark)
         self._store.maintain(property_vectors.forget)
         self._recall.reset()
-        self._recall.get().complete(report)
+        self._recall.get().complete(report, sections=True)
         self._recall.columns().complete()
         return self.status()

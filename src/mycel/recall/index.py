@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from mycel.embedding.calibration import SHIPPED, Calibration, calibration_of, pairs
 from mycel.embedding.guard import QUESTION_S, SEARCH_S, GuardedEmbedder
+from mycel.embedding.sentence_model import installed_model
 from mycel.embedding.static import StaticModel, shipped_model
 from mycel.embedding.vectors import as_bytes, unit
 from mycel.errors import (
@@ -41,6 +42,7 @@ from mycel.errors import (
 from mycel.recall import blocks
 from mycel.recall.corpus import Corpus, Floats, Positions
 from mycel.recall.derivation import Derived, derived, is_sound
+from mycel.recall.note_vectors import NoteVectors
 from mycel.recall.passage_columns import Interner, PassageColumns, Row, Shared
 from mycel.recall.phrases import PhraseSet, Vocabulary
 from mycel.search.embedding import Embedder, NotReadyError
@@ -102,6 +104,15 @@ class Recall:
         self._report: Callable[[int, int], object] | None = None
         self._thread: Thread | None = None
         self._stopped = False
+        self.notes: Final = self._note_vectors()
+        """The vectors of notes by the sentence model; None if it is not installed or not wanted."""
+
+    def _note_vectors(self) -> NoteVectors | None:
+        model = installed_model() if self._guarded is None else None
+        if model is None:
+            return None
+        mark = f"{VERSION}/{self.model.name}/notes/{model.name}"
+        return NoteVectors(self._store, model, mark, self._passages)
 
     @property
     def model(self) -> StaticModel:
@@ -201,12 +212,16 @@ class Recall:
     def close(self) -> None:
         """Stop deriving."""
         self.stop()
+        if self.notes is not None:
+            self.notes.close()
         if self._thread is not None:
             self._thread.join()
 
     def stop(self) -> None:
         """Let a thread that derives end soon."""
         self._stopped = True
+        if self.notes is not None:
+            self.notes.stop()
         if self._guarded is not None:
             self._guarded.stop()
 
@@ -242,10 +257,13 @@ class Recall:
         except MycelError as error:
             self._failure = error  # The next search tells it.
 
-    def complete(self, report: Callable[[int, int], object] | None = None) -> None:
+    def complete(
+        self, report: Callable[[int, int], object] | None = None, *, sections: bool = False
+    ) -> None:
         """Derive and store all that is not yet.
 
-        `report` is told how many vectors have been made, and of how many.
+        `report` is told how many vectors have been made, and of how many. The sentence model is
+        slow: without `sections` it reads only the notes that somebody wrote.
 
         Raises:
             EmbedderFailed: the embedder failed; what it made before is stored.
@@ -254,7 +272,11 @@ class Recall:
         if self._guarded is not None:
             self._embed(self._guarded, report)
         with self._store.reading() as reader:
-            self._current(reader)
+            corpus = self._current(reader)
+            if self.notes is not None:
+                self.notes.complete(reader, corpus, report, sections=sections)
+        if self.notes is not None:
+            self.notes.save()
         self._report = None
         with self._lock:
             if self._corpus is not None and (self._unsaved or self._gone or self._touched is None):
@@ -289,6 +311,8 @@ class Recall:
 
         What was stored the last time stays at hand until now, for those who began reading before.
         """
+        if self.notes is not None:
+            self.notes.save()
         with self._lock:
             self._saved = {}
             if self._corpus is None or self._store.location.readonly:
@@ -484,18 +508,22 @@ class Recall:
         self, reader: Reader, numbers: Collection[int]
     ) -> tuple[list[Row], list[dict[int, str]]]:
         """Passages of live concepts with these numbers, and the phrases of each by their hashes."""
-        furniture = lookup.furniture(reader)
-        made = [
-            self._row(reader, each)
-            for each in passages.sources(reader, numbers)
-            if each.element not in furniture
-        ]
+        made = self._passages(reader, numbers)
         if self._guarded is None:
             vectors = as_bytes(self.model.embed_tokens([_pieces(e.row.pieces) for e in made]))
         else:
             vectors = self._vectors(reader, self._guarded, made)
         rows = [(each.row, vector) for each, vector in zip(made, vectors, strict=True)]
         return rows, [each.phrases for each in made]
+
+    def _passages(self, reader: Reader, numbers: Collection[int]) -> list[Derived]:
+        """The passages of live concepts with these numbers."""
+        furniture = lookup.furniture(reader)
+        return [
+            self._row(reader, each)
+            for each in passages.sources(reader, numbers)
+            if each.element not in furniture
+        ]
 
     def _row(self, reader: Reader, source: SourceRow) -> Derived:
         if self._stopped:

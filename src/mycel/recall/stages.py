@@ -85,6 +85,8 @@ class Sources(NamedTuple):
     """The vector of a question."""
     calibration: Calibration
     """The meaning of cosines with that vector."""
+    note_meaning: Callable[[str], tuple[Positions, Floats]]
+    """The evidence of a better model on some of the passages: their places, and the values."""
 
 
 class Found(NamedTuple):
@@ -140,8 +142,8 @@ class AskedCorpus:
         self._actors = self._named_actors()
         self._bare = self._without_actors()
         self._seed_likeness: Floats | None = None
-        self._certainty = 0.0
-        """The certainty of the question's vector: its length."""
+        self._certain = np.zeros(len(corpus), np.float32)
+        """The certainty of the question's vector, for each passage: the length of the vector."""
         if len(corpus):
             self._gather()
 
@@ -166,7 +168,7 @@ class AskedCorpus:
         linked = links.best(len(corpus), self._by_link)
         joined = shared.best(len(corpus), self._by_shared)
         self._reach = first + 1.6 * np.maximum(linked, 0.5 * joined)
-        self._open = self._certainty * (1 - said / SAID_MAX)
+        self._open = self._certain * (1 - said / SAID_MAX)
         self._whole = {
             "words": words,
             "meaning": meaning,
@@ -284,14 +286,17 @@ class AskedCorpus:
         if "meaning" in self._without:
             return np.zeros(len(corpus), np.float32)
         vector = self._sources.embed(self._bare)
-        self._certainty = min(float(np.linalg.norm(vector)), 1.0)
+        self._certain[:] = min(float(np.linalg.norm(vector)), 1.0)
         own = corpus.similarities(vector)
         if corpus.has_episodes:
             before, after = corpus.beside(own)
             neighbours = (corpus.previous >= 0).astype(np.float32) + (corpus.next >= 0)
             # The length of a vector with half of each neighbour's added, as it is on average.
             own = (own + 0.5 * before + 0.5 * after) / np.sqrt(1 + 0.6 * neighbours)
-        return self._sources.calibration.evidence(own)
+        evidence = self._sources.calibration.evidence(own)
+        places, values = self._sources.note_meaning(self._bare)
+        evidence[places], self._certain[places] = values, 1.0
+        return evidence
 
     def _named(self) -> tuple[Floats, Floats]:
         """The weight of a name in the question, for each passage; and where it has one bearer."""

