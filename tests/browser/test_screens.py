@@ -21,6 +21,7 @@ SCREENS = {
     f"#/graph?g=-&n={LOGIN}*{NOTES}&table=1": "table.data tbody tr",
     f"#/graph?g=-&path={NOTES}*{SESSION}&way=both": ".route-steps li",
     f"#/graph?g=-&reach={LOGIN}&cost=1&way=both&s={LOGIN}": ".route-budget",
+    f"#/graph?g=-&n={LOGIN}*{SESSION}&since=2020-01-01T00:00:00Z&who=ada": ".span-outcome button",
     "#/query?q=FIND(%3Fc.name)": ".cm-content",
     "#/timeline": ".timeline li",
     "#/compare?from=LAST": ".change",

@@ -4,10 +4,11 @@ import { batch, computed, signal, type Signal } from '@preact/signals'
 import { arrange, startPlace, type Runner } from './graph/layout'
 import { Positions } from './graph/positions'
 import { TypeColours } from './graph/palette'
-import { GROUP_PREFIX, Scene, type SceneNode } from './graph/scene'
+import { GROUP_PREFIX, linkKey, Scene, type SceneNode } from './graph/scene'
 import { announcement, complain, say } from './notices'
 import { costText, isWithin, readRoute, type Route, type RouteAsked } from './route'
 import type { About, Card, Grouping, Identified, LiveChange, Link, Moment, Overview, Source } from './source/types'
+import type { Touched } from './touched'
 import { START, type View } from './view'
 import { UndoStack } from './undo'
 
@@ -27,6 +28,8 @@ export class Explorer {
   readonly overview = signal<Overview | null>(null)
   /** The route that is drawn, if the view asks for one. */
   readonly route = signal<Route | null>(null)
+  /** What passes the filter by time and author, if there is one. */
+  readonly touched = signal<Touched | null>(null)
   readonly busy = signal(0)
   readonly failed = signal<unknown>(null)
   /** Ids that were added by others and wait to be shown. */
@@ -38,7 +41,7 @@ export class Explorer {
   readonly changed = signal(0)
   readonly steps = signal(0)
   readonly colours = new TypeColours()
-  /** The scene without nodes beyond the budget of a route. */
+  /** The scene without nodes beyond the budget of a route, and without what a filter by time and author hides. */
   readonly within = computed(() => this.#cut())
   readonly visible = computed(() => this.#filter())
   /** The size of the graph at the moment that is shown; null where it is not known. */
@@ -192,7 +195,7 @@ export class Explorer {
     if (id?.startsWith(GROUP_PREFIX)) return
     this.look({ selected: id })
     const node = id ? this.scene.value.nodes.get(id) : null
-    if (node) announcement.value = describe(node, this.scene.value, this.route.value?.costs.get(node.id))
+    if (node) announcement.value = describe(node, this.scene.value, this.route.value?.costs.get(node.id), this.touched.value?.nodes.has(node.id))
   }
 
   /** Shows a node: selects it if it is shown, else opens it with its neighbours. */
@@ -226,6 +229,13 @@ export class Explorer {
     this.#step({ by, group: '', size: 0, ids: [], less: [], route: null }, { selected: null })
     this.scene.value = new Scene()
     void this.show()
+  }
+
+  /** Shows some nodes in place of what is shown. */
+  async showNodes(ids: readonly string[]): Promise<void> {
+    this.#step({ group: null, ids, less: [], route: null }, { screen: 'graph', selected: null })
+    await this.show()
+    this.fitted.value++
   }
 
   /** Shows a route by cost in place of what is shown. */
@@ -486,10 +496,14 @@ export class Explorer {
   }
 
   #cut(): Scene {
-    const { route: asked } = this.view.value
+    const { route: asked, span } = this.view.value
     const route = asked && this.route.value
-    if (route?.kind !== 'reach') return this.scene.value
-    return this.scene.value.filtered((node) => isWithin(route, asked, node.id), () => true)
+    const touched = span?.rest === 'hide' ? this.touched.value : null
+    if (route?.kind !== 'reach' && !touched) return this.scene.value
+    return this.scene.value.filtered(
+      (node) => (!route || isWithin(route, asked, node.id)) && (!touched || !!node.group || touched.nodes.has(node.id) || touched.ends.has(node.id)),
+      (link) => !touched || touched.links.has(linkKey(link)) || link.relation === '',
+    )
   }
 
   #filter(): Scene {
@@ -529,12 +543,12 @@ const shownOf = ({ by, group, size, ids, less, hide, route }: View): Shown => ({
 export const count = (number: number, noun: string): string => `${number.toLocaleString('en')} ${noun}${number === 1 ? '' : 's'}`
 
 /** A sentence about a node, for screen readers. */
-export function describe(node: SceneNode, scene: Scene, cost?: number): string {
+export function describe(node: SceneNode, scene: Scene, cost?: number, touched?: boolean): string {
   const { card, group, pinned } = node
   if (group) return `Group ${group.name}, ${count(group.nodes, 'node')}${group.missing ? `, ${group.missing} missing` : ''}`
   const hidden = scene.hidden(node)
   const kind = card.kind === 'missing' ? 'missing concept, not written yet' : card.type
-  return `${card.name}, ${kind}, ${count(card.degree, 'link')}${hidden ? `, ${hidden} not shown` : ''}${cost === undefined ? '' : `, cost ${costText(cost)}`}${pinned ? ', pinned' : ''}`
+  return `${card.name}, ${kind}, ${count(card.degree, 'link')}${hidden ? `, ${hidden} not shown` : ''}${cost === undefined ? '' : `, cost ${costText(cost)}`}${touched ? ', changed as the filter says' : ''}${pinned ? ', pinned' : ''}`
 }
 
 /** Groups are left out where all of their nodes are shown anyway: a small graph is shown as it is. */

@@ -19,6 +19,7 @@ import { askForToken, SignIn, takeTicket, tokens } from './sign-in'
 import { HttpSource } from './source/http'
 import { startTheme } from './theme'
 import { startTitle } from './title'
+import { startTouched } from './touched'
 import { fromFragment } from './view'
 
 /** The name of the file of the layout worker, from the build. */
@@ -48,6 +49,7 @@ async function start(): Promise<void> {
   startShortcuts(explorer)
   startAddress(explorer)
   startTitle(explorer)
+  startTouched(explorer)
   live.start()
   if (askForToken.value === null) void explorer.start()
 }

@@ -2,6 +2,7 @@
 
 import { COST_MAX, COST_START, MOST, WAYS, type RouteAsked } from './route'
 import type { Grouping, Moment } from './source/types'
+import type { SpanAsked } from './touched'
 
 export type Screen = 'graph' | 'query' | 'timeline' | 'compare' | 'missing' | 'branches' | 'conflicts' | 'workspaces'
 export type Tab = 'content' | 'attributes' | 'relations' | 'history' | 'proof'
@@ -27,6 +28,8 @@ export interface View {
   hide: readonly string[]
   /** A route by cost, which is shown in place of a group. */
   route: RouteAsked | null
+  /** A filter by time and author. */
+  span: SpanAsked | null
   selected: string | null
   tab: Tab
   at: Moment
@@ -38,7 +41,7 @@ export interface View {
 }
 
 export const START: View = {
-  screen: 'graph', branch: '', by: 'folder', group: '', size: 0, ids: [], less: [], hide: [], route: null, selected: null, tab: 'content', at: null,
+  screen: 'graph', branch: '', by: 'folder', group: '', size: 0, ids: [], less: [], hide: [], route: null, span: null, selected: null, tab: 'content', at: null,
   table: false, from: '', to: '', query: '',
 }
 
@@ -66,6 +69,12 @@ export function toFragment(view: View): string {
   say('less', list(view.less))
   say('hide', list(view.hide))
   if (view.route) sayRoute(view.route, say, list)
+  if (view.span) {
+    say('since', escape(view.span.since))
+    say('until', view.span.until ? escape(view.span.until) : null)
+    say('who', list(view.span.actors))
+    if (view.span.rest === 'hide') say('rest', 'hide')
+  }
   say('s', view.selected && escape(view.selected))
   if (view.tab !== START.tab) say('tab', view.tab)
   if (view.at !== null) say('at', String(view.at))
@@ -118,6 +127,7 @@ export function fromFragment(fragment: string): View {
     less: list('less'),
     hide: list('hide'),
     route,
+    span: spanOf(said.has('since'), text('since') ?? '', text('until') ?? '', list('who'), said.get('rest') === 'hide'),
     selected: text('s'),
     tab: oneOf(TABS, text('tab'), START.tab),
     at: Number.isSafeInteger(at) && at >= 0 ? at : null,
@@ -126,6 +136,11 @@ export function fromFragment(fragment: string): View {
     to: text('to') ?? '',
     query: text('q') ?? '',
   }
+}
+
+function spanOf(given: boolean, since: string, until: string, actors: string[], hide: boolean): SpanAsked | null {
+  const time = (text: string) => (Number.isNaN(Date.parse(text)) ? '' : text)
+  return given ? { since: time(since), until: time(until), actors, rest: hide ? 'hide' : 'dim' } : null
 }
 
 function splitOnce(text: string, sign: string): [string, string] {

@@ -21,6 +21,7 @@ Modules, in the order of control flow:
 - `routes`         nodes within a cost of a node, and the cheapest path between two
 - `details`        one node: content, relations, history, proof; missing concepts
 - `past`           commits, timeline, differences between moments
+- `authors`        nodes and links by the time and the author of their changes
 - `edits`          writes, each answered with its commit
 - `conflicts`      open merges, and what is done about them
 - `feed`           commits as they happen

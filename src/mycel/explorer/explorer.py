@@ -15,7 +15,17 @@ from typing import Any, Final
 
 from mycel import __version__
 from mycel.errors import ExecutionTimeout, NotFound
-from mycel.explorer import conflicts, details, edits, limits, naming, neighbours, past, routes
+from mycel.explorer import (
+    authors,
+    conflicts,
+    details,
+    edits,
+    limits,
+    naming,
+    neighbours,
+    past,
+    routes,
+)
 from mycel.explorer import overview as overviews
 from mycel.explorer.census import BYS, By, Census
 from mycel.explorer.live_counts import LiveCounts
@@ -54,6 +64,8 @@ class View:
 
 _DIRECTION: Final = Parameter("text", "Of its links", "both", words=("both", "out", "in"))
 _WAY: Final = Parameter("text", "Of the links to follow", "out", words=("out", "in", "both"))
+_SINCE: Final = Parameter("text", "From this moment on")
+_UNTIL: Final = Parameter("text", "Up to this moment")
 _RELATIONS: Final = Parameter("texts", "Only these relation types")
 
 VIEWS: Final[dict[str, View]] = {
@@ -182,8 +194,8 @@ VIEWS: Final[dict[str, View]] = {
             "path": Parameter("text", "Only those that changed nodes under this URI"),
             "type": Parameter("text", "Only those that changed this type or relation type"),
             "actor": Parameter("text", "Only those of this actor"),
-            "since": Parameter("text", "From this moment on"),
-            "until": Parameter("text", "Up to this moment"),
+            "since": _SINCE,
+            "until": _UNTIL,
             "text": Parameter("text", "Only those with this text in their message"),
         },
     ),
@@ -194,6 +206,29 @@ VIEWS: Final[dict[str, View]] = {
     "moments": View(
         "Moments to choose from: tags, the newest commits, days on which something was written",
         {"zone": Parameter("text", "The offset of days from UTC, such as +01:00", "Z")},
+    ),
+    "authors": View(
+        "The actors who wrote in a span, with the numbers of their commits and changes",
+        {
+            "since": _SINCE,
+            "until": _UNTIL,
+            "limit": whole("Actors", limits.AUTHORS, limits.AUTHORS_MAX),
+            "at": AT,
+        },
+    ),
+    "touched": View(
+        "Nodes and links that were written in a span, by some actors or anybody",
+        {
+            "ids": Parameter(
+                "texts", "Only these nodes and the links among them", most=limits.KNOWN_MAX
+            ),
+            "since": _SINCE,
+            "until": _UNTIL,
+            "actors": Parameter("texts", "Only what one of these wrote", most=limits.AUTHORS_MAX),
+            "limit": whole("Nodes, without ids", limits.TOUCHED, limits.GROUP_NODES_MAX),
+            "at": AT,
+        },
+        has_body=True,
     ),
     "timeline": View(
         "Equal spans of time with the number of changes in each",
@@ -492,6 +527,14 @@ class Explorer:
     def _moments(self, *, zone: str) -> JsonObject:
         with self._scene(None) as seen:
             return past.moments_to_choose(self.db, seen, zone)
+
+    def _authors(self, *, at: str | None, **given: Any) -> JsonObject:
+        with self._scene(at) as seen:
+            return authors.authors(seen, **given)
+
+    def _touched(self, *, at: str | None, **given: Any) -> JsonObject:
+        with self._scene(at) as seen:
+            return authors.touched(seen, **given)
 
     def _timeline(self, *, buckets: int, from_: str | None, to: str | None) -> JsonObject:
         with self._scene(None) as seen:

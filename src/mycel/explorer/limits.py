@@ -38,6 +38,9 @@ CHANGES: Final = 500
 CHANGES_MAX: Final = 2_000
 DIFFS_AT_ONCE: Final = 2
 """Comparisons that run at the same time: each has all that differs in memory."""
+AUTHORS: Final = 50
+AUTHORS_MAX: Final = 500
+TOUCHED: Final = 300
 COMMITS: Final = 20
 COMMITS_MAX: Final = 500
 MOMENTS_COMMITS: Final = 50

@@ -3,6 +3,7 @@
 import { nodeScale, toScreen, type Camera, type Frame } from './camera'
 import { crosses, labelBoxes, Occupied, type Box } from './labels'
 import { costText, type Route } from '../route'
+import type { Touched } from '../touched'
 import type { Palette, TypeColours } from './palette'
 import type { Pen, Stroke } from './pen'
 import type { Scene, SceneLink, SceneNode } from './scene'
@@ -25,6 +26,8 @@ export interface Picture {
   focus: Focus
   /** The part of the frame that the legend covers: no label is put there. */
   covered: Box | null
+  /** What passes a filter by time and author: the rest is dimmed. */
+  touched: Touched | null
   /** The route whose links stand out and whose costs are written beside the nodes. */
   route: Route | null
 }
@@ -60,7 +63,7 @@ export function draw(pen: Pen, picture: Picture): void {
 }
 
 /** The nodes that stand out: those in focus and their neighbours. Null if nothing is in focus. */
-function litNodes({ scene, focus }: Picture): Set<string> | null {
+function litNodes({ scene, focus, touched }: Picture): Set<string> | null {
   const centres = focus.hovered && scene.nodes.has(focus.hovered) ? [focus.hovered] : [...focus.selected]
   const lit = new Set<string>()
   for (const id of centres) {
@@ -68,7 +71,9 @@ function litNodes({ scene, focus }: Picture): Set<string> | null {
     lit.add(id)
     for (const other of scene.neighbours(id)) lit.add(other)
   }
-  return lit.size ? lit : null
+  if (lit.size || !touched) return lit.size ? lit : null
+  for (const node of scene.nodes.values()) if (node.group || touched.nodes.has(node.id)) lit.add(node.id)
+  return lit
 }
 
 function placeNodes({ scene, camera, frame }: Picture, lit: Set<string> | null): Map<string, Drawn> {
@@ -92,7 +97,11 @@ function drawLinks(pen: Pen, picture: Picture, drawn: Map<string, Drawn>, lit: S
   const later: SceneLink[] = []
   const most = Math.max(0, ...[...picture.scene.links.values()].map((line) => line.count))
   for (const line of picture.scene.links.values()) {
-    const { route } = picture
+    const { route, touched } = picture
+    if (touched && !centres.size) {
+      drawLink(pen, picture, drawn, line, line.count > 1 || touched.links.has(line.key) ? 'plain' : 'dim', most)
+      continue
+    }
     const stands = route?.trail.has(line.key) ?? false
     if (lit ? centres.has(line.link.source) || centres.has(line.link.target) : stands && route?.kind === 'path') later.push(line)
     else drawLink(pen, picture, drawn, line, lit || (route && !stands) ? 'dim' : 'plain', most)

@@ -73,7 +73,7 @@ export class Stage {
   /** Everything that the picture depends on; a change of any of it asks for a new picture. */
   #watch(): void {
     void [this.camera.value, this.frame.value, this.hovered.value, this.chosen.value, this.lasso.value, this.covered.value, palette.value]
-    void [this.visible.value, this.explorer.drawn.value, this.explorer.pulses.value, this.explorer.view.value]
+    void [this.visible.value, this.explorer.drawn.value, this.explorer.pulses.value, this.explorer.touched.value, this.explorer.view.value]
     this.#ask()
   }
 
@@ -93,6 +93,7 @@ export class Stage {
       colours: this.explorer.colours,
       focus: { selected: focus, hovered: this.hovered.peek(), pulses: this.explorer.pulses.peek() },
       covered: this.covered.peek(),
+      touched: this.visible === this.explorer.visible ? this.explorer.touched.peek() : null,
       route: this.visible === this.explorer.visible && this.explorer.view.peek().route ? this.explorer.route.peek() : null,
     }
   }

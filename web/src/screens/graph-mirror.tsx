@@ -33,7 +33,7 @@ export function Mirror({ explorer, stage }: Props): JSX.Element {
     >
       {options.map((node) => (
         <div key={node.id} id={optionId(node.id)} role="option" aria-selected={node.id === current} data-id={node.id} data-x={node.x} data-y={node.y} data-kind={node.card.kind} onClick={() => go(node.id, explorer, stage)}>
-          {plain(describe(node, scene, explorer.route.value?.costs.get(node.id)))}
+          {plain(describe(node, scene, explorer.route.value?.costs.get(node.id), explorer.touched.value?.nodes.has(node.id)))}
         </div>
       ))}
       {scene.nodes.size > options.length && <div role="option" aria-selected="false" aria-disabled="true">{scene.nodes.size - options.length} more: see the table with t.</div>}

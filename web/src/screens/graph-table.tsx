@@ -5,12 +5,13 @@ import { useState } from 'preact/hooks'
 import type { Explorer } from '../explorer'
 import type { Scene, SceneNode } from '../graph/scene'
 import { Name, NodeButton } from '../parts/basics'
+import type { Touched } from '../touched'
 import { costText, type Route } from '../route'
 import { number } from '../text/format'
 
-type Column = 'name' | 'type' | 'links' | 'hidden' | 'cost' | 'id'
+type Column = 'name' | 'type' | 'links' | 'hidden' | 'cost' | 'changed' | 'id'
 
-const COLUMNS: [Column, string][] = [['name', 'Name'], ['type', 'Type'], ['links', 'Links'], ['hidden', 'Not shown'], ['cost', 'Cost'], ['id', 'URI']]
+const COLUMNS: [Column, string][] = [['name', 'Name'], ['type', 'Type'], ['links', 'Links'], ['hidden', 'Not shown'], ['cost', 'Cost'], ['changed', 'Changed'], ['id', 'URI']]
 const PAGE = 200
 
 export function GraphTable({ explorer }: { explorer: Explorer }): JSX.Element {
@@ -19,9 +20,10 @@ export function GraphTable({ explorer }: { explorer: Explorer }): JSX.Element {
   const [pages, setPages] = useState(1)
   void explorer.drawn.value
   const route = explorer.view.value.route && explorer.route.value
-  const columns = COLUMNS.filter(([column]) => column !== 'cost' || route)
+  const touched = explorer.touched.value
+  const columns = COLUMNS.filter(([column]) => (column !== 'cost' || route) && (column !== 'changed' || touched))
   const scene = explorer.visible.value
-  const rows = [...scene.nodes.values()].sort((a, b) => (down ? -1 : 1) * compare(field(a, sort, scene, route), field(b, sort, scene, route)))
+  const rows = [...scene.nodes.values()].sort((a, b) => (down ? -1 : 1) * compare(field(a, sort, scene, route, touched), field(b, sort, scene, route, touched)))
   const choose = (column: Column) => {
     setDown(column === sort ? !down : column === 'links' || column === 'hidden')
     setSort(column)
@@ -49,11 +51,12 @@ export function GraphTable({ explorer }: { explorer: Explorer }): JSX.Element {
 
 function NodeRow({ node, explorer, scene, route }: { node: SceneNode; explorer: Explorer; scene: Scene; route: Route | null }): JSX.Element {
   const { card, group } = node
+  const touched = explorer.touched.value
   if (group) {
     return (
       <tr>
         <td><button type="button" class="node-button" onClick={() => explorer.openGroup(group.id)}><Name text={group.name} /></button></td>
-        <td>group of {number(group.nodes)}</td><td class="figure">{number(group.links)}</td><td>{group.missing ? `${number(group.missing)} missing` : ''}</td><td class="uri"><Name text={group.id} /></td>
+        <td>group of {number(group.nodes)}</td><td class="figure">{number(group.links)}</td><td>{group.missing ? `${number(group.missing)} missing` : ''}</td>{touched && <td />}<td class="uri"><Name text={group.id} /></td>
       </tr>
     )
   }
@@ -64,12 +67,14 @@ function NodeRow({ node, explorer, scene, route }: { node: SceneNode; explorer: 
       <td class="figure">{number(card.degree)}</td>
       <td class="figure">{scene.hidden(node) ? number(scene.hidden(node)) : ''}</td>
       {route && <td class="figure">{route.costs.has(node.id) ? costText(route.costs.get(node.id)!) : ''}</td>}
+      {touched && <td>{touched.nodes.has(node.id) ? 'yes' : ''}</td>}
       <td class="uri"><Name text={node.id} /></td>
     </tr>
   )
 }
 
-function field(node: SceneNode, column: Column, scene: Scene, route: Route | null): string | number {
+function field(node: SceneNode, column: Column, scene: Scene, route: Route | null, touched: Touched | null): string | number {
+  if (column === 'changed') return touched?.nodes.has(node.id) ? 0 : 1
   if (column === 'cost') return route?.costs.get(node.id) ?? Infinity
   if (column === 'links') return node.card.degree
   if (column === 'hidden') return scene.hidden(node)

@@ -6,11 +6,12 @@ import type { Explorer } from '../explorer'
 import { download, pngOf, svgOf } from '../graph/picture-export'
 import type { Stage } from '../graph/stage'
 import { complain } from '../notices'
-import { FitIcon, LayoutIcon, PlusIcon, RedoIcon, SaveIcon, TableIcon, GraphIcon, UndoIcon } from '../parts/icons'
+import { FilterIcon, FitIcon, LayoutIcon, PlusIcon, RedoIcon, SaveIcon, TableIcon, GraphIcon, UndoIcon } from '../parts/icons'
 import { editing } from '../edit/state'
 import { graphName } from '../title'
 import { count } from '../text/format'
 import { shownText } from './graph'
+import { toggleSpan } from './graph-span'
 
 interface Props {
   explorer: Explorer
@@ -34,6 +35,9 @@ export function GraphTools({ explorer, stage }: Props): JSX.Element {
       <span class="gap" />
       {writable && (
         <button type="button" class="button" onClick={() => (editing.value = { kind: 'create', id: '' })}><PlusIcon /> New</button>
+      )}
+      {explorer.source.abilities.time && (
+        <button type="button" class="button icon-only" aria-label="Filter by time and author" title="Filter by time and author" aria-pressed={explorer.view.value.span !== null} onClick={() => toggleSpan(explorer)}><FilterIcon /></button>
       )}
       <Tool label="Undo" keys="Ctrl+Z" disabled={!explorer.canUndo} run={() => void explorer.undo()}><UndoIcon /></Tool>
       <Tool label="Redo" keys="Ctrl+Shift+Z" disabled={!explorer.canRedo} run={() => void explorer.redo()}><RedoIcon /></Tool>

@@ -12,6 +12,7 @@ import { count, number } from '../text/format'
 import { Legend } from './graph-legend'
 import { Mirror } from './graph-mirror'
 import { RouteBar } from './graph-route'
+import { SpanBar } from './graph-span'
 import { GraphTable } from './graph-table'
 import { GraphTools } from './graph-tools'
 import { Trail } from './graph-trail'
@@ -30,6 +31,7 @@ export function GraphScreen({ explorer }: { explorer: Explorer }): JSX.Element {
         <GraphTools explorer={explorer} stage={stage.value} />
         <div class="above">
           <Trail explorer={explorer} />
+          <SpanBar explorer={explorer} />
           <RouteBar explorer={explorer} />
         </div>
         {table ? <GraphTable explorer={explorer} /> : <GraphCanvas explorer={explorer} />}

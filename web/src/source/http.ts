@@ -98,6 +98,14 @@ export class HttpSource implements T.Source {
     return this.#get('moments', { zone: offset(new Date()) })
   }
 
+  authors({ since, until }: T.SpanFilter, at: T.Moment): Promise<T.Authors> {
+    return this.#get('authors', { since, until, at })
+  }
+
+  touched(ids: string[] | null, span: T.SpanFilter, at: T.Moment): Promise<T.TouchedPart> {
+    return this.#post('touched', { ...(ids && { ids }), ...span, ...moment(at) })
+  }
+
   async kip(command: string, dryRun: boolean): Promise<unknown> {
     const params = dryRun ? { command, dry_run: true } : { command }
     return this.#send(this.#onBranch('/kip'), { method: 'POST', body: JSON.stringify({ method: 'execute_kip', params }) })

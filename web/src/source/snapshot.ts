@@ -135,6 +135,12 @@ export class SnapshotSource implements T.Source {
   moments(): Promise<T.Moments> {
     return Promise.reject(unsupported('The timeline'))
   }
+  authors(): Promise<T.Authors> {
+    return Promise.reject(unsupported('The history'))
+  }
+  touched(): Promise<T.TouchedPart> {
+    return Promise.reject(unsupported('The history'))
+  }
   kip(): Promise<unknown> {
     return Promise.reject(unsupported('A query'))
   }

@@ -308,6 +308,25 @@ export interface Moments {
   days: { day: string; seq: number; before: number; changes: number }[]
 }
 
+/** Conditions on the changes of nodes and links. */
+export interface SpanFilter {
+  since?: string
+  until?: string
+  actors?: string[]
+}
+
+/** Nodes and links that meet the conditions; `total` counts the nodes. */
+export interface TouchedPart {
+  nodes: string[]
+  links: Link[]
+  total: number
+}
+
+export interface Authors {
+  authors: { actor: string; commits: number; changes: number; time: string }[]
+  total: number
+}
+
 export interface Conflict {
   id: string
   kind: string
@@ -455,6 +474,10 @@ export interface Source {
   /** The commit that an entry of the journal is part of. */
   commit(entry: number): Promise<Commit>
   moments(): Promise<Moments>
+  /** The actors who wrote in a span. */
+  authors(span: SpanFilter, at: Moment): Promise<Authors>
+  /** Of some nodes and their links those that were written in a span; without ids, of the whole graph the newest. */
+  touched(ids: string[] | null, span: SpanFilter, at: Moment): Promise<TouchedPart>
   kip(command: string, dryRun: boolean): Promise<unknown>
   write(change: Write, message: string): Promise<Written>
   branches(): Promise<Branch[]>

@@ -1,0 +1,85 @@
+"""Nodes and links by the time and the author of their changes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mycel.errors import ConstraintViolation
+from mycel.explorer import limits, neighbours
+from mycel.explorer.moments import Scene, moment_of
+from mycel.model import times
+from mycel.model.names import ACTORS, CORE_DOMAINS, META_TYPES
+from mycel.model.values import JsonObject
+from mycel.store.query import authorship, history, outline
+from mycel.store.query.authorship import Span
+from mycel.store.query.outline import ConceptLine
+
+
+def authors(scene: Scene, *, since: str | None, until: str | None, limit: int) -> JsonObject:
+    """The actors who wrote in a span, with the numbers of their commits and changes."""
+    span = _span(scene, since, until, None)
+    found = authorship.authors(scene.reader, span.after, span.until)
+    shown = [
+        {
+            "actor": each.name,
+            "commits": each.commits,
+            "changes": each.changes,
+            "time": times.to_text(each.time_us),
+        }
+        for each in found[:limit]
+    ]
+    return scene.told(authors=shown, total=len(found))
+
+
+def touched(
+    scene: Scene,
+    *,
+    ids: Sequence[str] | None,
+    since: str | None,
+    until: str | None,
+    actors: Sequence[str] | None,
+    limit: int,
+) -> JsonObject:
+    """The nodes and links of which a version was written in a span, by some actors or anybody.
+
+    With `ids`, those among these nodes and the links between them. Without, all nodes of the graph,
+    those that changed last first.
+    """
+    span = _span(scene, since, until, actors)
+    if ids is None:
+        return _all(scene, span, limit)
+    found = scene.find_all(ids)
+    rows = neighbours.links_among(scene, list(found.values()))
+    written = authorship.written_in(
+        scene.reader, [*found.values(), *(row.number for row in rows)], span
+    )
+    scene.cards.read(found.values())
+    links = scene.cards.links(row for row in rows[: limits.LINKS_MAX] if row.number in written)
+    nodes = [id_ for id_, number in found.items() if number in written]
+    return scene.told(nodes=nodes, links=links, total=len(nodes))
+
+
+def _all(scene: Scene, span: Span, limit: int) -> JsonObject:
+    numbers = authorship.concepts_written(scene.reader, span)
+    there = {line.number: line for line in outline.concepts_among(scene.reader, numbers)}
+    kept = [number for number in numbers if number in there and _is_node(scene, there[number])]
+    cards = scene.cards.all(kept[:limit])
+    return scene.told(nodes=[card["id"] for card in cards], links=[], total=len(kept))
+
+
+def _is_node(scene: Scene, line: ConceptLine) -> bool:
+    """True unless it is a definition, or part of every graph."""
+    type_name = scene.reader.type_name(line.type)
+    return type_name not in META_TYPES and (type_name, line.name) not in CORE_DOMAINS | ACTORS
+
+
+def _span(scene: Scene, since: str | None, until: str | None, actors: Sequence[str] | None) -> Span:
+    """The span between two moments, both of them part of it, up to the state that is shown."""
+    reader = scene.reader
+    after = 0 if since is None else history.before_moment(reader, moment_of(since))
+    last = scene.position
+    if until is not None:
+        last = min(last, history.entry_at(reader, moment_of(until)))
+    if since is not None and until is not None and after > last:
+        raise ConstraintViolation("`since` is after `until`.", hint="Exchange them.")
+    return Span(after, last, actors)

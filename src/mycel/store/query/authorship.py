@@ -1,0 +1,91 @@
+"""Elements by the time and the author of their versions, and authors by what they wrote."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Final, NamedTuple
+
+from mycel.store.file.rows import listed
+from mycel.store.log.journal import Kind
+from mycel.store.query.reader import Reader
+
+_AUTHOR: Final = "(SELECT tx.actor FROM tx WHERE tx.seq >= v.{seq} ORDER BY tx.seq LIMIT 1)"
+"""The author of the transaction that wrote a version."""
+
+
+_NAMED: Final = "SELECT id FROM actor WHERE name IN (SELECT value FROM json_each(:names))"
+
+
+class Span(NamedTuple):
+    """The conditions on a version: its place in the journal, and its author."""
+
+    after: int
+    """It was written after this entry."""
+    until: int
+    """It was written at this entry, or before it."""
+    actors: Collection[str] | None = None
+    """One of these actors wrote it; None for anybody."""
+
+
+class Author(NamedTuple):
+    """An actor with the transactions and changes of a span."""
+
+    name: str
+    commits: int
+    changes: int
+    time_us: int
+    """The time of the last of its transactions."""
+
+
+def authors(reader: Reader, after: int, until: int) -> list[Author]:
+    """The actors of the transactions in a span, those with the most changes first."""
+    rows = reader.execute(
+        "SELECT a.name, count(*), sum(tx.seq - tx.first_seq), max(tx.time) FROM tx"
+        " JOIN actor a ON a.id = tx.actor WHERE tx.seq > ? AND tx.seq <= ?"
+        " GROUP BY tx.actor ORDER BY 3 DESC, 1",
+        (after, until),
+    )
+    return [Author(*row) for row in rows]
+
+
+def written_in(reader: Reader, numbers: Collection[int], span: Span) -> set[int]:
+    """Those of some elements of which a version was written in a span."""
+    found: set[int] = set()
+    for table, wanted in (
+        ("concept", [number for number in numbers if not number & 1]),
+        ("proposition", [number for number in numbers if number & 1]),
+    ):
+        rows = reader.execute(
+            "SELECT j.value FROM json_each(:numbers) j"
+            f" WHERE EXISTS (SELECT 1 FROM {table} v WHERE {_fits(span, 'seq')})"
+            f" OR EXISTS (SELECT 1 FROM {table}_past v WHERE {_fits(span, 'from_seq')})",
+            _bindings(span) | {"numbers": listed(wanted)},
+        )
+        found.update(number for (number,) in rows)
+    return found
+
+
+def concepts_written(reader: Reader, span: Span) -> list[int]:
+    """All concepts with an entry of the journal in a span, those that changed last first.
+
+    Those that are not part of the reader's state are among them.
+    """
+    by = "" if span.actors is None else f" AND tx.actor IN ({_NAMED})"
+    rows = reader.execute(
+        "SELECT j.element FROM tx CROSS JOIN journal j ON j.seq BETWEEN tx.first_seq AND tx.seq"
+        " WHERE tx.seq > :after AND tx.first_seq <= :until AND j.seq <= :until"
+        f" AND NOT j.element & 1 AND j.kind NOT IN ({Kind.MARK:d}, {Kind.PURGE:d})"
+        f"{by} GROUP BY j.element ORDER BY max(j.seq) DESC",
+        _bindings(span),
+    )
+    return [number for (number,) in rows]
+
+
+def _fits(span: Span, seq: str) -> str:
+    """The condition on a row of a version, whose entry of the journal is in a column."""
+    by = "" if span.actors is None else f" AND {_AUTHOR.format(seq=seq)} IN ({_NAMED})"
+    return f"v.id = j.value AND v.{seq} > :after AND v.{seq} <= :until{by}"
+
+
+def _bindings(span: Span) -> dict[str, object]:
+    return {"after": span.after, "until": span.until, "names": listed(span.actors or ())}
