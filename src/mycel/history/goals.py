@@ -132,6 +132,8 @@ class _Steps:
         """True if some element has moved, so that others may have new versions."""
         self._aside: Final[set[int]] = set()
         """Concepts that have stepped aside."""
+        self._removed: Final[set[int]] = set()
+        """Concepts that went at once; another one may have come in their place, with the number."""
         self._definitions: Final = [each for each in goals if _is_definition(each.element)]
         concepts = [each for each in goals if isinstance(each.element, Concept)]
         self._concepts: Final = [each for each in concepts if not _is_definition(each.element)]
@@ -178,7 +180,10 @@ class _Steps:
     # Concepts.
 
     def _step_aside(self) -> None:
-        """Give a name of its own to each concept that stands where another one belongs."""
+        """Give a name of its own to each concept that stands where another one belongs.
+
+        One that goes does so at once, if nothing is about it: its key may be that of the other one.
+        """
         wanted = {
             (then.type, then.name): each
             for each in self._concepts
@@ -190,7 +195,12 @@ class _Steps:
                 self._each((goal,), self._move_aside)
 
     def _move_aside(self, goal: Goal) -> None:
-        if goal.now is not None:
+        if goal.now is None:
+            return
+        if goal.then is None and not self._tx.links_about(goal.now.id):
+            self._remove(goal)
+            self._removed.add(goal.now.number)
+        else:
             self.has_moved = True
             self._tx.move(goal.now.id, name=f"{goal.now.id} aside")
             self._aside.add(goal.now.number)
@@ -284,7 +294,7 @@ class _Steps:
 
     def _remove(self, goal: Goal) -> None:
         live = None if goal.now is None else self._tx.reader.element(goal.now.number)
-        if live is None:  # It went with another one.
+        if live is None or live.number in self._removed:  # It went with another one, or before.
             return
         going = {each.now.number for each in self._links if each.now is not None}
         about = [each for each in self._tx.links_about(live.id) if each.number not in going]

@@ -280,11 +280,13 @@ class Planner:
                 if renames and number in found:
                     element = found[number]
                     old = self._base.get(number)
+                    dropped: Mapping[str, Any] = {}
                     if old is not None and old.element is not None:
-                        element = renames.with_dropped(element, old.element)
-                    if element is not found[number] and found is self._ours:
+                        dropped = renames.dropped_values(element, old.element)
+                    is_lost = bool(dropped) or renames.has_replaced(element)
+                    if is_lost and found is self._ours:
                         self._restored.add(number)
-                    found[number] = renames.told(element)
+                    found[number] = renames.told(element, dropped)
 
     def _warn_of_lost_values(self) -> None:
         for type_, name in self._tell[-1].lost if self._tell else ():

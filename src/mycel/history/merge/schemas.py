@@ -95,15 +95,50 @@ def _merged(
 ) -> SchemaType | None:
     if theirs in (ours, base):
         return ours
-    if ours == base:
-        return theirs
     contest = SchemaContest(base, ours, theirs)
     if ours is None or theirs is None or ours.kind != theirs.kind:
-        return judge(contest)
+        return theirs if ours == base else judge(contest)
+    numbers = _same_properties(ours, theirs)
+    if ours == base:
+        return taking_theirs(ours, _with_numbers(theirs, numbers))
+    theirs = _with_numbers(theirs, numbers)
+    base = None if base is None else _with_numbers(base, numbers)
     try:
         return _parts(base, ours, theirs)
     except _ContestedError:
         return judge(contest)
+
+
+def _same_properties(ours: SchemaType, theirs: SchemaType) -> Mapping[int, int]:
+    """The ids in the target of properties that have the same name and type, and another id there.
+
+    A property that took the place of one of another type has got an id of its own there.
+    """
+    mine = {each.prop_id for each in ours.properties}
+    others = {each.prop_id for each in theirs.properties}
+    free = {_place(each): each for each in ours.properties if each.prop_id not in others}
+    found = {
+        each.prop_id: free.get(_place(each))
+        for each in theirs.properties
+        if each.prop_id not in mine
+    }
+    return {number: same.prop_id for number, same in found.items() if same is not None}
+
+
+def _place(each: Property) -> tuple[Any, ...]:
+    """The name of a property, and its type apart from null."""
+    return each.name, replace(each.type, is_nullable=True)
+
+
+def _with_numbers(declared: SchemaType, numbers: Mapping[int, int]) -> SchemaType:
+    """A declaration some of whose properties have other ids."""
+    if not numbers:
+        return declared
+    properties = (
+        replace(each, prop_id=numbers.get(each.prop_id, each.prop_id))
+        for each in declared.properties
+    )
+    return replace(declared, properties=tuple(properties))
 
 
 class _ContestedError(Exception):
@@ -204,27 +239,30 @@ def taking_theirs(ours: SchemaType | None, theirs: SchemaType | None) -> SchemaT
 
 
 def without_exchanged(ours: Catalog, merged: Catalog) -> Catalog:
-    """The schema of the target without properties whose names others get in the merged one."""
+    """The schema of the target without properties whose names others get in the merged one.
+
+    A property that has another name there has it here as well, or one of its own for the moment.
+    """
     later = {each.identity: each for each in merged.types}
 
     def kept(declared: SchemaType) -> SchemaType:
         now = later.get(declared.identity)
         others = {} if now is None else {each.name: each.prop_id for each in now.properties}
-        stays = {
-            each.name
-            for each in declared.properties
-            if others.get(each.name, each.prop_id) == each.prop_id
-        }
-        if len(stays) == len(declared.properties):
-            return declared
-        columns = stays | {*ENDS}
-        return replace(
-            declared,
-            properties=tuple(each for each in declared.properties if each.name in stays),
-            constraints=tuple(
-                each for each in declared.constraints if columns.issuperset(columns_of(each))
-            ),
+        names_then = {prop_id: name for name, prop_id in others.items()}
+        used = {each.name for each in declared.properties}
+        names: dict[int, str] = {}
+        for each in declared.properties:
+            if others.get(each.name, each.prop_id) == each.prop_id:
+                names[each.prop_id] = each.name
+            elif each.prop_id in names_then:
+                name = names_then[each.prop_id]
+                names[each.prop_id] = name if name not in used else f"{name}_{each.prop_id}"
+        stays = tuple(each for each in declared.properties if each.prop_id in names)
+        columns = {each.name for each in stays} | {*ENDS}
+        constraints = tuple(
+            each for each in declared.constraints if columns.issuperset(columns_of(each))
         )
+        return _in_names(replace(declared, properties=stays, constraints=constraints), names)
 
     found = [kept(each) for each in ours.types]
     return ours if found == list(ours.types) else Catalog.of(found)
@@ -333,6 +371,8 @@ class _RowNames(NamedTuple):
     defaults: Mapping[str, Any]
     new: frozenset[str]
     """The properties of the merged schema that the state does not have."""
+    replaced: frozenset[str]
+    """The properties whose names and values others get, which have other ids."""
 
 
 def _keeps_values(declared: Property, later: Property | None, *, is_open: bool) -> bool:
@@ -379,29 +419,38 @@ class Renames:
             }
             known = {target.name for target in targets.values() if target is not None}
             new = frozenset(by_name.keys() - known)
-            if changed or gone or defaults or new or now.kip_name != each.kip_name:
+            replaced = frozenset(
+                prop.name
+                for prop in each.properties
+                if (target := targets[prop.name]) is not None and target.prop_id != prop.prop_id
+            )
+            if changed or gone or defaults or new or now.kip_name != each.kip_name or replaced:
                 place = isinstance(each, EdgeType), each.kip_name
-                self._types[place] = _RowNames(now.kip_name, changed, gone, defaults, new)
+                names = _RowNames(now.kip_name, changed, gone, defaults, new, replaced)
+                self._types[place] = names
 
     def __bool__(self) -> bool:
         return bool(self._types)
 
-    def with_dropped(self, element: Element, base: Element) -> Element:
-        """An element with values that went with a property, which the merged schema has again.
+    def dropped_values(self, element: Element, base: Element) -> Mapping[str, Any]:
+        """Values of the base that went with a property, which the merged schema has again.
 
-        The element is as the state has it; the base has the names of the merged schema.
+        The element is as the state has it; the base, and what is returned, have the names of the
+        merged schema.
         """
         kind = element.predicate if isinstance(element, Proposition) else element.type
         found = self._types.get((isinstance(element, Proposition), kind))
-        names = frozenset() if found is None else found.new - element.attributes.keys()
-        before = {key: value for key, value in base.attributes.items() if key in names}
-        if not before:
-            return element
-        text = object_text(element.attributes | before, "attributes")
-        return element._replace(attributes_json=text)
+        new = frozenset() if found is None else found.new
+        return {key: value for key, value in base.attributes.items() if key in new}
 
-    def told(self, element: Element) -> Element:
-        """An element in the names of the merged schema."""
+    def has_replaced(self, element: Element) -> bool:
+        """True if an element has a value of a property that gives its name to another one."""
+        kind = element.predicate if isinstance(element, Proposition) else element.type
+        found = self._types.get((isinstance(element, Proposition), kind))
+        return found is not None and not found.replaced.isdisjoint(element.attributes)
+
+    def told(self, element: Element, dropped: Mapping[str, Any] | None = None) -> Element:
+        """An element in the names of the merged schema, with values that it gets back."""
         is_link = isinstance(element, Proposition)
         kind = element.predicate if isinstance(element, Proposition) else element.type
         found = self._types.get((is_link, kind))
@@ -415,9 +464,10 @@ class Renames:
             for key, value in before.items()
             if key not in found.gone
         }
-        attributes |= {
-            key: value for key, value in found.defaults.items() if attributes.get(key) is None
-        }
+        for values in (dropped or {}, found.defaults):
+            attributes |= {
+                key: value for key, value in values.items() if attributes.get(key) is None
+            }
         is_same = attributes == before and attributes.keys() == before.keys()
         text = element.attributes_json if is_same else object_text(attributes, "attributes")
         if isinstance(element, Concept):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from typing import Any, Final
 
 from mycel.history.merge.values import same
@@ -98,7 +98,9 @@ class BranchSides(MergeTarget):
         self._there: Final = _unseen((theirs, ours), seen[::-1], shared)
         self._made_from: Final = since.made_from
         purged = PurgedKeys(self._there.keys, self._here.keys)
-        self._alignment: Final = Alignment(ours, theirs, self.lineage, since, purged)
+        self._alignment: Final = Alignment(
+            ours, theirs, self.lineage, since, purged, _renamed(*self._schemas[1:])
+        )
         changed = since.numbers
         if [each.copy for each in self.lineage.bases] == [theirs]:
             changed = touched(theirs, self.lineage.seen, theirs.position).numbers
@@ -272,6 +274,10 @@ class BranchSides(MergeTarget):
 
     def schemas(self) -> tuple[Catalog, Catalog, Catalog]:
         """The schemas in force: of the base, the target and the source."""
+        return self._schemas
+
+    @cached_property
+    def _schemas(self) -> tuple[Catalog, Catalog, Catalog]:
         copy, seq = self.lineage.bases[0]
         if len(self.lineage.bases) > 1:
             copy, seq = self.reader, self.lineage.shared
@@ -363,6 +369,13 @@ def _matched(reader: Reader, copy: Reader, seq: int) -> tuple[Alignment, frozens
     aligned.match_again(touched(reader, aligned.shared, reader.position))
     aligned.numbers(since.numbers)
     return aligned, since.numbers
+
+
+def _renamed(ours: Catalog, theirs: Catalog) -> Mapping[str, str]:
+    """The names in one schema of types and edges that have others in another schema."""
+    names = {each.identity: each.kip_name for each in ours.types}
+    known = {each.kip_name: names.get(each.identity) for each in theirs.types}
+    return {there: here for there, here in known.items() if here is not None and here != there}
 
 
 def _unseen(copies: tuple[Reader, Reader], seen: tuple[int, int], shared: int) -> Purges:

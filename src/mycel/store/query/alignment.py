@@ -12,7 +12,7 @@ is larger than any of its own.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Final, NamedTuple
 
 from mycel.model import ids
@@ -90,17 +90,20 @@ class Alignment:
         related: Lineage,
         since: Touched,
         purged: PurgedKeys | None = None,
+        renamed: Mapping[str, str] | None = None,
     ) -> None:
         """`theirs` and `ours` read the states that are matched now.
 
         `since` has the elements of the other copy that changed since the two parted. With `purged`,
-        what one copy has purged, and the other one has not, is not what has its key now.
+        what one copy has purged, and the other one has not, is not what has its key now. `renamed`
+        has the names here of types and predicates that have others there.
         """
         self.shared: Final = related.shared
         self._ours: Final = ours
         self._theirs: Final = theirs
         self._since: Final = since
         self._purged: Final = purged
+        self._renamed: Final = renamed or {}
         old = {each for each in since.numbers if each < since.made_from[each & 1]}
         kept = [each for each in (ours, theirs) if not is_scrubbed(each, self.shared)]
         # What one of them has purged since is gone from its past, but not from the other's.
@@ -330,15 +333,20 @@ class Alignment:
         if element is None:
             return None
         if isinstance(element, Concept):
-            type_number = ours.find_type(element.type)
+            type_number = self._find_kind(ours.find_type, element.type)
             if type_number is not None:
                 found = ours.concept_named(type_number, element.name)
         else:
             subject, object_ = map(self.number, element.ends)
-            predicate = ours.find_predicate(element.predicate)
+            predicate = self._find_kind(ours.find_predicate, element.predicate)
             if predicate is not None and max(subject, object_) < NEW:
                 found = ours.link(subject, predicate, object_)
         return None if found is None else found.number
+
+    def _find_kind(self, find: Callable[[str], int | None], name: str) -> int | None:
+        """The number here of a type or predicate of the other copy, which one may have renamed."""
+        found = find(self._renamed.get(name, name))
+        return find(name) if found is None else found
 
     def told(self, element: Element) -> Element:
         """An element of the other copy, with its number and those of its ends told in ours."""
