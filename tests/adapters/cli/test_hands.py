@@ -125,8 +125,9 @@ def test_other_names_of_a_node_are_taken_and_two_notes_become_one(run: Run, proj
     assert merged.stdout == (
         "Merged concept://shop/notes/leaks into concept://shop/notes/keys; 0 edges moved.\n"
     )
-    assert "Passwords leak." in merged.stderr
     shown = run("show", "concept://shop/notes/leaks")
+    assert TEXT in shown.stdout
+    assert "Passwords leak." in shown.stdout
     assert shown.stdout.startswith("concept://shop/notes/keys")
     assert "was merged into concept://shop/notes/keys." in shown.stderr
     refused = run("note", "A note.", "--uri", "src")
