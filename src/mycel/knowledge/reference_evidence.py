@@ -32,8 +32,9 @@ class NamedSymbol(NamedTuple):
 
     @property
     def owner(self) -> str:
-        """The name of the type that it is defined in; "" for none."""
-        return self.uri.rpartition("/")[2].rpartition(".")[0].rpartition(".")[2]
+        """The name of the type that it is defined in; "" for none, a function or a module."""
+        around = self.uri.rpartition("/")[2].rpartition(".")[0].rpartition(".")[2]
+        return around if around[:1].isupper() else ""
 
     @property
     def module(self) -> str:

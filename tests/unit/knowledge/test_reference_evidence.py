@@ -9,6 +9,8 @@ KML = NamedSymbol(2, "concept://a/src/kml/mod.rs/execute")
 KQL = NamedSymbol(4, "concept://a/src/kql.rs/execute")
 FUNCTION = NameEvidence({"execute"}, [KML], [KQL], "")
 KEY = NamedSymbol(2, "concept://a/src/term.rs/Endpoint.key")
+INNER = NamedSymbol(2, "concept://a/src/term.rs/tests.key_of")
+HELPER = NameEvidence({"key_of"}, [INNER], [], "")
 METHOD = NameEvidence({"key"}, [KEY], [NamedSymbol(4, "concept://a/src/map.rs/Entry.key")], "")
 
 
@@ -27,6 +29,7 @@ CASES = {
     "a variable": (METHOD, KEY, "rust", "let key = 1;", "unlikely"),
     "a method of Java": (METHOD, KEY, "java", "return key();", "open"),
     "the best of several": (METHOD, KEY, "rust", "let key = Endpoint::key(x)", "this"),
+    "in a module": (HELPER, INNER, "rust", "assert!(key_of(1))", "open"),
     "another name": (METHOD, KEY, "rust", "keys()", "open"),
 }
 

@@ -50,6 +50,11 @@ _SKIPPED_SHOWN = 10
     help="Files larger than this get a node, but no symbols",
 )
 @click.option(
+    "--authors/--no-authors",
+    default=True,
+    help="Count who changed each file and folder, from the history of Git; names only",
+)
+@click.option(
     "--here", is_flag=True, help="Use a graph of the folder's own; it is created if it is missing"
 )
 @click.option(
@@ -66,6 +71,7 @@ def bootstrap(
     watch: bool,
     jobs: int,
     bytes_max: int,
+    authors: bool,
     here: bool,
     into: Path | None,
 ) -> None:
@@ -87,7 +93,7 @@ def bootstrap(
     out = session.out
     with open_or_create(session) as db:
         knowledge = knowledge_of(session, db, session.root())
-        work = Bootstrap(knowledge, folder, bytes_max=bytes_max, jobs=jobs)
+        work = Bootstrap(knowledge, folder, bytes_max=bytes_max, jobs=jobs, authors=authors)
         with _progress(out) as report:
             summary = work.run(report)
         if summary.added or summary.changed:

@@ -5,6 +5,8 @@ Modules, in the order in which a run passes through them:
     run              one run: compares disk and graph, and plans what to write
     file_walk        lists the files of a project; `source_files` reads them
     facts_cache      facts of unchanged files
+    git_authors      authors of files and folders, from the history of Git
+    author_lists     the lists of authors that should be in the graph
     project_graph    nodes and relations for files
     ownership        tells the values of a bootstrap from those of others
     renamed_sections finds sections that have another heading now
@@ -34,13 +36,15 @@ def bootstrap(
     progress: Report | None = None,
     jobs: int = 1,
     bytes_max: int = FILE_BYTES_MAX,
+    authors: bool = True,
 ) -> Summary:
     """Bring the folder `path`, by default the root of the workspace, into the graph or up to date.
 
-    Values that others wrote stay. Files larger than `bytes_max` get a node but no symbols.
+    Values that others wrote stay. Files larger than `bytes_max` get a node but no symbols. Without
+    `authors`, files and folders have none, and those of former runs are removed.
 
     Raises:
         NotFound: there is no such folder.
         ConstraintViolation: it is no folder, or outside of the root.
     """
-    return Bootstrap(knowledge, path, bytes_max=bytes_max, jobs=jobs).run(progress)
+    return Bootstrap(knowledge, path, bytes_max=bytes_max, jobs=jobs, authors=authors).run(progress)

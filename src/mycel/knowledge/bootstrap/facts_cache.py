@@ -30,6 +30,7 @@ class FactsCache:
         self._file = CacheFile(Path(database + SUFFIX), FORMAT) if is_file else None
         self._workspace = workspace
         self._facts: dict[str, tuple[int, Facts]] = {}
+        self._blobs: dict[str, bytes] = {}
 
     def recall(self, hashes: Mapping[str, int]) -> dict[str, Facts]:
         """The cached facts of files with these hashes."""
@@ -66,3 +67,16 @@ class FactsCache:
             for path, (hash_, facts) in read.items()
         ]
         self._file.write(self._workspace, entries, gone)
+
+    def recall_blob(self, name: str) -> bytes | None:
+        """The bytes that were kept under a name that is no path."""
+        if self._file is None:
+            return self._blobs.get(name)
+        return next((each for _, _, each in self._file.read(self._workspace, {name})), None)
+
+    def keep_blob(self, name: str, content: bytes) -> None:
+        """Store bytes under a name that is no path."""
+        if self._file is None:
+            self._blobs[name] = content
+        else:
+            self._file.write(self._workspace, [(name, 0, content)], ())

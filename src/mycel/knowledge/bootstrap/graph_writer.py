@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from math import inf
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 import orjson
@@ -46,6 +47,7 @@ from mycel.store.write.transaction import Transaction
 _GROUP_ROWS: Final = 4_000
 """Rows that are prepared at a time."""
 _COMPLETE: Final = "complete"
+_HEADS: Final = "heads"
 _LEAVING: Final = (
     words.DEFINES,
     words.IMPORTS,
@@ -101,6 +103,8 @@ class WritePlan:
     """The tags of these files, by URI."""
     gone: list[str] = field(default_factory=list)
     gone_folders: list[str] = field(default_factory=list)
+    heads: dict[str, str] = field(default_factory=dict)
+    """The commits that the authors are of, by the prefix of a folder."""
 
     @property
     def rows(self) -> int:
@@ -126,7 +130,7 @@ def write(
         turns = _Transactions(db, stack, rows_max, summary.message, told)
         words.require_code_vocabulary(turns.tx)
         work = _Work(turns, namer, summary)
-        work.put_nodes([_marked(plan.root, is_complete=is_small)])
+        work.put_nodes([_marked(plan, is_complete=is_small)])
         # Removals first: a folder may replace a file.
         work.remove(plan.gone, plan.gone_folders)
         work.put_nodes(plan.folders)
@@ -136,22 +140,31 @@ def write(
         work.put_edges(plan.contains)
         work.relate(plan.related)
         if not is_small:
-            work.put_nodes([_marked(plan.root, is_complete=True)])
+            work.put_nodes([_marked(plan, is_complete=True)])
 
 
-def _marked(root: Wanted, *, is_complete: bool) -> Wanted:
-    return root._replace(stamp={_COMPLETE: is_complete})
+def _marked(plan: WritePlan, *, is_complete: bool) -> Wanted:
+    heads = {_HEADS: plan.heads} if plan.heads else {}
+    return plan.root._replace(stamp={_COMPLETE: is_complete} | heads)
 
 
-def is_complete(stamp: object) -> bool:
-    """True if the stamp of a root tells that everything was written."""
-    if not isinstance(stamp, str):
-        return False
+class RootStamp(NamedTuple):
+    """The stamp of a root: whether everything was written, and the commits of the authors."""
+
+    is_complete: bool = False
+    heads: Mapping[str, str] = MappingProxyType({})
+
+
+def read_root_stamp(stamp: object) -> RootStamp:
+    """The stamp of a root as it is stored; that of an incomplete run if it is none."""
     try:
-        read = orjson.loads(stamp)
+        read = orjson.loads(stamp) if isinstance(stamp, str) else None
     except orjson.JSONDecodeError:
-        return False
-    return isinstance(read, dict) and read.get(_COMPLETE) is True
+        read = None
+    if not isinstance(read, dict):
+        return RootStamp()
+    heads = read.get(_HEADS)
+    return RootStamp(read.get(_COMPLETE) is True, heads if isinstance(heads, dict) else {})
 
 
 class _Transactions:

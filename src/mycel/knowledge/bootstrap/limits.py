@@ -28,3 +28,10 @@ IGNORE_PATTERNS_MAX: Final = 10_000
 """Patterns of all `.gitignore` files of a project together that apply."""
 
 GIT_SECONDS_MAX: Final = 120.0
+
+AUTHOR_SECONDS_MAX: Final = 10.0
+"""Time for reading the history of a repository, newest commits first."""
+
+FILE_AUTHORS_MAX: Final = 3
+FOLDER_AUTHORS_MAX: Final = 5
+"""Authors listed at a file and at a folder."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any, Final, NamedTuple, assert_never
@@ -31,13 +31,15 @@ from mycel.knowledge.uris import build
 from mycel.knowledge.vocabulary import CONCEPT, RESOURCE
 from mycel.model.limits import NAME_BYTES_MAX
 
+AUTHORS: Final = "authors"
+"""The attribute of files and folders with their authors."""
 EDGE_KEYS: Final = frozenset({"external_imports", "external_links", "note"})
 FILE_KEYS: Final = EDGE_KEYS | {
     "file_type", "extension", "size_bytes", "line_count", "mime_type", "last_modified",
-    "aliases", "tags", "front_matter",
+    "aliases", "tags", "front_matter", AUTHORS,
 }  # fmt: skip
 FOLDER_KEYS: Final = frozenset(
-    ("name", "content", "node_type", "file_count", "total_size", "depth")
+    ("name", "content", "node_type", "file_count", "total_size", "depth", AUTHORS)
 )
 SYMBOL_KEYS: Final = frozenset(("name", "kind", "signature", "doc", "line", "end_line"))
 SECTION_KEYS: Final = frozenset(("name", "heading", "content", "level", "line", "end_line"))
@@ -55,6 +57,10 @@ PACKAGE: Final = "pkg:"
 
 _PLAIN: Final = re.compile(r"[\w.$!@~-]+", re.ASCII)
 _DOCUMENTS: Final = frozenset(("markdown", "restructuredtext", "asciidoc"))
+
+
+Authors = Sequence[Mapping[str, Any]]
+"""The authors of a file or folder: name, number of commits, day of the last."""
 
 
 class Wanted(NamedTuple):
@@ -149,7 +155,9 @@ def totals(sizes: Mapping[str, int]) -> dict[str, Totals]:
     return {folder: Totals(count, total[folder]) for folder, count in files.items()}
 
 
-def wanted_folder(namer: Namer, path: str, below: Totals, readme: str, root_name: str) -> Wanted:
+def wanted_folder(
+    namer: Namer, path: str, below: Totals, readme: str, root_name: str, authors: Authors = ()
+) -> Wanted:
     """The node of a folder."""
     attributes: dict[str, Any] = {
         "name": path.rpartition("/")[2] or root_name,
@@ -160,10 +168,14 @@ def wanted_folder(namer: Namer, path: str, below: Totals, readme: str, root_name
     }
     if readme:
         attributes["content"] = readme
+    if authors:
+        attributes[AUTHORS] = list(authors)
     return Wanted(namer.folder(path), CONCEPT, attributes, FOLDER_KEYS)
 
 
-def wanted_file(namer: Namer, read: FileRead, edges: FileEdges, version: int) -> Wanted:
+def wanted_file(
+    namer: Namer, read: FileRead, edges: FileEdges, version: int, authors: Authors = ()
+) -> Wanted:
     """The node of a file."""
     attributes: dict[str, Any] = {
         "file_type": read.file_type,
@@ -177,6 +189,8 @@ def wanted_file(namer: Namer, read: FileRead, edges: FileEdges, version: int) ->
     attributes |= edge_attributes(edges, read.facts.note if read.facts is not None else "")
     if read.facts is not None:
         attributes |= _note_attributes(read.facts)
+    if authors:
+        attributes[AUTHORS] = list(authors)
     stamp = {"size": read.size, "mtime_ns": read.mtime_ns, "hash": read.hash, "version": version}
     return Wanted(namer.file(read.path), RESOURCE, attributes, FILE_KEYS, stamp)
 

@@ -13,10 +13,11 @@ import orjson
 
 from mycel.errors import ConstraintViolation, MycelError
 from mycel.knowledge.bootstrap import file_walk, graph_writer, project_graph
+from mycel.knowledge.bootstrap.author_lists import AuthorLists
 from mycel.knowledge.bootstrap.facts_cache import FactsCache
 from mycel.knowledge.bootstrap.file_walk import Entry
 from mycel.knowledge.bootstrap.limits import FILE_BYTES_MAX, JOBS_MAX
-from mycel.knowledge.bootstrap.project_graph import Namer, Totals, Wanted
+from mycel.knowledge.bootstrap.project_graph import AUTHORS, Namer, Totals, Wanted
 from mycel.knowledge.bootstrap.run_summary import Progress, Report, SkippedPath, Stage, Summary
 from mycel.knowledge.code.edge_values import FileEdges, affected
 from mycel.knowledge.code.file_analysis import LANGUAGES, missing_extra
@@ -61,6 +62,7 @@ class Bootstrap:
         *,
         bytes_max: int = FILE_BYTES_MAX,
         jobs: int = 1,
+        authors: bool = True,
     ) -> None:
         given = knowledge.root if path is None else Path(path)
         if given is None:
@@ -89,6 +91,7 @@ class Bootstrap:
         self._skipped_before: frozenset[SkippedPath] = frozenset()
         self._graph: Final = split(Path(knowledge.db.path))[0]
         self._cache = FactsCache(str(self._graph), knowledge.workspace)
+        self._wants_authors = authors
 
     def run(self, report: Report | None = None) -> Summary:
         """Bring the graph up to date with the folder."""
@@ -103,14 +106,16 @@ class Bootstrap:
         return summary
 
     def _run(self, summary: Summary, report: Report | None) -> None:
-        known, is_complete = self._known()
+        known, stamp = self._known()
+        is_complete = stamp.is_complete
+        authors = self._authors(stamp, summary)
         entries = self._walk(summary, known)
         outside = [path for path in known if not path.startswith(self._prefix)]
         look = [
             path for path, entry in entries.items() if not _is_same(path, known.get(path), entry)
         ]
         gone = self._gone(known, entries)
-        if is_complete and not look and not gone:
+        if is_complete and not look and not gone and not authors.is_new:
             summary.unchanged = len(entries)
             return
         reads = self._read(look, summary, report)
@@ -124,7 +129,7 @@ class Bootstrap:
                 entries[path] = Entry(known[path].size, entry.mtime_ns)
         for path in outside:
             entries[path] = Entry(known[path].size, known[path].mtime_ns)
-        step = _RunState(entries, known, reads, gone, is_complete=is_complete)
+        step = _RunState(entries, known, reads, gone, authors, is_complete=is_complete)
         self._count(step, summary)
         plan = self._plan(step, summary, report)
         if plan is not None:
@@ -132,8 +137,19 @@ class Bootstrap:
             graph_writer.write(self._db, plan, self._namer, summary, report)
         self._edges_before = step.edges
         self._cache.keep(step.remembered, step.gone)
+        authors.keep(self._cache, entries, step.folders)
 
     # Comparing.
+
+    def _authors(self, stamp: graph_writer.RootStamp, summary: Summary) -> AuthorLists:
+        authors = AuthorLists(self._db, self._namer, self._prefix, stamp.heads)
+        if self._wants_authors:
+            authors.read(self.folder, self._cache, is_complete=stamp.is_complete)
+        else:
+            authors.drop()
+        if authors.is_cut:
+            summary.note("the history of Git is too long: authors are those of the newest commits")
+        return authors
 
     def _walk(self, summary: Summary, known: Mapping[str, Stamp]) -> dict[str, Entry]:
         """The files on the disk; those known before, in folders that cannot be listed."""
@@ -180,8 +196,8 @@ class Bootstrap:
         except OSError:
             return False
 
-    def _known(self) -> tuple[dict[str, Stamp], bool]:
-        """The stored state of each file, and whether the last run wrote everything."""
+    def _known(self) -> tuple[dict[str, Stamp], graph_writer.RootStamp]:
+        """The stored state of each file, and that of the root."""
         with self._db.reading() as reader:
             rows = prefixes.attribute_below(reader, self._namer.files_root, STAMP)
             root = prefixes.attribute_of(reader, self._namer.folder(""), STAMP)
@@ -192,7 +208,7 @@ class Bootstrap:
             if stamp is not None:
                 path = name[begin:]
                 known[parse(name, self._workspace).path if "%" in path else path] = stamp
-        return known, graph_writer.is_complete(root)
+        return known, graph_writer.read_root_stamp(root)
 
     def _read(
         self, paths: Collection[str], summary: Summary, report: Report | None
@@ -230,17 +246,21 @@ class Bootstrap:
         sizes = {path: entry.size for path, entry in step.entries.items()}
         sizes |= {path: read.size for path, read in step.reads.items()}
         below = project_graph.totals(sizes)
-        plan = graph_writer.WritePlan(self._folder("", below, step))
+        step.folders = frozenset(below)
+        plan = graph_writer.WritePlan(self._folder("", below, step), heads=step.authors.heads)
         moved = {*step.added, *step.changed, *step.gone}
-        if step.is_complete and not (moved or edges or step.touched):
+        if step.is_complete and not (moved or edges or step.touched or step.authors.is_new):
             return None
+        written = step.authors.find_differences(
+            [path for path in step.entries if path not in moved], below
+        )
         above = {each for path in moved for each in outward(posixpath.dirname(path), "/")}
-        folders = below.keys() if not step.is_complete else above
+        folders = below.keys() if not step.is_complete else above | written.folders
         plan.folders = [self._folder(f, below, step) for f in sorted(folders & below.keys()) if f]
         plan.gone = sorted(step.gone)
         plan.gone_folders = sorted(above - below.keys(), reverse=True)
         for path in (*step.added, *step.changed):
-            plan.files.append(self._file(step.reads[path], edges.get(path, FileEdges(path))))
+            plan.files.append(self._file(step, path, edges.get(path, FileEdges(path))))
         new = step.entries if not step.is_complete else step.added
         plan.contains = [
             edge
@@ -259,7 +279,7 @@ class Bootstrap:
             plan.tags.update(
                 (tag.uri, tag) for tag in project_graph.wanted_tags(self._namer, found)
             )
-        self._touch(plan, step, edges)
+        self._touch(plan, step, edges, written.files)
         return plan
 
     def _folder(self, path: str, below: Mapping[str, Totals], step: _RunState) -> Wanted:
@@ -268,17 +288,25 @@ class Bootstrap:
             read = step.reads.get(readme) or next(self._readers.read([readme]))
             paragraph = paragraph or read.paragraph
         totals = below.get(path, Totals())
-        return project_graph.wanted_folder(self._namer, path, totals, paragraph, self._root.name)
+        authors = step.authors.of_folder(path)
+        return project_graph.wanted_folder(
+            self._namer, path, totals, paragraph, self._root.name, authors
+        )
 
-    def _file(self, read: FileRead, edges: FileEdges) -> graph_writer.FileNodes:
-        node = project_graph.wanted_file(self._namer, read, edges, _version(read))
+    def _file(self, step: _RunState, path: str, edges: FileEdges) -> graph_writer.FileNodes:
+        read, authors = step.reads[path], step.authors.of_file(path)
+        node = project_graph.wanted_file(self._namer, read, edges, _version(read), authors)
         inner = {each.uri: each for each in project_graph.wanted_symbols(self._namer, read)}
         for section in project_graph.wanted_sections(self._namer, read):
             inner.setdefault(section.uri, section)
         return graph_writer.FileNodes(read.path, node, tuple(inner.values()))
 
     def _touch(
-        self, plan: graph_writer.WritePlan, step: _RunState, edges: Mapping[str, FileEdges]
+        self,
+        plan: graph_writer.WritePlan,
+        step: _RunState,
+        edges: Mapping[str, FileEdges],
+        written: Collection[str],
     ) -> None:
         """Plan updates of unchanged files: their time, and what depends on other files."""
         whole = {*step.added, *step.changed}
@@ -288,10 +316,16 @@ class Bootstrap:
                 absent = tuple(project_graph.EDGE_KEYS - attributes.keys())
                 plan.touched[self._namer.file(path)] = graph_writer.Touch(attributes, absent)
         for path in step.touched:
-            node = self._file(step.reads[path], FileEdges(path)).file
+            node = self._file(step, path, FileEdges(path)).file
             touch = plan.touched.get(node.uri, graph_writer.Touch({}))
             attributes = {**touch.attributes, "last_modified": node.attributes["last_modified"]}
             plan.touched[node.uri] = graph_writer.Touch(attributes, touch.drop, node.stamp)
+        for path in written:
+            uri, authors = self._namer.file(path), step.authors.of_file(path)
+            touch = plan.touched.get(uri, graph_writer.Touch({}))
+            attributes = {**touch.attributes, **({AUTHORS: authors} if authors else {})}
+            drop = touch.drop if authors else (*touch.drop, AUTHORS)
+            plan.touched[uri] = graph_writer.Touch(attributes, drop, touch.stamp)
 
     # Relations.
 
@@ -364,6 +398,7 @@ class _RunState:
         known: Mapping[str, Stamp],
         reads: Mapping[str, FileRead],
         gone: Collection[str],
+        authors: AuthorLists,
         *,
         is_complete: bool,
     ) -> None:
@@ -371,6 +406,8 @@ class _RunState:
         self.known = known
         self.reads = reads
         self.gone = gone
+        self.authors = authors
+        self.folders: Collection[str] = ()
         self.is_complete = is_complete
         self.facts: dict[str, FileFacts] = {}
         self.edges: dict[str, FileEdges] = {}

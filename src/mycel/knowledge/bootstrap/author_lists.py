@@ -1,0 +1,120 @@
+"""The lists of authors that files and folders should have, and those that differ in the graph.
+
+The stamp of the root has the commit up to which the lists were made, for each bootstrapped folder.
+As long as that commit is checked out, the stored lists are taken as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import orjson
+
+from mycel.knowledge.bootstrap import git_authors
+from mycel.knowledge.bootstrap.facts_cache import FactsCache
+from mycel.knowledge.bootstrap.git_authors import AuthorTable
+from mycel.knowledge.bootstrap.project_graph import AUTHORS, Namer
+from mycel.model.values import parse_object
+from mycel.nexus import Nexus
+from mycel.store.query.bulk import prefixes
+
+_CACHED: Final = "//authors/"
+"""The beginning of the key of a table in the cache; no path begins so."""
+
+
+class AuthorDifferences(NamedTuple):
+    """Files and folders whose stored authors are out of date."""
+
+    files: frozenset[str] = frozenset()
+    folders: frozenset[str] = frozenset()
+
+
+class AuthorLists:
+    """The authors of a workspace during one run."""
+
+    def __init__(self, db: Nexus, namer: Namer, prefix: str, heads: Mapping[str, str]) -> None:
+        self._db = db
+        self._namer = namer
+        self._prefix = prefix
+        self.heads: Final = dict(heads)
+        """By the prefix of a bootstrapped folder: the commit that its lists are of."""
+        self.is_new = False
+        """True if the stored lists may differ."""
+        self._table: AuthorTable | None = None
+
+    def read(self, folder: Path, cache: FactsCache, *, is_complete: bool) -> None:
+        """Read the history, if other commits than before are checked out."""
+        head = git_authors.find_head(folder)
+        if head is None or (is_complete and self.heads.get(self._prefix) == head):
+            return
+        cached = cache.recall_blob(_CACHED + self._prefix)
+        before = git_authors.decode(cached) if cached is not None else None
+        self._table = git_authors.read_authors(folder, head, before)
+        if self._table is not None:
+            self.heads[self._prefix] = head
+            self.is_new = True
+
+    def drop(self) -> None:
+        """Want no authors, and remove those that are stored."""
+        if self.heads.pop(self._prefix, None) is not None:
+            self._table = AuthorTable("")
+            self.is_new = True
+
+    @property
+    def is_cut(self) -> bool:
+        """True if the history was too long to read."""
+        return self._table is not None and not self._table.is_complete
+
+    def keep(self, cache: FactsCache, paths: Iterable[str], folders: Iterable[str]) -> None:
+        """Store the table for the next run, as far as it is about existing files and folders."""
+        if self._table is not None and self._table.head:
+            keys = (*paths, *map(git_authors.folder_key, folders))
+            inside = [self._inside(key) for key in keys if key.startswith(self._prefix)]
+            table = self._table.without_others((*inside, git_authors.folder_key("")))
+            cache.keep_blob(_CACHED + self._prefix, table.encode())
+
+    def of_file(self, path: str) -> list[dict[str, Any]]:
+        """The authors that the node of a file should have."""
+        return self._of(path, self._namer.file)
+
+    def of_folder(self, path: str) -> list[dict[str, Any]]:
+        """The authors that the node of a folder should have."""
+        key = git_authors.folder_key(path)
+        return self._of(key, lambda _: self._namer.folder(path))
+
+    def _of(self, key: str, uri_of: Callable[[str], str]) -> list[dict[str, Any]]:
+        if self._table is not None and key.startswith(self._prefix):
+            return self._table.authors_of(self._inside(key))
+        if not self.heads:
+            return []
+        with self._db.reading() as reader:
+            for held in prefixes.named(reader, [uri_of(key)]):
+                stored = parse_object(held.attributes).get(AUTHORS)
+                if isinstance(stored, list):
+                    return stored
+        return []
+
+    def _inside(self, key: str) -> str:
+        """A key without the prefix of the folder; that of the folder itself is `/`."""
+        return key.removeprefix(self._prefix) or git_authors.folder_key("")
+
+    def find_differences(self, paths: Iterable[str], folders: Iterable[str]) -> AuthorDifferences:
+        """The files and folders among these whose stored authors differ."""
+        if not self.is_new:
+            return AuthorDifferences()
+        root = self._namer.folder("")
+        with self._db.reading() as reader:
+            stored = dict(prefixes.attribute_below(reader, self._namer.files_root, AUTHORS))
+            stored |= prefixes.attribute_below(reader, root, AUTHORS)
+            stored[root] = prefixes.attribute_of(reader, root, AUTHORS)
+
+        def differs(uri: str, wanted: list[dict[str, Any]]) -> bool:
+            have = stored.get(uri)
+            return (orjson.loads(have) if isinstance(have, str) else []) != wanted
+
+        return AuthorDifferences(
+            frozenset(p for p in paths if differs(self._namer.file(p), self.of_file(p))),
+            frozenset(f for f in folders if differs(self._namer.folder(f), self.of_folder(f))),
+        )

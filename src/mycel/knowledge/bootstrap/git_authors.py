@@ -1,0 +1,214 @@
+"""Authors of files and folders, from the history of the Git repository that a folder is in.
+
+One run of `git log` counts the commits of each author at each file, and at each folder the commits
+that changed a file below it. `.mailmap` applies. A later run reads the new commits only and adds
+them to the counts of the run before. Merges do not count, and a moved file begins anew.
+
+Authors are known by name alone. E-mail addresses are not read.
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import subprocess
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from time import monotonic
+from typing import Any, Final
+
+import orjson
+
+from mycel.knowledge.bootstrap.limits import (
+    AUTHOR_SECONDS_MAX,
+    FILE_AUTHORS_MAX,
+    FOLDER_AUTHORS_MAX,
+    GIT_SECONDS_MAX,
+)
+from mycel.knowledge.code.module_paths import outward
+from mycel.model.names import shorten
+
+AUTHOR_CHARACTERS: Final = 100
+
+_HEADER: Final = b"\0"
+_PATHS_MAX: Final = 1_000
+"""Files of one commit; a larger one moves or reformats everything and shows no knowledge."""
+_UNSET: Final = (
+    "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_NAMESPACE",
+)  # fmt: skip
+
+Counts = dict[str, dict[str, tuple[int, int]]]
+"""By path: each author with the number of commits and the time of the last. `src/` is a folder."""
+
+
+@dataclass(slots=True)
+class AuthorTable:
+    """The authors of a folder up to a commit."""
+
+    head: str
+    counts: Counts = field(default_factory=dict)
+    is_complete: bool = True
+    """False if the history is too long: older commits are not counted."""
+
+    def authors_of(self, path: str) -> list[dict[str, Any]]:
+        """The authors of a file, or of a folder (`src/`), with most commits first."""
+        known = self.counts.get(path, {})
+        ranked = sorted(known.items(), key=lambda each: (-each[1][0], -each[1][1], each[0]))
+        most = FOLDER_AUTHORS_MAX if path.endswith("/") else FILE_AUTHORS_MAX
+        return [
+            {"name": name, "commits": commits, "last": _day(last)}
+            for name, (commits, last) in ranked[:most]
+        ]
+
+    def encode(self) -> bytes:
+        """The table as JSON; `decode` reads it."""
+        return orjson.dumps([self.head, self.counts, self.is_complete])
+
+    def without_others(self, paths: Iterable[str]) -> AuthorTable:
+        """The table for these files and folders alone."""
+        counts = {path: self.counts[path] for path in paths if path in self.counts}
+        return AuthorTable(self.head, counts, self.is_complete)
+
+
+def decode(encoded: bytes) -> AuthorTable | None:
+    """The table that `encode` wrote; None if it is damaged."""
+    try:
+        head, counts, is_complete = orjson.loads(encoded)
+        return AuthorTable(
+            str(head),
+            {
+                path: {name: (int(commits), int(last)) for name, (commits, last) in known.items()}
+                for path, known in counts.items()
+            },
+            bool(is_complete),
+        )
+    except (ValueError, TypeError, AttributeError):
+        return None
+
+
+def find_head(folder: Path) -> str | None:
+    """The commit that is checked out; None outside a repository, or before the first commit."""
+    try:
+        done = subprocess.run(
+            [*_git(folder), "rev-parse", "--verify", "--quiet", "HEAD^{commit}"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=GIT_SECONDS_MAX,
+            check=False,
+            env=_environment(),
+        )
+    except (OSError, ValueError, subprocess.SubprocessError):
+        return None
+    return done.stdout.decode("ascii", "replace").strip() if done.returncode == 0 else None
+
+
+def read_authors(folder: Path, head: str, before: AuthorTable | None) -> AuthorTable | None:
+    """The authors of a folder up to `head`; None if Git cannot tell.
+
+    `before` is the table of a former run. It is continued if its commit is an ancestor.
+    """
+    if before is not None and before.head == head:
+        return before
+    revisions = head
+    table = AuthorTable(head)
+    if before is not None and _is_ancestor(folder, before.head, head):
+        revisions = f"{before.head}..{head}"
+        table = AuthorTable(head, before.counts, before.is_complete)
+    # Nothing is fetched, and no program of the repository's configuration is run.
+    options = ["--no-merges", "--no-renames", "--no-show-signature", "--no-ext-diff"]
+    options += ["--no-textconv", "--name-only", "--relative", "--format=%x00%aN%x00%at"]
+    command = [*_git(folder), "log", *options, revisions, "--", "."]
+    until = monotonic() + AUTHOR_SECONDS_MAX
+    try:
+        with subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=_environment(),
+        ) as process:
+            try:
+                table.is_complete &= _count_commits(process.stdout or (), table.counts, until)
+            finally:
+                process.kill()
+    except (OSError, ValueError):
+        return None
+    return table
+
+
+def _count_commits(lines: Iterable[bytes], counts: Counts, until: float) -> bool:
+    """Count the commits of a log. False if time ran out before its end."""
+    name, moment = "", 0
+    paths: list[str] = []
+    for line in lines:
+        if line.startswith(_HEADER):
+            _count(counts, name, moment, paths)
+            if monotonic() > until:
+                return False
+            _, author, seconds = line.rstrip(b"\n").split(_HEADER, 2)
+            name, moment, paths = _clean(author), _number(seconds), []
+        # Names with line breaks and the like are quoted; they have no node.
+        elif not line.startswith((b"\n", b'"')) and len(paths) <= _PATHS_MAX:
+            paths.append(os.fsdecode(line.rstrip(b"\n")))
+    _count(counts, name, moment, paths)
+    return True
+
+
+def _count(counts: Counts, name: str, moment: int, paths: list[str]) -> None:
+    if not name or len(paths) > _PATHS_MAX:
+        return
+    folders = {f"{each}/" for path in paths for each in outward(posixpath.dirname(path), "/")}
+    for path in (*paths, *folders):
+        known = counts.setdefault(path, {})
+        commits, last = known.get(name, (0, 0))
+        known[name] = commits + 1, max(last, moment)
+
+
+def folder_key(path: str) -> str:
+    """The key of a folder in a table; that of the root is `/`."""
+    return f"{path}/"
+
+
+def _is_ancestor(folder: Path, before: str, head: str) -> bool:
+    try:
+        done = subprocess.run(
+            [*_git(folder), "merge-base", "--is-ancestor", before, head],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=GIT_SECONDS_MAX,
+            check=False,
+            env=_environment(),
+        )
+    except (OSError, ValueError, subprocess.SubprocessError):
+        return False
+    return done.returncode == 0
+
+
+def _git(folder: Path) -> list[str]:
+    settings = ("core.fsmonitor=false", f"core.hooksPath={os.devnull}", "core.quotePath=false")
+    command = ["git", "--no-optional-locks", "--no-pager", "-C", str(folder)]
+    return command + [word for each in settings for word in ("-c", each)]
+
+
+def _environment() -> dict[str, str]:
+    kept = {key: value for key, value in os.environ.items() if key not in _UNSET}
+    return kept | {"GIT_NO_LAZY_FETCH": "1"}
+
+
+def _clean(author: bytes) -> str:
+    """The name of an author on one line, without signs that cannot be shown."""
+    text = author.decode("utf-8", "replace")
+    return shorten("".join(filter(str.isprintable, text)).strip(), AUTHOR_CHARACTERS)
+
+
+def _number(text: bytes) -> int:
+    return int(text) if text.isdigit() else 0
+
+
+def _day(seconds: int) -> str:
+    try:
+        return datetime.fromtimestamp(seconds, UTC).date().isoformat()
+    except (ValueError, OverflowError, OSError):  # Outside of the calendar.
+        return ""
