@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeVar, Unpack
 from warnings import warn
@@ -99,7 +100,9 @@ class Nexus(StateView):
         """The schema of the graph: what is in force, planning a change, applying it."""
         from mycel.migration.schema_door import Schema  # noqa: PLC0415 - as above
 
-        return Schema(self._store, lambda: self.actor, lambda: self.message)
+        return Schema(
+            self._store, lambda: self.actor, lambda: self.message, self.embeddings.check_schema
+        )
 
     @cached_property
     def embeddings(self) -> Embeddings:
@@ -399,10 +402,11 @@ class Nexus(StateView):
     ) -> Loaded:
         """Load rows as one transaction: all of them, or none.
 
-        `source` is a path, a list of them, an open file, dictionaries, or a table of pyarrow or
-        pandas. JSON Lines say of each row what it is; for everything else `type` does, or the name
-        of the file. `mode` says what happens to rows that exist: "append" refuses them, "merge"
-        updates them, "overwrite" replaces them, and removes what is not among the rows.
+        `source` is a path, a list of them, a folder that `export` wrote, an open file,
+        dictionaries, or a table of pyarrow or pandas. JSON Lines say of each row what it is; for
+        everything else `type` does, or the name of the file. `mode` says what happens to rows that
+        exist: "append" refuses them, "merge" updates them, "overwrite" replaces them, and removes
+        what is not among the rows. A warning tells of vectors that the embedder cannot make.
 
         Raises:
             MycelError: it names the file, the line, the type, the property and the value.
@@ -410,7 +414,7 @@ class Nexus(StateView):
         from mycel.migration.schema_in_force import read  # noqa: PLC0415 - as above
         from mycel.transfer.load import load  # noqa: PLC0415 - as above
 
-        return load(
+        loaded = load(
             self._store,
             source,
             read_catalog=read,
@@ -422,6 +426,8 @@ class Nexus(StateView):
             delimiter=delimiter,
             progress=progress,
         )
+        misfits = self.embeddings.misfits(self.schema.catalog)
+        return replace(loaded, warnings=(*loaded.warnings, *misfits)) if misfits else loaded
 
     # History.
 

@@ -50,7 +50,8 @@ class StateView(GraphView):
     ) -> Exported:
         """Write rows to a file (or an open one) as JSON Lines, or each type as a table.
 
-        Several tables go into a directory. What is written can be loaded again.
+        Several tables go into a directory, and JSON Lines into the file graph.jsonl of one. `load`
+        takes the file or the directory.
 
         Raises:
             TypeMismatch: there is no such type.

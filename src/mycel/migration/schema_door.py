@@ -55,9 +55,14 @@ class Schema:
     """The schema of one graph: what is in force, what was, and what it would take to change it."""
 
     def __init__(
-        self, store: Store, actor: Callable[[], str], message: Callable[[], str] = str
+        self,
+        store: Store,
+        actor: Callable[[], str],
+        message: Callable[[], str] = str,
+        check: Callable[[Catalog, Catalog], None] = lambda _before, _desired: None,
     ) -> None:
         self._store: Final = store
+        self._check: Final = check
         self._actor: Final = actor
         self._message: Final = message
         self._known: tuple[int, Catalog] | None = None
@@ -89,7 +94,7 @@ class Schema:
         Raises:
             SchemaError: the text is no schema.
         """
-        wanted, consent = _catalog(desired), Consent(data_loss=allow_data_loss)
+        wanted, consent = self._wanted(desired), Consent(data_loss=allow_data_loss)
         planned = apply.plan_for(self._store, wanted, consent)
         is_all = not planned.plan.supported or not planned.plan.changes
         if is_all or not check_data or self._store.location.readonly:
@@ -115,15 +120,23 @@ class Schema:
 
         Raises:
             SchemaError: the text is no schema, or it leaves out types without `allow_removals`.
+            ConstraintViolation: the embedder in use makes vectors of another size than a property
+                with `@embed` has.
             SchemaApplyInProgress: another one is being applied.
         """
         return apply.apply(
             self._store,
-            _catalog(desired),
+            self._wanted(desired),
             actor=self._actor() if actor is None else actor,
             consent=Consent(allow_removals, allow_data_loss),
             message=message or self._message(),
         )
+
+    def _wanted(self, desired: str | Catalog) -> Catalog:
+        """The schema that a caller wants, checked against what the graph can do."""
+        wanted = _catalog(desired)
+        self._check(self.catalog, wanted)
+        return wanted
 
     def hidden(self) -> list[Hidden]:
         """Types and properties that are hidden and can be restored, in the order of hiding."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Final, NamedTuple
 
 from mycel.errors import ConstraintViolation, EmbedderFailed, NotFound
@@ -10,6 +11,8 @@ from mycel.model.elements import Concept
 from mycel.model.names import shorten
 from mycel.recall.lazy import LazyRecall
 from mycel.recall.setting import choose
+from mycel.schema.catalog import Catalog
+from mycel.schema.model import Property
 from mycel.store.database import Store
 from mycel.store.index import property_vectors
 from mycel.store.index.passages import forget_vectors
@@ -104,6 +107,40 @@ class Embeddings:
         self._recall.columns().complete()
         return self.status()
 
+    def check_schema(self, before: Catalog, desired: Catalog) -> None:
+        """Refuse new properties with `@embed` whose vectors the embedder in use does not make.
+
+        An embedder that does not answer is not asked further.
+
+        Raises:
+            ConstraintViolation: it makes vectors of another size.
+        """
+        known = {_embedded_vector(*each) for each in _with_embed(before)}
+        new = [each for each in _with_embed(desired) if _embedded_vector(*each) not in known]
+        if not new:
+            return
+        with suppress(EmbedderFailed):
+            embedder = self._recall.get().embedder
+            for owner, declared in new:
+                misfit = declared.type.dimension != embedder.dimensions
+                if misfit and declared.embed_model in (None, embedder.name):
+                    raise ConstraintViolation(
+                        f"{owner}.{declared.name} has {declared.type.dimension} dimensions, and the"
+                        f" embedder in use, {embedder.name!r}, makes vectors of"
+                        f" {embedder.dimensions}.",
+                        hint=f"Declare {declared.name}: Vector({embedder.dimensions}), choose"
+                        " another embedder with `mycel embed use`, or name the model that makes"
+                        f' them: @embed({declared.embed_source}, model="…").',
+                    )
+
+    def misfits(self, schema: Catalog) -> list[str]:
+        """Sentences about properties with `@embed` that the embedder in use does not make."""
+        if not any(True for _ in _with_embed(schema)):
+            return []
+        with suppress(EmbedderFailed):
+            return self._recall.columns().misfits()
+        return []
+
     def vector(self, ref: Ref, property: str) -> list[float] | None:  # noqa: A002 - the word for it
         """The vector of a concept: of its record, or else made from the text of `@embed`.
 
@@ -144,3 +181,15 @@ class Embeddings:
         self._recall.get().complete(report, sections=True)
         self._recall.columns().complete()
         return self.status()
+
+
+def _with_embed(schema: Catalog) -> Iterator[tuple[str, Property]]:
+    """The properties of nodes with `@embed`, each after the name of its type."""
+    for node in schema.nodes.values():
+        for declared in node.properties:
+            if declared.embed_source is not None:
+                yield node.name, declared
+
+
+def _embedded_vector(owner: str, declared: Property) -> tuple[str, str, int | None, str | None]:
+    return owner, declared.name, declared.type.dimension, declared.embed_model

@@ -24,6 +24,7 @@ from mycel.recall.index import EMBEDDED_AT_ONCE_MAX, Recall
 from mycel.recall.vector_matrix import Floats, VectorMatrix, built
 from mycel.schema.model import NodeType, Property
 from mycel.schema.stored_declaration import PG, declaration
+from mycel.search.embedding import Embedder
 from mycel.store.database import Store
 from mycel.store.file.layout import CONCEPT_TYPE_NUMBER
 from mycel.store.index.property_vectors import Column, PropertyVector, keep
@@ -132,6 +133,17 @@ class VectorColumns:
         for each in wanted:
             self.prepare(each)
 
+    def misfits(self) -> list[str]:
+        """Sentences about properties with `@embed` of another size than the embedder makes."""
+        with self._store.reading() as reader:
+            declared = list(_embedded(reader))
+        embedder = self._recall().embedder
+        return [
+            f"{_misfit(each, embedder)} {_way_out(each, embedder)}"
+            for each in declared
+            if each.model in (None, embedder.name) and each.dimension != embedder.dimensions
+        ]
+
     def _column(self, of: VectorProperty) -> Column:
         model = "" if of.source is None else self._embedder(of).embedder.name
         return Column(model, of.type, of.name)
@@ -148,10 +160,7 @@ class VectorColumns:
             )
         if of.dimension != dimensions:
             raise ConstraintViolation(
-                f"{of.label} has {of.dimension} dimensions, and the embedder in use, {name!r},"
-                f" makes vectors of {dimensions}.",
-                hint=f"Choose another embedder with `mycel embed use`, or declare"
-                f" {of.name}: Vector({dimensions}).",
+                _misfit(of, recall.embedder), hint=_way_out(of, recall.embedder)
             )
         return recall
 
@@ -273,6 +282,20 @@ def _property(number: int, type_name: str, declared: Property) -> VectorProperty
         declared.type.dimension or 0,
         declared.embed_source,
         declared.embed_model,
+    )
+
+
+def _misfit(of: VectorProperty, embedder: Embedder) -> str:
+    return (
+        f"{of.label} has {of.dimension} dimensions, and the embedder in use, {embedder.name!r},"
+        f" makes vectors of {embedder.dimensions}."
+    )
+
+
+def _way_out(of: VectorProperty, embedder: Embedder) -> str:
+    return (
+        "Choose another embedder with `mycel embed use`, or declare"
+        f" {of.name}: Vector({embedder.dimensions})."
     )
 
 

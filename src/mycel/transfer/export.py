@@ -32,6 +32,9 @@ from mycel.transfer.graph_rows import EdgeRecord, GraphRows, NodeRecord
 from mycel.transfer.load_targets import EdgeTarget, NodeTarget, ReadCatalog, Target, Targets
 from mycel.transfer.tables import LossCounts
 
+ROWS_FILE: Final = "graph.jsonl"
+"""The file of JSON Lines in a directory."""
+
 
 @dataclass(frozen=True, slots=True)
 class Exported:
@@ -106,7 +109,9 @@ def export(
         wanted = _wanted(targets, graph_rows, types, is_table=chosen != "jsonl")
         exporter = _Exporter(graph_rows, chosen, catalog)
         is_folder = isinstance(place, Path) and (place.is_dir() or format_of(place.name) is None)
-        if chosen == "jsonl" or (len(wanted) == 1 and not is_folder):
+        if isinstance(place, Path) and chosen == "jsonl" and place.is_dir():
+            exporter.write(place / ROWS_FILE, wanted)
+        elif chosen == "jsonl" or (len(wanted) == 1 and not is_folder):
             exporter.write(place, wanted)
         elif isinstance(place, Path):
             exporter.write_each(place, wanted)

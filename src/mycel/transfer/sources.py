@@ -8,18 +8,28 @@ from functools import partial
 from pathlib import Path, PurePath
 from typing import Any, Final
 
-from mycel.errors import InvalidValueType
+from mycel.errors import InvalidValueType, NotFound
 from mycel.model.names import kind_of
 from mycel.transfer import columnar
 from mycel.transfer.columnar import ColumnarSource
 from mycel.transfer.delimited import DelimitedSource
-from mycel.transfer.formats import DELIMITERS, Format, is_gzip, needed_format, without_gzip
+from mycel.transfer.formats import (
+    DELIMITERS,
+    SUFFIXES,
+    Format,
+    checked_format,
+    format_of,
+    is_gzip,
+    needed_format,
+    without_gzip,
+)
 from mycel.transfer.jsonl import JsonLinesSource, MappingSource
 from mycel.transfer.source_rows import Source
 from mycel.transfer.streams import Stream
 
 _WHAT: Final = (
-    "Pass a path, several of them, an open file, dictionaries, or a table of pyarrow or pandas."
+    "Pass a path of a file or folder, several of them, an open file, dictionaries, or a table of"
+    " pyarrow or pandas."
 )
 
 
@@ -30,9 +40,10 @@ def sources_of(
     type_name: str | None = None,
     delimiter: str | None = None,
 ) -> list[Source]:
-    """The sources of one load; several files are several sources."""
+    """The sources of one load; several files, or those of a folder, are several sources."""
     if isinstance(source, (str, os.PathLike)):
-        source = Stream(Path(os.fsdecode(source)))
+        path = Path(os.fsdecode(source))
+        source = _files_in(path, format) if path.is_dir() else Stream(path)
     elif hasattr(source, "readline"):
         source = Stream(source)
     if isinstance(source, Stream):
@@ -52,6 +63,35 @@ def sources_of(
     return [MappingSource(source, type_name)]
 
 
+def _files_in(folder: Path, format_: Format | None) -> list[Path]:
+    """The files directly in a folder that can be loaded, by name: what an export wrote.
+
+    Raises:
+        NotFound: there are none, or it cannot be read.
+    """
+    chosen = None if format_ is None else checked_format(format_)
+    try:
+        names = sorted(each.name for each in folder.iterdir() if each.is_file())
+    except OSError as error:
+        raise NotFound(
+            f"The folder {str(folder)!r} cannot be read: {error.strerror or error}.",
+            hint="Check the path and the permissions.",
+        ) from None
+    found = [
+        folder / name
+        for name in names
+        if not name.startswith(".") and (known := format_of(name)) and chosen in (None, known)
+    ]
+    if not found:
+        endings = ", ".join(SUFFIXES if chosen is None else (f".{chosen}",))
+        raise NotFound(
+            f"The folder {str(folder)!r} has no file that can be loaded.",
+            hint=f"Name the folder that an export has written, or one with files that end with"
+            f" {endings}; files of folders inside of it are not read.",
+        )
+    return found
+
+
 def _is_file(value: object) -> bool:
     return isinstance(value, (str, os.PathLike)) or hasattr(value, "readline")
 
@@ -64,7 +104,7 @@ def _of_stream(
         return JsonLinesSource(stream, type_name)
     # A file of one type may be called after it: `Person.csv`.
     stem = PurePath(without_gzip(stream.name or "")).stem
-    type_name = _needed(type_name or (stem if stem.isidentifier() else None))
+    type_name = _needed(type_name or (stem if stem.isidentifier() else None), stream.name)
     if format_ in DELIMITERS:
         delimiter = delimiter or DELIMITERS[format_]
         if len(delimiter) != 1 or delimiter in '"\r\n':
@@ -78,10 +118,10 @@ def _of_stream(
     return ColumnarSource(batches, type_name, stream=stream)
 
 
-def _needed(type_name: str | None) -> str:
+def _needed(type_name: str | None, file: str | None = None) -> str:
     if not type_name:
         raise InvalidValueType(
-            "The type of the rows of this table is not given.",
-            hint="Name the node or edge with `type`.",
+            f"The type of the rows of {'this table' if file is None else repr(file)} is not given.",
+            hint="Name the node or edge with `type`, or call the file after it: Person.csv.",
         )
     return type_name

@@ -135,14 +135,15 @@ def test_another_embedder_makes_all_vectors_anew_and_a_purge_leaves_none(tmp_pat
         assert db.embeddings.vector(("Page", "two"), "vector") == [1.0] * 128
 
 
-def test_a_vector_that_cannot_be_is_told_with_what_to_do() -> None:
+def test_a_vector_that_cannot_be_is_told_with_what_to_do(tmp_path: Path) -> None:
     class Broken(Lengths):
         def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
             raise ConnectionError("no model there")
 
     schema = SCHEMA + 'node Far { text: String @key  vector: Vector(3)? @embed(text, model="far") }'
-    with mycel.open() as db:  # The model inside the package makes 128 numbers.
+    with opened(tmp_path / "g.db") as db:
         db.schema.apply(schema)
+    with mycel.open(tmp_path / "g.db") as db:  # The model inside the package makes 128 numbers.
         db.load([row("n", text="four"), {"type": "Far", "data": {"text": "f"}}])
         for ref, name, message in (
             (("Note", "n"), "vector", "has 3 dimensions, and the embedder in use"),
@@ -162,3 +163,33 @@ def test_a_vector_that_cannot_be_is_told_with_what_to_do() -> None:
         with pytest.raises(EmbedderFailed, match="no model there"):
             db.embeddings.vector(("Note", "n"), "vector")
         assert db.snapshot() == before
+
+
+def test_a_vector_of_another_size_than_the_embedder_makes_is_refused_with_the_schema(
+    tmp_path: Path,
+) -> None:
+    with mycel.open(tmp_path / "g.db", embedder=Lengths()) as db:
+        wrong = "node Note { text: String?  vector: Vector(64)? @embed(text) }"
+        for door in (db.schema.apply, db.schema.plan):
+            with pytest.raises(ConstraintViolation) as caught:
+                door(wrong)
+            assert "64 dimensions" in caught.value.message
+            assert "makes vectors of 3" in caught.value.message
+            assert "Vector(3)" in caught.value.hint
+        assert db.schema.catalog.node("Note") is None
+        # Vectors of its own, and those of a model that is named, are no matter of this embedder.
+        assert db.schema.apply(wrong.replace("@embed(text)", "")).applied
+        assert db.schema.apply(wrong.replace("(text)", '(text, model="other")')).applied
+        db.schema.apply("", allow_removals=True, allow_data_loss=True)
+        assert db.schema.apply(wrong.replace("64", "3")).applied
+        db.load([{"type": "Note", "data": {"text": "tea"}}])
+
+    class Shorter(Lengths):
+        name, dimensions = "shorter", 2
+
+    with mycel.open(tmp_path / "g.db", embedder=Shorter()) as db:
+        # Another embedder is told with the next rows, and what is in force may be applied again.
+        (warning,) = db.load([{"type": "Note", "data": {"text": "milk"}}]).warnings
+        assert "3 dimensions" in warning
+        assert "vectors of 2" in warning
+        assert db.schema.apply(wrong.replace("64", "3")).supported

@@ -15,7 +15,7 @@ import pyarrow.parquet
 import pytest
 
 import mycel
-from mycel.errors import DatabaseError, InvalidValueType, TypeMismatch
+from mycel.errors import DatabaseError, InvalidValueType, MycelError, TypeMismatch
 from mycel.store.query.bulk import instances
 from mycel.transfer import export
 from tests.unit.transfer.conftest import SCHEMA, attributes, knows, links, person, refused
@@ -484,3 +484,40 @@ def test_the_same_file_may_be_written_twice_at_the_same_time(
         assert path.read_bytes() == b"other"
     assert path.read_bytes() == b"one"
     assert [each.name for each in tmp_path.iterdir()] == ["all.jsonl"]
+
+
+def test_a_folder_that_was_exported_is_loaded(tmp_path: Path) -> None:
+    schema = "node Drug { name: String @key  dose: I32? } edge Treats: Drug -> Drug"
+    rows: list[dict[str, object]] = [
+        {"type": "Drug", "data": {"name": name, "dose": at}} for at, name in enumerate("abc")
+    ]
+    rows += [{"edge": "Treats", "from": "a", "to": "b", "weight": 0.25}]
+    with mycel.open(tmp_path / "one.db") as db:
+        db.schema.apply(schema)
+        db.load(rows)
+        db.export(tmp_path / "all.jsonl")
+        expected = (tmp_path / "all.jsonl").read_bytes()
+        for format_ in ("jsonl", "csv", "tsv", "parquet", "arrow"):
+            folder = tmp_path / format_
+            folder.mkdir()
+            db.export(folder, format=format_)  # type: ignore[arg-type]
+            (folder / "README.txt").write_text("Not a table.")
+            (folder / ".hidden.csv").write_text("x\n1\n")
+            with mycel.open(tmp_path / f"{format_}.db") as copy:
+                copy.schema.apply(schema)
+                loaded = copy.load(folder)
+                assert (loaded.concepts, loaded.links) == (3, 1)
+                copy.export(tmp_path / "again.jsonl")
+                assert (tmp_path / "again.jsonl").read_bytes() == expected
+        assert db.export(tmp_path / "jsonl").files == (str(tmp_path / "jsonl" / "graph.jsonl"),)
+        (tmp_path / "empty").mkdir()
+        for wrong, format_, word in (
+            ("empty", None, "no file that can be loaded"),
+            ("csv", "parquet", "no file that can be loaded"),
+            ("nowhere", None, "nowhere"),
+        ):
+            with pytest.raises(MycelError, match=word):
+                db.load(tmp_path / wrong, format=format_)  # type: ignore[arg-type]
+        (tmp_path / "csv" / "my drugs.csv").write_text("name\nx\n")
+        with pytest.raises(InvalidValueType, match=r"my drugs\.csv"):
+            db.load(tmp_path / "csv", mode="merge")

@@ -26,6 +26,7 @@ def status(session: Session) -> None:
     """Show the embedder in use and how much is embedded."""
     with session.open(reading=True) as db:
         _show(session.out, db.embeddings.status())
+        session.out.warn(db.embeddings.misfits(db.schema.catalog))
 
 
 @embed.command("use", cls=Command)
@@ -42,6 +43,7 @@ def use(session: Session, embedder: str) -> None:
     """
     with session.open() as db, counting_bar(session.out, "Embedding") as report:
         _show(session.out, db.embeddings.use(embedder, report=report))
+        session.out.warn(db.embeddings.misfits(db.schema.catalog))
 
 
 @embed.command("rebuild", cls=Command)

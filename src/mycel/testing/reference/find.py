@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import Any, NamedTuple
 
 from mycel.errors import ConstraintViolation, UnknownReference
@@ -85,7 +86,8 @@ def _aggregate(function: ast.AggregateName, values: list[Any]) -> Any:
         case "SUM":
             return total(numbers) if numbers else None
         case "AVG":
-            return sum(numbers) / len(numbers) if numbers else None
+            mean = sum(numbers) / len(numbers) if numbers else None
+            return mean if mean is None or isfinite(mean) else None
         case "MIN":
             return min(sortable, key=order, default=None)
         case "MAX":

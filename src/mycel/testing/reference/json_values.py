@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from math import isfinite
 from typing import Any
 
 from mycel.model.limits import INTEGER_MAX, INTEGER_MIN
@@ -109,8 +110,11 @@ def signed(number: int | float) -> int | float:
 
 
 def total(numbers: list[Any]) -> Any:
-    """The sum: an integer if all are and it fits 64 bits with a sign, otherwise a float."""
+    """The sum: an integer if all are and it fits 64 bits with a sign, otherwise a float.
+
+    None if it is beyond the largest float.
+    """
     whole = sum(numbers)
     if isinstance(whole, int) and not INTEGER_MIN <= whole <= INTEGER_MAX:
         return float(whole)
-    return whole
+    return whole if isfinite(whole) else None
