@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Final, Protocol, TypeVar
 
 from mycel.search.kinds import asks_for_place, is_identifier
-from mycel.search.ranking import WEIGHTS, Question
+from mycel.search.ranking import ASIDE_FACTOR, WEIGHTS, Question
 
 SECOND_SHARE: Final = 3
 """The second section gets one place in so many, if it has as many good hits."""
@@ -21,6 +21,8 @@ FAIR: Final = 0.3
 questions about code have three good hits in it, and nine in ten of those about notes have none."""
 
 _NAMED: Final = WEIGHTS["spelling"].least
+_NAMED_IN_PART: Final = WEIGHTS["parts"].least * ASIDE_FACTOR
+"""The least scores of what has the question as its name, and as a part of its name."""
 
 
 class _Scored(Protocol):
@@ -52,4 +54,12 @@ def is_code_first(question: Question, notes: Sequence[_Scored], code: Sequence[_
         return True  # The question is the name of code, and no note has it.
     if asks_for_place(question.text):
         return True
-    return is_identifier(question.text) and (not notes or notes[0].score < _NAMED)
+    if not is_identifier(question.text):
+        return False
+    # A name that no code has, such as that of a setting, may be in texts.
+    return not notes or notes[0].score < (_NAMED if best >= _NAMED_IN_PART else FAIR)
+
+
+def names_no_code(question: Question, hits: Sequence[_Scored]) -> bool:
+    """True if a question is a name in code, and none of the hits has it as a part of its name."""
+    return is_identifier(question.text) and all(hit.score < _NAMED_IN_PART for hit in hits)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Final, cast
 
-from mycel.engine.sections import in_sections
+from mycel.engine.sections import in_sections, names_no_code
 from mycel.errors import ConstraintViolation, TypeMismatch
 from mycel.knowledge.node_values import Hit, Node, Relation
 from mycel.knowledge.recalled_nodes import RECALL_HITS
@@ -65,8 +65,15 @@ def _search(call: ToolCall) -> Answer:
     if shown and len(hits) == limit and max(counts) < SEARCH_DEPTH_MAX:
         data["next_cursor"] = cursor = f"hits:{'+'.join(map(str, counts))}"
         page.close(f"There may be more: cursor {cursor}. Other words may help more.")
+    query = call.arguments["query"]
     if not hits:
-        page.close(_nothing_found(call, call.arguments["query"]))
+        page.close(_nothing_found(call, query))
+    if names_no_code(Question(query), hits) and call.knowledge().root is not None:
+        name = shorten(query.strip())
+        page.close(
+            f'Nothing is named {name}; get_nodes {{"uris": ["{name}"], "callers": true}}'
+            " searches the files for it."
+        )
     for warning in dict.fromkeys(warnings):
         page.close(warning)
     close_conflicts(call, page, (each.found for each in shown))

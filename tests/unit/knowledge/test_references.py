@@ -169,6 +169,15 @@ def test_a_name_without_a_symbol_is_searched_for_in_the_files(knowledge: mycel.K
     assert (found.searched, found.unread) == (6, 0)
 
 
+def test_a_search_for_such_a_name_begins_with_texts_that_have_it(
+    knowledge: mycel.Knowledge,
+) -> None:
+    hits = knowledge.search("FLUSH_INTERVAL_SECS")
+    assert hits[0].uri == "concept://a/README.md/a"
+    # The name of code still comes first.
+    assert knowledge.search("write_log")[0].uri == "concept://a/src/server.rs/write_log"
+
+
 def test_files_that_are_not_here_or_not_searched_are_said(
     knowledge: mycel.Knowledge, monkeypatch: pytest.MonkeyPatch
 ) -> None:
