@@ -511,7 +511,7 @@ export class Explorer {
     const hide = new Set(this.view.value.hide)
     if (!hide.size) return scene
     return scene.filtered(
-      (node) => !!node.group || !hide.has(`type:${node.card.kind === 'missing' ? 'missing' : node.card.type}`),
+      (node) => !(hide.has(TESTS) && isTest(node)) && (!!node.group || !hide.has(`type:${node.card.kind === 'missing' ? 'missing' : node.card.type}`)),
       (link) => !hide.has(`relation:${link.relation}`),
     )
   }
@@ -531,6 +531,11 @@ export class Explorer {
     }
   }
 }
+
+/** The filter that hides tests: files of tests and what is in them, and groups of them. */
+export const TESTS = 'tests'
+
+export const isTest = ({ card, group }: SceneNode): boolean => (group ?? card).test === true
 
 /** True if two views show the same state of the graph, and the same group of it. */
 const samePlace = (one: View, other: View): boolean =>

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 
 from mycel.engine.missing_concepts import keeps_place
-from mycel.explorer.folders import last_segment
+from mycel.explorer.folders import is_test, last_segment
 from mycel.knowledge.uris import uri_of
 from mycel.knowledge.vocabulary import RESOURCE
 from mycel.model import ids
@@ -131,7 +131,7 @@ def card_of(number: int, type_name: str, name: str, version: int, label: str | N
         "type": type_name,
         "kind": kind,
         "version": version,
-    }
+    } | ({"test": True} if is_test(uri) else {})
 
 
 def concept_card(concept: Concept) -> JsonObject:

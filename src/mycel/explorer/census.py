@@ -189,12 +189,11 @@ class Census:
         outermost = folder
         while around is not None:
             number = self._shelf_numbers.get(around)
-            if number is not None and (around == folder or self.shelf_names[number][1]):
+            if number is not None:
                 return number
             outermost = around
             around = parent_of(around)
-        taken = outermost in self._shelf_numbers
-        return self._add_shelf(folder if taken else outermost, whole=not taken)
+        return self._add_shelf(outermost, whole=True)
 
     def _reserve(self, number: int) -> None:
         more = (number >> 1) + 1 - len(self.degrees)

@@ -12,9 +12,12 @@ from collections.abc import Mapping
 from typing import Final
 
 from mycel.knowledge.vocabulary import RESOURCE
+from mycel.search.names import is_test_path
 
 DEPTH_MAX: Final = 32
 """Nodes further below are in the folder of their first segments."""
+REST_NODES_MIN: Final = 3
+"""Fewer nodes are no group of their own in an overview, if there is another one for them."""
 
 
 def folder_of(uri: str) -> str:
@@ -97,31 +100,83 @@ class FolderTree:
                 around = parent_of(around)
 
     def parts(self, folder: str | None) -> list[str]:
-        """The folders inside a folder, largest first; one that is alone gives way to its parts."""
+        """The folders inside a folder, largest first; one that is alone gives way to its parts.
+
+        A folder is alone if there is nothing beside it but its own node.
+        """
         found = self.inside.get(folder, [])
-        while len(found) == 1 and not self.own[found[0]] and self.inside.get(found[0]):
-            found = self.inside[found[0]]
+        while len(found) == 1 and (inner := self.inside.get(found[0])):
+            if self.own[found[0]] > len(inner):
+                break
+            found = inner
         return sorted(found, key=lambda each: (-self.below[each], each))
 
     def groups(self, wanted: int, most: int) -> dict[str, bool]:
         """Folders that divide the graph: the largest are opened until there are `wanted` groups.
 
-        True if a group is the folder with all below it, False if it is the nodes directly in it.
+        True if a group is the folder with all below it. False if it is the rest of a folder: the
+        nodes directly in it, and those in parts that are too small for a group. Tests are not
+        divided, unless there is little else; nor are files beside concepts of the same workspace,
+        whose folders are the same.
         """
-        found = dict.fromkeys(self.parts(None), True)
+        found = dict.fromkeys(self.inside[None], True)
         total = max(1, sum(self.below[each] for each in self.inside[None]))
-        whole = {each for each in found if self.inside.get(each)}
+        tests = sum(self.below[each] for each in found if is_test_folder(each))
+        twins = {
+            f"file://{each.partition('://')[2]}" for each in found if each.startswith("concept:")
+        }
+        whole = {each for each in found if self.inside.get(each) and each not in twins}
         while whole and len(found) < wanted:
             largest = max(whole, key=lambda each: (self.below[each], each))
-            parts = self.parts(largest)
             if self.below[largest] * wanted < total:
                 break
             whole.discard(largest)
-            if len(found) + len(parts) > most:
+            if is_test_folder(largest) and self.below[largest] * 4 < total * 3 and tests < total:
+                continue
+            parts = [each for each in self.parts(largest) if self._is_group(each, total // wanted)]
+            if len(found) == 1:  # All that there is: some of its parts are better than one group.
+                parts = parts[: most - 1]
+            if not parts or len(found) + len(parts) > most:
                 continue
             del found[largest]
             found |= dict.fromkeys(parts, True)
             whole |= {each for each in parts if self.inside.get(each)}
-            if self.own[largest]:
+            rest = self.below[largest] - sum(self.below[each] for each in parts)
+            if rest >= REST_NODES_MIN or (rest and not self._has_rest_around(largest, found)):
                 found[largest] = False
         return found
+
+    def _is_group(self, folder: str, share: int) -> bool:
+        """True if a folder is large enough for a group of its own; a file has to be larger."""
+        nodes = self.below[folder]
+        if self.inside.get(folder):
+            return nodes >= max(REST_NODES_MIN, share // 40)
+        return nodes >= max(REST_NODES_MIN, share // 10) and not is_test_folder(folder)
+
+    def _has_rest_around(self, folder: str, found: Mapping[str, bool]) -> bool:
+        around = parent_of(folder)
+        while around is not None and around not in found:
+            around = parent_of(around)
+        return around is not None
+
+
+def is_test_folder(folder: str) -> bool:
+    """True for a folder of tests, and for a file of tests with the symbols in it.
+
+    >>> [is_test_folder(f"concept://shop/{each}") for each in ("tests", "a/b.test.ts", "src")]
+    [True, True, False]
+    """
+    return is_test(f"{folder}/-")
+
+
+def is_test(uri: str) -> bool:
+    """True for a file of tests and what is in it, by the path of its URI.
+
+    >>> is_test("concept://shop/tests/a"), is_test("concept://shop/a.test.ts/f")
+    (True, True)
+    """
+    scheme, _, rest = uri.partition("://")
+    if scheme not in ("concept", "file"):
+        return False
+    path = rest.partition("/")[2]
+    return is_test_path(path) or any(map(is_test_path, path.split("/")))

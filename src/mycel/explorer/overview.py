@@ -7,7 +7,7 @@ large folders are divided and small groups folded together, and every answer say
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from heapq import nlargest
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 from mycel.errors import NotFound
 from mycel.explorer import limits
 from mycel.explorer.census import By, Census
-from mycel.explorer.folders import FolderTree, last_segment, parent_of
+from mycel.explorer.folders import FolderTree, is_test_folder, last_segment, parent_of
 from mycel.explorer.moments import Scene
 from mycel.model.names import shorten
 from mycel.model.values import JsonObject
@@ -37,6 +37,7 @@ class _Group(NamedTuple):
     name: str
     nodes: int
     missing: int
+    is_test: bool = False
 
 
 def counts(reader: Reader, census: Census) -> JsonObject:
@@ -134,11 +135,15 @@ def _shelves(scene: Scene, census: Census) -> _Parts:
     """The groups of the whole graph by folder."""
     names = [folder for folder, _ in census.shelf_names]
     grouping = census.shelves
-    groups = [
-        _Group(folder, _folder_name(folder), grouping.nodes[number], grouping.missing[number])
-        for number, folder in enumerate(names)
-        if grouping.nodes[number]
-    ]
+    shown = [number for number in range(len(names)) if grouping.nodes[number]]
+    labels = group_names([names[number] for number in shown])
+    groups = []
+    for number in shown:
+        folder, is_whole = census.shelf_names[number]
+        label = labels[folder]
+        name = label if is_whole else f"{label.removeprefix('concept://')} (rest)"
+        nodes, missing = grouping.nodes[number], grouping.missing[number]
+        groups.append(_Group(folder, name, nodes, missing, is_test_folder(folder)))
     links = census.links_between(grouping, scene.reader)
     return _Parts(groups, _named(links, dict(enumerate(names))), [])
 
@@ -160,7 +165,11 @@ def _inside(scene: Scene, census: Census, group: str) -> _Parts:
     place = {number: _part_of(census.folders[number], chosen) for number in numbers}
     of = census.folder_of
     missing = Counter(place[of[n >> 1]] for n in census.missing if of[n >> 1] in numbers)
-    groups = [_Group(each, _folder_name(each), tree.below[each], missing[each]) for each in chosen]
+    labels = group_names(chosen, group)
+    groups = [
+        _Group(each, labels[each], tree.below[each], missing[each], is_test_folder(each))
+        for each in chosen
+    ]
     found: Counter[tuple[str, str]] = Counter()
     ties: Counter[tuple[int, str]] = Counter()
     for subject, object_ in _ends(scene, slots, len(of)) if chosen else ():
@@ -187,6 +196,27 @@ def _part_of(folder: str | None, chosen: set[str]) -> str:
     while folder is not None and folder not in chosen:
         folder = parent_of(folder)
     return folder or ""
+
+
+def group_names(folders: Collection[str], around: str | None = None) -> dict[str, str]:
+    """Names of groups of folders: the last segments of their paths, as few as tell them apart.
+
+    Inside a folder they begin with the first segment below it.
+
+    >>> group_names(["concept://a/x/api", "concept://a/y/api", "concept://a/z"])
+    {'concept://a/x/api': 'x/api', 'concept://a/y/api': 'y/api', 'concept://a/z': 'z'}
+    """
+    names = {}
+    for folder in folders:
+        if around is not None and folder.startswith(f"{around}/"):
+            names[folder] = folder[len(around) + 1 :]
+        else:
+            names[folder] = _folder_name(folder)
+    shared = Counter(names.values())
+    for folder, name in names.items():
+        if shared[name] > 1 and (outer := parent_of(folder)):
+            names[folder] = f"{_folder_name(outer)}/{name}"
+    return names
 
 
 def _folder_name(folder: str) -> str:
@@ -282,7 +312,7 @@ def _tied(
 
 
 def _shown(group: _Group, links: int) -> JsonObject:
-    return {
+    return ({"test": True} if group.is_test else {}) | {
         "id": group.id,
         "name": shorten(group.name),
         "nodes": group.nodes,

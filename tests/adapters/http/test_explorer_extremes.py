@@ -92,8 +92,8 @@ def test_what_is_gone_is_said_everywhere(extremes: tuple[Server, Path]) -> None:
         knowledge = mycel.Knowledge(db, workspace="big")
         knowledge.add("hidden/secret", content="nobody may read this")
         before = db.snapshot().entries
-        shown = ask(server, "overview", at=str(before))["groups"]
-        assert "concept://big/hidden" in [group["id"] for group in shown]
+        shown = ask(server, "overview", at=str(before), group="concept://big/hidden")["nodes"]
+        assert "concept://big/hidden/secret" in [card["id"] for card in shown]
         knowledge.add("old", content="as it was")
         knowledge.delete("old", reason="enough")
         db.purge(knowledge.get("hidden/secret").id, "a test")

@@ -33,3 +33,60 @@ def test_nodes_of_a_folder_are_tied_to_the_folders_beside_them() -> None:
         tie = {"node": "concept://shop/top", "group": "concept://shop/sub", "count": 3}
         assert inside["ties"] == [tie]
         assert explorer.view("overview", {})["ties"] == []
+
+
+def divide(folders: dict[str, int]) -> dict[str, int]:
+    """The groups of folders with so many nodes directly in each, with the nodes of each group."""
+    tree = FolderTree(
+        {f"concept://app/{name}".rstrip("/"): count for name, count in folders.items()}
+    )
+    groups = tree.groups(24, 60)
+    inner = {name: tree.below[name] for name in groups}
+    for name, is_whole in groups.items():
+        if not is_whole:
+            parts = [each for each in groups if each.startswith(f"{name}/")]
+            outer = [each for each in parts if not any(each.startswith(f"{p}/") for p in parts)]
+            inner[name] -= sum(tree.below[each] for each in outer)
+    return {name.removeprefix("concept://app").lstrip("/"): count for name, count in inner.items()}
+
+
+def test_a_project_is_divided_evenly_and_its_tests_are_one_group() -> None:
+    sources = {f"src/app/m{i:02}.py": 20 + 3 * i for i in range(16)}
+    tests = {f"tests/test_{i:02}.py": 12 for i in range(36)}
+    groups = divide({"": 3, "src": 1, "src/app": 16, "tests": 36} | sources | tests)
+    assert groups["tests"] == 36 + 36 * 12
+    assert set(sources) <= set(groups)
+    assert not any(name.startswith("tests/") for name in groups)
+    assert min(groups.values()) >= 3
+
+
+def test_tests_are_divided_if_there_is_nothing_else() -> None:
+    groups = divide({"tests": 3} | {f"tests/part{i}/inner": 30 for i in range(8)})
+    assert len(groups) > 4
+
+
+def test_folders_with_a_single_child_are_one_and_small_parts_are_the_rest() -> None:
+    chain = {"main": 1, "main/java": 1, "main/java/com": 1}
+    parts = {f"main/java/com/part{i}": 40 for i in range(5)}
+    small = {f"main/java/com/tiny{i}": 1 for i in range(20)}
+    groups = divide(chain | parts | small)
+    assert set(parts) <= set(groups)
+    assert not set(groups) & set(small)
+    assert sum(groups.values()) == len(chain) + 5 * 40 + len(small)
+    assert FolderTree({f"concept://app/{each}": 1 for each in (*chain, *parts)}).parts(None) == [
+        f"concept://app/{each}" for each in parts
+    ]
+
+
+def test_groups_of_one_name_are_told_apart_and_tests_are_marked() -> None:
+    with mycel.open() as db:
+        knowledge = mycel.Knowledge(db, workspace="app")
+        for folder in ("a/api", "b/api", "tests/unit"):
+            knowledge.remember([{"uri": f"{folder}/n{i:03}"} for i in range(200)])
+        knowledge.add("src/x.test.ts/run")
+        explorer = Explorer(db, knowledge, readonly=True)
+        groups = {each["name"]: each for each in explorer.view("overview", {})["groups"]}
+        assert {"a/api", "b/api"} <= set(groups)
+        assert [name for name, each in groups.items() if each.get("test")] == ["tests"]
+        cards = explorer.view("links", {"ids": ["src/x.test.ts/run", "a/api/n001"]})["nodes"]
+        assert [card.get("test") for card in cards] == [True, None]

@@ -49,6 +49,8 @@ const RIMS_MAX = 600
 const LABEL_MAX = 34
 /** A label keeps clear of the links of its node, if these are no more. */
 const LINKS_AVOIDED = 12
+/** So many nodes with far more links than others have labels, even if these cover other nodes. */
+const HUBS = 12
 const DASH = [6, 4] as const
 
 export function draw(pen: Pen, picture: Picture): void {
@@ -227,7 +229,8 @@ export function clip(text: string, max = LABEL_MAX): string {
 
 function drawLabels(pen: Pen, picture: Picture, drawn: Map<string, Drawn>, lit: Set<string> | null): void {
   const occupied = new Occupied()
-  if (picture.covered) occupied.take(picture.covered)
+  const written = new Occupied()
+  if (picture.covered) for (const boxes of [occupied, written]) boxes.take(picture.covered)
   for (const { node, x, y, radius: whole } of drawn.values()) {
     const size = node.group ? whole * 0.75 : whole
     occupied.take({ left: x - size, right: x + size, top: y - size, bottom: y + size })
@@ -235,20 +238,40 @@ function drawLabels(pen: Pen, picture: Picture, drawn: Map<string, Drawn>, lit: 
   const order = [...drawn.values()].filter(({ x, y }) => onFrame(picture.frame, x, y, 0))
   order.sort((a, b) => importance(picture, b) - importance(picture, a))
   order.length = Math.min(order.length, LABELS_TRIED)
+  const hubs = hubsOf(order)
   let room = LABELS_MAX
   for (const each of order) {
     if (each.node.group) drawGroupLabel(pen, picture, each, occupied)
-    else if (room > 0 && drawLabel(pen, picture, each, occupied, drawn, lit)) room--
+    else if (room > 0 && drawLabel(pen, picture, each, { occupied, written, over: hubs.has(each.node.id) }, drawn, lit)) room--
   }
   drawLinkLabels(pen, picture, drawn, occupied)
 }
 
 function importance({ focus }: Picture, { node, lit, radius: size }: Drawn): number {
   const chosen = focus.hovered === node.id ? 1e6 : focus.selected.has(node.id) ? 1e5 : 0
-  return chosen + (lit ? 1e4 : 0) + (node.card.kind === 'missing' ? 40 : 0) + (node.change ? 100 : 0) + size
+  // The size of a node ends to grow with its links; its importance does not.
+  return chosen + (lit ? 1e4 : 0) + (node.card.kind === 'missing' ? 40 : 0) + (node.change ? 100 : 0) + size + 3 * Math.log2(1 + (node.card.degree ?? 0))
 }
 
-function drawLabel(pen: Pen, picture: Picture, each: Drawn, occupied: Occupied, drawn: Map<string, Drawn>, lit: Set<string> | null): boolean {
+/** The nodes that have far more links than most: at most twelve, the most linked ones. */
+function hubsOf(order: readonly Drawn[]): Set<string> {
+  const nodes = order.filter(({ node }) => !node.group).map(({ node }) => node)
+  const degrees = nodes.map(({ card }) => card.degree ?? 0).sort((a, b) => a - b)
+  const least = Math.max(5, 3 * (degrees[degrees.length >> 1] ?? 0))
+  const hubs = nodes.filter(({ card }) => (card.degree ?? 0) >= least).sort((a, b) => b.card.degree - a.card.degree)
+  return new Set(hubs.slice(0, HUBS).map(({ id }) => id))
+}
+
+interface Room {
+  /** Boxes of nodes and labels. */
+  occupied: Occupied
+  /** Boxes of labels alone. */
+  written: Occupied
+  /** True if the label may cover other nodes. */
+  over: boolean
+}
+
+function drawLabel(pen: Pen, picture: Picture, each: Drawn, { occupied, written, over }: Room, drawn: Map<string, Drawn>, lit: Set<string> | null): boolean {
   const { node, x, y, radius: size } = each
   const { palette, focus, scene } = picture
   const alpha = lit && !each.lit ? 0.5 : 1
@@ -262,8 +285,10 @@ function drawLabel(pen: Pen, picture: Picture, each: Drawn, occupied: Occupied, 
   const nameWidth = pen.measure(name, LABEL_SIZE, weight)
   const extraWidth = extra ? pen.measure(extra, LABEL_SIZE - 1.5, 450) + 3 : 0
   const boxes = labelBoxes(x, y, size, nameWidth + extraWidth, LABEL_SIZE + 4)
-  const box = freeBox(clearOfLinks(boxes, each, scene, drawn), occupied, picture.frame, chosen)
+  const best = clearOfLinks(boxes, each, scene, drawn)
+  const box = freeBox(best, occupied, picture.frame, chosen && !over) ?? (over ? freeBox(best, written, picture.frame, chosen) : null)
   if (!box) return false
+  for (const taken of [occupied, written]) taken.take(box)
   const [left, middle] = [box.left, (box.top + box.bottom) / 2]
   const colour = missing ? palette.missing : palette.ink
   pen.text(name, left, middle, { colour, size: LABEL_SIZE, weight, alpha, around: palette.ground, struck: node.change === 'removed' })
@@ -315,15 +340,13 @@ function drawGroupLabel(pen: Pen, { palette, focus }: Picture, { node, x, y, rad
     for (const box of sides) occupied.take(box)
     return write(whole, 12.5, y - 7, noteInside)
   }
-  const top = [y + size + 9, y - size - 24].find((place) => occupied.claim({ left: x - half, right: x + half, top: place - 7, bottom: place + 21 }))
-  if (top !== undefined) return write(whole, 12.5, top, note)
-  const short = shortened(whole, Math.floor(size / 3.4))
-  if (short) write(short, 11, y - 7, nodes)
-  else if (fits(nodes, 11)) pen.text(nodes, x, y, { colour: palette.muted, size: 11, align: 'center' })
+  for (const [letters, name] of [[12.5, whole], [11, whole], [11, clip(whole, 14)]] as const) {
+    const width = pen.measure(name, letters, 600) / 2
+    const top = [y + size + 9, y - size - 24].find((place) => occupied.claim({ left: x - width, right: x + width, top: place - 7, bottom: place + 21 }))
+    if (top !== undefined) return write(name, letters, top, note)
+  }
+  if (fits(nodes, 11)) pen.text(nodes, x, y, { colour: palette.muted, size: 11, align: 'center' })
 }
-
-/** A name without its middle: names of groups often begin alike. Null if too little of it is left. */
-const shortened = (name: string, most: number): string | null => (most < 6 ? null : `${name.slice(0, most - 4)}…${name.slice(-3)}`)
 
 /** Names of relations, on the links of the nodes in focus, where there is room. */
 function drawLinkLabels(pen: Pen, picture: Picture, drawn: Map<string, Drawn>, occupied: Occupied): void {

@@ -2,7 +2,7 @@
 
 import type { JSX, Ref } from 'preact'
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
-import type { Explorer } from '../explorer'
+import { isTest, TESTS, type Explorer } from '../explorer'
 import type { Stage } from '../graph/stage'
 import { Name, Shape } from '../parts/basics'
 import { FilterIcon } from '../parts/icons'
@@ -22,6 +22,8 @@ export function Legend({ explorer, stage }: { explorer: Explorer; stage: Stage |
   const [open, setOpen] = useState(!matchMedia('(max-width: 1000px)').matches)
   const [relations, setRelations] = useState(false)
   const rows = relations ? relationRows(explorer) : typeRows(explorer)
+  const tests = [...explorer.within.value.nodes.values()].filter(isTest).length
+  const hidesTests = explorer.view.value.hide.includes(TESTS)
   const groupsOnly = !relations && !rows.length
   useLayoutEffect(() => cover(stage, box.current), [stage, stage?.frame.value, open, rows.length, explorer.scene.value.nodes.size === 0])
   if (!explorer.scene.value.nodes.size) return null
@@ -42,6 +44,11 @@ export function Legend({ explorer, stage }: { explorer: Explorer; stage: Stage |
       <ul>
         {rows.slice(0, ROWS_MAX).map((row) => <LegendRow key={row.key} row={row} explorer={explorer} />)}
       </ul>
+      {tests > 0 && (
+        <button type="button" class={hidesTests ? 'legend-row off' : 'legend-row'} aria-pressed={!hidesTests} title={hidesTests ? 'Show tests' : 'Hide tests'} onClick={() => explorer.toggleHidden(TESTS)}>
+          <span class="line-sample" aria-hidden="true" /><span class="legend-name">tests</span><span class="legend-count">{tests}</span>
+        </button>
+      )}
       {groupsOnly && <p class="note">A circle is a group of nodes; a double click opens it. Lines are the strongest ties.</p>}
       {relations && !rows.length && <p class="note">No relations are shown.</p>}
       {rows.length > ROWS_MAX && <p class="note">and {rows.length - ROWS_MAX} more</p>}

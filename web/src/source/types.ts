@@ -11,6 +11,8 @@ export interface Card {
   /** The number of links at it in the graph, shown or not. Comparisons do not count it. */
   degree: number
   version?: number
+  /** True for a file of tests and what is in it. */
+  test?: boolean
 }
 
 export interface Link {
@@ -80,6 +82,8 @@ export interface Group {
   links: number
   missing: number
   rest?: boolean
+  /** True for a folder of tests. */
+  test?: boolean
 }
 
 export type Grouping = 'folder' | 'domain' | 'type'
