@@ -365,6 +365,14 @@ export class Explorer {
     await this.show()
   }
 
+  /** Shows a saved view, with its nodes where they were. One step of undo leads back to what was shown. */
+  async openSaved(view: View, places: Readonly<Record<string, [number, number, boolean]>>): Promise<void> {
+    this.#step(shownOf(view))
+    this.#positions.learn(places)
+    this.scene.value = new Scene()
+    await this.go(view)
+  }
+
   showMoment(at: Moment): void {
     if (at === this.view.value.at) return
     this.look({ at })

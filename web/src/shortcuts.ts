@@ -5,11 +5,12 @@ import type { Explorer } from './explorer'
 import { complain } from './notices'
 import { stage } from './screens/graph'
 import { helpOpen } from './screens/help'
+import { savedOpen } from './screens/saved-views'
 import { stepInTime } from './screens/time-strip'
 
 export function startShortcuts(explorer: Explorer): void {
   document.addEventListener('keydown', (event) => {
-    if (event.defaultPrevented || event.isComposing || editing.value || helpOpen.value) return
+    if (event.defaultPrevented || event.isComposing || editing.value || helpOpen.value || savedOpen.value) return
     const target = event.composedPath()[0]
     if (target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))) return
     if (press(event, explorer)) event.preventDefault()
@@ -28,6 +29,7 @@ function press(event: KeyboardEvent, explorer: Explorer): boolean {
   else if (screen !== 'graph') return false
   else if (event.key === 'Escape') explorer.select(null)
   else if (event.key === 'f') stage.value?.fit()
+  else if (event.key === 'v') savedOpen.value = explorer.source.abilities.time
   else if (event.key === 'l') void explorer.relayout()
   else if (event.key === 't') explorer.look({ table: !table })
   else if (event.key === '[' || event.key === ']') {

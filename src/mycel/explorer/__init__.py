@@ -23,6 +23,7 @@ Modules, in the order of control flow:
 - `past`           commits, timeline, differences between moments
 - `authors`        nodes and links by the time and the author of their changes
 - `edits`          writes, each answered with its commit
+- `saved`          views under names, kept in the file of the graph
 - `conflicts`      open merges, and what is done about them
 - `feed`           commits as they happen
 - `snapshot`       a part of a graph that stands alone, and a page with it in one file

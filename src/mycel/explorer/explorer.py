@@ -25,6 +25,7 @@ from mycel.explorer import (
     neighbours,
     past,
     routes,
+    saved,
 )
 from mycel.explorer import overview as overviews
 from mycel.explorer.census import BYS, By, Census
@@ -238,6 +239,10 @@ VIEWS: Final[dict[str, View]] = {
             "to": Parameter("text", "The moment at which they end"),
         },
     ),
+    "saved": View(
+        "The saved views; with an id, one of them with all of it",
+        {"id": Parameter("text", "The id of a saved view")},
+    ),
     "conflicts": View("Open merges with their conflicts", {}),
     "diff": View(
         "The elements that differ between two moments or branches",
@@ -332,6 +337,19 @@ class Explorer:
             told = conflicts.shown(seen, self.db)
             return told | {"commit": conflicts.committed(seen, commit)}
 
+    def change_saved(self, action: str, given: Mapping[str, Any]) -> JsonObject:
+        """Save a view under a name, rename or delete a saved one.
+
+        Raises:
+            AccessDenied: nothing may be written.
+            MycelError: it cannot be done; nothing was written.
+        """
+        if self.readonly:
+            raise edits.refuse_write()
+        values = checked(action, saved.ACTIONS[action], given)
+        with self._scene(None) as seen:
+            return seen.told(**saved.act(seen, self.db.saved_views, action, values))
+
     def warm(self) -> None:
         """Make the counts that the first screen shows, unless they are there."""
         self.view("overview", {})
@@ -414,6 +432,10 @@ class Explorer:
     def _branches(self) -> list[JsonObject]:
         names = [] if self.db.path == ":memory:" else self.db.branches.names()
         return [{"name": name, "open": name == self.db.branch} for name in names]
+
+    def _saved(self, *, id: str | None) -> JsonObject:  # noqa: A002
+        with self._scene(None) as seen:
+            return saved.shown(seen, self.db.saved_views, id)
 
     def _conflicts(self) -> JsonObject:
         with self._scene(None) as seen:

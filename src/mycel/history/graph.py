@@ -15,6 +15,7 @@ from mycel.errors import ConstraintViolation, InvalidId, MycelError
 from mycel.history import rollback
 from mycel.history.branches import Branches, branch_path
 from mycel.history.rollback import Rollback
+from mycel.history.saved_views import SavedViews
 from mycel.model import ids
 from mycel.model.commits import short
 from mycel.model.state import LIVE, State
@@ -56,6 +57,11 @@ class Graph(Nexus):
     def branches(self) -> Branches:
         """The branches of the graph: copies in files beside it, each with a history of its own."""
         return Branches(self._store)
+
+    @cached_property
+    def saved_views(self) -> SavedViews:
+        """Views of the graph under names, for people: no part of its knowledge or history."""
+        return SavedViews(self._store, lambda: self.actor)
 
     @property
     def branch(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+from mycel.explorer import saved
 from mycel.explorer.conflicts import ACTIONS
 from mycel.explorer.edits import OPERATIONS
 from mycel.explorer.explorer import VIEWS, View
@@ -79,6 +80,17 @@ def paths(refused: Refused, branch: Schema) -> dict[str, Any]:
                 )
             }
             for action, parameters in ACTIONS.items()
+        },
+        **{
+            f"/api/saved/{action}": {
+                "post": _posted(
+                    f"saved_{action}",
+                    f"{action.capitalize()} a saved view",
+                    {key: schema_of(each) for key, each in known.items()},
+                    errors,
+                )
+            }
+            for action, known in saved.ACTIONS.items()
         },
         "/api/write": {"post": _write(errors, branch)},
     }

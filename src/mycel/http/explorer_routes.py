@@ -16,7 +16,7 @@ from mycel.errors import (
     AccessDenied,
     MycelError,
 )
-from mycel.explorer import bundle
+from mycel.explorer import bundle, saved
 from mycel.explorer.conflicts import ACTIONS
 from mycel.explorer.explorer import VIEWS, Explorer
 from mycel.explorer.feed import written
@@ -112,6 +112,10 @@ class ExplorerRoutes:
                 Route(f"{API}/conflicts/{action}", partial(self._act, action), methods=["POST"])
                 for action in ACTIONS
             ),
+            *(
+                Route(f"{API}/saved/{action}", partial(self._save, action), methods=["POST"])
+                for action in saved.ACTIONS
+            ),
             *views,
         ]
 
@@ -178,6 +182,15 @@ class ExplorerRoutes:
         try:
             branch, given = await given_parameters(request)
             return await self._answer(request, branch, lambda explorer: explorer.act(action, given))
+        except MycelError as error:
+            return refusal(error)
+
+    async def _save(self, action: str, request: Request) -> Response:
+        try:
+            branch, given = await given_parameters(request)
+            return await self._answer(
+                request, branch, lambda explorer: explorer.change_saved(action, given)
+            )
         except MycelError as error:
             return refusal(error)
 

@@ -358,8 +358,8 @@ class Store:
     ) -> Result:
         """Change tables that hold no knowledge, when it is the turn of this thread.
 
-        `work` is a function of `log.merges`, `index.passages` or `index.property_vectors`, called
-        with these arguments.
+        `work` is a function of `log.merges`, `log.saved_views`, `index.passages` or
+        `index.property_vectors`, called with these arguments.
         """
         self._check_writable()
         results: list[Result] = []

@@ -18,7 +18,7 @@ from mycel.errors import NotADatabase
 from mycel.model.names import shorten
 from mycel.store.file import layout
 from mycel.store.index import passages, property_vectors
-from mycel.store.log import marks, merges
+from mycel.store.log import marks, merges, saved_views
 
 _TEXT_TABLES: Final = """
 CREATE TABLE 'text_data'(id INTEGER PRIMARY KEY, block BLOB);
@@ -31,8 +31,10 @@ _HEAD: Final = re.compile(
     r"CREATE\s++(?:UNIQUE\s++|VIRTUAL\s++)?(TABLE|INDEX|VIEW|TRIGGER)\s++['\"`\[]?(\w++)",
     re.IGNORECASE | re.ASCII,
 )
-_OWN_PREFIXES: Final = (passages.PREFIX, merges.PREFIX)
-"""Tables of derived data and of merges, which an earlier version may have made in another form."""
+_OWN_PREFIXES: Final = (passages.PREFIX, merges.PREFIX, saved_views.PREFIX)
+"""Tables of derived data, of merges and of saved views.
+
+An earlier version may have made them in another form."""
 _EXPRESSIONS: Final = re.compile(
     r"\b(?:AS|CHECK|DEFAULT|COLLATE|REFERENCES|USING)\b", re.IGNORECASE
 )
@@ -109,6 +111,7 @@ def _own_objects() -> dict[tuple[str, str], str]:
         _TEXT_TABLES,
         marks.INDEX,
         merges.TABLES,
+        saved_views.TABLES,
         passages.TABLES,
         property_vectors.TABLES,
     )

@@ -20,6 +20,11 @@ export class Positions {
     return true
   }
 
+  /** Takes over places of a saved view. */
+  learn(places: Readonly<Record<string, [number, number, boolean]>>): void {
+    for (const [id, place] of Object.entries(places)) this.#places.set(id, place)
+  }
+
   /** Notes the places of all nodes. The oldest ones are forgotten first. */
   save(scene: Scene): void {
     for (const node of scene.nodes.values()) {

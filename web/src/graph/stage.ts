@@ -144,6 +144,12 @@ export class Stage {
     this.#moveTo(fit(reaches(this.visible.peek()), this.frame.peek(), undefined, groups ? 1 : undefined), atOnce)
   }
 
+  /** Moves the camera to a place that was saved. */
+  turnTo(camera: Camera): void {
+    this.#following = false
+    this.#moveTo(camera, true)
+  }
+
   zoomBy(factor: number, x = this.frame.peek().width / 2, y = this.frame.peek().height / 2): void {
     this.#following = false
     this.camera.value = zoomAt(this.camera.peek(), this.frame.peek(), x, y, factor)

@@ -21,6 +21,7 @@ export const CloseIcon = icon('m4 4 8 8M12 4l-8 8')
 export const CopyIcon = icon('M5.5 5.500h8v8h-8ZM10.5 5.500v-3h-8v8h3')
 export const PlusIcon = icon('M8 3v10M3 8h10')
 export const SaveIcon = icon('M8 2.500v8M4.5 7 8 10.5 11.5 7M3 13.500h10')
+export const BookmarkIcon = icon('M4.500 2.500h7v11L8 10.500l-3.500 3Z')
 export const FilterIcon = icon('M2.5 3.500h11L9.5 8.500v4l-3 1v-5Z')
 
 /** The sign of Mycel: threads that branch. */

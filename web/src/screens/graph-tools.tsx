@@ -6,12 +6,13 @@ import type { Explorer } from '../explorer'
 import { download, pngOf, svgOf } from '../graph/picture-export'
 import type { Stage } from '../graph/stage'
 import { complain } from '../notices'
-import { FilterIcon, FitIcon, LayoutIcon, PlusIcon, RedoIcon, SaveIcon, TableIcon, GraphIcon, UndoIcon } from '../parts/icons'
+import { BookmarkIcon, FilterIcon, FitIcon, LayoutIcon, PlusIcon, RedoIcon, SaveIcon, TableIcon, GraphIcon, UndoIcon } from '../parts/icons'
 import { editing } from '../edit/state'
 import { graphName } from '../title'
 import { count } from '../text/format'
 import { shownText } from './graph'
 import { toggleSpan } from './graph-span'
+import { savedOpen } from './saved-views'
 
 interface Props {
   explorer: Explorer
@@ -44,6 +45,7 @@ export function GraphTools({ explorer, stage }: Props): JSX.Element {
       {!table && <Tool label="Fit" keys="f" run={() => stage?.fit()}><FitIcon /></Tool>}
       {!table && <Tool label="New layout" keys="l" run={() => void explorer.relayout()}><LayoutIcon /></Tool>}
       <Tool label={table ? 'Show the graph' : 'Show the table'} keys="t" run={() => explorer.look({ table: !table })}>{table ? <GraphIcon /> : <TableIcon />}</Tool>
+      {explorer.source.abilities.time && <Tool label="Saved views" keys="v" run={() => (savedOpen.value = true)}><BookmarkIcon /></Tool>}
       {!table && <SaveMenu explorer={explorer} stage={stage} />}
     </div>
   )

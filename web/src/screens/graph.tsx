@@ -17,6 +17,7 @@ import { GraphTable } from './graph-table'
 import { GraphTools } from './graph-tools'
 import { Trail } from './graph-trail'
 import { NodePanel } from '../node/panel'
+import { SavedViewsDialog } from './saved-views'
 import { StartPanel } from './start-panel'
 import { TimeStrip } from './time-strip'
 
@@ -42,6 +43,7 @@ export function GraphScreen({ explorer }: { explorer: Explorer }): JSX.Element {
         {selected ? <NodePanel explorer={explorer} id={selected} /> : <StartPanel explorer={explorer} />}
       </aside>
       {explorer.source.abilities.time && <TimeStrip explorer={explorer} />}
+      <SavedViewsDialog explorer={explorer} stage={stage.value} />
     </main>
   )
 }

@@ -19,6 +19,7 @@ const KEYS: [string, string][] = [
   ['f', 'Fit everything into the view'],
   ['l', 'New layout'],
   ['t', 'Table or graph'],
+  ['v', 'Saved views'],
   ['[ and ]', 'Earlier and later'],
   ['Ctrl+Z, Ctrl+Shift+Z', 'Undo and redo'],
   ['+ and −, wheel', 'Zoom'],

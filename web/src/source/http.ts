@@ -115,6 +115,26 @@ export class HttpSource implements T.Source {
     return this.#post('write', message ? { ...change, message } : change)
   }
 
+  async savedViews(): Promise<T.SavedHead[]> {
+    return (await this.#get<{ views: T.SavedHead[] }>('saved', {})).views
+  }
+
+  savedView(id: string): Promise<T.SavedHead & T.SavedContent> {
+    return this.#get('saved', { id })
+  }
+
+  saveView(name: string, content: T.SavedContent, id: string | null): Promise<T.SavedHead> {
+    return this.#post('saved/save', { name, ...content, ...(id && { id }) })
+  }
+
+  renameView(id: string, name: string): Promise<T.SavedHead> {
+    return this.#post('saved/rename', { id, name })
+  }
+
+  async deleteView(id: string): Promise<void> {
+    await this.#post('saved/delete', { id })
+  }
+
   async branches(): Promise<T.Branch[]> {
     return (await this.#send<{ branches: T.Branch[] }>(this.#onBranch('/branches'), {})).branches
   }

@@ -147,6 +147,21 @@ export class SnapshotSource implements T.Source {
   write(): Promise<T.Written> {
     return Promise.reject(unsupported('Writing'))
   }
+  savedViews(): Promise<T.SavedHead[]> {
+    return Promise.resolve([])
+  }
+  savedView(): Promise<T.SavedHead & T.SavedContent> {
+    return Promise.reject(unsupported('A saved view'))
+  }
+  saveView(): Promise<T.SavedHead> {
+    return Promise.reject(unsupported('A saved view'))
+  }
+  renameView(): Promise<T.SavedHead> {
+    return Promise.reject(unsupported('A saved view'))
+  }
+  deleteView(): Promise<void> {
+    return Promise.reject(unsupported('A saved view'))
+  }
   branches(): Promise<T.Branch[]> {
     return Promise.resolve([])
   }

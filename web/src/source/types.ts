@@ -1,5 +1,7 @@
 /** The shapes of what the explorer reads. Every source (HTTP, snapshot, MCP App) returns these. */
 
+import type { View } from '../view'
+
 export type Kind = 'concept' | 'resource' | 'missing' | 'link'
 
 /** A node as it stands in lists and on the canvas. Its id is its URI. */
@@ -331,6 +333,25 @@ export interface Authors {
   total: number
 }
 
+/** A view that was saved under a name. */
+export interface SavedHead {
+  id: string
+  name: string
+  actor: string
+  time: string
+}
+
+/** The part of a view that is saved; what is left out is as at the start, and without a group none is shown. */
+export type SavedPart = Pick<View, 'by' | 'ids' | 'less' | 'hide' | 'table'> & Partial<Pick<View, 'group' | 'route' | 'span' | 'selected' | 'at'>>
+
+export interface SavedContent {
+  view: SavedPart
+  /** The places of nodes: x, y, and true for those that are pinned. */
+  positions: Record<string, [number, number, boolean]>
+  /** The place and zoom of the camera. */
+  camera?: number[] | null
+}
+
 export interface Conflict {
   id: string
   kind: string
@@ -484,6 +505,12 @@ export interface Source {
   touched(ids: string[] | null, span: SpanFilter, at: Moment): Promise<TouchedPart>
   kip(command: string, dryRun: boolean): Promise<unknown>
   write(change: Write, message: string): Promise<Written>
+  savedViews(): Promise<SavedHead[]>
+  savedView(id: string): Promise<SavedHead & SavedContent>
+  /** Saves a view, in place of the one with the id. */
+  saveView(name: string, content: SavedContent, id: string | null): Promise<SavedHead>
+  renameView(id: string, name: string): Promise<SavedHead>
+  deleteView(id: string): Promise<void>
   branches(): Promise<Branch[]>
   /** Copies the branch that is read to a new one. */
   createBranch(name: string): Promise<Branch>

@@ -40,7 +40,7 @@ from mycel.store.file.connections import translate
 from mycel.store.file.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
 from mycel.store.file.rows import Row, every, only
 from mycel.store.index import link_ends, passages, text
-from mycel.store.log import marks, merges
+from mycel.store.log import marks, merges, saved_views
 from mycel.store.log.audit import Auditor, VersionRow
 from mycel.store.log.journal import (
     Head,
@@ -199,6 +199,7 @@ class Verification:
             "SELECT type, name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_stat%'"
             f" AND tbl_name NOT GLOB '{passages.PREFIX}*'"
             f" AND tbl_name NOT GLOB '{merges.PREFIX}*'"
+            f" AND tbl_name NOT GLOB '{saved_views.PREFIX}*'"
             " ORDER BY type, name"
         )
         wanted, found = every(fresh, schema), every(self._connection, schema)

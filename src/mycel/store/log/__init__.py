@@ -5,6 +5,7 @@
 - `purge_entries`  records of purges, and where the past begins
 - `marks`        entries about commits: tags, and the parents of merges
 - `merges`       tables of merges that are open, and of their choices
+- `saved_views`  the table of views that people have saved under names
 - `trees`        the two state trees on disk
 - `topological`  links about links in an order where each follows what it is about
 - `audit`        rows turned back into records

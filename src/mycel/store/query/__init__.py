@@ -13,6 +13,7 @@
 - `outline`     all concepts and links in short, and what changed since a moment
 - `surroundings`  neighbours of elements, the links among them, and placeholders of missing concepts
 - `authorship`    elements by the time and the author of their versions, and authors
+- `saved_views`  views that people have saved under names
 - `statements`  running what `sql` has compiled
 - `contents`    rows of large parts of a state
 - `bulk`        many elements at once: by prefix, by type, by predicate

@@ -20,11 +20,12 @@ import apsw
 from mycel.errors import NotFound
 from mycel.merkle.proofs import Namespace
 from mycel.model import ids
+from mycel.model.elements import Concept
 from mycel.model.limits import REASON_BYTES_MAX
 from mycel.model.names import check_text
 from mycel.store.file.rows import every, first, only, table_of
 from mycel.store.index import passages, property_vectors, text
-from mycel.store.log import merges
+from mycel.store.log import merges, saved_views
 from mycel.store.log.audit import Auditor
 from mycel.store.log.journal import Kind, hash_of
 from mycel.store.log.purge_entries import PurgeFields
@@ -91,6 +92,8 @@ def purge_elements(
     ledger.flush_entries()
     entries = sum(_purge_one(ledger, each, *keys[each], reason) for each in reversed(doomed))
     merges.forget(ledger.connection, doomed)
+    names = [e.name for e in elements if isinstance(e, Concept) and "://" in e.name]
+    saved_views.forget(ledger.connection, doomed, names)
     tx.guards.forget()
     concepts = sum(map(ids.is_concept, doomed))
     return Purged(concepts, len(doomed) - concepts, entries)

@@ -1,0 +1,178 @@
+"""Saved views: what is open, hidden and filtered, where nodes are, under a name.
+
+A view is stored with the ids of elements in place of their URIs. So it follows nodes that are
+moved, and has no names of nodes. Nodes that are gone are left out when it is opened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from math import isfinite
+from typing import Any, Final
+
+import orjson
+
+from mycel.errors import ConstraintViolation
+from mycel.explorer import limits
+from mycel.explorer.census import BYS
+from mycel.explorer.moments import Scene
+from mycel.explorer.parameters import Parameter, Parameters, checked, whole
+from mycel.history.saved_views import VIEWS_MAX, SavedViews
+from mycel.model import times
+from mycel.model.values import JsonObject
+from mycel.store.log.saved_views import SavedView
+
+BYTES_MAX: Final = 256 << 10
+"""The size of one saved view."""
+_WAYS: Final = ("out", "in", "both")
+_TEXT: Final = Parameter("text", most=limits.QUESTION_CHARACTERS_MAX * 10)
+_IDS: Final = Parameter("texts", default=(), most=limits.GROUP_NODES_MAX)
+
+_VIEW: Final[Parameters] = {
+    "by": Parameter("text", default="folder", words=BYS),
+    "group": _TEXT,
+    "ids": _IDS,
+    "less": _IDS,
+    "hide": Parameter("texts", default=(), most=limits.KNOWN_MAX),
+    "route": Parameter("object"),
+    "span": Parameter("object"),
+    "selected": _TEXT,
+    "at": whole("A position", None, 1 << 62, 0),
+    "table": Parameter("flag", default=False),
+}
+_ROUTE: Final[Parameters] = {
+    "kind": Parameter("text", words=("path", "reach"), required=True),
+    "from": Parameter("text", required=True),
+    "to": _TEXT,
+    "way": Parameter("text", words=_WAYS, required=True),
+    "cost": Parameter("number"),
+    "most": whole("Nodes", None, limits.REACHED_NODES_MAX),
+}
+_SPAN: Final[Parameters] = {
+    "since": Parameter("text", default="", most=40),
+    "until": Parameter("text", default="", most=40),
+    "actors": Parameter("texts", default=(), most=limits.AUTHORS_MAX),
+    "rest": Parameter("text", default="dim", words=("dim", "hide")),
+}
+_ID: Final = Parameter("text", "The id of a saved view", required=True)
+_NAME: Final = Parameter("text", "Its name", required=True)
+
+ACTIONS: Final[dict[str, Parameters]] = {
+    "save": {
+        "name": _NAME,
+        "view": Parameter("object", "What is shown, as the page has it", required=True),
+        "positions": Parameter("object", "The places of nodes by id: [x, y, pinned]"),
+        "camera": Parameter("any", "The place and the zoom of the camera: [x, y, zoom]"),
+        "id": Parameter("text", "The view that it replaces"),
+    },
+    "rename": {"id": _ID, "name": _NAME},
+    "delete": {"id": _ID},
+}
+"""The writes about saved views, by name."""
+
+
+def shown(scene: Scene, views: SavedViews, id_: str | None) -> JsonObject:
+    """All saved views without their content; with an id, that one with all of it."""
+    if id_ is None:
+        return scene.told(views=[_head(each) for each in views], limit=VIEWS_MAX)
+    view, body = views.get(id_)
+    return scene.told(**_head(view), **_mapped(body, _uris(scene, body)))
+
+
+def act(scene: Scene, views: SavedViews, action: str, given: Mapping[str, Any]) -> JsonObject:
+    """Save, rename or delete a view. Returns it without its content.
+
+    Raises:
+        ConstraintViolation, InvalidValueType, InvalidSyntax: it is no view, or too large.
+        DuplicateExists, NotFound, ResourceExhausted: see `SavedViews`.
+    """
+    match action:
+        case "save":
+            body = _checked_body(scene, given)
+            return _head(views.save(given["name"], body, id_=given["id"]))
+        case "rename":
+            return _head(views.rename(given["id"], given["name"]))
+        case _:
+            return _head(views.delete(given["id"]))
+
+
+def _head(view: SavedView) -> JsonObject:
+    told = {"id": view.id, "name": view.name, "actor": view.actor}
+    return told | {"time": times.to_text(view.time_us)}
+
+
+def _checked_body(scene: Scene, given: Mapping[str, Any]) -> dict[str, Any]:
+    view = checked("view", _VIEW, given["view"])
+    for key, known in (("route", _ROUTE), ("span", _SPAN)):
+        if view[key] is not None:
+            view[key] = checked(key, known, view[key])
+    body = {
+        "view": view,
+        "positions": _positions(given["positions"] or {}),
+        "camera": None if given["camera"] is None else _numbers("camera", given["camera"], 3),
+    }
+    named = _ids(body)
+    found = scene.find_all(named)
+    scene.cards.read(found.values())
+    refs = {id_: str(card["ref"]) for id_, n in found.items() if (card := scene.cards.get(n))}
+    stored = _mapped(body, refs)
+    if len(orjson.dumps(stored)) > BYTES_MAX:
+        raise ConstraintViolation(
+            f"This view is larger than {BYTES_MAX >> 10} KiB.", hint="Show fewer nodes."
+        )
+    return stored
+
+
+def _positions(given: Mapping[str, Any]) -> dict[str, list[Any]]:
+    if len(given) > limits.GROUP_NODES_MAX:
+        raise ConstraintViolation(f"positions has more than {limits.GROUP_NODES_MAX} nodes.")
+    found = {}
+    for id_, place in given.items():
+        is_place = isinstance(place, list) and len(place) == 3 and isinstance(place[2], bool)
+        if not is_place:
+            raise ConstraintViolation("positions has no [x, y, pinned] for each node.")
+        found[id_] = [*_numbers("positions", place[:2], 2), place[2]]
+    return found
+
+
+def _numbers(name: str, given: Any, count: int) -> list[float]:
+    is_list = isinstance(given, list) and len(given) == count
+    if not is_list or not all(
+        isinstance(n, int | float) and not isinstance(n, bool) and isfinite(n) and abs(n) < 1e9
+        for n in given
+    ):
+        raise ConstraintViolation(f"{name} has no {count} numbers.")
+    return [round(n, 3) for n in given]
+
+
+# URIs of the page and ids of the file.
+
+
+def _ids(body: Mapping[str, Any]) -> list[str]:
+    """Every id of a node in a view."""
+    view = body["view"]
+    route = view["route"] or {}
+    single = [view["selected"], route.get("from"), route.get("to")]
+    listed = [*view["ids"], *view["less"], *body["positions"], *filter(None, single)]
+    return list(dict.fromkeys(listed))
+
+
+def _uris(scene: Scene, body: Mapping[str, Any]) -> dict[str, str]:
+    found = scene.find_all(_ids(body))
+    scene.cards.read(found.values())
+    return {ref: str(card["id"]) for ref, n in found.items() if (card := scene.cards.get(n))}
+
+
+def _mapped(body: Mapping[str, Any], ids: Mapping[str, str]) -> dict[str, Any]:
+    """A view whose nodes have other ids. Those without one are left out."""
+    one: Callable[[Any], Any] = lambda id_: None if id_ is None else ids.get(id_)  # noqa: E731
+    view = dict(body["view"])
+    for key in ("ids", "less"):
+        view[key] = [ids[each] for each in view[key] if each in ids]
+    view["selected"] = one(view["selected"])
+    if view["route"] is not None:
+        route = view["route"] | {"from": one(view["route"]["from"]), "to": one(view["route"]["to"])}
+        is_whole = route["from"] and (route["kind"] == "reach" or route["to"])
+        view["route"] = route if is_whole else None
+    places = {ids[each]: place for each, place in body["positions"].items() if each in ids}
+    return {"view": view, "positions": places, "camera": body["camera"]}

@@ -1,0 +1,108 @@
+"""Saved views of a graph: `db.saved_views`, for the explorer.
+
+They are kept in the file of the graph, beside the knowledge: everybody who opens the file finds
+them, a backup has them, and a new branch begins with those of the branch it was made from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from secrets import token_hex
+from typing import Any, Final
+
+from mycel.errors import (
+    ConstraintViolation,
+    DuplicateExists,
+    NotFound,
+    ResourceExhausted,
+)
+from mycel.model.names import shorten
+from mycel.store.database import Store
+from mycel.store.log import saved_views
+from mycel.store.log.saved_views import SavedView
+from mycel.store.query.saved_views import view_with_body, views_by_name
+
+VIEWS_MAX: Final = 200
+NAME_CHARACTERS_MAX: Final = 100
+_ID_BYTES: Final = 6
+
+
+class SavedViews:
+    """The saved views of one graph."""
+
+    def __init__(self, store: Store, actor: Callable[[], str]) -> None:
+        self._store: Final = store
+        self._actor: Final = actor
+
+    def __iter__(self) -> Iterator[SavedView]:
+        """All views, by name."""
+        with self._store.reading() as reader:
+            return iter(views_by_name(reader))
+
+    def get(self, id_: str) -> tuple[SavedView, dict[str, Any]]:
+        """One view, and its content.
+
+        Raises:
+            NotFound: there is none with this id.
+        """
+        with self._store.reading() as reader:
+            found = view_with_body(reader, id_)
+        if found is None:
+            raise NotFound(f"There is no saved view {shorten(id_)!r}.", hint="It may be deleted.")
+        return found
+
+    def save(self, name: str, body: dict[str, Any], *, id_: str | None = None) -> SavedView:
+        """Save a view under a name, in place of the one with the id if one is given.
+
+        Raises:
+            ConstraintViolation: the name is empty or too long.
+            DuplicateExists: another view has this name.
+            NotFound: there is none with this id.
+            ResourceExhausted: there are too many views.
+        """
+        named = check_name(name)
+        if id_ is not None:
+            self.get(id_)
+        made = id_ or token_hex(_ID_BYTES)
+        view = SavedView(made, named, self._actor(), self._store.now_us())
+        match self._store.maintain(saved_views.keep, view, body, VIEWS_MAX):
+            case "taken":
+                raise DuplicateExists(
+                    f"There is a view {named!r} already.",
+                    hint="Choose another name, or replace that view.",
+                )
+            case "full":
+                raise ResourceExhausted(
+                    f"There are {VIEWS_MAX} saved views, which is the limit.",
+                    hint="Delete some of them first.",
+                )
+        return view
+
+    def rename(self, id_: str, name: str) -> SavedView:
+        """Give a view another name; raises what `save` raises."""
+        return self.save(name, self.get(id_)[1], id_=id_)
+
+    def delete(self, id_: str) -> SavedView:
+        """Delete a view. Returns it as it was.
+
+        Raises:
+            NotFound: there is none with this id.
+        """
+        view, _ = self.get(id_)
+        self._store.maintain(saved_views.remove, id_)
+        return view
+
+
+def check_name(name: str) -> str:
+    """The name of a view without spaces around it.
+
+    Raises:
+        ConstraintViolation: it is empty, too long, or has characters that cannot be seen.
+    """
+    named = name.strip()
+    if not named or len(named) > NAME_CHARACTERS_MAX or not named.isprintable():
+        raise ConstraintViolation(
+            f"A view cannot have the name {shorten(repr(name))}.",
+            hint=f"Give it 1 to {NAME_CHARACTERS_MAX} printable characters.",
+        )
+    return named

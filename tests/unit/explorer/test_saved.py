@@ -1,0 +1,181 @@
+"""Saved views: kept in the file, found again by everybody, bounded, never part of the journal."""
+
+import copy
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import mycel
+from mycel.errors import AccessDenied, DuplicateExists, MycelError, NotFound, ResourceExhausted
+from mycel.explorer.explorer import Explorer
+from mycel.history.saved_views import VIEWS_MAX
+
+A, B, C = (f"concept://w/{name}" for name in "abc")
+VIEW: dict[str, Any] = {
+    "by": "folder",
+    "ids": [A, B],
+    "less": [C],
+    "hide": ["type:Person"],
+    "selected": A,
+    "route": {"kind": "path", "from": A, "to": B, "way": "both"},
+    "span": {"since": "2026-01-01T00:00:00Z", "actors": ["ada lovelace"], "rest": "hide"},
+    "table": True,
+}
+GIVEN = {"view": VIEW, "positions": {A: [1.5, -2, True], B: [0, 3, False]}, "camera": [1, 2, 0.5]}
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    place = tmp_path / "graph.db"
+    with mycel.open(place, actor="ada") as db:
+        mycel.Knowledge(db, workspace="w").remember([{"uri": uri} for uri in (A, B, C)])
+    return place
+
+
+@pytest.fixture
+def explorer(path: Path) -> Iterator[Explorer]:
+    with mycel.open(path, actor="ada") as db:
+        yield made(db)
+
+
+def made(db: Any, **options: Any) -> Explorer:
+    return Explorer(db, mycel.Knowledge(db, workspace="w"), **options)
+
+
+def save(explorer: Explorer, name: str = "Login", **given: Any) -> Any:
+    return explorer.change_saved("save", {"name": name, **GIVEN, **given})
+
+
+def test_a_saved_view_is_found_after_a_restart_and_leaves_the_journal_alone(path: Path) -> None:
+    with mycel.open(path, actor="ada") as db:
+        before = made(db).view("about", {})
+        id_ = save(made(db))["id"]
+    with mycel.open(path, actor="grace") as db:
+        explorer = made(db)
+        (listed,) = explorer.view("saved", {})["views"]
+        assert (listed["id"], listed["name"], listed["actor"]) == (id_, "Login", "ada")
+        told = explorer.view("saved", {"id": id_})
+        assert told["view"]["ids"] == [A, B]
+        assert told["view"]["less"] == [C]
+        assert told["view"]["selected"] == A
+        assert (told["view"]["route"]["from"], told["view"]["route"]["to"]) == (A, B)
+        assert told["view"]["span"]["actors"] == ["ada lovelace"]
+        assert told["positions"] == {A: [1.5, -2, True], B: [0, 3, False]}
+        assert told["camera"] == [1, 2, 0.5]
+        about = explorer.view("about", {})
+        assert (about["root"], about["position"]) == (before["root"], before["position"])
+        assert db.verify().ok
+        renamed = explorer.change_saved("rename", {"id": id_, "name": " Sign in "})
+        assert renamed["name"] == "Sign in"
+        assert explorer.change_saved("delete", {"id": id_})["name"] == "Sign in"
+        assert explorer.view("saved", {})["views"] == []
+        with pytest.raises(NotFound):
+            explorer.view("saved", {"id": id_})
+
+
+def test_a_view_follows_moved_nodes_and_leaves_out_those_that_are_gone(
+    explorer: Explorer,
+) -> None:
+    id_ = save(explorer)["id"]
+    knowledge = mycel.Knowledge(explorer.db, workspace="w")
+    knowledge.move(A, "concept://w/moved")
+    knowledge.delete(B)
+    told = explorer.view("saved", {"id": id_})
+    assert told["view"]["ids"] == ["concept://w/moved"]
+    assert told["view"]["selected"] == "concept://w/moved"
+    assert told["view"]["route"] is None  # One of its ends is gone.
+    assert told["positions"] == {"concept://w/moved": [1.5, -2, True]}
+
+
+def test_a_purge_removes_the_views_that_show_what_is_purged_and_no_others(
+    explorer: Explorer,
+) -> None:
+    save(explorer)
+    plain = {"ids": [B], "by": "folder"}
+    save(explorer, "Other", view=plain, positions={})
+    save(explorer, "Group", view={"group": "concept://w/a/inner"}, positions={})
+    explorer.db.purge(explorer.view("node", {"id": A})["ref"], reason="secret")
+    assert [each["name"] for each in explorer.view("saved", {})["views"]] == ["Other"]
+
+
+def test_names_are_unique_and_a_view_is_replaced_by_its_id(explorer: Explorer) -> None:
+    first = save(explorer)
+    with pytest.raises(DuplicateExists):
+        save(explorer)
+    other = save(explorer, "Other")
+    with pytest.raises(DuplicateExists):
+        explorer.change_saved("rename", {"id": other["id"], "name": "Login"})
+    assert save(explorer, id=first["id"], view={"ids": [C]})["id"] == first["id"]
+    assert explorer.view("saved", {"id": first["id"]})["view"]["ids"] == [C]
+    with pytest.raises(NotFound):
+        save(explorer, "Third", id="nothing")
+
+
+def test_wrong_views_are_refused_and_nothing_is_stored(explorer: Explorer) -> None:
+    def changed(**given: Any) -> dict[str, Any]:
+        return {"view": copy.deepcopy(VIEW) | given}
+
+    wrong: list[dict[str, Any]] = [
+        {"name": ""},
+        {"name": " "},
+        {"name": "x" * 101},
+        {"name": "a\nb"},
+        {"name": 7},
+        {"view": []},
+        {"view": None},
+        {"extra": 1},
+        changed(unknown=1),
+        changed(ids="C:1 C:2 " * 2000),
+        changed(ids=[1]),
+        changed(by="colour"),
+        changed(at=-1),
+        changed(route={"kind": "walk", "from": A, "way": "out"}),
+        changed(route={"kind": "path"}),
+        changed(span={"rest": "burn"}),
+        changed(hide=["x" * 1000] * 400),
+        {"positions": {A: [1, 2]}},
+        {"positions": {A: [float("inf"), 2, True]}},
+        {"positions": {A: ["1", 2, True]}},
+        {"positions": {f"concept://w/{i}": [0, 0, False] for i in range(2001)}},
+        {"camera": [1, 2]},
+        {"camera": "here"},
+    ]
+    for given in wrong:
+        with pytest.raises(MycelError) as refused:
+            explorer.change_saved("save", {"name": "Login", **GIVEN, **given})
+        assert refused.value.category.name != "INTERNAL", json.dumps(given)[:100]
+    assert explorer.view("saved", {})["views"] == []
+
+
+def test_views_are_bounded_in_number_and_a_reader_saves_none(
+    explorer: Explorer, path: Path
+) -> None:
+    for place in range(VIEWS_MAX):
+        save(explorer, f"View {place}", view={}, positions={})
+    with pytest.raises(ResourceExhausted):
+        save(explorer, "One more")
+    id_ = explorer.view("saved", {})["views"][0]["id"]
+    save(explorer, "View 0", id=id_)  # Replacing one needs no room.
+    reader = made(explorer.db, readonly=True)
+    assert len(reader.view("saved", {})["views"]) == VIEWS_MAX
+    for action, given in (
+        ("save", {"name": "x", "view": {}}),
+        ("rename", {"id": id_, "name": "x"}),
+        ("delete", {"id": id_}),
+    ):
+        with pytest.raises(AccessDenied):
+            reader.change_saved(action, given)
+
+
+def test_a_new_branch_begins_with_the_views_of_the_branch_it_was_made_from(
+    explorer: Explorer,
+) -> None:
+    save(explorer)
+    explorer.db.branches.create("draft")
+    with explorer.db.open_branch("draft") as draft:
+        (view,) = made(draft).view("saved", {})["views"]
+        made(draft).change_saved("delete", {"id": view["id"]})
+    assert len(explorer.view("saved", {})["views"]) == 1
