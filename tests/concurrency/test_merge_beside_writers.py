@@ -29,7 +29,7 @@ def test_merges_are_committed_while_four_threads_write_without_a_pause(tmp_path:
             thread.start()
         try:
             with db.open_branch("draft") as draft:
-                for round_ in range(3):
+                for round_ in range(2):
                     rows = [ConceptRow("Fact", f"{round_} {at}", {"x": at}) for at in range(300)]
                     with draft.transaction() as tx:
                         tx.put_concepts(rows)

@@ -15,7 +15,7 @@ from tests.faults.workloads import spread
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="killing needs POSIX signals")
 
-ATTEMPTS_MAX = 9
+ATTEMPTS_MAX = 6
 """In CI; `make soak` tries every N."""
 PARTS = 12
 OPENED, RESOLVED, COMMITTED, TAGGED, ROLLED_BACK = range(5)

@@ -158,12 +158,12 @@ def merge_three(story: Story, target: str, source: str) -> None:
     ours.model, ours.texts_ever = read_model(ours)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(5))
 def test_a_merge_gives_what_the_model_says(seed: int, tmp_path: Path) -> None:
     check_two(seed, tmp_path)
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2, 17, 45])
+@pytest.mark.parametrize("seed", [17, 45])
 def test_three_branches_that_are_merged_in_any_order_end_up_alike(
     seed: int, tmp_path: Path
 ) -> None:

@@ -18,6 +18,9 @@ from mycel.store.log.journal import JournalNodes
 from mycel.store.query.commits import commit_at, entry_named
 from mycel.store.query.reader import Reader
 
+PARTINGS_MAX: Final = 256
+"""The number of pairs of journals whose parting is remembered."""
+
 
 class Parting(NamedTuple):
     """The last commit that two graphs share, and the number of commits that each has beyond it."""
@@ -34,7 +37,25 @@ class Parting(NamedTuple):
         return self._asdict()
 
 
+_partings: Final[dict[tuple[tuple[int, bytes], ...], Parting]] = {}
+
+
 def parting(one: Reader, other: Reader) -> Parting:
+    """The moment at which two graphs part.
+
+    It follows from the two journals, which their roots cover: so it is remembered for the roots.
+    """
+    heads = [each.head().snapshot() for each in (one, other)]
+    key = tuple((each.seq, each.journal_root) for each in heads)
+    found = _partings.get(key)
+    if found is None:
+        if len(_partings) >= PARTINGS_MAX:
+            _partings.clear()
+        found = _partings[key] = _find_parting(one, other)
+    return found
+
+
+def _find_parting(one: Reader, other: Reader) -> Parting:
     """The moment at which two graphs part.
 
     The root of a journal covers all that is in it, so equal roots mean equal beginnings: halving
