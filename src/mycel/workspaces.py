@@ -20,10 +20,14 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from mycel.errors import InvalidIdentifier
+from mycel.store.file.plain_files import read_bounded
 from mycel.store.file.workspace_databases import HOME_FOLDER, database_of
+
+OWNER_BYTES_MAX: Final = 1 << 16
+"""The size of a file that names the folder of a workspace, at most."""
 
 _SUFFIX = ".folder"
 _WORKSPACE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}", re.ASCII)
@@ -92,8 +96,8 @@ class Owner(NamedTuple):
 def owners(home: Path) -> Iterator[Owner]:
     """The workspaces that belong to a folder, even those whose folder is gone."""
     for path in sorted((home / HOME_FOLDER).glob(f"knowledge_*{_SUFFIX}")):
-        with suppress(OSError):
-            folder = Path(os.fsdecode(path.read_bytes().strip()))
+        with suppress(OSError, ValueError):
+            folder = Path(os.fsdecode(read_bounded(path, OWNER_BYTES_MAX).strip()))
             if folder.is_absolute():
                 yield Owner(path.stem.removeprefix("knowledge_"), folder)
 

@@ -21,12 +21,17 @@ import shutil
 import tempfile
 import tomllib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from mycel.clients import jsonc
 from mycel.clients.programs import NAME, PLACES, Client, Server, options_of, toml_value
 from mycel.errors import ConstraintViolation, DatabaseError, InvalidIdentifier, MycelError
+from mycel.store.file.plain_files import NoPlainFile, read_bounded, reason_of
+
+CONFIG_BYTES_MAX: Final = 16 << 20
+"""The size of a configuration file, at most."""
 
 BACKUP = ".mycel-backup"
 
@@ -113,12 +118,18 @@ def preview(client: Client, server: Server) -> tuple[str, list[str]]:
 
 def _read(client: Client) -> str | None:
     try:
-        return client.path.read_text(encoding="utf-8-sig")
+        return _text_of(client)
     except FileNotFoundError:
         return None
-    except (OSError, UnicodeDecodeError) as error:
-        said = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise _refusal(client, f"it cannot be read: {said}") from None
+    except UnicodeDecodeError:
+        raise _refusal(client, "it cannot be read: it is not UTF-8") from None
+    except (OSError, ValueError) as error:
+        raise _refusal(client, f"it cannot be read: {reason_of(error)}") from None
+
+
+def _text_of(client: Client) -> str:
+    text = read_bounded(client.path, CONFIG_BYTES_MAX).decode("utf-8-sig")
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _load(client: Client, text: str) -> Any:
@@ -272,11 +283,13 @@ def _replace(path: Path, text: str, *, keep: bool) -> Path | None:
 
 def _keep(path: Path) -> Path:
     """Copy a file beside itself. No copy is overwritten: the first one is the original."""
-    content = path.read_bytes()
+    content = read_bounded(path, CONFIG_BYTES_MAX)
     backup, number = path.with_name(path.name + BACKUP), 1
     while not _write_new(backup, content):
-        if backup.is_file() and not backup.is_symlink() and backup.read_bytes() == content:
-            return backup
+        if backup.is_file() and not backup.is_symlink():
+            with suppress(ValueError):  # Another file, if it is larger.
+                if read_bounded(backup, CONFIG_BYTES_MAX) == content:
+                    return backup
         number += 1
         backup = path.with_name(f"{path.name}{BACKUP}-{number}")
     shutil.copystat(path, backup)
@@ -316,13 +329,14 @@ class Registered(NamedTuple):
 def registered(client: Client) -> list[Registered]:
     """Our entries in a client's file; empty if there is no such file."""
     try:
-        whole = _load(client, client.path.read_text(encoding="utf-8-sig"))
+        whole = _load(client, _text_of(client))
     except FileNotFoundError:
         return []
     except OSError as error:
         return [Registered(client, trouble=f"cannot be read: {error.strerror}")]
     except ValueError as error:
-        return [Registered(client, trouble=f"cannot be parsed: {error}")]
+        how = "read" if isinstance(error, NoPlainFile) else "parsed"
+        return [Registered(client, trouble=f"cannot be {how}: {reason_of(error)}")]
     servers = whole.get(client.key) if isinstance(whole, dict) else None
     if not isinstance(servers, dict):
         return []

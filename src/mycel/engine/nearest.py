@@ -18,7 +18,7 @@ from mycel.engine.values import Values, json_kind
 from mycel.errors import ConstraintViolation, InvalidValueType
 from mycel.kip import ast
 from mycel.recall.lazy import LazyRecall
-from mycel.recall.vector_columns import VectorProperty, is_vector, vector_property
+from mycel.recall.vector_columns import F32_MAX, VectorProperty, is_vector, vector_property
 from mycel.recall.vector_matrix import Floats
 from mycel.store.database import Store
 from mycel.store.query.filters import condition
@@ -92,6 +92,13 @@ def _asked(
                 span=node.to.span,
             )
         return of, given
+    if beyond := _beyond_range(given):
+        raise InvalidValueType(
+            f"The vector of NEAREST holds {beyond[0]:g}; a number of a vector is an f32, from"
+            f" {-F32_MAX:.3g} to {F32_MAX:.3g}.",
+            hint="Scale the vector down: only its direction counts.",
+            span=node.to.span,
+        )
     if not is_vector(given):
         raise InvalidValueType(
             f"NEAREST compares with a vector, not with {json_kind(given)}.",
@@ -112,3 +119,10 @@ def _asked(
             span=node.to.span,
         )
     return of, given
+
+
+def _beyond_range(given: object) -> list[float]:
+    """The numbers of an array of numbers that are beyond those of f32."""
+    if not isinstance(given, list) or not all(type(each) in (int, float) for each in given):
+        return []
+    return [each for each in given if abs(each) > F32_MAX]

@@ -18,8 +18,12 @@ from mycel.store.database import Store
 from mycel.store.file import branch_files
 from mycel.store.file.branch_files import COMPANIONS
 from mycel.store.file.copy import check_unused, copy_whole, making_alone
+from mycel.store.file.plain_files import read_bounded
 from mycel.store.query.commits import commit_at
 from mycel.store.query.lineage import parting
+
+MARK_BYTES_MAX: Final = 1 << 16
+"""The size of the note beside a backup that was verified, at most."""
 
 _MAKING: Final = ".making"
 _MARK: Final = "@verified.json"
@@ -182,7 +186,7 @@ def _note_verified(path: Path) -> None:
 def _is_verified(path: Path) -> bool:
     """True if nobody has written to a backup since it was verified."""
     try:
-        return bool(orjson.loads(_mark_of(path).read_bytes()) == _stamp(path))
+        return bool(orjson.loads(read_bounded(_mark_of(path), MARK_BYTES_MAX)) == _stamp(path))
     except (OSError, ValueError):
         return False
 

@@ -79,8 +79,8 @@ def _check_size(tool: str, given: Mapping[str, Any]) -> None:
         size = 0
     if size > TOOL_ARGUMENT_BYTES_MAX:
         raise ResourceExhausted(
-            f"The arguments of {tool} have {size / 1_000_000:.1f} MB; at most"
-            f" {TOOL_ARGUMENT_BYTES_MAX / 1_000_000:.1f} MB are taken.",
+            f"The arguments of {tool} have {size:,} bytes; at most"
+            f" {TOOL_ARGUMENT_BYTES_MAX:,} bytes are taken.",
             hint="Send them in several calls. For large files, relate a concept to"
             " file://workspace/path instead.",
         )

@@ -11,10 +11,12 @@ from pathlib import Path
 from mycel.errors import ConstraintViolation
 from mycel.mirror import export
 from mycel.mirror.commits import MirrorPosition
+from mycel.mirror.folder import FILE_BYTES_MAX
 from mycel.mirror.inspection import Sight
 from mycel.mirror.merge_driver import install_driver
 from mycel.mirror.repository import Repository, near, root_of
 from mycel.mirror.upkeep import Upkeep
+from mycel.store.file.plain_files import read_bounded
 from mycel.store.query.reader import Reader
 
 
@@ -123,7 +125,7 @@ def exclude_folder(repository: Repository, folder: Path) -> None:
         return
     place = repository.folder / repository.line("rev-parse", "--git-path", "info/exclude")
     place.parent.mkdir(parents=True, exist_ok=True)
-    known = place.read_text("utf-8") if place.exists() else ""
+    known = read_bounded(place, FILE_BYTES_MAX).decode() if place.exists() else ""
     name = folder.resolve().relative_to(repository.folder.resolve()).as_posix()
     gap = "" if not known or known.endswith("\n") else "\n"
     place.write_text(f"{known}{gap}/{name}/\n", "utf-8")

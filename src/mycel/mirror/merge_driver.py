@@ -16,9 +16,11 @@ from typing import Final
 from mycel.errors import GitFailed
 from mycel.mirror.document_merge import combine_deeply, merge_documents
 from mycel.mirror.documents import Document, write_document
+from mycel.mirror.folder import FILE_BYTES_MAX
 from mycel.mirror.front_matter import UnreadableError, read_document
 from mycel.mirror.paths import path_of
 from mycel.mirror.repository import Repository, near
+from mycel.store.file.plain_files import read_bounded
 
 NAME: Final = "mycel"
 _NOT_FOUND: Final = 126
@@ -40,10 +42,10 @@ def merge_file(base: Path, ours: Path, theirs: Path, path: str) -> bool:
 
     `path` is the path of the file in the repository.
     """
-    contents = [each.read_bytes() for each in (base, ours, theirs)]
     try:
+        contents = [read_bounded(each, FILE_BYTES_MAX) for each in (base, ours, theirs)]
         documents = [_document(path, content) for content in contents]
-    except UnreadableError:
+    except (UnreadableError, ValueError):
         return _merge_lines(base, ours, theirs)
     was, mine, other = documents
     merged = merge_documents([was], mine, other, combine_deeply)

@@ -17,6 +17,10 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from mycel.errors import ConstraintViolation, DatabaseReadOnly, NotFound
+from mycel.store.file.plain_files import read_bounded
+
+SETTINGS_BYTES_MAX: Final = 64 << 20
+"""The size of the settings of a mirror, at most."""
 
 SUFFIX: Final = "@mirror.json"
 FORMAT: Final = 1
@@ -79,7 +83,7 @@ def read(graph: Path) -> Settings:
     """
     path = _file_of(graph)
     try:
-        said: dict[str, Any] = orjson.loads(path.read_bytes())
+        said: dict[str, Any] = orjson.loads(read_bounded(path, SETTINGS_BYTES_MAX))
         fields = {key: said[key] for key in Settings._fields if key in said}
         if fields.get("pending"):
             fields["pending"] = Pending(**fields["pending"])

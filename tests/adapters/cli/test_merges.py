@@ -86,6 +86,22 @@ def test_a_merge_with_conflicts_is_shown_side_by_side_decided_and_committed(
     assert (again.status, again.lines[-1]) == (0, "main has everything of draft already.")
 
 
+def test_lines_replace_what_is_contested_in_a_text(run: Run, graph: Path, tmp_path: Path) -> None:
+    run("merge", "draft")
+    text = found(run)["text"]["id"]
+    both = tmp_path / "both.txt"
+    both.write_text("With a passkey or a link.\n")
+    for wrong in (("--lines", "a", "--lines", "b"), ("ours", "--lines", "a")):
+        assert run("resolve", text, *wrong).status == 2
+    assert run("resolve", found(run)["value"]["id"], "--lines", "a").status == 2
+    assert run("resolve", text, "--lines", f"@{both}").status == 0
+    run("resolve", "all", "ours")
+    assert run("merge", "--continue").status == 0
+    with mycel.open(graph) as db:
+        node = mycel.Knowledge(db, workspace="shop").get("login")
+    assert node.content == "With a passkey or a link.\nFor a day.\nAsk ops.\n"
+
+
 def test_an_open_merge_is_given_up_and_policies_decide_without_questions(run: Run) -> None:
     run("merge", "draft")
     assert run("merge", "--abort").stdout.endswith("is given up; nothing changed.\n")

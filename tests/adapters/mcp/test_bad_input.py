@@ -1,11 +1,13 @@
 """Whatever is sent, the answer is clear, the server lives on, and nothing is lost."""
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 from mcp.shared.exceptions import MCPError
 
+from mycel.model.limits import TOOL_ARGUMENT_BYTES_MAX
 from tests.adapters.mcp.clients import Session, connected
 from tests.cases import cases
 
@@ -155,7 +157,7 @@ def test_an_argument_of_ten_megabytes_gets_a_clear_error(session: Session) -> No
         "remember_knowledge", concepts=[{"uri": "huge", "content": "x" * 10_000_000}]
     )
     assert told.error["code"] == "KIP_4002"
-    assert "10.0 MB" in told.error["message"]
+    assert "10,000,042 bytes" in told.error["message"]
     assert session.call("get_nodes", uris=["huge"]).failed
 
 
@@ -164,6 +166,13 @@ def test_content_that_is_too_large_for_one_node_gets_a_clear_error(session: Sess
         "remember_knowledge", concepts=[{"uri": "large", "content": "x" * 2_000_000}]
     )
     assert told.error["code"] == "KIP_4002"
+    # Just above the limit of all arguments, in figures that differ.
+    most = TOOL_ARGUMENT_BYTES_MAX
+    concepts = [{"uri": f"n{at}", "content": "x" * (most // 5)} for at in range(5)]
+    told = session.call("remember_knowledge", concepts=concepts)
+    sizes = re.findall(r"[0-9,]+ bytes", told.error["message"])
+    assert sizes[1] == f"{most:,} bytes"
+    assert sizes[0] != sizes[1]
 
 
 def test_a_graph_file_that_is_gone_is_reported_until_it_is_back(tmp_path: Path) -> None:

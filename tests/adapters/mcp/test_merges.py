@@ -97,6 +97,22 @@ def test_a_merge_shows_the_versions_and_what_to_call_and_commits_when_all_is_dec
         assert "No merge into main is open" in session.ok("resolve_conflicts").text
 
 
+def test_lines_replace_what_is_contested_in_a_text_and_the_rest_stays(
+    graph: Path, project: Path
+) -> None:
+    with connected(graph, "--root", str(project)) as session:
+        found = by_place(merge(session).data)
+        decision = {"conflict": found["content"]["id"], "choice": "lines"}
+        refused = session.call("resolve_conflicts", resolutions=[decision | {"value": ["a", "b"]}])
+        assert "1 part of the text is contested" in refused.error["message"]
+        rest = [{"conflict": found[place]["id"], "choice": "ours"} for place in ("rank", "owner")]
+        decisions = [decision | {"value": "With a passkey or a link."}, *rest]
+        done = session.ok("resolve_conflicts", resolutions=decisions)
+        assert done.data["status"] == "merged"
+        text = session.ok("get_nodes", uris=["login"]).text
+        assert "With a passkey or a link.\nFor a day." in text
+
+
 def test_a_node_in_conflict_says_so_wherever_it_is_read_written_or_reached(
     graph: Path, project: Path
 ) -> None:

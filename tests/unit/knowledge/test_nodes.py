@@ -299,8 +299,9 @@ def test_appending_adds_a_line_once(shop: Knowledge) -> None:
 def test_an_update_of_another_version_is_refused(shop: Knowledge) -> None:
     shop.add("a", content="one")
     shop.update("a", content="two", expect_version=1)
-    with pytest.raises(VersionConflict):
-        shop.update("a", content="three", expect_version=1)
+    for changes in ({"content": "three"}, {"type": "Note"}):
+        with pytest.raises(VersionConflict, match="Expected version 1 of concept://shop/a "):
+            shop.update("a", expect_version=1, **changes)  # type: ignore[arg-type]
     assert shop.get("a").content == "two"
 
 

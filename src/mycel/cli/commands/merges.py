@@ -9,7 +9,7 @@ import rich_click as click
 from mycel.cli.commands.differences import show_diff
 from mycel.cli.frame.context import Command, Session, pass_session
 from mycel.cli.frame.output import Output, cell, visible
-from mycel.cli.frame.parameters import ELEMENT, json_value, moment
+from mycel.cli.frame.parameters import ELEMENT, json_value, moment, read_text
 from mycel.cli.frame.parameters import resolve as resolve_element
 from mycel.history.conflict_text import (
     SideRow,
@@ -19,6 +19,7 @@ from mycel.history.conflict_text import (
     summary,
     title,
 )
+from mycel.model.limits import JSON_BYTES_MAX
 from mycel.model.names import count
 
 if TYPE_CHECKING:
@@ -189,25 +190,42 @@ def conflicts(session: Session, *, conflict: str | None, element: str | None) ->
     help="The side to take",
 )
 @click.option("--value", metavar="JSON", help="This value instead; JSON, or @file")
+@click.option(
+    "--lines",
+    multiple=True,
+    metavar="TEXT",
+    help="Of a text: this in the place of the contested lines; once for each contested part;"
+    " @file reads a file",
+)
 @click.option("--edit", is_flag=True, help="Edit the value in your editor (VISUAL, EDITOR)")
 @pass_session
 def resolve(
-    session: Session, *, conflict: str, choice: str | None, value: str | None, edit: bool
+    session: Session,
+    *,
+    conflict: str,
+    choice: str | None,
+    value: str | None,
+    lines: tuple[str, ...],
+    edit: bool,
 ) -> None:
     """Decide a conflict: take a side, or give a value.
+
+    With --lines, the rest of a text stays merged, and only its contested lines are replaced.
 
     ID may be the beginning of an id; `all` stands for every conflict that is left. A choice that a
     rule made is overruled in the same way while the merge is open. Nothing is committed:
     `mycel merge --continue` does that.
     """
-    if sum((choice is not None, value is not None, edit)) != 1:
-        raise click.UsageError("Give ours, theirs or base, or a --value, or --edit.")
+    if sum((choice is not None, value is not None, bool(lines), edit)) != 1:
+        raise click.UsageError("Give ours, theirs or base, or a --value, or --lines, or --edit.")
     with session.open() as db:
         wanted = "*" if conflict == "all" else conflict
         if choice is not None:
             done = db.resolve(wanted, choice)
         elif value is not None:
             done = db.resolve(wanted, "value", json_value(value))
+        elif lines:
+            done = db.resolve(wanted, "lines", [_lines(text) for text in lines])
         else:
             edited = _edited(session, db, conflict)
             if edited is None:
@@ -216,6 +234,10 @@ def resolve(
     left = len(done.unresolved)
     words = _summary(done) if not left else f"{count(left, 'conflict')} left."
     session.out.say(f"Resolved. {words}", done.to_dict())
+
+
+def _lines(text: str) -> str:
+    return read_text(text[1:], JSON_BYTES_MAX) if text.startswith("@") else text
 
 
 def _edited(session: Session, db: Graph, conflict: str) -> tuple[str, str, Any] | None:

@@ -17,9 +17,11 @@ from typing import Any
 
 import rich_click as click
 
+from mycel.cli.frame.parameters import read_text
 from mycel.errors import InvalidSyntax
 from mycel.history.conflict_text import SIDES, element_lines, is_text, place, side_rows, text_of
 from mycel.model.json_text import read_json
+from mycel.model.limits import LINE_BYTES_MAX
 
 CUT = "------------------------ >8 ------------------------"
 _OURS, _BASE, _BETWEEN, _THEIRS = "<<<<<<< ours", "||||||| base", "=======", ">>>>>>> theirs"
@@ -47,7 +49,7 @@ def edited_value(told: Mapping[str, Any]) -> Any:
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             file.write(file_text(told))
         _run_editor(path)
-        value = value_in(path.read_text(encoding="utf-8-sig"), as_text=as_text)
+        value = value_in(read_text(name, LINE_BYTES_MAX), as_text=as_text)
     except InvalidSyntax as error:
         # The work of the user is kept.
         error.hint = f"{error.hint} Your text is kept in {name}."

@@ -17,6 +17,7 @@ from typing import Final
 
 from mycel.errors import DatabaseReadOnly, InvalidIdentifier, NotFound, did_you_mean
 from mycel.model.names import shorten
+from mycel.store.file.plain_files import read_bounded
 
 MAIN: Final = "main"
 """The name of the graph's own branch."""
@@ -96,8 +97,8 @@ def existing(graph: Path, name: str) -> Path:
 def current(graph: Path) -> str:
     """The branch that commands use unless they name another one."""
     try:
-        return _current_file(graph).read_text("utf-8").strip() or MAIN
-    except (OSError, UnicodeDecodeError):
+        return read_bounded(_current_file(graph), 1 << 16).decode().strip() or MAIN
+    except (OSError, ValueError):
         return MAIN
 
 

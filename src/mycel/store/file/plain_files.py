@@ -64,6 +64,20 @@ def open_given(path: str | os.PathLike[str], buffering: int = -1) -> BinaryIO:
     return os.fdopen(_open_regular(name, _FLAGS), "rb", buffering=buffering)
 
 
+def read_bounded(path: str | os.PathLike[str], bytes_max: int) -> bytes:
+    """The content of a regular file, or of one that the shell has opened.
+
+    Raises:
+        OSError: it cannot be read.
+        ValueError: it is no regular file, or has more than `bytes_max` bytes.
+    """
+    with open_given(path) as file:
+        content = file.read(bytes_max + 1)
+    if len(content) > bytes_max:
+        raise ValueError(f"it has more than {bytes_max:,} bytes")
+    return content
+
+
 def _open_regular(path: str, flags: int) -> int:
     descriptor = os.open(path, flags)
     try:
@@ -86,4 +100,6 @@ def refusal_of(path: str, error: OSError | ValueError) -> str:
 
 def reason_of(error: OSError | ValueError) -> str:
     """The reason of a failed file operation, in lower case."""
+    if isinstance(error, NoPlainFile):
+        return f"it is {error.kind}, and no regular file"
     return (getattr(error, "strerror", None) or str(error)).lower()

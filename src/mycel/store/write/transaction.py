@@ -19,7 +19,7 @@ import apsw
 from mycel.errors import ConstraintViolation, InvalidId, MycelError, SelfEdgeError
 from mycel.model import ids
 from mycel.model.elements import Concept, Element, Proposition
-from mycel.model.names import CONCEPT_TYPE, META_TYPES, PROPOSITION_TYPE, check_name
+from mycel.model.names import CONCEPT_TYPE, META_TYPES, PROPOSITION_TYPE, check_name, shorten
 from mycel.model.records import canonical_weight
 from mycel.model.values import JsonObject, check_metadata_keys, object_text
 from mycel.store.file.connections import translate
@@ -434,7 +434,7 @@ class Transaction(TransactionView):
             VersionConflict: the version differs from `expect_version`.
         """
         element = self.get(ref)
-        expect(expect_version, element.version, element.id)
+        expect(expect_version, element.version, _label(element))
         return self.update_found(
             element,
             attributes=attributes,
@@ -537,6 +537,13 @@ class Transaction(TransactionView):
             return
         self.guards.check_commit(self)
         self.ledger.close()
+
+
+def _label(element: Element) -> str:
+    """The name of a concept with its id, or the id of a link."""
+    if isinstance(element, Concept):
+        return f"{shorten(element.name, 200)} ({element.id})"
+    return element.id
 
 
 class _RolledBackError(Exception):
