@@ -20,6 +20,7 @@ Modules, in the order of control flow:
 - `neighbours`     next neighbours of a node, and the links among nodes that are shown
 - `routes`         nodes within a cost of a node, and the cheapest path between two
 - `details`        one node: content, relations, history, proof; missing concepts
+- `source_text`    the lines of a symbol, or the head of a file
 - `past`           commits, timeline, differences between moments
 - `authors`        nodes and links by the time and the author of their changes
 - `edits`          writes, each answered with its commit

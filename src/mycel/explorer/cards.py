@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from mycel.engine.missing_concepts import keeps_place
 from mycel.explorer.folders import is_test, last_segment
 from mycel.knowledge.uris import uri_of
-from mycel.knowledge.vocabulary import RESOURCE
+from mycel.knowledge.vocabulary import RESOURCE, SYMBOL
 from mycel.model import ids
 from mycel.model.elements import Concept, Proposition
 from mycel.model.names import shorten
@@ -42,12 +42,15 @@ class Cards:
         """Read the cards of elements, with as few statements as possible."""
         wanted = {number for number in numbers if number not in self._cards}
         concepts = {number for number in wanted if ids.is_concept(number)}
-        found = surroundings.concept_rows(self._reader, concepts) if concepts else {}
+        symbols = self._reader.find_type(SYMBOL)
+        found = surroundings.concept_rows(self._reader, concepts, symbols) if concepts else {}
         degrees = self.degrees(wanted) if wanted else {}
         for number in sorted(found):
             row = found[number]
             type_name = self._reader.type_name(row.type)
             card = card_of(row.number, type_name, row.name, row.version, row.label)
+            if isinstance(row.symbol, str):
+                card["symbol"] = shorten(row.symbol)
             self._keep(number, card | {"degree": degrees.get(number, 0)})
         if self._reader.state.is_live:
             for number, conflicts in open_conflicts(self._reader, found).items():

@@ -32,6 +32,7 @@ from mycel.explorer.census import BYS, By, Census
 from mycel.explorer.live_counts import LiveCounts
 from mycel.explorer.moments import Scene, moment_of, scene, scene_of
 from mycel.explorer.parameters import AT, CURSOR, ID, Parameter, Parameters, checked, whole
+from mycel.explorer.source_text import source_text
 from mycel.explorer.suggestions import suggest
 from mycel.history.graph import Graph
 from mycel.knowledge.knowledge import Knowledge
@@ -158,6 +159,9 @@ VIEWS: Final[dict[str, View]] = {
         },
     ),
     "node": View("One node with all its values", {"id": ID, "at": AT}),
+    "source": View(
+        "The source of a symbol, or the head of a file, as it is on the disk now", {"id": ID}
+    ),
     "relations": View(
         "Relations of a node",
         {
@@ -511,6 +515,10 @@ class Explorer:
     def _node(self, *, id: str, at: str | None) -> JsonObject:  # noqa: A002
         with self._scene(at) as seen:
             return details.node(seen, id)
+
+    def _source(self, *, id: str) -> JsonObject:  # noqa: A002
+        with self._scene(None) as seen:
+            return source_text(seen, id)
 
     def _relations(
         self,

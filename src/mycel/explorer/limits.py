@@ -46,6 +46,10 @@ COMMITS_MAX: Final = 500
 MOMENTS_COMMITS: Final = 50
 MOMENTS_DAYS: Final = 60
 """Commits and days that a reader may choose from."""
+HEAD_LINES: Final = 60
+"""Lines of a file that are shown as its head."""
+SOURCE_LINES: Final = 400
+SOURCE_LINE_CHARACTERS: Final = 500
 HITS: Final = 20
 HITS_MAX: Final = 100
 WORKSPACES_MAX: Final = 50

@@ -53,15 +53,13 @@ def graph_name(db: Graph) -> str | None:
 
 
 def in_workspace(knowledge: Knowledge, workspace: str) -> Knowledge:
-    """The same knowledge, with paths that belong to another workspace."""
+    """The same knowledge in another workspace, whose files are elsewhere."""
     if workspace == knowledge.workspace:
         return knowledge
     return Knowledge(
         knowledge.db,
         workspace=workspace,
-        root=knowledge.root,
         context=knowledge.context,
-        file_rule=knowledge.file_rule,
     )
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Final
 
 from mycel.history.graph import Graph
 from mycel.knowledge.knowledge import Knowledge
+from mycel.knowledge.knowledge_view import FileRule
 
 if TYPE_CHECKING:
     from mycel.explorer.explorer import Explorer
@@ -19,8 +21,12 @@ OPEN_MAX: Final = 8
 class OpenExplorers:
     """Explorers by branch, for any number of threads."""
 
-    def __init__(self, workspace: str, *, readonly: bool, timeout_s: float) -> None:
+    def __init__(
+        self, workspace: str, *, readonly: bool, timeout_s: float, root: Path | None = None
+    ) -> None:
+        """Files below `root` are shown as far as `PublishedFiles` allows; without it, none."""
         self._workspace: Final = workspace
+        self._root: Final = root
         self._readonly: Final = readonly
         self._timeout_s: Final = timeout_s
         self._lock: Final = Lock()
@@ -36,7 +42,9 @@ class OpenExplorers:
             if found is None or found.db is not db:
                 found = self._opened[db.branch] = Explorer(
                     db,
-                    Knowledge(db, workspace=self._workspace),
+                    Knowledge(
+                        db, workspace=self._workspace, root=self._root, file_rule=self._file_rule()
+                    ),
                     readonly=self._readonly,
                     timeout_s=self._timeout_s,
                 )
@@ -44,3 +52,11 @@ class OpenExplorers:
             while len(self._opened) > OPEN_MAX:
                 self._opened.popitem(last=False)
             return found
+
+    def _file_rule(self) -> FileRule | None:
+        if self._root is None:
+            return None
+        # Late: parsers of many languages.
+        from mycel.knowledge.bootstrap.published_files import PublishedFiles  # noqa: PLC0415
+
+        return PublishedFiles(self._root)

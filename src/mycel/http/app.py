@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from starlette.applications import Starlette
@@ -70,21 +71,25 @@ def build_app(
     doors: Sequence[Door] = (),
     branches: OpenBranches | None = None,
     workspace: str = "graph",
+    root: Path | None = None,
     workers: Workers | None = None,
     opens_page: bool = False,
 ) -> Guard:
     """Everything that a server answers, as one ASGI application.
 
-    `workspace` is the one of paths without a scheme in the explorer. `workers` run the work of all
-    routes; the doors have to use the same. With `opens_page`, what the explorer shows
-    first is made at the start. The caller closes the graph and its `branches`.
+    `workspace` is the one of paths without a scheme in the explorer, which shows files below
+    `root` if files may be read. `workers` run the work of all routes; the doors have to use the
+    same. With `opens_page`, what the explorer shows first is made at the start. The caller
+    closes the graph and its `branches`.
     """
     policy = Policy() if policy is None else policy
     branches = OpenBranches(db) if branches is None else branches
     workers = Workers() if workers is None else workers
     opened = [_OpenDoor(door) for door in doors]
     pages = _Pages(db, policy, opened, branches, workers)
-    explorer = ExplorerRoutes(db, policy, branches, workers, workspace)
+    explorer = ExplorerRoutes(
+        db, policy, branches, workers, workspace, root if policy.files else None
+    )
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:

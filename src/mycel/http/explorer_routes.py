@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from functools import partial
+from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from starlette.requests import Request
@@ -79,13 +80,14 @@ class ExplorerRoutes:
         branches: OpenBranches,
         workers: Workers,
         workspace: str,
+        root: Path | None,
     ) -> None:
         self._db: Final = db
         self._policy: Final = policy
         self._branches: Final = branches
         self._workers: Final = workers
         self._explorers: Final = OpenExplorers(
-            workspace, readonly=policy.readonly, timeout_s=policy.timeout_s
+            workspace, readonly=policy.readonly, timeout_s=policy.timeout_s, root=root
         )
         self._watchers: Final[dict[str, Watcher]] = {}
         self._warming: set[asyncio.Task[None]] = set()

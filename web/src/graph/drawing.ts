@@ -1,6 +1,7 @@
 /** The picture of a scene: links, nodes, labels, in this order, drawn with any pen. */
 
 import { nodeScale, toScreen, type Camera, type Frame } from './camera'
+import { cornersOf, outlineOf } from './outlines'
 import { crosses, labelBoxes, Occupied, type Box } from './labels'
 import { costText, type Route } from '../route'
 import type { Touched } from '../touched'
@@ -180,7 +181,11 @@ function drawNode(pen: Pen, picture: Picture, each: Drawn): void {
     const fill = { fill: nodeColour(picture, node), stroke: rim, alpha }
     if (node.card.kind === 'resource') pen.square(x, y, size * 0.88, fill)
     else if (node.card.kind === 'link') pen.polygon([x, y - size, x + size, y, x, y + size, x - size, y], fill)
-    else pen.circle(x, y, size, fill)
+    else {
+      const outline = outlineOf(node.card.symbol)
+      if (outline) pen.polygon(cornersOf(outline, x, y, size * 1.1), fill)
+      else pen.circle(x, y, size, fill)
+    }
   }
   if (focus.selected.has(node.id)) pen.circle(x, y, size + 4, { fill: null, stroke: { colour: palette.accent, width: 2.5 } })
   else if (focus.hovered === node.id) pen.circle(x, y, size + 4, { fill: null, stroke: { colour: palette.ink, width: 1.2 } })

@@ -11,6 +11,7 @@ import type { NodeDetail } from '../source/types'
 import { moment, number } from '../text/format'
 import { TABS, type Tab } from '../view'
 import { NodeActions } from './actions'
+import { isCode, NodeCode } from './code'
 import { NodeAttributes } from './attributes'
 import { NodeHistory } from './history'
 import { NodeProof } from './proof'
@@ -61,10 +62,10 @@ function PanelHead({ explorer, node }: { explorer: Explorer; node: NodeDetail })
         <CloseButton explorer={explorer} />
       </div>
       <h1 class={node.deleted ? 'panel-title struck' : 'panel-title'}>
-        <Shape kind={node.kind} type={node.type} explorer={explorer} /> <Name text={node.name} />
+        <Shape kind={node.kind} type={node.type} symbol={node.symbol} explorer={explorer} /> <Name text={node.name} />
       </h1>
       <p class="panel-note">
-        {node.kind === 'missing' ? <span class="missing-word">missing: not written yet</span> : <Name text={node.type} />}
+        {node.kind === 'missing' ? <span class="missing-word">missing: not written yet</span> : <Name text={node.symbol ?? node.type} />}
         {node.version && node.kind !== 'missing' ? ` · version ${number(node.version)}` : ''}
         {node.updated_at && !node.deleted ? <> · <Time time={node.updated_at} /></> : null}
       </p>
@@ -107,6 +108,8 @@ function Content({ explorer, node }: { explorer: Explorer; node: NodeDetail }): 
     <>
       {node.kind === 'missing' ? (
         <p>Links lead here, but nobody has written this concept yet. Writing it heals them.</p>
+      ) : isCode(node) ? (
+        <NodeCode explorer={explorer} node={node} />
       ) : node.content ? (
         <MarkdownView text={node.content} explorer={explorer} />
       ) : (

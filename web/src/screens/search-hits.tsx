@@ -56,7 +56,7 @@ interface RowProps {
 
 const HitRow = ({ hit, id, chosen, explorer, choose }: RowProps): JSX.Element => (
   <div id={id} role="option" aria-selected={chosen} class="hit" onPointerDown={(event) => (event.preventDefault(), choose(hit))}>
-    <Shape kind={hit.kind} type={hit.type} explorer={explorer} />
+    <Shape kind={hit.kind} type={hit.type} symbol={hit.symbol} explorer={explorer} />
     <span class="hit-name"><Name text={hit.name} /></span>
     <span class="hit-path"><Name text={splitUri(hit.id)[0]} /></span>
     {hit.caveats?.map((caveat) => <span key={caveat} class="hit-caveat"><Name text={caveat} /></span>)}

@@ -62,6 +62,10 @@ export class HttpSource implements T.Source {
     return this.#get('node', { id, at })
   }
 
+  source(id: string): Promise<T.SourceText | null> {
+    return this.#get('source', { id })
+  }
+
   relations(id: string, cursor: string | null, at: T.Moment): Promise<T.Relations> {
     return this.#get('relations', { id, cursor, at })
   }

@@ -88,6 +88,10 @@ export class SnapshotSource implements T.Source {
     return this.data.details?.[id] ?? { ...card, content: null, attributes: {}, metadata: {}, created_at: null, updated_at: null, commit: null, position: this.data.about.position }
   }
 
+  source(): Promise<T.SourceText | null> {
+    return Promise.resolve(null)
+  }
+
   async relations(id: string, _cursor: string | null = null): Promise<T.Relations> {
     const stored = this.data.relations?.[id]
     if (stored) return stored

@@ -15,6 +15,19 @@ export interface Card {
   version?: number
   /** True for a file of tests and what is in it. */
   test?: boolean
+  /** The kind of a symbol of code: class, function, method. */
+  symbol?: string
+}
+
+/** The source of a symbol, or the head of a file; a reason where it cannot be read. */
+export interface SourceText {
+  path: string
+  line: number
+  text: string | null
+  reason?: string
+  /** The number of lines of the file. */
+  lines?: number
+  cut?: boolean
 }
 
 export interface Link {
@@ -489,6 +502,8 @@ export interface Source {
   reach(id: string, cost: number, most: number, way: Way, at: Moment): Promise<Reach>
   path(from: string, to: string, way: Way, at: Moment): Promise<PathFound>
   node(id: string, at: Moment): Promise<NodeDetail>
+  /** The source of a symbol or file as it is now; null where there is none to read. */
+  source(id: string): Promise<SourceText | null>
   relations(id: string, cursor: string | null, at: Moment): Promise<Relations>
   history(id: string, cursor: string | null): Promise<Versions>
   proof(id: string): Promise<Proof>

@@ -73,7 +73,8 @@ def explore(
     session.open(reading=True).close()  # A server would create a graph where there is none.
     # Other programs on this machine can reach the port, and have no token.
     os.environ.setdefault(TOKEN_VARIABLE, secrets.token_urlsafe(32))
-    context.invoke(serve, port=port, readonly=readonly, open_page=True)
+    # Whoever has the page has started this: it shows sources, as far as `PublishedFiles` allows.
+    context.invoke(serve, port=port, readonly=readonly, open_page=True, files=True)
 
 
 def _export(

@@ -392,6 +392,7 @@ def _application(
             doors=[Door(MCP_PATH, "mcp", load_mcp, MCP_BODY_BYTES_MAX)],
             branches=branches,
             workspace=workspace,
+            root=root,
             workers=workers,
             opens_page=opens_page,
         )

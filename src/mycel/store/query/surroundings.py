@@ -24,6 +24,8 @@ class ConceptCard(NamedTuple):
     version: int
     label: str | None
     """Its readable name."""
+    symbol: str | None
+    """The attribute `kind` of a concept of the type of symbols: class, method."""
 
 
 class WeightedLink(NamedTuple):
@@ -45,12 +47,15 @@ class Neighbour(NamedTuple):
     """The least weight of these links."""
 
 
-def concept_rows(reader: Reader, numbers: Collection[int]) -> dict[int, ConceptCard]:
+def concept_rows(
+    reader: Reader, numbers: Collection[int], symbol_type: int | None = None
+) -> dict[int, ConceptCard]:
     """Those of these concepts that are part of the state, by number."""
     rows = reader.execute(
-        f"SELECT c.id, c.type, c.name, c.version, {READABLE_NAME.format(c='c')}"
+        f"SELECT c.id, c.type, c.name, c.version, {READABLE_NAME.format(c='c')},"
+        " CASE c.type WHEN ? THEN c.attributes ->> '$.kind' END"
         f" FROM json_each(?) j CROSS JOIN {reader.tables.concepts('c')} ON c.id = j.value",
-        (listed(numbers),),
+        (symbol_type, listed(numbers)),
     )
     return {row[0]: ConceptCard(*row) for row in rows}
 
