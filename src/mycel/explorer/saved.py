@@ -31,6 +31,9 @@ _IDS: Final = Parameter("texts", default=(), most=limits.GROUP_NODES_MAX)
 _VIEW: Final[Parameters] = {
     "by": Parameter("text", default="folder", words=BYS),
     "group": _TEXT,
+    "size": whole(
+        "Nodes of the group that are shown; 0 for the usual number", 0, limits.GROUP_NODES_MAX, 0
+    ),
     "ids": _IDS,
     "less": _IDS,
     "hide": Parameter("texts", default=(), most=limits.KNOWN_MAX),

@@ -16,6 +16,7 @@ from mycel.history.saved_views import VIEWS_MAX
 A, B, C = (f"concept://w/{name}" for name in "abc")
 VIEW: dict[str, Any] = {
     "by": "folder",
+    "size": 1000,
     "ids": [A, B],
     "less": [C],
     "hide": ["type:Person"],
@@ -58,7 +59,7 @@ def test_a_saved_view_is_found_after_a_restart_and_leaves_the_journal_alone(path
         (listed,) = explorer.view("saved", {})["views"]
         assert (listed["id"], listed["name"], listed["actor"]) == (id_, "Login", "ada")
         told = explorer.view("saved", {"id": id_})
-        assert told["view"]["ids"] == [A, B]
+        assert (told["view"]["ids"], told["view"]["size"]) == ([A, B], 1000)
         assert told["view"]["less"] == [C]
         assert told["view"]["selected"] == A
         assert (told["view"]["route"]["from"], told["view"]["route"]["to"]) == (A, B)

@@ -56,14 +56,14 @@ function Body({ explorer, stage, close }: Props & { close: () => void }): JSX.El
 
 /** All of the view that is shown: what is open, hidden and filtered, the places of nodes, and the camera. */
 function contentOf(explorer: Explorer, stage: Stage | null): SavedContent {
-  const { by, group, ids, less, hide, route, span, selected, at, table } = explorer.view.value
+  const { by, group, size, ids, less, hide, route, span, selected, at, table } = explorer.view.value
   const positions: SavedContent['positions'] = {}
   for (const { id, x, y, pinned } of explorer.scene.value.nodes.values()) {
     if (!id.startsWith(GROUP_PREFIX)) positions[id] = [Math.round(x), Math.round(y), pinned]
   }
   const camera = stage?.camera.value
   return {
-    view: { by, ids, less, hide, table, ...(group !== null && { group }), ...(route && { route }), ...(span && { span }), ...(selected && { selected }), ...(at !== null && { at }) },
+    view: { by, size, ids, less, hide, table, ...(group !== null && { group }), ...(route && { route }), ...(span && { span }), ...(selected && { selected }), ...(at !== null && { at }) },
     positions,
     ...(camera && { camera: [camera.x, camera.y, camera.zoom] }),
   }

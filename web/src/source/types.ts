@@ -355,7 +355,7 @@ export interface SavedHead {
 }
 
 /** The part of a view that is saved; what is left out is as at the start, and without a group none is shown. */
-export type SavedPart = Pick<View, 'by' | 'ids' | 'less' | 'hide' | 'table'> & Partial<Pick<View, 'group' | 'route' | 'span' | 'selected' | 'at'>>
+export type SavedPart = Pick<View, 'by' | 'size' | 'ids' | 'less' | 'hide' | 'table'> & Partial<Pick<View, 'group' | 'route' | 'span' | 'selected' | 'at'>>
 
 export interface SavedContent {
   view: SavedPart
