@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from mycel.knowledge.documents.markdown_links import FoundLink
+from mycel.knowledge.documents.markdown_links import ADDRESS, FoundLink
 from mycel.knowledge.documents.text_lines import Block, NumberedLine
 
 _HEADING: Final = re.compile(r"(={1,6})[ \t]++(\S.*)")
@@ -19,7 +19,6 @@ _MACRO: Final = re.compile(
     r"\b(?:link|xref|include):{1,2}+([^\s\[\]:]{1,300}+(?::[^\s\[\]:]{0,300}+)?)\["
 )
 _CROSS: Final = re.compile(r"<<([^<>,\n]{1,200})(?:,[^<>\n]{0,300})?>>")
-_BARE: Final = re.compile(r"\bhttps?://[^\s<>\[\]`\"']++")
 
 
 def asciidoc_blocks(lines: Iterable[NumberedLine]) -> Iterator[Block]:
@@ -58,5 +57,5 @@ def asciidoc_links(text: str) -> list[FoundLink]:
         target = cross[1].strip()
         is_file = "#" in target or "." in target
         found.append(FoundLink(*cross.span(), target if is_file else f"#{target}"))
-    found += [FoundLink(*bare.span(), bare[0].rstrip(".,;:!?)")) for bare in _BARE.finditer(text)]
+    found += [FoundLink(*bare.span(), bare[0].rstrip(".,;:!?)")) for bare in ADDRESS.finditer(text)]
     return sorted(found)

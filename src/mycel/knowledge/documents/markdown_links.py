@@ -30,7 +30,7 @@ _DEFINITION: Final = re.compile(
     r"^ {0,3}\[([^\[\]\n]{1,200}+)\]:[ \t]*+(<[^<>\n]*+>|\S++).*$", re.MULTILINE
 )
 _AUTOLINK: Final = re.compile(r"<([A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>]++)>")
-_BARE: Final = re.compile(r"\bhttps?://[^\s<>\[\]`\"']++")
+ADDRESS: Final = re.compile(r"\bhttps?://[^\s<>\[\]`\"']++")
 _ESCAPE: Final = re.compile(r"\\([!-/:-@\[-`{-~])")
 _PUNCTUATION: Final = ".,;:!?*_~"
 _WIKILINK: Final = re.compile(r"!?\[\[([^\[\]\n]{1,500}+)\]\]")
@@ -92,7 +92,7 @@ def _found(text: str) -> Iterator[FoundLink]:
     text = _blanked(text, taken)
     for auto in _AUTOLINK.finditer(text):
         yield FoundLink(*auto.span(), auto[1])
-    for bare in _BARE.finditer(_AUTOLINK.sub(_blank, text)):
+    for bare in ADDRESS.finditer(_AUTOLINK.sub(_blank, text)):
         yield FoundLink(*bare.span(), _trimmed(bare[0]))
 
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from mycel.knowledge.documents.markdown_links import FoundLink
+from mycel.knowledge.documents.markdown_links import ADDRESS, FoundLink
 from mycel.knowledge.documents.text_lines import Block, NumberedLine
 
 LABEL: Final = "::"
@@ -23,7 +23,6 @@ _ROLE: Final = re.compile(
 )
 _LINK: Final = re.compile(r"`[^`<>]{0,300}<([^`<>\s]{1,500})>`_{1,2}")
 _TARGET: Final = re.compile(r"\.\. _[^:]{1,200}:\s+(\S+)\s*")
-_BARE: Final = re.compile(r"\bhttps?://[^\s<>\[\]`\"']++")
 _MARKUP: Final = re.compile(r":[\w:-]{1,40}:(?=`)")
 _TEXT_OF_LINK: Final = re.compile(r"`([^`<>]{1,300}?)\s?<[^`<>]{1,500}>`_{0,2}")
 
@@ -113,7 +112,7 @@ def restructured_links(text: str) -> list[FoundLink]:
         elif "http" in line and "<http" not in line:
             found += [
                 FoundLink(start + bare.start(), start + bare.end(), bare[0].rstrip(".,;:!?)"))
-                for bare in _BARE.finditer(line)
+                for bare in ADDRESS.finditer(line)
             ]
         start += len(line) + 1
     return sorted(found)
