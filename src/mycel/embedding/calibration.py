@@ -41,10 +41,16 @@ class Calibration(NamedTuple):
 
     def evidence(self, cosines: NDArray[np.float32]) -> NDArray[np.float32]:
         """Cosines as evidence: 0 for those of other texts, the weight for the mean of answers."""
-        distance = max(self.answer - self.other, _DISTANCE_MIN)
-        shares = np.clip((cosines - self.other) / distance, 0, EVIDENCE_MAX)
-        evidence: NDArray[np.float32] = (self.weight * shares).astype(np.float32)
+        evidence: NDArray[np.float32] = np.float32(self.weight) * self.shares(cosines)
         return evidence
+
+    def shares(self, cosines: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Cosines as shares: 0 for those of other texts, 1 for the mean of answers."""
+        distance = max(self.answer - self.other, _DISTANCE_MIN)
+        shares: NDArray[np.float32] = np.clip(
+            (cosines - self.other) / distance, 0, EVIDENCE_MAX
+        ).astype(np.float32)
+        return shares
 
 
 SHIPPED: Final = Calibration(0.066, 0.372, 2.82)

@@ -47,6 +47,7 @@ from mycel.model import ids
 from mycel.model.names import kind_of, shorten
 from mycel.nexus import Nexus
 from mycel.search.embedding import HYBRID, Mode
+from mycel.search.ranking import Question
 from mycel.store.query.filters import Filters, state_reader
 from mycel.store.query.reader import Reader
 
@@ -496,4 +497,4 @@ class KnowledgeView:
                 with_uris(reader, self.db.traverse_in(reader, each.element, bounds)).nodes
                 for each in hits
             ]
-        return recalled_nodes.gathered(hits, around, max_tokens)
+        return recalled_nodes.gathered(Question(question), hits, around, max_tokens)

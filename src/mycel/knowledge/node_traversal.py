@@ -41,9 +41,12 @@ class ReachedNode:
     """Empty for the start itself."""
     reason: str
     tokens: int
+    score: float | None = None
+    """The fit to a question; None if it was reached from another node."""
 
     def to_dict(self) -> JsonObject:
-        return {
+        scored: JsonObject = {} if self.score is None else {"score": round(self.score, 4)}
+        return scored | {
             "node": self.node.to_dict(),
             "cost": self.cost,
             "hops": self.hops,

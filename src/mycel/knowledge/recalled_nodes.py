@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Final
 from mycel.engine.missing_concepts import is_placeholder
 from mycel.knowledge.node_lookup import as_node, as_relation, element_uri
 from mycel.knowledge.node_traversal import ReachedNode
-from mycel.knowledge.node_values import Hit
+from mycel.knowledge.node_values import Hit, Node, Relation
 from mycel.knowledge.stale_notes import with_marks
 from mycel.model.elements import Concept
 from mycel.model.values import JsonObject
 from mycel.recall.passages import prose
 from mycel.search.analysis import terms_of
+from mycel.search.names import Standing, called
+from mycel.search.ranking import Question
 from mycel.search.snippets import snippet
 from mycel.store.query.reader import Reader
 
@@ -80,16 +82,28 @@ def as_hits(reader: Reader, hits: Sequence[ElementHit], question: str) -> list[H
 
 
 def gathered(
-    hits: Sequence[ElementHit], around: Sequence[Sequence[ReachedNode]], max_tokens: int
+    question: Question,
+    hits: Sequence[ElementHit],
+    around: Sequence[Sequence[ReachedNode]],
+    max_tokens: int,
 ) -> Recalled:
-    """Hits with what is near each, without repeats and within a budget."""
+    """Hits with what is near each, without repeats and within a budget.
+
+    Of what is near, files without content, and tests, generated and vendored code
+    unless the question is about tests, take no room: they say nothing about the question.
+    """
     starts = [
-        replace(nodes[0], reason=f"fits by {', '.join(hit.why) or 'words'}")
+        replace(nodes[0], reason=f"fits by {', '.join(hit.why) or 'words'}", score=hit.score)
         for hit, nodes in zip(hits, around, strict=True)
         if nodes
     ]
     near = sorted(
-        ((each.cost, rank, each) for rank, nodes in enumerate(around) for each in nodes[1:]),
+        (
+            (each.cost, rank, each)
+            for rank, nodes in enumerate(around)
+            for each in nodes[1:]
+            if _says_something(each.node, question)
+        ),
         key=lambda way: way[:2],
     )
     chosen: dict[str, ReachedNode] = {}
@@ -103,6 +117,14 @@ def gathered(
         chosen[each.uri] = each
         room -= each.tokens
     return Recalled(tuple(chosen.values()), len(left_out - chosen.keys()))
+
+
+def _says_something(node: Node | Relation, question: Question) -> bool:
+    if not isinstance(node, Node) or node.content or node.type not in ("Resource", "Symbol"):
+        return True
+    if node.type == "Resource":
+        return False
+    return question.is_about_tests or called(node.uri, {}).standing is not Standing.ASIDE
 
 
 def _content(found: object) -> JsonObject:

@@ -118,12 +118,13 @@ def brief(node: Node, *, detailed: bool) -> JsonObject:
 
 
 def reached(each: ReachedNode, *, detailed: bool) -> str:
-    """A node or relation that was reached, with its cost and the way to it."""
+    """A node or relation that was reached, with its score or cost and the way to it."""
     node, why = each.node, f"\n    {each.reason}" if each.hops else ""
+    rank = f"{each.cost:.4g}" if each.score is None else f"{each.score:.2f}"
     if isinstance(node, Relation):
-        return f"{each.cost:.4g} {relation(node)}{why}"
+        return f"{rank} {relation(node)}{why}"
     called = f" {node.name}" if node.name and node.name != node.uri else ""
-    line = f"{each.cost:.4g} {node.uri} ({node.type}){called}"
+    line = f"{rank} {node.uri} ({node.type}){called}"
     if not detailed:
         about = snippet(node)
         return f"{line}{caveat_mark(node)}{about and ': ' + about}{conflict_mark(node)}{why}"

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Final, cast
 
-from mycel.engine.sections import in_sections, names_no_code
+from mycel.engine.sections import GOOD, in_sections, names_no_code
 from mycel.errors import ConstraintViolation, TypeMismatch
 from mycel.knowledge.node_values import Hit, Node, Relation
 from mycel.knowledge.recalled_nodes import RECALL_HITS
@@ -66,6 +66,7 @@ def _search(call: ToolCall) -> Answer:
         data["next_cursor"] = cursor = f"hits:{'+'.join(map(str, counts))}"
         page.close(f"There may be more: cursor {cursor}. Other words may help more.")
     query = call.arguments["query"]
+    _close_weak(page, [hit.score for hit in shown])
     if not hits:
         page.close(_nothing_found(call, query))
     if names_no_code(Question(query), hits) and call.knowledge().root is not None:
@@ -160,7 +161,13 @@ def _recall(call: ToolCall) -> Answer:
         node_text.reached(each, detailed=True) + ("" if each.hops else f"\n    {each.reason}")
         for each in found.nodes
     )
-    nodes = [{"uri": each.uri, "cost": each.cost} for each in found.nodes[:shown]]
+    nodes = [
+        {"uri": each.uri}
+        | ({"cost": each.cost} if each.score is None else {"score": round(each.score, 3)})
+        for each in found.nodes[:shown]
+    ]
+    scores = [each.score for each in found.nodes[:shown] if each.score is not None]
+    _close_weak(page, scores)
     left_out = found.left_out + len(found.nodes) - shown
     if left_out:
         page.close(f"{count(left_out, 'more node')} had no room.")
@@ -193,6 +200,15 @@ def _hit(hit: Hit, *, detailed: bool) -> str:
         shorten(node.content or "", FOUND_CHARACTERS),
     )
     return "\n".join(part for part in parts if part) + "\n"
+
+
+def _close_weak(page: TextPage, scores: Sequence[float]) -> None:
+    """Say so if nothing that was found is sure to be about the question."""
+    if scores and max(scores) < GOOD:
+        page.close(
+            f"Nothing fits well (all scores are below {GOOD}): this is the nearest there is, and"
+            " the answer may not be here."
+        )
 
 
 def _nothing_found(call: ToolCall, words: str) -> str:

@@ -54,7 +54,7 @@ from mycel.store.query import candidates, lookup, passages
 from mycel.store.query.passages import SourceRow
 from mycel.store.query.reader import Reader
 
-VERSION: Final = 2
+VERSION: Final = 3
 """Of the way in which passages are derived. What another one derived is not used."""
 
 SAVED_TOGETHER_MIN: Final = 256

@@ -102,7 +102,7 @@ class NoteVectors:
         )
         cosines = np.einsum("ij,j->i", vectors, asked)
         cosines /= np.maximum(np.sqrt(np.einsum("ij,ij->i", vectors, vectors)), 1e-9)
-        return places[is_there], CALIBRATION.evidence(cosines)
+        return places[is_there], CALIBRATION.shares(cosines)
 
     def complete(
         self,

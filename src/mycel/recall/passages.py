@@ -1,8 +1,9 @@
 """From a concept to its passage: what is compared with a question by meaning, and its place.
 
-An Event of the core capsule is a turn of an episode: its text is what was said, and it has an
-actor, a time and neighbours. Every other concept has a title, which is its names, and a text, which
-is all prose in its attributes. Values that say nothing in words (dates, URIs, numbers) stay out.
+An Event of the core capsule that has participants or a context is a turn of an episode: its text is
+what was said, and it has an actor, a time and neighbours. Every other concept has a title, which is
+its names, and a text, which is all prose in its attributes. Values that say nothing in words
+(dates, URIs, numbers) stay out.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ TEXT_CHARACTERS_MAX: Final = 4_000
 
 EVENT: Final = "Event"
 _NOT_SAID: Final = frozenset(("event_class", "participants", "context", "start_time", "end_time"))
+_OF_TURNS: Final = frozenset(("participants", "context"))
 _EPISODES: Final = ("conversation", "session", "episode", "thread", "channel")
 _POSITIONS: Final = ("position", "turn", "index")
 _WORDLESS: Final = re.compile(r"[a-z][\w+.-]*:\S+|[\d\W_]*(?:[TZ][\d\W_]*)*", re.IGNORECASE)
@@ -40,7 +42,7 @@ class Passage(NamedTuple):
 
 def passage_of(type_name: str, name: str, attributes: Mapping[str, Any]) -> Passage:
     """The passage of a concept."""
-    if type_name == EVENT:
+    if type_name == EVENT and not _OF_TURNS.isdisjoint(attributes):
         return _turn(name, attributes)
     found = called(name, attributes)
     text = "\n".join((with_parts(found.titles), *_prose(attributes, {"name", "aliases"})))

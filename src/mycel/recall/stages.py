@@ -56,6 +56,8 @@ SAID_MAX: Final = 0.8
 READ_CROWD: Final = 0.3
 """The evidence of sections of documents is divided by 1 and so much of the logarithm of their
 number beside that of the notes that somebody wrote. Fitted on notes beside documents."""
+NOTE_FAVOUR: Final = 3.0
+"""The weight of the sentence model, beside 1 for the model inside the package. Fitted on notes."""
 STRONG: Final = 0.8
 """A seed with less than this sum lends its links less strength, even if it is the best."""
 
@@ -144,7 +146,9 @@ class AskedCorpus:
         self._seed_likeness: Floats | None = None
         self._certain = np.zeros(len(corpus), np.float32)
         """The certainty of the question's vector, for each passage: the length of the vector."""
-        if len(corpus):
+        self._favour = np.ones(len(corpus), np.float32)
+        """The weight of the model that the evidence of meaning is from, for each passage."""
+        if corpus.count:
             self._gather()
 
     def _gather(self) -> None:
@@ -152,7 +156,7 @@ class AskedCorpus:
         corpus = self._corpus
         self._matched, self._shares = self._words()
         matched, shares = self._matched, self._shares
-        words = shares @ matched if len(shares) else np.zeros(len(corpus), np.float32)
+        words = _weighted(shares, matched)
         meaning = self._meaning()
         named, unique = self._named()
         actor = self._actor()
@@ -210,7 +214,7 @@ class AskedCorpus:
 
     def found(self, allowed: NDArray[np.bool_] | None, limit: int) -> list[Found]:
         """Passages that fit, best first; those among them that are `allowed`."""
-        if not len(self._corpus):
+        if not self._corpus.count:
             return []
         chosen = self._candidates(allowed, limit)
         size, seeds, links, shared = len(self._corpus), self._seeds, self._linked, self._shared
@@ -295,7 +299,8 @@ class AskedCorpus:
             own = (own + 0.5 * before + 0.5 * after) / np.sqrt(1 + 0.6 * neighbours)
         evidence = self._sources.calibration.evidence(own)
         places, values = self._sources.note_meaning(self._bare)
-        evidence[places], self._certain[places] = values, 1.0
+        evidence[places] = NOTE_FAVOUR * values
+        self._favour[places], self._certain[places] = NOTE_FAVOUR, 1.0
         return evidence
 
     def _named(self) -> tuple[Floats, Floats]:
@@ -331,7 +336,7 @@ class AskedCorpus:
         for row, scores in zip(best, matched, strict=True):
             np.maximum.at(row, corpus.episodes[within], scores[within])
         episode = np.zeros(len(corpus), np.float32)
-        episode[within] = (shares @ best)[corpus.episodes[within]]
+        episode[within] = _weighted(shares, best)[corpus.episodes[within]]
         return episode
 
     def _time(self, places: Positions) -> Floats:
@@ -423,15 +428,13 @@ class AskedCorpus:
         """The share of the question's words in the two ends of each link together."""
         matched = self._matched
         both = np.maximum(matched[:, self._seeds[links.seed]], matched[:, links.place])
-        together: Floats = self._shares @ both
-        return together
+        return _weighted(self._shares, both)
 
     def _added(self, links: Ways) -> Floats:
         """The share of the question's words that the far end of each link adds to the seed."""
         matched = self._matched
         new = np.maximum(matched[:, links.place] - matched[:, self._seeds[links.seed]], 0)
-        added: Floats = self._shares @ new
-        return added
+        return _weighted(self._shares, new)
 
     def _covered(self, links: Ways, places: Positions, likeness: Floats) -> Floats:
         """The share of the question's pieces in both ends together; 0 for links to other places."""
@@ -458,7 +461,8 @@ class AskedCorpus:
             if weight.stage not in self._without
         }
         total = np.sum(list(parts.values()), axis=0)
-        scores = score(total, titled, self._open[places], self._lowered_read(places), self._without)
+        openness, favour, factors = self._open, self._favour, self._lowered_read(places)
+        scores = score(total, titled, openness[places], favour[places], factors, self._without)
         fits = (scores >= SCORE_MIN) & self._fits(evidence)
         order = np.lexsort((corpus.numbers[places], -scores))
         order = order[fits[order]][:limit]
@@ -554,6 +558,16 @@ class AskedCorpus:
             word for word in self._question.split() if _OWNER.sub("", word.lower()) not in names
         ]
         return " ".join(kept) or self._question
+
+
+def _weighted(shares: Floats, values: Floats) -> Floats:
+    """The sum of rows of values, each by its share.
+
+    einsum rather than BLAS, some of whose kernels raise the flag of an invalid value for finite
+    numbers, which numpy turns into a warning.
+    """
+    total: Floats = np.einsum("i,ij->j", shares, values)
+    return total
 
 
 def _best(values: Floats, count: int) -> Positions:

@@ -105,23 +105,29 @@ def score(
     total: Floats,
     titled: NDArray[np.bool_],
     openness: Floats,
+    favour: Floats,
     factors: Floats,
     without: Collection[Stage] = (),
 ) -> Floats:
     """The score of a weighted sum of evidence, `without` some stages.
 
     `titled` tells passages with a title from turns, `openness` is the share of the question that
-    words and names leave open, and `factors` lower the evidence beyond chance.
+    words and names leave open, `favour` is the weight of the model that the evidence of meaning is
+    from, and `factors` lower the evidence beyond chance.
     """
     keys = [key for key in ALONE if WEIGHTS[key].stage not in without]
     weights = np.array([WEIGHTS[key][1:] for key in keys]).reshape(-1, 2)
     chances = np.array([ALONE[key].chance for key in keys])
     sums = np.stack((weights.sum(axis=0), chances @ weights))
     most, least = np.where(titled, sums[:, :1], sums[:, 1:])
+    more = np.zeros(len(total), np.float32)
     if "meaning" not in without:
         by_meaning = openness * titled * WEIGHTS["open_meaning"].titled
         most, least = most + by_meaning, least + by_meaning * ALONE["meaning"].chance
-    shares = factors * np.maximum(total - least, 0) / np.maximum(most - least, 1e-9)
+        more = (favour - 1) * (by_meaning + titled * WEIGHTS["meaning"].titled)
+    beyond = factors * np.maximum(total - least, 0) - more * ALONE["meaning"].chance
+    most = most + more * (1 - ALONE["meaning"].chance)
+    shares = np.maximum(beyond, 0) / np.maximum(most - least, 1e-9)
     steepness = -np.log(1 - PLAIN / SCORE_MAX)
     scores: Floats = SCORE_MAX * (1 - np.exp(-steepness * shares))
     return scores

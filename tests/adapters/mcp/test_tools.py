@@ -75,7 +75,9 @@ def test_what_is_remembered_is_found_read_and_traversed(session: Session) -> Non
     assert "Gatekeepers check tokens." in found.text
     assert "words" in found.data["hits"][0]["why"]
     whole = session.ok("search_knowledge", query="gatekeepers", limit=1, context_tokens=2000)
-    assert whole.data["nodes"][0] == {"uri": "concept://shop/story/login", "cost": 0}
+    assert whole.data["nodes"][0]["uri"] == "concept://shop/story/login"
+    assert whole.data["nodes"][0]["score"] == found.data["hits"][0]["score"]
+    assert "file://shop/src/login.py" not in [each["uri"] for each in whole.data["nodes"]]
     assert {"uri": "concept://shop/story/session", "cost": 0.25} in whole.data["nodes"]
     assert "fits by" in whole.text
     for filters, count in (

@@ -15,6 +15,7 @@ import apsw
 import pytest
 
 import mycel
+from mycel.knowledge.node_values import Node
 from mycel.recall import index
 from mycel.store.index import passages
 from tests.unit.recall.valley import PLACES, fill, names, place_type
@@ -231,6 +232,25 @@ def test_changes_one_by_one_give_the_same_answers_as_a_corpus_made_anew(path: Pa
     with mycel.open(path) as db:
         db._store._writer.maintain(lambda connection, _: passages.forget(connection), wait=True)
         assert answers(db) == one_by_one
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_graph_whose_notes_are_all_gone_is_searched_without_a_warning() -> None:
+    known = mycel.Knowledge(mycel.open(), workspace="valley")
+    known.add("notes/boats", content="Boats leave every hour.")
+    assert known.search("boats that leave")
+    known.delete("notes/boats")
+    assert not [hit for hit in known.search("boats that leave") if "boats" in hit.uri]
+
+
+def test_an_event_that_is_no_turn_of_an_episode_is_ranked_like_other_notes() -> None:
+    known = mycel.Knowledge(mycel.open(), workspace="valley")
+    text = "The ferry stopped at noon, because the engine was too hot."
+    for type_name in ("Insight", "Event"):
+        known.add(f"{type_name.lower()}s/ferry", name="Ferry stop", content=text, type=type_name)
+    hits = known.search("why did the boat not leave after lunch?")
+    assert len({round(hit.score, 6) for hit in hits}) == 1
+    assert {hit.found.type for hit in hits if isinstance(hit.found, Node)} == {"Insight", "Event"}
 
 
 def test_an_update_is_found_by_its_new_meaning_and_no_longer_by_the_old() -> None:
