@@ -123,15 +123,16 @@ class MycelError(Exception):
         *,
         hint: str | None = None,
         data: Mapping[str, Any] | None = None,
-        span: tuple[int, int] = (0, 0),
+        span: Iterable[int] = (0, 0),
     ) -> None:
         """An error; `span` is its place in the text of a command, (0, 0) for none."""
         super().__init__(message)
         self.message = message
         self.hint = hint or self.default_hint
         self.data = dict(data or {})
-        if span != (0, 0):
-            self.data["span"] = {"start": span[0], "end": span[1]}
+        start, end = span
+        if (start, end) != (0, 0):
+            self.data["span"] = {"start": start, "end": end}
 
     def to_dict(self) -> dict[str, Any]:
         """The error as every surface sends it."""

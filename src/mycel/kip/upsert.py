@@ -9,7 +9,7 @@ from mycel.kip import ast, values
 from mycel.kip.lexer import Tokens
 from mycel.kip.patterns import endpoint, link, matcher
 from mycel.kip.syntax_errors import expect, fail, listed, misplaced, unexpected
-from mycel.syntax.source import Span
+from mycel.syntax.source import END_BITS, Span
 from mycel.syntax.tokens import new_span
 
 _ENTRY = '("predicate", target)'
@@ -207,10 +207,10 @@ def _folded(tokens: Tokens) -> tuple[ast.SetProposition, ...]:
     entries = []
     for match in _FOLDED_ENTRY.finditer(tokens.text, tokens.starts[at], tokens.ends[at]):
         start, end = match.span(1)
-        predicate = ast.Literal(match[1], span=new_span(Span, (start - 1, end + 1)))
+        predicate = ast.Literal(match[1], span=new_span(Span, start - 1 << END_BITS | end + 1))
         start, end = match.span(2)
-        target = ast.Variable(match[2], span=new_span(Span, (start - 1, end)))
-        entries.append(ast.SetProposition(predicate, target, span=new_span(Span, match.span())))
+        target = ast.Variable(match[2], span=new_span(Span, start - 1 << END_BITS | end))
+        entries.append(ast.SetProposition(predicate, target, span=Span(*match.span())))
     return tuple(entries)
 
 

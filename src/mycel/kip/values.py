@@ -20,7 +20,7 @@ from mycel.kip.lexer import STRING, Tokens
 from mycel.kip.syntax_errors import fail, too_deep, unexpected
 from mycel.model.limits import INTEGER_MAX, INTEGER_MIN, JSON_INTEGER_MAX, NESTING_DEPTH_MAX
 from mycel.model.names import is_identifier, shorten
-from mycel.syntax.source import Span
+from mycel.syntax.source import END_BITS, Span
 from mycel.syntax.strings import string_value
 from mycel.syntax.tokens import new_span
 
@@ -101,13 +101,13 @@ def path(tokens: Tokens) -> ast.Path:
     name, fields = tokens.names.get(token) or _learn(tokens, token)
     tokens.at = at + 1
     start = tokens.starts[at]
-    span = new_span(Span, (start, tokens.ends[at]))
+    span = new_span(Span, start << END_BITS | tokens.ends[at])
     if tokens.tokens[at + 1] == "[":
         fields = (*fields, *_keys(tokens))
         span = tokens.span(at)
     if not fields:
         return ast.Path(ast.Variable(name, span=span), span=span)
-    head = new_span(Span, (start, start + 1 + len(name)))
+    head = new_span(Span, start << END_BITS | start + 1 + len(name))
     return ast.Path(ast.Variable(name, span=head), fields, span=span)
 
 
@@ -150,7 +150,7 @@ def placeholder(tokens: Tokens) -> ast.Placeholder:
             length=2,
         )
     tokens.at = at + 2
-    return ast.Placeholder(name, span=new_span(Span, (tokens.starts[at], tokens.ends[at + 1])))
+    return ast.Placeholder(name, span=Span(tokens.starts[at], tokens.ends[at + 1]))
 
 
 # Strings and numbers.

@@ -15,13 +15,18 @@ from typing import Final, NamedTuple
 
 from mycel.errors import MycelError, ResourceExhausted
 from mycel.syntax.diagnostics import locate
-from mycel.syntax.source import Span
+from mycel.syntax.source import END_BITS, Span
 
-new_span: Callable[[type[Span], tuple[int, int]], Span] = tuple.__new__
-"""Makes a `Span` without its Python constructor, which is slow for large trees."""
+new_span: Callable[[type[Span], int], Span] = int.__new__
+"""Makes a `Span` of its number without its Python constructor, which is slow for large trees."""
 
 END: Final = "\n"
 """The token after the last one. White space is never a token, so nothing else can equal it."""
+
+
+SHARED_CHARACTERS_MIN: Final = 1 << 18
+"""In shorter texts, sharing equal tokens saves nothing."""
+SHARED_LENGTH_MAX: Final = 16
 
 
 class Tokens:
@@ -38,10 +43,17 @@ class Tokens:
         # An empty piece, what is skipped, and the token, over and over.
         pieces = pattern.split(text)
         del pieces[::3]
-        offsets = array("Q", accumulate(map(len, pieces)))
+        offsets = array("I", accumulate(map(len, pieces)))
         self.text = text
         self.tokens: list[str] = pieces[1::2]
         del pieces
+        if len(text) >= SHARED_CHARACTERS_MIN:
+            # Words and marks come again and again: one text for each is enough.
+            known: dict[str, str] = {}
+            share = known.setdefault
+            self.tokens = [
+                each if len(each) > SHARED_LENGTH_MAX else share(each, each) for each in self.tokens
+            ]
         self.starts = offsets[0::2]
         self.ends = offsets[1::2]
         # The end matches once, or twice after white space. As many ends as the parser may look
@@ -51,16 +63,16 @@ class Tokens:
             count -= 1
         last = self.ends[count - 1] if count else 0
         self.tokens[count:] = (END,) * (ahead + 1)
-        self.starts[count:] = self.ends[count:] = array("Q", (last,) * (ahead + 1))
+        self.starts[count:] = self.ends[count:] = array("I", (last,) * (ahead + 1))
         self.at = 0
 
     def span(self, first: int) -> Span:
         """From a token to the one before the next to read."""
-        return new_span(Span, (self.starts[first], self.ends[self.at - 1]))
+        return new_span(Span, self.starts[first] << END_BITS | self.ends[self.at - 1])
 
     def span_at(self, at: int) -> Span:
         """The span of one token."""
-        return new_span(Span, (self.starts[at], self.ends[at]))
+        return new_span(Span, self.starts[at] << END_BITS | self.ends[at])
 
 
 class TextRules(NamedTuple):
