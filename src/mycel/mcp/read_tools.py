@@ -20,6 +20,8 @@ from mycel.model.values import JsonObject
 RELATIONS_SHOWN: Final = 20
 TRAVERSE_TOKENS: Final = 12_000
 NAMES_PAGE: Final = 200
+NOTE_TYPES: Final = ("Event", "Insight", "Person", "Preference")
+"""Core types for notes; an overview names the properties that they require, even if unused."""
 
 
 # Getting.
@@ -390,9 +392,9 @@ def _overview(call: ToolCall) -> Answer:
                 name = type_text.name_with_required(name, required)
             if not page.add(f"- {name}{known} {about}".rstrip()):
                 break
-    unused = [each["name"] for each in types if each.get("instances") == 0]
+    unused = {each["name"] for each in types if each.get("instances") == 0} & required.keys()
     demanding = [
-        type_text.name_with_required(name, required) for name in unused if name in required
+        type_text.name_with_required(name, required) for name in NOTE_TYPES if name in unused
     ]
     if demanding:
         page.add(f"Also defined: {', '.join(demanding)}")
