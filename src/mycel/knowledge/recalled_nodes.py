@@ -74,7 +74,7 @@ def as_hits(reader: Reader, hits: Sequence[ElementHit], question: str) -> list[H
             hit.score,
             each,
             hit.why,
-            snippet(prose(each.properties | _content(each)), terms, SNIPPET_CHARACTERS),
+            snippet(prose(_texts_of(each)), terms, SNIPPET_CHARACTERS),
             hit.kind,
         )
         for hit, each in zip(hits, with_marks(reader, found), strict=True)
@@ -127,6 +127,11 @@ def _says_something(node: Node | Relation, question: Question) -> bool:
     return question.is_about_tests or called(node.uri, {}).standing is not Standing.ASIDE
 
 
-def _content(found: object) -> JsonObject:
+def _texts_of(found: Node | Relation) -> JsonObject:
+    """The properties and the content; of a symbol without its kind, if its signature has that."""
+    texts = dict(found.properties)
+    kind, signature = texts.get("kind"), texts.get("signature")
+    if isinstance(signature, str) and kind in signature.split():
+        del texts["kind"]
     content = getattr(found, "content", None)
-    return {"content": content} if content else {}
+    return texts | {"content": content} if content else texts

@@ -854,3 +854,20 @@ def test_what_git_lists_and_nobody_may_look_at_stays(
         summary = bootstrap(shop)
     assert (summary.removed, summary.skipped_count, summary.unchanged) == (0, 3, 6)
     assert state(shop) == before
+
+
+def test_the_snippet_of_a_symbol_says_its_kind_once(
+    shop: mycel.Knowledge, root: Path, write: Write
+) -> None:
+    write("a.py", "class Basket:\n    def add(self): ...\n")
+    write("b.ts", "export interface Stall { x: number }\nexport function sell() {}\n")
+    write("c.rs", "pub enum Coin { Penny }\n")
+    bootstrap(shop)
+    snippets = {name: shop.search(name)[0].snippet for name in ("Basket", "Stall", "sell", "Coin")}
+    assert snippets == {
+        "Basket": "class Basket",
+        "Stall": "interface Stall",
+        "sell": "function sell()",
+        "Coin": "pub enum Coin",
+    }
+    assert shop.search("Basket.add")[0].snippet == "method def add(self)"
