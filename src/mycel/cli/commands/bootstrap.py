@@ -37,7 +37,7 @@ _SKIPPED_SHOWN = 10
 @click.option(
     "--jobs",
     type=click.IntRange(1, 64),
-    default=1,
+    default=2,
     metavar="N",
     help="Number of processes that read files",
 )

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mycel.knowledge.bootstrap.limits import FILE_BYTES_MAX
+from mycel.knowledge.bootstrap.limits import FILE_BYTES_MAX, JOBS_DEFAULT
 from mycel.knowledge.bootstrap.run import Bootstrap
 from mycel.knowledge.bootstrap.run_summary import Progress, Report, SkippedPath, Summary
 from mycel.knowledge.knowledge import Knowledge
@@ -34,7 +34,7 @@ def bootstrap(
     path: str | Path | None = None,
     *,
     progress: Report | None = None,
-    jobs: int = 1,
+    jobs: int = JOBS_DEFAULT,
     bytes_max: int = FILE_BYTES_MAX,
     authors: bool = True,
 ) -> Summary:

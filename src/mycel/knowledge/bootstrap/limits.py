@@ -21,6 +21,9 @@ EXTERNAL_MAX: Final = 100
 
 JOBS_MAX: Final = 64
 
+JOBS_DEFAULT: Final = 2
+"""Processes that read files; fewer than 100 files are read by one."""
+
 IGNORE_FILE_BYTES_MAX: Final = 1 << 20
 """Bytes of a `.gitignore` that are read."""
 

@@ -16,7 +16,7 @@ from mycel.knowledge.bootstrap import file_walk, graph_writer, project_graph
 from mycel.knowledge.bootstrap.author_lists import AuthorLists
 from mycel.knowledge.bootstrap.facts_cache import FactsCache
 from mycel.knowledge.bootstrap.file_walk import Entry
-from mycel.knowledge.bootstrap.limits import FILE_BYTES_MAX, JOBS_MAX
+from mycel.knowledge.bootstrap.limits import FILE_BYTES_MAX, JOBS_DEFAULT, JOBS_MAX
 from mycel.knowledge.bootstrap.project_graph import AUTHORS, Namer, Totals, Wanted
 from mycel.knowledge.bootstrap.run_summary import Progress, Report, SkippedPath, Stage, Summary
 from mycel.knowledge.code.edge_values import FileEdges, affected
@@ -61,7 +61,7 @@ class Bootstrap:
         path: str | Path | None = None,
         *,
         bytes_max: int = FILE_BYTES_MAX,
-        jobs: int = 1,
+        jobs: int = JOBS_DEFAULT,
         authors: bool = True,
     ) -> None:
         given = knowledge.root if path is None else Path(path)

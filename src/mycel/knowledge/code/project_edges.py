@@ -23,8 +23,8 @@ from mycel.knowledge.code.edge_values import (
 from mycel.knowledge.code.manifests import ECOSYSTEMS
 from mycel.knowledge.code.module_paths import LOCATORS, RustLocator, Unit
 from mycel.knowledge.code.name_resolution import SymbolNames
-from mycel.knowledge.code.receivers import Receivers
-from mycel.knowledge.code.source_facts import FileFacts, Import
+from mycel.knowledge.code.receivers import CallTargets, Receivers
+from mycel.knowledge.code.source_facts import RESULT, FileFacts, Import
 from mycel.knowledge.documents.document_edges import DocumentEdges
 
 PACKAGE_FILES_MAX: Final = 100
@@ -226,9 +226,18 @@ class Project:
         """The calls with a known target, and those resolved by the name of the method alone."""
         sure: dict[SymbolEdge, None] = {}
         named: dict[SymbolEdge, None] = {}
+        meanings: dict[tuple[str, tuple[str, ...]], CallTargets] = {}
         for call in facts.calls:
             source = CodeLocation(path, call.caller or "")
-            found = self._receivers.called(path, source.qualified, call.callee)
+            head = call.callee[0]
+            # The meaning of most names is the same in many functions.
+            scope = source.qualified
+            if head not in _BOUND_TO_SCOPE and not head.endswith(RESULT):
+                scope = self._names.binding_scope(path, scope, head)
+            key = scope, call.callee
+            if key not in meanings:
+                meanings[key] = self._receivers.called(path, scope, call.callee)
+            found = meanings[key]
             edges = sure if found.is_sure else named
             for target in found.targets:
                 if target != source:
@@ -293,6 +302,8 @@ class Project:
                     yield SymbolEdge(source, target)
 
 
+_BOUND_TO_SCOPE: Final = frozenset({"self", "super"})
+"""Names whose meaning depends on the function around them."""
 _TEST_STEM: Final = re.compile(
     r"test_(?P<a>\w+)|(?P<b>\w+?)_tests?|(?P<c>[\w-]+)(?:\.(?:test|spec))|(?P<d>\w+?)(?:Tests?|IT)"
     r"|Test(?P<e>[A-Z]\w*)"

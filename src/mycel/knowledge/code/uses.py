@@ -21,6 +21,8 @@ from mycel.knowledge.code.source_facts import Call
 USES_MAX: Final = 5_000
 """Uses of one file; a longer file is generated."""
 PARTS_MAX: Final = 6
+SEGMENT_BYTES_MIN: Final = 4
+"""Less text between two definitions is white space and brackets."""
 
 # Prose, or a name and what follows it. A name does not come after a dot, except the two of a range.
 _NAME: Final = (
@@ -66,6 +68,8 @@ def find_uses(
     uses: dict[Call, None] = {}
     chains = _Chains(syntax, source, calls)
     for scope, start, end in _segments(scopes, len(source)):
+        if end - start < SEGMENT_BYTES_MIN:
+            continue
         user = scope.qualified if scope is not None else None
         outer = scope.outer_function if scope is not None else None
         for parts in chains.used(start, end):
@@ -136,6 +140,8 @@ class _Chains:
 
     def called(self, start: int, end: int) -> list[tuple[str, ...]]:
         """The names that are called between two places."""
+        if self._source.find(b"(", start + 1, end) < 0:
+            return []
         names = {*self._pattern.findall(self._source, start, end)}
         chains = sorted(chain for chain, sign in names if chain and sign.endswith(b"("))
         return [tuple(_SEPARATOR.split(chain.decode()))[:PARTS_MAX] for chain in chains]
