@@ -2,8 +2,11 @@
 
 `notes/NAME.jsonl` has notes with a question each, and questions about documents. A code base is
 read as `mycel bootstrap` reads it, the notes are written with relations to the files they are
-about, and the default search is asked. This project is its own code base; check-outs of others are
-looked for in the folder `MYCEL_BENCH_CODE`.
+about, and search is asked in each of its modes: hybrid, which is the default, by keywords, and by
+meaning alone. A question about a document has a section that answers it; any section of the same
+document counts for the document. With the extra `notes` the sentence model reads all of it first.
+This project is its own code base; check-outs of others are looked for in the folder
+`MYCEL_BENCH_CODE`.
 """
 
 from __future__ import annotations
@@ -13,12 +16,15 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 import mycel
+from mycel.embedding.sentence_model import installed_model
 from mycel.knowledge.bootstrap import bootstrap
 from mycel.knowledge.node_values import Hit, NewNode, NewRelation, Node
+from mycel.search.embedding import HYBRID, KEYWORD, SEMANTIC, Mode
 
 HERE: Final = Path(__file__).parent
 PROJECT: Final = HERE.parents[1]
@@ -26,6 +32,7 @@ OWN: Final = "mycel"
 FOLDER_VARIABLE: Final = "MYCEL_BENCH_CODE"
 SYMBOLS: Final = 100
 LIMIT: Final = 10
+MODES: Final[tuple[Mode, ...]] = (HYBRID, KEYWORD, SEMANTIC)
 
 Row = dict[str, Any]
 
@@ -40,11 +47,15 @@ def code_bases() -> dict[str, Path | None]:
     return found
 
 
-def shares(name: str, root: Path, **options: Any) -> Iterator[tuple[str, float]]:
-    """Shares of the questions whose answer is among the first, by measure."""
+def shares(name: str, root: Path) -> Iterator[tuple[str, dict[Mode, float]]]:
+    """Shares of the questions whose answer is among the first, by measure and mode."""
     with mycel.open() as db:
         known = written(db, name, root)
-        yield from asked(known, name, **options)
+        if installed_model() is not None:
+            known.db.embeddings.rebuild()
+        found = [dict(asked(known, name, mode)) for mode in MODES]
+        for label in found[0]:
+            yield label, {mode: each[label] for mode, each in zip(MODES, found, strict=True)}
 
 
 def written(db: mycel.Graph, name: str, root: Path) -> mycel.Knowledge:
@@ -60,26 +71,24 @@ def written(db: mycel.Graph, name: str, root: Path) -> mycel.Knowledge:
     return known
 
 
-def asked(known: mycel.Knowledge, name: str, **options: Any) -> Iterator[tuple[str, float]]:
-    """Shares of the questions of a code base that are answered, by measure."""
-    notes = rows(name, "notes")
+def asked(known: mycel.Knowledge, name: str, mode: Mode) -> Iterator[tuple[str, float]]:
+    """Shares of the questions of a code base that are answered in a mode, by measure."""
+    place = partial(_place, known, mode=mode)
     places = [
-        _place(known, row["question"], lambda hit, row=row: hit.uri == _uri(name, row), **options)
-        for row in notes
+        place(row["question"], lambda hit, row=row: hit.uri == _uri(name, row))
+        for row in rows(name, "notes")
     ]
     for label, most in (("first", 1), ("among three", 3), ("among ten", 10)):
         yield f"notes about {name} in other words, {label}", _share(places, most)
-    places = [
-        _place(known, row["question"], lambda hit, row=row: _is_section(hit, name, row), **options)
-        for row in rows(name, "documents")
-    ]
-    yield f"documents of {name} in other words, among three", _share(places, 3)
-    yield f"documents of {name} in other words, among ten", _share(places, 10)
-    names = symbols(known)
-    places = [
-        _place(known, each, lambda hit, each=each: _is_symbol(hit, each), **options)
-        for each in names
-    ]
+    documents = rows(name, "documents")
+    for what, fits in (("sections", _is_section), ("documents", _is_in_document)):
+        places = [
+            place(row["question"], lambda hit, row=row, fits=fits: fits(hit, row))
+            for row in documents
+        ]
+        for label, most in (("among three", 3), ("among ten", 10)):
+            yield f"{what} of {name} in other words, {label}", _share(places, most)
+    places = [place(each, lambda hit, each=each: _is_symbol(hit, each)) for each in symbols(known)]
     yield f"symbols of {name}, first", _share(places, 1)
 
 
@@ -103,9 +112,9 @@ def symbols(known: mycel.Knowledge) -> list[str]:
 
 
 def _place(
-    known: mycel.Knowledge, question: str, fits: Callable[[Hit], bool], **options: Any
+    known: mycel.Knowledge, question: str, fits: Callable[[Hit], bool], *, mode: Mode
 ) -> int:
-    hits = known.search(question, limit=LIMIT, **options)
+    hits = known.search(question, limit=LIMIT, mode=mode)
     return next((at for at, hit in enumerate(hits) if fits(hit)), LIMIT)
 
 
@@ -118,12 +127,16 @@ def _uri(name: str, row: Row) -> str:
     return f"concept://{name}/{row['type'].lower()}s/{slug}"
 
 
-def _is_section(hit: Hit, name: str, row: Row) -> bool:
+def _is_section(hit: Hit, row: Row) -> bool:
     if not isinstance(hit.found, Node) or hit.found.type != "Section":
         return False
     heading = str(hit.found.properties.get("heading", ""))
     path = row["path"]
     return f"/{path}" in hit.uri and _plain(heading) == _plain(row["heading"] or Path(path).name)
+
+
+def _is_in_document(hit: Hit, row: Row) -> bool:
+    return f"/{row['path']}" in hit.uri
 
 
 def _is_symbol(hit: Hit, name: str) -> bool:

@@ -50,17 +50,22 @@ def measure(databases: Databases) -> Iterator[Line]:
 
 
 def _notes() -> Iterator[Line]:
-    """Notes and documents of code bases, asked for in other words; they have no bar."""
+    """Notes and documents of code bases, asked for in other words.
+
+    Beside what hybrid finds stands what its parts find; there is no bar.
+    """
     for name, root in notes.code_bases().items():
         if root is None:
             reason = f"there is no folder {name} in the folder that {notes.FOLDER_VARIABLE} names"
             yield Skipped(f"recall: notes about {name}", reason)
             continue
         say(f"recall: notes about {name}")
-        for label, share in notes.shares(name, root):
-            summary = Summary.of([100 * (1 - share)])
-            note = f"found {100 * share:.1f} of 100"
-            yield Measure(f"recall, missed: {label}", "", "n", summary, note=note)
+        for label, found in notes.shares(name, root):
+            summary = Summary.of([100 * (1 - found["hybrid"])])
+            note = "found " + ", ".join(
+                f"{100 * share:.1f} {mode}" for mode, share in found.items()
+            )
+            yield Measure(f"recall, missed: {label}", "", "n", summary, note=f"{note} of 100")
 
 
 def _recall(folder: Path) -> Iterator[tuple[str, float]]:
