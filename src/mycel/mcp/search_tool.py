@@ -69,6 +69,7 @@ def _search(call: ToolCall) -> Answer:
     _close_weak(page, [hit.score for hit in shown])
     if not hits:
         page.close(_nothing_found(call, query))
+    _close_others(call, page, hits, limit)
     if names_no_code(Question(query), hits) and call.knowledge().root is not None:
         name = shorten(query.strip())
         page.close(
@@ -209,6 +210,29 @@ def _close_weak(page: TextPage, scores: Sequence[float]) -> None:
             f"Nothing fits well (all scores are below {GOOD}): this is the nearest there is, and"
             " the answer may not be here."
         )
+
+
+def _close_others(call: ToolCall, page: TextPage, hits: Sequence[Hit], limit: int) -> None:
+    """Name other nodes of the types that were asked for, if few of them fit the words."""
+    types = call.arguments.get("type")
+    is_narrow = any(value is not None for value in _filters(call).values())
+    if not types or is_narrow or call.arguments.get("cursor") or len(hits) >= limit:
+        return
+    if call.arguments.get("element", "node") != "node":
+        return
+    shown = {hit.uri for hit in hits}
+    query = (
+        "FIND(?n.name) WHERE { ?n {type: :type} }"
+        " ORDER BY ?n.metadata._updated_at DESC LIMIT :limit"
+    )
+    names = [
+        name
+        for each in ([types] if isinstance(types, str) else types)
+        for name in call.state.db.execute(query, {"type": each, "limit": limit}).value
+    ]
+    if others := [name for name in dict.fromkeys(names) if name not in shown]:
+        listed = ", ".join(shorten(name) for name in others[: limit - len(hits)])
+        page.close(f"Others of this type, the newest first, whatever was asked: {listed}.")
 
 
 def _nothing_found(call: ToolCall, words: str) -> str:

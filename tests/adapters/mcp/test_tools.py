@@ -114,6 +114,23 @@ def test_what_is_remembered_is_found_read_and_traversed(session: Session) -> Non
     assert "reached over depends_on" in near.text
 
 
+def test_a_vague_question_about_a_type_names_its_other_nodes(session: Session) -> None:
+    notes = [
+        {"uri": f"risks/{name}", "type": "Risk", "content": f"The {name} may fail."}
+        for name in ("pump", "valve", "crane")
+    ]
+    session.ok("remember_knowledge", concepts=notes)
+    some = session.ok("search_knowledge", query="zzyzx", type="Risk")
+    assert some.data["hits"] == []
+    for name in ("pump", "valve", "crane"):
+        assert f"concept://shop/risks/{name}" in some.text
+    one = session.ok("search_knowledge", query="pump", type="Risk", mode="keyword")
+    others = one.text.partition("Others of this type")[2]
+    assert "risks/valve" in others
+    assert "risks/pump" not in others
+    assert "Others" not in session.ok("search_knowledge", query="pump", type="Risk", limit=1).text
+
+
 def test_remembering_again_changes_nothing_and_says_so(session: Session) -> None:
     concept = {"uri": "again", "content": "Once."}
     assert session.ok("remember_knowledge", concepts=[concept]).data["created"] == 1
