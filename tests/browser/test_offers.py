@@ -137,6 +137,7 @@ def test_the_rest_of_a_large_group_is_shown_on_request(
     expect(page.get_by_role("button", name="more nodes")).to_have_count(0)
     page.keyboard.press("Control+z")
     here.drawn(300)
+    expect(page).to_have_url(re.compile("parts$"))
     page.goto(f"{large.server.url}/ui/#/graph?g=concept://shop/parts&size={NODES}")
     here.drawn(NODES)
 

@@ -1,7 +1,7 @@
 /** The search: names while typing, the full search of notes and code with Enter. */
 
 import type { JSX } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Explorer } from '../explorer'
 import { complain, say } from '../notices'
 import { SearchIcon } from '../parts/icons'
@@ -20,6 +20,8 @@ export function SearchBox({ explorer }: { explorer: Explorer }): JSX.Element {
   const [kind, setKind] = useState<SearchKind>('any')
   /** True if the hits are those of the full search. */
   const [full, setFull] = useState(false)
+  /** The text that the full search was asked for last, unless another one was typed since. */
+  const sought = useRef<string | null>(null)
   const [place, setPlace] = useState(-1)
   const [open, setOpen] = useState(false)
   const { at } = explorer.view.value
@@ -32,12 +34,14 @@ export function SearchBox({ explorer }: { explorer: Explorer }): JSX.Element {
 
   useEffect(() => {
     const wanted = text.trim()
+    sought.current = null
     if (!wanted) return setHits([])
     const control = new AbortController()
     let wait = AGAIN_MS
     const ask = () => {
       explorer.source.suggest(wanted, at, control.signal).then(({ hits: found, complete }) => {
-        if (control.signal.aborted) return
+        // Names that arrive late do not replace what the full search finds.
+        if (control.signal.aborted || sought.current === wanted) return
         take(found, wanted, false)
         if (complete === false) timer = setTimeout(ask, wait)
         wait *= 2
@@ -56,12 +60,14 @@ export function SearchBox({ explorer }: { explorer: Explorer }): JSX.Element {
     void explorer.open(card.id)
     document.getElementById('mirror')?.focus()
   }
-  const searchAll = (sought: SearchKind) => {
+  const searchAll = (wantedKind: SearchKind) => {
     const wanted = text.trim()
     if (!wanted) return
-    explorer.source.search(wanted, at, sought).then((found) => {
+    sought.current = wanted
+    explorer.source.search(wanted, at, wantedKind).then((found) => {
+      if (sought.current !== wanted) return
       take(found, wanted, true)
-      if (!found.length) say('Nothing was found.', { hint: sought === 'any' ? 'Try other words, or fewer.' : 'Try other words, or search notes and code.' })
+      if (!found.length) say('Nothing was found.', { hint: wantedKind === 'any' ? 'Try other words, or fewer.' : 'Try other words, or search notes and code.' })
     }, complain)
   }
   const key = (event: KeyboardEvent) => {
