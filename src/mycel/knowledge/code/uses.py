@@ -14,7 +14,14 @@ from typing import Final, NamedTuple
 
 from mycel.knowledge.code.calls import Calls
 from mycel.knowledge.code.language_rules import Syntax
-from mycel.knowledge.code.prose_patterns import C_PROSE, JAVASCRIPT_PROSE, PYTHON_PROSE
+from mycel.knowledge.code.prose_patterns import (
+    C_PROSE,
+    GO_PROSE,
+    JAVA_PROSE,
+    JAVASCRIPT_PROSE,
+    PYTHON_PROSE,
+    RUST_PROSE,
+)
 from mycel.knowledge.code.scopes import Captures, Scope, in_order, with_scopes
 from mycel.knowledge.code.source_facts import Call
 
@@ -29,19 +36,27 @@ _NAME: Final = (
     rb"|(?<![\w$@#])(?<!(?<!\.)\.)([A-Za-z_$][\w$]*+(?>(?:(?:::|\.)[A-Za-z_$][\w$]*+)*))"
     rb"\s*+(\(|=(?![=>])|:(?!:)|::<[^<>()]{0,100}+>\()?"
 )
+_NAME_GROUPS: Final = 2
 _C_NAMES: Final = re.compile(C_PROSE + _NAME, re.DOTALL)
+_GO_NAMES: Final = re.compile(GO_PROSE + _NAME, re.DOTALL)
+_JAVA_NAMES: Final = re.compile(JAVA_PROSE + _NAME, re.DOTALL)
 _JAVASCRIPT_NAMES: Final = re.compile(JAVASCRIPT_PROSE + _NAME, re.DOTALL)
 _PYTHON_NAMES: Final = re.compile(PYTHON_PROSE + _NAME, re.DOTALL)
+_RUST_NAMES: Final = re.compile(RUST_PROSE + _NAME, re.DOTALL)
 _NAMES: Final = {
     "python": _PYTHON_NAMES,
     "javascript": _JAVASCRIPT_NAMES,
     "typescript": _JAVASCRIPT_NAMES,
     "tsx": _JAVASCRIPT_NAMES,
+    "rust": _RUST_NAMES,
+    "go": _GO_NAMES,
+    "java": _JAVA_NAMES,
 }
 _FORMATTED: Final = re.compile(
     rb"(?<!\w)[rR]?[fF][rR]?(?:'((?>(?:[^'\\\n]|\\.)*))|\"((?>(?:[^\"\\\n]|\\.)*)))", re.DOTALL
 )
 _FIELD: Final = re.compile(rb"\{([^{}\n]{1,300}+)\}")
+_TEMPLATE_FIELD: Final = re.compile(rb"\$\{([^{}\n]{1,300}+)\}")
 _SEPARATOR: Final = re.compile(r"::|\.")
 _TYPE: Final = re.compile(r"[A-Z]\w{2,}")
 _SHORT: Final = 3
@@ -123,9 +138,11 @@ class _Chains:
     def used(self, start: int, end: int) -> dict[tuple[str, ...], None]:
         """The names that are used between two places: of a call, what is before the last dot."""
         found: dict[tuple[str, ...], None] = {}
-        names = {*self._pattern.findall(self._source, start, end)}
+        names = self._names(start, end)
         if self._syntax.language == "python":
             names |= self._in_formatted(start, end)
+        elif self._pattern is _JAVASCRIPT_NAMES:
+            names |= self._in_templates(start, end)
         for chain, sign in names:
             parts = self._known.get(chain)
             if parts is None:
@@ -142,9 +159,22 @@ class _Chains:
         """The names that are called between two places."""
         if self._source.find(b"(", start + 1, end) < 0:
             return []
-        names = {*self._pattern.findall(self._source, start, end)}
+        names = self._names(start, end)
         chains = sorted(chain for chain, sign in names if chain and sign.endswith(b"("))
         return [tuple(_SEPARATOR.split(chain.decode()))[:PARTS_MAX] for chain in chains]
+
+    def _names(self, start: int, end: int) -> set[tuple[bytes, bytes]]:
+        """The names between two places, each with the sign after it."""
+        found = self._pattern.findall(self._source, start, end)
+        # A mark of a raw string is a group before those of names.
+        return {*found} if self._pattern.groups == _NAME_GROUPS else {each[-2:] for each in found}
+
+    def _in_templates(self, start: int, end: int) -> set[tuple[bytes, bytes]]:
+        """The names in the fields of templates."""
+        if self._source.find(b"${", start, end) < 0:
+            return set()
+        fields = _TEMPLATE_FIELD.findall(self._source, start, end)
+        return {name for field in fields for name in self._pattern.findall(field)}
 
     def _in_formatted(self, start: int, end: int) -> set[tuple[bytes, bytes]]:
         """The names in the fields of f-strings."""
