@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Final
 
 from mycel.knowledge.vocabulary import RESOURCE
@@ -175,8 +176,14 @@ def is_test(uri: str) -> bool:
     >>> is_test("concept://shop/tests/a"), is_test("concept://shop/a.test.ts/f")
     (True, True)
     """
-    scheme, _, rest = uri.partition("://")
-    if scheme not in ("concept", "file"):
+    if not uri.startswith(("concept://", "file://")):
         return False
-    path = rest.partition("/")[2]
-    return is_test_path(path) or any(map(is_test_path, path.split("/")))
+    around, _, name = uri.rpartition("/")
+    return is_test_path(name) or _holds_tests(around)
+
+
+@lru_cache(maxsize=4096)  # Nodes that are shown together share their folders.
+def _holds_tests(around: str) -> bool:
+    """True if a folder or file, or one around it, is one of tests."""
+    path = around.partition("://")[2].partition("/")[2]
+    return is_test_path(f"{path}/-") or any(map(is_test_path, path.split("/")))
