@@ -33,9 +33,10 @@ class MentioningFile(NamedTuple):
 
 
 class NameMentions(NamedTuple):
-    """The files that mention a name; of `searched` files, `unread` were left out for lack of time.
+    """The files that mention a name. Of `searched` files, `unread` were left out.
 
-    `is_readable` is False if the workspace has no folder here.
+    Those are large, cannot be read, or were left out for lack of time. `is_readable` is False if
+    the workspace has no folder here.
     """
 
     files: tuple[MentioningFile, ...] = ()
@@ -57,13 +58,17 @@ def find_mentions(
     uris = [uri for uri, _ in prefixes.attribute_below(reader, root, STAMP)]
     suffixes = {uri.rpartition(".")[2] for uri in first}
     uris.sort(key=lambda uri: (uri not in first, uri.rpartition(".")[2] not in suffixes, uri))
-    found: list[MentioningFile] = []
-    until = monotonic() + SECONDS_MAX
+    files: list[MentioningFile] = []
+    unread, until = 0, monotonic() + SECONDS_MAX
     for at, uri in enumerate(uris):
         if monotonic() > until:
-            return NameMentions(tuple(found), len(uris), len(uris) - at)
-        found += _mentioning(knowledge, knowledge.root, uri, names)
-    return NameMentions(tuple(found), len(uris))
+            unread += len(uris) - at
+            break
+        try:
+            files += _mentioning(knowledge, knowledge.root, uri, names)
+        except (OSError, ValueError, MycelError):
+            unread += 1
+    return NameMentions(tuple(files), len(uris), unread)
 
 
 def find_words(source: bytes, names: Collection[str]) -> list[tuple[int, int]]:
@@ -72,7 +77,7 @@ def find_words(source: bytes, names: Collection[str]) -> list[tuple[int, int]]:
     found: list[tuple[int, int]] = []
     for name in names:
         wanted = name.encode()
-        at = source.find(wanted)
+        at = source.find(wanted) if wanted else -1
         while at >= 0:
             end = at + len(wanted)
             if source[end : end + 1] not in _PART and source[at - 1 : at] not in _PART:
@@ -84,13 +89,17 @@ def find_words(source: bytes, names: Collection[str]) -> list[tuple[int, int]]:
 def _mentioning(
     knowledge: KnowledgeView, root: Path, uri: str, names: Collection[str]
 ) -> Iterator[MentioningFile]:
-    """The file with its text, if it has one of the names and may be shown."""
-    try:
-        file = read_plain(str(root / parse(uri, "").path), FILE_BYTES_MAX)
-        if b"\0" in file.data[:1024] or not find_words(file.data, names):
-            return
-        text = knowledge.read_resource(uri, bytes_max=FILE_BYTES_MAX).text
-    except (OSError, ValueError, MycelError):
+    """The file with its text, if it has one of the names.
+
+    Raises:
+        OSError, ValueError, MycelError: it cannot be read, may not be shown, or is too large.
+    """
+    file = read_plain(str(root / parse(uri, "").path), FILE_BYTES_MAX)
+    if b"\0" in file.data[:1024]:
         return
-    if text:
-        yield MentioningFile(uri, text)
+    if file.status.st_size > FILE_BYTES_MAX:
+        raise ValueError(f"{uri} is too large to be searched")
+    if find_words(file.data, names):
+        text = knowledge.read_resource(uri, bytes_max=FILE_BYTES_MAX).text
+        if text:
+            yield MentioningFile(uri, text)

@@ -96,7 +96,7 @@ class References(NamedTuple):
     searched: int
     """Files of the workspace."""
     unread: int
-    """Files that were not searched, for lack of time."""
+    """Files that were not searched: large, not readable, or left out for lack of time."""
     is_readable: bool
     """False if the files are not here, so that nothing could be searched."""
 
@@ -106,7 +106,7 @@ def find_references(reader: Reader, knowledge: KnowledgeView, uri: Uri) -> Refer
     meant = locate_all(reader, uri)
     symbols = ([each for each in meant if each.type == SYMBOL] or meant)[:SYMBOLS_MAX]
     symbols += _constructed(reader, symbols)
-    asked = _SCOPES.sub(".", uri.path.rpartition("/")[2])
+    asked = _SCOPES.sub(".", uri.path.rpartition("/")[2]).rstrip(".")
     names = {_name(each) for each in symbols} or {asked.rpartition(".")[2]}
     alike = _namesakes(reader, names, {each.number for each in symbols})
     targets = [NamedSymbol(each.number, each.name) for each in (*symbols, *alike)]

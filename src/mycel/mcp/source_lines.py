@@ -214,7 +214,7 @@ def _completeness(references: References) -> str:
     if references.unread:
         return (
             f"Incomplete: {references.unread} of {count(references.searched, 'file')} were not"
-            " searched, for lack of time."
+            " searched, being large, not readable, or out of time."
         )
     return (
         f"All {count(references.searched, 'file')} were searched for the name; uses by another name"

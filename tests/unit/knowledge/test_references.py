@@ -189,3 +189,23 @@ def test_files_that_are_not_here_or_not_searched_are_said(
     monkeypatch.setattr(name_mentions, "SECONDS_MAX", -1)
     unread = knowledge.references("Table.flush")
     assert (unread.searched, unread.unread, unread.possible) == (6, 6, ())
+
+
+def test_a_name_that_ends_with_a_separator_is_the_name_before_it(
+    knowledge: mycel.Knowledge,
+) -> None:
+    for name in ("FLUSH_INTERVAL_SECS::", "FLUSH_INTERVAL_SECS.", "FLUSH_INTERVAL_SECS#"):
+        found = knowledge.references(name)
+        assert sorted(numbers(found.mentions)) == ["README.md:3", "src/server.rs:3"]
+    assert name_mentions.find_words(b"# a text", [""]) == []
+
+
+def test_files_that_are_large_or_gone_are_counted_as_unread(
+    knowledge: mycel.Knowledge, tmp_path: Path
+) -> None:
+    text = "FLUSH_INTERVAL_SECS\n" + "x\n" * name_mentions.FILE_BYTES_MAX
+    (tmp_path / "README.md").write_text(text, encoding="utf-8")
+    (tmp_path / "src/lib.rs").unlink()
+    found = knowledge.references("FLUSH_INTERVAL_SECS")
+    assert numbers(found.mentions) == ["src/server.rs:3"]
+    assert (found.searched, found.unread) == (6, 2)
