@@ -274,8 +274,9 @@ class Recall:
         with self._store.reading() as reader:
             corpus = self._current(reader)
             if self.notes is not None:
-                self.notes.complete(reader, corpus, report, sections=sections)
+                self.notes.follow(reader, corpus)
         if self.notes is not None:
+            self.notes.complete(report, sections=sections)
             self.notes.save()
         self._report = None
         with self._lock:

@@ -51,6 +51,8 @@ class NoteVectors:
         self._mark: Final = mark
         self._derive: Final = derive
         self._lock: Final = Lock()
+        self._portion: Final = Lock()
+        """Held while a portion is made; taken before `_lock`."""
         self._seq: int | None = None
         self._vectors: dict[int, bytes] = {}
         """By element: the vectors as of that entry of the journal."""
@@ -104,27 +106,30 @@ class NoteVectors:
         cosines /= np.maximum(np.sqrt(np.einsum("ij,ij->i", vectors, vectors)), 1e-9)
         return places[is_there], CALIBRATION.shares(cosines)
 
-    def complete(
-        self,
-        reader: Reader,
-        corpus: Corpus,
-        report: Callable[[int, int], object] | None = None,
-        *,
-        sections: bool,
-    ) -> None:
-        """Make all vectors of notes that are missing, and of `sections`; `save` stores them."""
+    def follow(self, reader: Reader, corpus: Corpus) -> None:
+        """Find out which vectors are missing in a state of the graph."""
         with self._lock:
             self._follow(reader, corpus)
-            missing = [each for each in self._missing if sections or each not in self._sections]
-            for at in range(0, 0 if self.failure else len(missing), AT_ONCE_MAX):
-                try:
-                    rows = self._passages(reader, missing[at : at + AT_ONCE_MAX])
-                    self._keep(self._made(rows))
-                except EmbedderFailed as error:
-                    self.failure = error
+
+    def complete(
+        self, report: Callable[[int, int], object] | None = None, *, sections: bool
+    ) -> None:
+        """Make all vectors of notes that are missing, and of `sections`; `save` stores them.
+
+        Searches go on meanwhile: the lock is free while the model reads.
+        """
+        most = 0
+        while not self._stopped.is_set() and self.failure is None:
+            with self._lock:
+                left = len(self._wanted(sections=sections))
+            most = max(most, left)
+            if report is not None and left < most:
+                report(most - left, most)
+            try:
+                if not left or not self._make_portion(sections=sections):
                     return
-                if report is not None:
-                    report(min(at + AT_ONCE_MAX, len(missing)), len(missing))
+            except EmbedderFailed as error:
+                self.failure = error
 
     def save(self) -> None:
         """Store new vectors, if nobody minds; the next process makes them otherwise."""
@@ -189,24 +194,37 @@ class NoteVectors:
     def _work(self) -> None:
         """Make what is missing, portion by portion."""
         while not self._stopped.is_set() and self.failure is None:
-            with self._lock:
-                seq, some = self._seq, self._missing[:AT_ONCE_MAX]
             try:
-                with self._store.reading() as reader:
-                    rows = self._passages(reader, some)
-                made = []
-                for row in rows:
-                    if self._stopped.is_set():
-                        break
-                    made += self._made([row])
+                made = self._make_portion(sections=True)
             except EmbedderFailed as error:
                 self.failure = error
                 return
             except MycelError:  # The graph was closed.
                 return
-            with self._lock:
-                if self._seq == seq:  # What was made before a change may be of older texts.
-                    self._keep(made)
             self.save()
             if not made:
                 return  # Nothing is missing, or what is missing is gone: the next search tells.
+
+    def _make_portion(self, *, sections: bool) -> int:
+        """Make the first of the missing vectors; returns how many were made.
+
+        One thread at a time does so, or two would make the same ones.
+        """
+        with self._portion:
+            with self._lock:
+                seq, some = self._seq, self._wanted(sections=sections)[:AT_ONCE_MAX]
+            with self._store.reading() as reader:
+                rows = self._passages(reader, some)
+            made: list[tuple[int, int, bytes]] = []
+            for row in rows:
+                if self._stopped.is_set():
+                    break
+                made += self._made([row])
+            with self._lock:
+                if self._seq == seq:  # What was made before a change may be of older texts.
+                    self._keep(made)
+            return len(made)
+
+    def _wanted(self, *, sections: bool) -> list[int]:
+        """The elements without a vector, with or without sections."""
+        return [each for each in self._missing if sections or each not in self._sections]

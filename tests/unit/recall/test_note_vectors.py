@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Event, Timer
 from typing import Any
@@ -33,11 +34,13 @@ class OneIdea:
         self.is_broken = False
         self.may_read = Event()
         self.may_read.set()
+        self.is_asked = Event()
         self._same = {shipped_model().token_ids(word)[0] for word in ("aubergine", "kettle")}
 
     def embed_pieces(self, texts: Sequence[NDArray[np.integer]]) -> NDArray[np.float32]:
         if self.is_broken:
             raise EmbedderFailed("The sentence model broke.")
+        self.is_asked.set()
         assert self.may_read.wait(30)
         self.read += len(texts)
         vectors = np.zeros((len(texts), self.dimensions), np.float32)
@@ -121,6 +124,31 @@ def test_many_notes_are_read_while_searches_answer(model: OneIdea) -> None:
     model.may_read.set()
     known.db.embeddings.complete()
     assert first(known) == "concept://shop/notes/n0"
+
+
+def test_searches_answer_while_all_notes_are_being_read(model: OneIdea) -> None:
+    known = knowledge()
+    remember(known, ["The kettle is broken.", *("It rains.",) * (note_vectors.AT_ONCE_MAX + 4)])
+    model.may_read.clear()
+    reports: list[tuple[int, int]] = []
+    with ThreadPoolExecutor() as threads:
+        try:
+            completion = threads.submit(
+                known.db.embeddings.complete, report=lambda *numbers: reports.append(numbers)
+            )
+            assert model.is_asked.wait(10)
+            with pytest.warns(RuntimeWarning, match="still to read"):
+                threads.submit(known.search, QUESTION).result(10)
+            # The model is reading the former text of the first note.
+            known.update("notes/n0", content="The bridge is closed.")
+            known.update("notes/n1", content="A kettle at last.")
+            with pytest.warns(RuntimeWarning, match="still to read"):
+                threads.submit(known.search, QUESTION).result(10)
+        finally:
+            model.may_read.set()
+        completion.result(10)
+    assert reports[-1][0] == reports[-1][1]
+    assert first(known) == "concept://shop/notes/n1"
 
 
 def test_a_graph_closes_while_notes_are_being_read(model: OneIdea, tmp_path: Path) -> None:
