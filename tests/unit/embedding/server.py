@@ -33,6 +33,9 @@ class Server(ThreadingHTTPServer):
         self.headers: list[dict[str, str]] = []
         self.paths: list[str] = []
         self.ended = Event()
+        self.answering = Event()
+        """Requests wait while it is clear."""
+        self.answering.set()
 
     @property
     def address(self) -> str:
@@ -52,6 +55,7 @@ class _Handler(BaseHTTPRequestHandler):
         server.requests.append(body)
         server.paths.append(self.path)
         server.headers.append(dict(self.headers))
+        server.answering.wait()
         plan = server.planned.pop(0) if server.planned else server.always
         if plan == "hang":
             server.ended.wait()
@@ -84,5 +88,6 @@ def serving() -> Iterator[Server]:
             yield server
         finally:
             server.ended.set()
+            server.answering.set()
             server.shutdown()
             thread.join()
