@@ -48,7 +48,7 @@ class SavedViews:
         with self._store.reading() as reader:
             found = view_with_body(reader, id_)
         if found is None:
-            raise NotFound(f"There is no saved view {shorten(id_)!r}.", hint="It may be deleted.")
+            raise _no_view(id_)
         return found
 
     def save(self, name: str, body: dict[str, Any], *, id_: str | None = None) -> SavedView:
@@ -60,27 +60,15 @@ class SavedViews:
             NotFound: there is none with this id.
             ResourceExhausted: there are too many views.
         """
-        named = check_name(name)
-        if id_ is not None:
-            self.get(id_)
-        made = id_ or token_hex(_ID_BYTES)
-        view = SavedView(made, named, self._actor(), self._store.now_us())
-        match self._store.maintain(saved_views.keep, view, body, VIEWS_MAX):
-            case "taken":
-                raise DuplicateExists(
-                    f"There is a view {named!r} already.",
-                    hint="Choose another name, or replace that view.",
-                )
-            case "full":
-                raise ResourceExhausted(
-                    f"There are {VIEWS_MAX} saved views, which is the limit.",
-                    hint="Delete some of them first.",
-                )
-        return view
+        head = self._head(id_ or token_hex(_ID_BYTES), name)
+        is_new = id_ is None
+        refusal = self._store.maintain(saved_views.keep, head, body, VIEWS_MAX, is_new=is_new)
+        return _stored(head, refusal)
 
     def rename(self, id_: str, name: str) -> SavedView:
-        """Give a view another name; raises what `save` raises."""
-        return self.save(name, self.get(id_)[1], id_=id_)
+        """Give a view another name, and leave its content as it is; raises what `save` raises."""
+        head = self._head(id_, name)
+        return _stored(head, self._store.maintain(saved_views.rename, head))
 
     def delete(self, id_: str) -> SavedView:
         """Delete a view. Returns it as it was.
@@ -88,9 +76,35 @@ class SavedViews:
         Raises:
             NotFound: there is none with this id.
         """
-        view, _ = self.get(id_)
-        self._store.maintain(saved_views.remove, id_)
+        view = self._store.maintain(saved_views.remove, id_)
+        if view is None:
+            raise _no_view(id_)
         return view
+
+    def _head(self, id_: str, name: str) -> SavedView:
+        return SavedView(id_, check_name(name), self._actor(), self._store.now_us())
+
+
+def _stored(view: SavedView, refusal: str) -> SavedView:
+    """A view that was stored; raises the error for the reason why it was not."""
+    match refusal:
+        case "gone":
+            raise _no_view(view.id)
+        case "taken":
+            raise DuplicateExists(
+                f"There is a view {view.name!r} already.",
+                hint="Choose another name, or replace that view.",
+            )
+        case "full":
+            raise ResourceExhausted(
+                f"There are {VIEWS_MAX} saved views, which is the limit.",
+                hint="Delete some of them first.",
+            )
+    return view
+
+
+def _no_view(id_: str) -> NotFound:
+    return NotFound(f"There is no saved view {shorten(id_)!r}.", hint="It may be deleted.")
 
 
 def check_name(name: str) -> str:

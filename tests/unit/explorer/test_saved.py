@@ -11,7 +11,7 @@ import pytest
 import mycel
 from mycel.errors import AccessDenied, DuplicateExists, MycelError, NotFound, ResourceExhausted
 from mycel.explorer.explorer import Explorer
-from mycel.history.saved_views import VIEWS_MAX
+from mycel.history.saved_views import VIEWS_MAX, SavedViews
 
 A, B, C = (f"concept://w/{name}" for name in "abc")
 VIEW: dict[str, Any] = {
@@ -100,6 +100,82 @@ def test_a_purge_removes_the_views_that_show_what_is_purged_and_no_others(
     save(explorer, "Group", view={"group": "concept://w/a/inner"}, positions={})
     explorer.db.purge(explorer.view("node", {"id": A})["ref"], reason="secret")
     assert [each["name"] for each in explorer.view("saved", {})["views"]] == ["Other"]
+
+
+def names_of_views(explorer: Explorer) -> list[str]:
+    return [view["name"] for view in explorer.view("saved", {})["views"]]
+
+
+def save_groups(explorer: Explorer, *groups: str) -> None:
+    for group in groups:
+        save(explorer, group, view={"group": f"concept://w/{group}"}, positions={})
+
+
+def test_a_purge_removes_views_of_groups_by_whole_names_that_nothing_else_has(
+    explorer: Explorer,
+) -> None:
+    knowledge = mycel.Knowledge(explorer.db, workspace="w")
+    knowledge.remember([{"uri": f"concept://w/{name}"} for name in ("au/x/y", "b/in", "s/t/u")])
+    save_groups(explorer, "a", "a/inner", "au", "ab", "b", "b/out", "s", "s/t")
+    for uri in (A, B, "concept://w/s/t/u"):
+        explorer.db.purge(explorer.view("node", {"id": uri})["ref"], reason="secret")
+    assert names_of_views(explorer) == ["ab", "au", "b"]
+
+
+def test_a_purge_removes_views_of_groups_by_every_name_that_an_element_had(
+    explorer: Explorer,
+) -> None:
+    knowledge = mycel.Knowledge(explorer.db, workspace="w")
+    ref = explorer.view("node", {"id": A})["ref"]
+    knowledge.move(A, "concept://w/secret")
+    knowledge.move("concept://w/secret", "concept://w/last")
+    save_groups(explorer, "a", "secret", "last", "c")
+    knowledge.delete("concept://w/last")
+    explorer.db.purge(ref, reason="secret")
+    assert names_of_views(explorer) == ["c"]
+
+
+def test_a_scrub_removes_the_views_of_what_it_forgets_and_no_others(explorer: Explorer) -> None:
+    db = explorer.db
+    knowledge = mycel.Knowledge(db, workspace="w")
+    first = db.snapshot().seq
+    knowledge.move(A, "concept://w/moved")
+    knowledge.remember([{"uri": "concept://w/old"}])
+    knowledge.delete("concept://w/old")
+    knowledge.delete(B)
+    save_groups(explorer, "a", "old", "moved", "c")
+    save(explorer, "of B", view={"ids": [B], "at": first}, positions={})
+    moment = db.snapshot().seq
+    save(explorer, "earlier", view={"at": first}, positions={})
+    save(explorer, "then", view={"at": moment}, positions={})
+    db.scrub(moment, "the law")
+    assert names_of_views(explorer) == ["c", "moved", "then"]
+
+
+def test_a_rename_keeps_a_replacement_that_comes_between(explorer: Explorer) -> None:
+    db = explorer.db
+    id_ = db.saved_views.save("Login", {"old": True}).id
+
+    def replace() -> str:
+        db.saved_views.save("Login", {"new": True}, id_=id_)
+        return "grace"
+
+    def delete() -> str:
+        db.saved_views.delete(id_)
+        return "grace"
+
+    store = db.saved_views._store
+    assert SavedViews(store, replace).rename(id_, "Sign in").name == "Sign in"
+    view, body = db.saved_views.get(id_)
+    assert (view.name, view.actor, body) == ("Sign in", "grace", {"new": True})
+    with pytest.raises(NotFound):
+        SavedViews(store, delete).rename(id_, "Again")
+    id_ = db.saved_views.save("Login", {}).id
+    with pytest.raises(NotFound):
+        SavedViews(store, delete).save("Again", {}, id_=id_)
+    with pytest.raises(NotFound):
+        db.saved_views.delete(id_)
+    assert list(db.saved_views) == []
 
 
 def test_names_are_unique_and_a_view_is_replaced_by_its_id(explorer: Explorer) -> None:

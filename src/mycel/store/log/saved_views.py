@@ -1,17 +1,20 @@
 """The table of saved views: what people look at, under names.
 
 They are no part of the knowledge: no record, root or history depends on them, and `verify` leaves
-them out. The table is made with the first view. A purge removes the views that show what is purged.
+them out. The table is made with the first view. Purges and scrubs remove the views that show what
+they forget.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
 import apsw
 import orjson
 
+from mycel.errors import InvalidId
 from mycel.model import ids
 from mycel.store.file.rows import every, first
 
@@ -55,39 +58,112 @@ def body_of(connection: apsw.Connection, id_: str) -> dict[str, Any]:
     return found
 
 
-def keep(connection: apsw.Connection, view: SavedView, body: Mapping[str, Any], most: int) -> str:
-    """Store a view, in place of the one with its id.
+def keep(
+    connection: apsw.Connection,
+    view: SavedView,
+    body: Mapping[str, Any],
+    most: int,
+    *,
+    is_new: bool,
+) -> str:
+    """Store a new view, or one in place of that with its id.
 
-    Returns "" or the reason why it is not stored: "taken" if another one has its name, "full" if
-    there are `most` already.
+    Returns "" or the reason why it is not stored: "gone" if there is none to be replaced, "taken"
+    if another one has its name, "full" if there are `most` already.
     """
     connection.execute(TABLES)
-    others = [each for each in heads(connection) if each.id != view.id]
-    if any(each.name == view.name for each in others):
-        return "taken"
-    if len(others) >= most:
+    if reason := _obstacle(connection, view, is_new=is_new):
+        return reason
+    if is_new and len(heads(connection)) >= most:
         return "full"
     row = (*view, orjson.dumps(body).decode())
     connection.execute("INSERT OR REPLACE INTO view_saved VALUES (?, ?, ?, ?, ?)", row)
     return ""
 
 
-def remove(connection: apsw.Connection, id_: str) -> bool:
-    """Remove a view; returns False if there is none."""
+def rename(connection: apsw.Connection, view: SavedView) -> str:
+    """Change the head of the view with this id, and not its content.
+
+    Returns "" or the reason why it is not changed: "gone" or "taken", see `keep`.
+    """
     if not are_there(connection):
-        return False
-    connection.execute("DELETE FROM view_saved WHERE id = ?", (id_,))
-    return connection.changes() > 0
+        return "gone"
+    if reason := _obstacle(connection, view, is_new=False):
+        return reason
+    connection.execute(
+        "UPDATE view_saved SET name = ?, actor = ?, time = ? WHERE id = ?",
+        (view.name, view.actor, view.time_us, view.id),
+    )
+    return ""
 
 
-def forget(connection: apsw.Connection, numbers: Iterable[int], names: Iterable[str]) -> None:
-    """Remove the views that show elements that are purged, or the inside of one of these names."""
-    if are_there(connection):
-        shown = [f'"{ids.concept_id(n)}"' if ids.is_concept(n) else f'"P:{n}:' for n in numbers]
-        connection.executemany(
-            "DELETE FROM view_saved WHERE instr(body, ?)", [(each,) for each in shown]
-        )
-        connection.executemany(
-            "DELETE FROM view_saved WHERE instr(json_extract(body, '$.view.group'), ?)",
-            [(each,) for each in names],
-        )
+def _obstacle(connection: apsw.Connection, view: SavedView, *, is_new: bool) -> str:
+    """The reason why a view cannot be stored: "gone" or "taken"; "" for none."""
+    names = {head.id: head.name for head in heads(connection)}
+    if not is_new and names.pop(view.id, None) is None:
+        return "gone"
+    return "taken" if view.name in names.values() else ""
+
+
+def remove(connection: apsw.Connection, id_: str) -> SavedView | None:
+    """Remove a view. Returns it as it was; None if there is none."""
+    if not are_there(connection):
+        return None
+    row = first(
+        connection, "DELETE FROM view_saved WHERE id = ? RETURNING id, name, actor, time", (id_,)
+    )
+    return None if row is None else SavedView._make(row)
+
+
+def forget(
+    connection: apsw.Connection, numbers: Collection[int], names: Collection[str], until: int = 0
+) -> None:
+    """Remove the views that show what was purged.
+
+    These are the views of the purged elements; of groups at, below or around one of their names,
+    unless another element still has a name there; and of states before the entry `until`.
+    """
+    if not are_there(connection):
+        return
+    purged, purged_names = frozenset(numbers), frozenset(names)
+    folders = {folder for name in purged_names for folder in _folders(name)}
+    for (id_,) in every(connection, "SELECT id FROM view_saved"):
+        body = body_of(connection, id_)
+        view = body.get("view", {})
+        at, group = view.get("at"), view.get("group")
+        is_forgotten = at is not None and at < until
+        if not is_forgotten and group:
+            is_near = group in folders or not purged_names.isdisjoint((group, *_folders(group)))
+            is_forgotten = is_near and not _is_in_use(connection, group)
+        if is_forgotten or not purged.isdisjoint(_numbers_in(body)):
+            connection.execute("DELETE FROM view_saved WHERE id = ?", (id_,))
+
+
+def _numbers_in(content: Any) -> Iterator[int]:
+    """The numbers of all elements whose ids are in the content of a view."""
+    match content:
+        case str() if content.startswith(("C:", "P:")):
+            with suppress(InvalidId):
+                yield ids.parse_id(content)
+        case list():
+            for item in content:
+                yield from _numbers_in(item)
+        case dict():
+            for key, value in content.items():
+                yield from _numbers_in(key)
+                yield from _numbers_in(value)
+
+
+def _folders(name: str) -> Iterator[str]:
+    """The folders that a name is in."""
+    return (name[:at] for at, character in enumerate(name) if character in "/#")
+
+
+def _is_in_use(connection: apsw.Connection, group: str) -> bool:
+    """True if a concept has a name at or below that of a group, now or in the past."""
+    query = " UNION ALL ".join(
+        f"SELECT 1 FROM {table} WHERE name = ?1 OR (name > ?1 || '/' AND name < ?1 || '0')"
+        " OR (name > ?1 || '#' AND name < ?1 || '$')"
+        for table in ("concept", "concept_past")
+    )
+    return first(connection, f"{query} LIMIT 1", (group,)) is not None

@@ -20,7 +20,6 @@ import apsw
 from mycel.errors import NotFound
 from mycel.merkle.proofs import Namespace
 from mycel.model import ids
-from mycel.model.elements import Concept
 from mycel.model.limits import REASON_BYTES_MAX
 from mycel.model.names import check_text
 from mycel.store.file.rows import every, first, only, table_of
@@ -90,13 +89,22 @@ def purge_elements(
     for element in elements:
         ledger.properties.note(element.number, ledger.state_of(element), None)
     ledger.flush_entries()
+    names = names_ever(ledger.connection, doomed)
     entries = sum(_purge_one(ledger, each, *keys[each], reason) for each in reversed(doomed))
     merges.forget(ledger.connection, doomed)
-    names = [e.name for e in elements if isinstance(e, Concept) and "://" in e.name]
     saved_views.forget(ledger.connection, doomed, names)
     tx.guards.forget()
     concepts = sum(map(ids.is_concept, doomed))
     return Purged(concepts, len(doomed) - concepts, entries)
+
+
+def names_ever(connection: apsw.Connection, numbers: Iterable[int]) -> set[str]:
+    """Every name that concepts have or had, as far as their past is kept."""
+    query = (
+        "SELECT name FROM concept WHERE id = ?1 UNION SELECT name FROM concept_past WHERE id = ?1"
+    )
+    concepts = filter(ids.is_concept, numbers)
+    return {name for number in concepts for (name,) in every(connection, query, (number,))}
 
 
 def keys_of(ledger: Ledger, numbers: Iterable[int]) -> dict[int, Keys]:

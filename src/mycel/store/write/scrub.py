@@ -6,7 +6,8 @@ the position up to which the past is gone; the element stays. The entry that wro
 remaining version keeps the record of that version, and only the hash of the one before it.
 
 The state at the moment and all later states stay. Earlier ones can no longer be read: a last entry,
-about the element 0, has the position at which the past begins. Definitions of types and predicates
+about the element 0, has the position at which the past begins. Saved views of earlier states go,
+and those of groups that have only names that are forgotten. Definitions of types and predicates
 keep their past, because they are needed to read the records of other elements.
 """
 
@@ -21,7 +22,7 @@ from mycel.model import ids
 from mycel.store.file.layout import CONCEPT_TYPE_NUMBER, OPEN_END, PROPOSITION_TYPE_NUMBER
 from mycel.store.file.rows import every, table_of
 from mycel.store.index import passages, property_vectors, text
-from mycel.store.log import merges
+from mycel.store.log import merges, saved_views
 from mycel.store.log.journal import Kind
 from mycel.store.log.purge_entries import NO_ELEMENT, PurgeFields
 from mycel.store.log.topological import all_about
@@ -34,6 +35,7 @@ from mycel.store.write.purge import (
     check_reason,
     forget_traces,
     keys_of,
+    names_ever,
     purge_elements,
     purge_entry,
 )
@@ -100,12 +102,14 @@ def scrub(tx: Transaction, seq: int, reason: str) -> Scrubbed:
         return Scrubbed(seq)
     # All keys first: those of links follow from versions of their ends that are about to go.
     keys = keys_of(ledger, [*superseded, *removed])
+    names = names_ever(connection, superseded)
     for number, versions in superseded.items():
         _scrub_element(ledger, number, keys[number], versions, seq, reason)
         property_vectors.remove(connection, number)
         passages.remove(connection, number)  # It may be of a version that is to be forgotten.
     purged = purge_elements(tx, removed, keys, reason)
     merges.forget(connection, (), until=seq)
+    saved_views.forget(connection, (), names, until=seq)
     marker = PurgeFields(_NO_KEY, ledger.time_us, ledger.actor, reason, until=seq)
     ledger.append_apart(Kind.PURGE, NO_ELEMENT, marker.encode())
     ledger.flush_entries()
