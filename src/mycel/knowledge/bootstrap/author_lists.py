@@ -42,30 +42,42 @@ class AuthorLists:
         """By the prefix of a bootstrapped folder: the commit that its lists are of."""
         self.is_new = False
         """True if the stored lists may differ."""
+        self.note: str | None = None
+        """A sentence about authors that are missing."""
         self._table: AuthorTable | None = None
 
     def read(self, folder: Path, cache: FactsCache, *, is_complete: bool) -> None:
         """Read the history, if other commits than before are checked out."""
-        head = git_authors.find_head(folder)
-        if head is None or (is_complete and self.heads.get(self._prefix) == head):
+        found = git_authors.find_head(folder)
+        if found is None:
             return
-        cached = cache.recall_blob(_CACHED + self._prefix)
+        key = _CACHED + self._prefix
+        if found.is_shallow:
+            self.note = (
+                "the clone is shallow, so files have no authors: run `git fetch --unshallow`, then"
+                " bootstrap again"
+            )
+            self.drop()
+            cache.keep_blob(key, b"")
+            return
+        if is_complete and self.heads.get(self._prefix) == found.head:
+            return
+        cached = cache.recall_blob(key)
         before = git_authors.decode(cached) if cached is not None else None
-        self._table = git_authors.read_authors(folder, head, before)
-        if self._table is not None:
-            self.heads[self._prefix] = head
-            self.is_new = True
+        self._table = git_authors.read_authors(folder, found.head, before)
+        if self._table is None:
+            self.note = "Git cannot read the history of the folder: authors are not up to date"
+            return
+        if not self._table.is_complete:
+            self.note = "the history of Git is too long: authors are those of the newest commits"
+        self.heads[self._prefix] = found.head
+        self.is_new = True
 
     def drop(self) -> None:
         """Want no authors, and remove those that are stored."""
         if self.heads.pop(self._prefix, None) is not None:
             self._table = AuthorTable("")
             self.is_new = True
-
-    @property
-    def is_cut(self) -> bool:
-        """True if the history was too long to read."""
-        return self._table is not None and not self._table.is_complete
 
     def keep(self, cache: FactsCache, paths: Iterable[str], folders: Iterable[str]) -> None:
         """Store the table for the next run, as far as it is about existing files and folders."""

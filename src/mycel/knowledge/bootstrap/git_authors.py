@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from time import monotonic
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import orjson
 
@@ -88,11 +88,19 @@ def decode(encoded: bytes) -> AuthorTable | None:
         return None
 
 
-def find_head(folder: Path) -> str | None:
+class CheckedOut(NamedTuple):
+    """The commit that is checked out."""
+
+    head: str
+    is_shallow: bool
+    """True if older commits are missing: then its files seem to be of the oldest one at hand."""
+
+
+def find_head(folder: Path) -> CheckedOut | None:
     """The commit that is checked out; None outside a repository, or before the first commit."""
     try:
         done = subprocess.run(
-            [*_git(folder), "rev-parse", "--verify", "--quiet", "HEAD^{commit}"],
+            [*_git(folder), "rev-parse", "--is-shallow-repository", "HEAD^{commit}"],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=GIT_SECONDS_MAX,
@@ -101,7 +109,10 @@ def find_head(folder: Path) -> str | None:
         )
     except (OSError, ValueError, subprocess.SubprocessError):
         return None
-    return done.stdout.decode("ascii", "replace").strip() if done.returncode == 0 else None
+    words = done.stdout.decode("ascii", "replace").split()
+    if done.returncode != 0 or not words:
+        return None
+    return CheckedOut(words[-1], words[0] == "true")
 
 
 def read_authors(folder: Path, head: str, before: AuthorTable | None) -> AuthorTable | None:
@@ -130,11 +141,15 @@ def read_authors(folder: Path, head: str, before: AuthorTable | None) -> AuthorT
             env=_environment(),
         ) as process:
             try:
-                table.is_complete &= _count_commits(process.stdout or (), table.counts, until)
+                is_whole = _count_commits(process.stdout or (), table.counts, until)
+                # A log that was cut off for an error looks like a short one.
+                if is_whole and process.wait(GIT_SECONDS_MAX) != 0:
+                    return None
             finally:
                 process.kill()
-    except (OSError, ValueError):
+    except (OSError, ValueError, subprocess.SubprocessError):
         return None
+    table.is_complete &= is_whole
     return table
 
 

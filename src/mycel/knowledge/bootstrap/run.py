@@ -147,8 +147,8 @@ class Bootstrap:
             authors.read(self.folder, self._cache, is_complete=stamp.is_complete)
         else:
             authors.drop()
-        if authors.is_cut:
-            summary.note("the history of Git is too long: authors are those of the newest commits")
+        if authors.note is not None:
+            summary.note(authors.note)
         return authors
 
     def _walk(self, summary: Summary, known: Mapping[str, Stamp]) -> dict[str, Entry]:

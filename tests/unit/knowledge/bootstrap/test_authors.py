@@ -134,3 +134,40 @@ def test_odd_names_and_a_history_that_is_too_long_are_bounded(
     write("src/cart.py", "A = 6\n")
     commit(history, "Bob", 5)
     assert any("too long" in note for note in bootstrap(shop).notes)
+
+
+def clone(history: Path, name: str, *options: str) -> mycel.Knowledge:
+    """A graph for a clone of a repository."""
+    git(history, "config", "uploadpack.allowFilter", "true")
+    folder = history.parent / name
+    git(history, "clone", "-q", *options, history.as_uri(), str(folder))
+    return mycel.Knowledge(mycel.open(), workspace="shop", root=folder)
+
+
+def test_a_shallow_clone_has_no_authors_until_it_has_its_history(history: Path) -> None:
+    shop = clone(history, "shallow", "--depth", "1")
+    for _ in range(2):
+        assert any("shallow" in note for note in bootstrap(shop).notes)
+        assert authors(shop, "file://shop/src/till.py") == []
+        assert authors(shop, "src") == []
+    assert shop.root is not None
+    git(shop.root, "fetch", "-q", "--unshallow")
+    assert not any("shallow" in note for note in bootstrap(shop).notes)
+    assert authors(shop, "file://shop/src/till.py") == ["Ada 1 2026-03-01"]
+    assert authors(shop, "src") == ["Ada 2 2026-03-03", "Bob 1 2026-03-02"]
+    # Made shallow again, it loses them.
+    git(shop.root, "fetch", "-q", "--depth", "1")
+    assert any("shallow" in note for note in bootstrap(shop).notes)
+    assert authors(shop, "src") == []
+
+
+def test_a_history_that_git_cannot_read_is_read_by_a_later_run(history: Path) -> None:
+    shop = clone(history, "partial", "--filter=tree:0")
+    away = history.rename(history.parent / "away")  # What is missing cannot be fetched.
+    assert any("cannot read the history" in note for note in bootstrap(shop).notes)
+    assert authors(shop, "file://shop/src/till.py") == []
+    away.rename(history)
+    assert shop.root is not None
+    git(shop.root, "fetch", "-q", "--refetch", "--no-filter")
+    assert not any("history" in note for note in bootstrap(shop).notes)
+    assert authors(shop, "file://shop/src/till.py") == ["Ada 1 2026-03-01"]
