@@ -30,6 +30,7 @@ Modules, in the order in which a command passes through them:
 - `graph_facts`          facts about types, predicates and domains
 - `primer`               DESCRIBE PRIMER and DOMAINS, with example commands
 - `caveats`              reasons for care with elements: superseded, expired, uncertain
+- `notes_about`          notes about what a question names
 - `hits`                 hits of a search, ranked
 - `sections`             the two sections of an answer: notes and code
 - `search`               SEARCH

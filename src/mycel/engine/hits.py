@@ -13,6 +13,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Self
 
 from mycel.engine.caveats import ElementValues, find_caveats
+from mycel.engine.notes_about import ABOUT_SCORE, find_notes_about
 from mycel.errors import InternalError
 from mycel.graph.traversal import Bounds, traverse
 from mycel.model import ids
@@ -213,6 +214,7 @@ class HitSearch:
         self._asked, self._without = words.question, without
         self._mode, self._recall = mode, recall
         self._recalled_by: dict[int, Found] = {}
+        self._about: dict[int, str] = {}
         self._terms, self._usual, self._changed = words.terms, words.usual, words.changed
 
     # Concepts.
@@ -238,7 +240,8 @@ class HitSearch:
         if len(scores) >= wanted:
             numbers += candidates.titled(self._terms, wanted)
         numbers += self._named_from(limit)
-        for number in numbers:
+        self._about = self._notes_about()
+        for number in (*numbers, *self._about):
             scores.setdefault(number, 0.0)
         last = asked.terms[-1] if asked.terms else ""
         if len(scores) < limit and len(last) >= BEGINNING_CHARACTERS_MIN:
@@ -246,6 +249,14 @@ class HitSearch:
             for number, score in ranking.by_words(begun, self._usual, "stems").items():
                 scores.setdefault(number, score)
         return self._ranked(scores)
+
+    def _notes_about(self) -> dict[int, str]:
+        """Notes about what the question names that pass the filters, each with its reason."""
+        if self._passing.concepts.kind == CODE:
+            return {}
+        notes = find_notes_about(self._reader, self._asked)
+        passing = self._passing.concepts.among(("id",), notes).passing(self._reader)
+        return {number: notes[number] for number in passing if number not in self._without}
 
     def _recalled(self, wanted: int) -> dict[int, float]:
         """Scores of concepts by the stages of `recall.weights`, or by meaning alone."""
@@ -277,6 +288,9 @@ class HitSearch:
             concept = elements.get(number)
             if isinstance(concept, Concept):
                 found = ranking.fit(self._asked, concept.name, concept.attributes, score)
+                if number in self._about:  # Those that fit better come first.
+                    raised = ABOUT_SCORE + found.score / 100
+                    found = found._replace(score=max(found.score, raised))
                 if found.score:
                     fits.append((concept, found))
         named = [concept.number for concept, found in fits if found.is_named]
@@ -287,8 +301,13 @@ class HitSearch:
                 found.score,
                 found.same_case,
                 linked.get(concept.number, 0),
-                not found.is_named and self._is_by_meaning(concept.number),
-                _BY_NAME if found.is_named else (),
+                not found.is_named
+                and concept.number not in self._about
+                and self._is_by_meaning(concept.number),
+                (
+                    *(_BY_NAME if found.is_named else ()),
+                    *([self._about[concept.number]] if concept.number in self._about else ()),
+                ),
             )
             for concept, found in fits
         ]
@@ -305,7 +324,7 @@ class HitSearch:
         scores = {
             # Whoever asks for something by its name wants to see it.
             number: hit.score
-            * max(caveats.factor(number), NAMED_FACTOR_MIN if hit.why == _BY_NAME else 0)
+            * max(caveats.factor(number), NAMED_FACTOR_MIN if hit.why[:1] == _BY_NAME else 0)
             for number, hit in found.items()
         }
         for _ in range(SUCCESSIONS_FOLLOWED):

@@ -16,13 +16,13 @@ from mycel.explorer.moments import Scene
 from mycel.explorer.past import commit_of
 from mycel.knowledge.bootstrap_stamp import AUTHOR
 from mycel.knowledge.node_lookup import element_uri, take_content
-from mycel.knowledge.relation_writer import bad_cursor
+from mycel.knowledge.relation_pages import bad_cursor, is_number, links_page
 from mycel.knowledge.vocabulary import RESOURCE, STAMP
 from mycel.model import ids, times
 from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.values import JsonObject
 from mycel.store.check import proofs
-from mycel.store.query import history, lookup, surroundings
+from mycel.store.query import history, surroundings
 from mycel.store.query.commits import transaction_of
 from mycel.store.query.reader import Direction as Way
 from mycel.store.query.refs import Ref
@@ -160,24 +160,15 @@ def relations(
     limit: int,
     cursor: str | None,
 ) -> JsonObject:
-    """Relations of an element: outgoing before incoming, by relation type and other end."""
+    """Relations of an element: those of notes first, then those of the code, guesses last."""
     reader, number = scene.reader, scene.number(id_)
     predicates = None if names is None else [reader.predicate_number(name) for name in names]
     ways: tuple[Way, ...] = ("out", "in") if direction == "both" else (direction,)
-    begin, after = _read_cursor(cursor, ways)
-    found: list[tuple[Way, tuple[int, int, int]]] = []
-    for way in ways[ways.index(begin) :]:
-        since = after if way == begin else (0, 0)
-        wanted = limit + 1 - len(found)
-        rows = lookup.links_after(reader, number, way, predicates, since, wanted)
-        found += [(way, row) for row in rows]
-        if len(found) > limit:
-            break
-    page = found[:limit]
-    links = reader.elements(link for _, (link, _, _) in page)
-    scene.cards.read([number, *(other for _, (_, _, other) in page)])
+    page = links_page(reader, number, direction, predicates, limit, cursor)
+    links = reader.elements(place.link for place in page)
+    scene.cards.read([number, *(place.other for place in page)])
     shown = []
-    for way, (link, _, other) in page:
+    for way, link, _, other in page:
         element = links.get(link)
         if isinstance(element, Proposition):
             shown.append(_relation(scene, element, way, other))
@@ -191,9 +182,8 @@ def relations(
         for predicate, side, count in counted
         if side in ways and (predicates is None or predicate in predicates)
     )
-    if len(found) > limit:
-        way, (_, predicate, other) = page[-1]
-        told["next_cursor"] = f"{way}.{predicate}.{other}"
+    if page.next_cursor is not None:
+        told["next_cursor"] = page.next_cursor
     return scene.told(**told)
 
 
@@ -215,26 +205,12 @@ def _relation(scene: Scene, link: Proposition, way: Way, other: int) -> JsonObje
     }
 
 
-def _read_cursor(cursor: str | None, ways: tuple[Way, ...]) -> tuple[Way, tuple[int, int]]:
-    if cursor is None:
-        return ways[0], (0, 0)
-    way, *numbers = cursor.split(".")
-    for each in ways:
-        if way == each and len(numbers) == 2 and all(map(_is_number, numbers)):
-            return each, (int(numbers[0]), int(numbers[1]))
-    raise bad_cursor(cursor)
-
-
-def _is_number(text: str) -> bool:
-    return text.isascii() and text.isdecimal() and len(text) < 19
-
-
 # History and proof.
 
 
 def versions(scene: Scene, id_: str, limit: int, cursor: str | None) -> JsonObject:
     """Versions of an element, newest first, removals and purges included."""
-    if cursor is not None and not _is_number(cursor):
+    if cursor is not None and not is_number(cursor):
         raise bad_cursor(cursor)
     element = _element(scene, id_)
     start = int(cursor or 0)
@@ -286,7 +262,7 @@ def proof(scene: Scene, id_: str) -> JsonObject:
 
 def missing_concepts(scene: Scene, limit: int, cursor: str | None) -> JsonObject:
     """Concepts that relations name and that do not exist yet, the most needed first."""
-    if cursor is not None and not _is_number(cursor):
+    if cursor is not None and not is_number(cursor):
         raise bad_cursor(cursor)
     start, reader = int(cursor or 0), scene.reader
     kinds = {

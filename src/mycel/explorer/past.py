@@ -11,7 +11,7 @@ from mycel.explorer import limits
 from mycel.explorer.cards import concept_card
 from mycel.explorer.moments import Scene, moment_of
 from mycel.history.graph import Graph
-from mycel.knowledge.relation_writer import bad_cursor
+from mycel.knowledge.relation_pages import bad_cursor
 from mycel.knowledge.uris import uri_of
 from mycel.model import times
 from mycel.model.commits import with_short_hashes

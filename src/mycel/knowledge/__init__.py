@@ -21,6 +21,7 @@
     node_merge       two nodes become one
     similar_notes    notes that are close to a new one
     relation_writer  relations; placeholders for missing concepts; broken links
+    relation_pages   relations of a node, page by page: those of notes first
     node_traversal   results of a traversal, with URIs
     recalled_nodes   results of a search, with snippets, and with the nodes near them
     workspace_files  reads files of the workspace, and no others

@@ -41,6 +41,7 @@ from mycel.knowledge.node_values import (
     ResourceContent,
 )
 from mycel.knowledge.recalled_nodes import Recalled
+from mycel.knowledge.relation_pages import relations_page
 from mycel.knowledge.stale_notes import with_marks
 from mycel.knowledge.uris import Kind, Uri, build, check_workspace, parse
 from mycel.model import ids
@@ -291,7 +292,9 @@ class KnowledgeView:
         limit: int = PAGE_DEFAULT,
         cursor: str | None = None,
     ) -> Page[Relation]:
-        """Relations of a node: outgoing before incoming, then by relation type and other end.
+        """Relations of a node: those of notes first, then those of the code, `may_call` last.
+
+        In each of these, outgoing ones come first, then they go by relation type and other end.
 
         Raises:
             NotFound: there is no such node.
@@ -306,9 +309,7 @@ class KnowledgeView:
             if node is None or is_placeholder(node):
                 with suppress(NotFound) if node is not None else nullcontext():
                     node = node_at(reader, address)
-            page = relation_writer.page_of(
-                reader, node, direction, bounds.relation_types, most, cursor
-            )
+            page = relations_page(reader, node, direction, bounds.relation_types, most, cursor)
             items = with_caveats(reader, with_conflicts(reader, page.items))
             return replace(page, items=tuple(items))
 

@@ -11,7 +11,7 @@ from mycel.engine.missing_concepts import MISSING, MISSING_ENTITY
 from mycel.knowledge.limits import PAGE_MAX
 from mycel.knowledge.node_lookup import as_node
 from mycel.knowledge.node_values import Node, Relation
-from mycel.knowledge.relation_writer import page_of
+from mycel.knowledge.relation_pages import relations_page
 from mycel.model import ids
 from mycel.model.elements import Concept
 from mycel.model.extras import extra
@@ -99,7 +99,7 @@ def as_networkx(reader: Reader, workspace: str) -> Any:
 def _leaving(reader: Reader, concept: Concept) -> Iterator[Relation]:
     cursor: str | None = None
     while True:
-        page = page_of(reader, concept, "out", None, PAGE_MAX, cursor)
+        page = relations_page(reader, concept, "out", None, PAGE_MAX, cursor)
         yield from page
         cursor = page.next_cursor
         if cursor is None:

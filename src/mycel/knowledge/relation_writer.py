@@ -16,14 +16,14 @@ from typing import Any, Final
 from mycel.engine.missing_concepts import MISSING, MISSING_ENTITY, SCHEME, is_placeholder
 from mycel.errors import (
     ConstraintViolation,
-    InvalidSyntax,
     InvalidValueType,
     NotFound,
     SelfEdgeError,
 )
 from mycel.knowledge.name_resolution import NAMES_SOUGHT_MAX, closest, not_found, resolve_all
 from mycel.knowledge.node_lookup import Found, as_relation, find, find_all, uri_at
-from mycel.knowledge.node_values import Direction, Linked, NewRelation, Page, Relation
+from mycel.knowledge.node_values import Linked, NewRelation, Page, Relation
+from mycel.knowledge.relation_pages import bad_cursor, is_number
 from mycel.knowledge.uris import Uri
 from mycel.knowledge.vocabulary import (
     GENERAL_RELATIONS,
@@ -36,10 +36,9 @@ from mycel.knowledge.vocabulary import (
     require_type,
 )
 from mycel.model import ids
-from mycel.model.elements import Concept, Proposition
+from mycel.model.elements import Proposition
 from mycel.model.names import PROPOSITION_TYPE, kind_of, shorten
 from mycel.store.query import lookup
-from mycel.store.query import reader as readers
 from mycel.store.query.reader import Reader
 from mycel.store.write.bulk import ConceptRow, PropositionRow
 from mycel.store.write.transaction import Transaction
@@ -318,55 +317,9 @@ def sweep(tx: Transaction, placeholders: Iterable[int]) -> None:
 # Reading.
 
 
-def page_of(
-    reader: Reader,
-    node: Concept,
-    direction: Direction,
-    relation_types: Collection[str] | None,
-    limit: int,
-    cursor: str | None,
-) -> Page[Relation]:
-    """A page of relations: outgoing before incoming, by relation type and other end."""
-    predicates = None
-    if relation_types is not None:
-        predicates = [reader.predicate_number(name) for name in relation_types]
-    ways: tuple[readers.Direction, ...] = ("out", "in") if direction == "both" else (direction,)
-    begin, *after = _read_cursor(cursor, ways)
-    found: list[tuple[readers.Direction, tuple[int, int, int]]] = []
-    for way in ways[ways.index(begin) :]:
-        since = (after[0], after[1]) if way == begin else (0, 0)
-        wanted = limit + 1 - len(found)
-        rows = lookup.links_after(reader, node.number, way, predicates, since, wanted)
-        found += [(way, row) for row in rows]
-        if len(found) > limit:
-            break
-    shown = found[:limit]
-    items = tuple(
-        as_relation(reader, link, node)
-        for _, (number, _, _) in shown
-        if (link := reader.proposition(number)) is not None
-    )
-    if len(found) <= limit:
-        return Page(items)
-    way, (_, predicate, other) = shown[-1]
-    return Page(items, f"{way}.{predicate}.{other}")
-
-
-def _read_cursor(
-    cursor: object, ways: tuple[readers.Direction, ...]
-) -> tuple[readers.Direction, int, int]:
-    if cursor is None:
-        return ways[0], 0, 0
-    parts = cursor.split(".") if isinstance(cursor, str) else []
-    for way in ways:
-        if len(parts) == 3 and parts[0] == way and all(_is_number(part) for part in parts[1:]):
-            return way, int(parts[1]), int(parts[2])
-    raise bad_cursor(cursor)
-
-
 def broken_page(reader: Reader, limit: int, cursor: str | None) -> Page[Relation]:
     """A page of relations to or from missing concepts."""
-    if cursor is not None and not _is_number(cursor):
+    if cursor is not None and not is_number(cursor):
         raise bad_cursor(cursor)
     beginnings = {
         number: beginning
@@ -378,15 +331,3 @@ def broken_page(reader: Reader, limit: int, cursor: str | None) -> Page[Relation
     links = [reader.proposition(number) for number in numbers[:limit]]
     items = tuple(as_relation(reader, link) for link in links if link is not None)
     return Page(items, str(numbers[limit - 1]) if len(numbers) > limit else None)
-
-
-def _is_number(text: object) -> bool:
-    return isinstance(text, str) and text.isascii() and text.isdecimal() and len(text) < 19
-
-
-def bad_cursor(cursor: object) -> InvalidSyntax:
-    """The error for a cursor that is not of this query."""
-    return InvalidSyntax(
-        f"{shorten(repr(cursor))} is no cursor of this query.",
-        hint="Pass next_cursor of the page before, with the same arguments, or none.",
-    )

@@ -28,6 +28,7 @@ SEARCH_DEPTH_MAX: Final = 1_000
 _CURSOR: Final = re.compile(r"hits:(\d{1,6})\+(\d{1,6})", re.ASCII)
 _SECTIONS: Final[tuple[Kind, Kind]] = (NOTES, CODE)
 _HEADINGS: Final = {NOTES: "Notes:", CODE: "Code:"}
+_SHOWN_REASONS: Final = ("linked", "about ")
 FOUND_CHARACTERS: Final = 1_000
 """Characters of its content that a detailed hit shows."""
 
@@ -187,7 +188,7 @@ def _hit(hit: Hit, *, detailed: bool) -> str:
     called = f" {node.name}" if node.name and node.name != node.uri else ""
     if not detailed:
         about = hit.snippet or node_text.snippet(node)
-        linked = f" [{hit.why[0]}]" if hit.why[:1] and hit.why[0].startswith("linked") else ""
+        linked = f" [{hit.why[0]}]" if hit.why[:1] and hit.why[0].startswith(_SHOWN_REASONS) else ""
         contested = node_text.conflict_mark(node)
         return (
             f"{hit.score:.2f} {node.uri} ({node.type}){called}{node_text.caveat_mark(node)}"

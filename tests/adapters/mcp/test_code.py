@@ -196,3 +196,18 @@ def test_many_commands_that_fail_keep_their_hints(session: Session) -> None:
     assert len(hints) == 250
     assert all("DESCRIBE CONCEPT TYPES; names are case-sensitive." in each for each in hints)
     assert len(told.text) < 45_000
+
+
+def test_notes_about_a_symbol_are_shown_before_its_calls_and_found_by_its_name(
+    session: Session,
+) -> None:
+    session.ok(
+        "remember_knowledge",
+        concepts=[{"uri": "notes/rounding", "content": "Zebras round up."}],
+        relations=[{"source": "notes/rounding", "relation": "about", "target": "price"}],
+    )
+    shown = session.ok("get_nodes", uris=["price"], relations=1)
+    assert "← about concept://code/notes/rounding" in shown.text
+    found = session.ok("search_knowledge", query="What should I know of shop/cart.py/price?")
+    line = next(each for each in found.text.splitlines() if "notes/rounding" in each)
+    assert line.endswith("[about price]")

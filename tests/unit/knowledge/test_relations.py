@@ -387,3 +387,37 @@ def test_mentions_of_a_node_that_is_no_event_is_written_as_a_reference(shop: Kno
         ' WHERE { ?p {type: "$PropositionType", name: "mentions"} }'
     )
     assert shop.link("b", "mentions", "a").relation == "mentions"
+
+
+def test_relations_of_notes_come_before_those_of_code_and_guesses_last(shop: Knowledge) -> None:
+    """On every page, whatever its size and the order in which relation types were defined."""
+    symbols = [f"src/a.py/f{number}" for number in range(8)]
+    shop.remember({"uri": each, "type": "Symbol"} for each in (*symbols, "src/a.py/main"))
+    main = "src/a.py/main"
+    shop.remember(
+        relations=[
+            *(NewRelation(main, "may_call", each) for each in symbols[:3]),
+            *(NewRelation(main, "calls", each) for each in symbols[3:6]),
+            *(NewRelation(each, "calls", main) for each in symbols[:2]),
+            NewRelation("concept://shop/notes/guide", "references", main),
+            NewRelation("concept://shop/notes/a", "about", main),
+            NewRelation(main, "superseded_by", "concept://shop/notes/b"),
+        ]
+    )
+    expected = ["superseded_by", "about", "references", *["calls"] * 5, *["may_call"] * 3]
+    whole = shop.relations(main).items
+    assert [each.relation for each in whole] == expected
+    assert [each.source == whole[0].source for each in whole[3:8]] == [True] * 3 + [False] * 2
+    for limit in range(1, len(whole) + 1):
+        pages, cursor = [], None
+        while True:
+            page = shop.relations(main, limit=limit, cursor=cursor)
+            pages += page.items
+            cursor = page.next_cursor
+            if cursor is None:
+                break
+        assert pages == list(whole)
+    some = shop.relations(main, relation_types=["may_call", "about"])
+    assert [each.relation for each in some] == ["about", *["may_call"] * 3]
+    incoming = shop.relations(main, direction="in")
+    assert [each.relation for each in incoming] == ["about", "references", "calls", "calls"]

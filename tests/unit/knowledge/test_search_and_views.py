@@ -11,6 +11,8 @@ import pytest
 from mycel import Knowledge, NewRelation
 from mycel.errors import ConstraintViolation, InvalidValueType, TypeMismatch
 from mycel.knowledge.bootstrap import bootstrap
+from mycel.search.embedding import HYBRID, KEYWORD
+from mycel.search.kinds import CODE, NOTES
 
 
 def test_words_find_nodes_by_uri(shop: Knowledge) -> None:
@@ -51,6 +53,50 @@ def test_a_search_can_be_narrowed(shop: Knowledge) -> None:
     assert shop.search("login nothing else", threshold=1) == []
     with pytest.raises(TypeMismatch):
         shop.search("login", type="Nothing")
+
+
+def test_a_question_that_names_code_brings_the_notes_about_it(shop: Knowledge, root: Path) -> None:
+    (root / "flags").mkdir()
+    source = "class Flags:\n    def parse_all(self):\n        return 1\n"
+    (root / "flags" / "config.py").write_text(source, encoding="utf-8")
+    (root / "README.md").write_text("# Read before you change it\n\nKnow.\n", encoding="utf-8")
+    bootstrap(shop, root)
+    for number in range(12):
+        shop.add(f"chatter/{number}", content=f"What should I know before I change it? {number}")
+    shop.add(
+        "notes/old", content="Quux.", relations=[{"relation": "about", "target": "flags/config.py"}]
+    )
+    shop.add(
+        "notes/order",
+        content="Zebra.",
+        relations=[{"relation": "about", "target": "flags/config.py"}],
+    )
+    shop.add(
+        "notes/parsing",
+        content="Yak.",
+        relations=[{"relation": "about", "target": "Flags.parse_all"}],
+    )
+    shop.link("notes/order", "supersedes", "notes/old")
+    file = "file://shop/flags/config.py"
+    questions = {
+        "what should I know before I change flags/config.py?": ("order", "about config.py"),
+        f"what should I know before I change `{file}`": ("order", "about config.py"),
+        file: ("order", "about config.py"),
+        "flags/config.py": ("order", "about config.py"),
+        "what should I know before I change Flags.parse_all": (
+            "parsing",
+            "about Flags.parse_all",
+        ),
+        "Flags.parse_all": ("parsing", "about Flags.parse_all"),
+    }
+    for question, (note, reason) in questions.items():
+        for mode in (HYBRID, KEYWORD):
+            hits = shop.search(question, mode=mode)
+            first = next(hit for hit in hits if hit.kind == NOTES)
+            assert (first.uri, first.why[0]) == (f"concept://shop/notes/{note}", reason), question
+            assert [hit.kind for hit in shop.search(question, mode=mode, kind=CODE)][:1] == [CODE]
+    aside = shop.search(file, type="Section")
+    assert not [hit for hit in aside if hit.uri.startswith("concept://shop/notes/")]
 
 
 def test_what_nobody_has_written_is_not_found(shop: Knowledge) -> None:

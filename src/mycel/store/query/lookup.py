@@ -314,16 +314,19 @@ def links_after(
     predicates: Collection[int] | None,
     after: tuple[int, int],
     limit: int,
+    *,
+    without: Collection[int] = (),
 ) -> list[tuple[int, int, int]]:
     """Links that leave (or reach) an element: each with its predicate and other end, in this order.
 
     They begin after a predicate and other end that were seen before; (0, 0) comes before all.
+    Links of the predicates `without` are left out.
     """
     near, far = ("subject", "object") if direction == "out" else ("object", "subject")
-    kind = ""
-    bindings: Row = (number, *after, limit)
+    kind = "AND predicate NOT IN (SELECT value FROM json_each(?5))"
+    bindings: Row = (number, *after, limit, listed(without))
     if predicates is not None:
-        kind = "AND predicate IN (SELECT value FROM json_each(?5))"
+        kind += " AND predicate IN (SELECT value FROM json_each(?6))"
         bindings = (*bindings, listed(predicates))
     found = reader.every(
         f"SELECT id, predicate, {far} FROM {reader.tables.links('p')}"
