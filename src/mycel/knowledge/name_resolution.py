@@ -4,6 +4,7 @@
     former   a node had the URI before it moved, or before it was merged into another one
     alias    a node has the text among its aliases
     name     one node alone has the short name: Collection.add, collection.rs, a readable name
+    moved    nothing has the short name, and one node had a URI that ended so before it moved
 
 They are tried in this order. A node that has taken the URI since always wins, and the last node
 that had a URI counts. A hint says under which URI the node is now. A short name of several nodes is
@@ -138,8 +139,10 @@ def resolve_all(
         rest = [uri for uri in unknown if uri not in resolved]
         if rest:
             resolved |= resolve(reader, rest)
-    rest = [uri for uri in unknown if uri not in resolved and not uri.is_kip]
-    return resolved | _by_names(reader, rest[:NAMES_SOUGHT_MAX], own, others or {})
+    rest = [uri for uri in unknown if uri not in resolved and not uri.is_kip][:NAMES_SOUGHT_MAX]
+    resolved |= _by_names(reader, rest, own, others or {})
+    rest = [uri for uri in rest if uri not in resolved and uri.is_bare and uri.path]
+    return resolved | _by_former_names(reader, rest, others or {}) if rest else resolved
 
 
 def _by_names(
@@ -165,6 +168,40 @@ def _by_names(
             resolved[uri] = _resolved(uri, bearers[0], how)
         elif bearers:
             ambiguous[uri] = bearers
+    if ambiguous:
+        raise several_nodes(ambiguous)
+    return resolved
+
+
+def _by_former_names(
+    reader: Reader, uris: Sequence[Uri], others: Mapping[Uri, Collection[int]]
+) -> dict[Uri, Resolved]:
+    """References that are the end of a URI that a node had before it moved or was merged."""
+    ends = {uri: f"/{uri.text.removeprefix(f'concept://{uri.workspace}/')}" for uri in uris}
+    formers = [
+        parse(name, "")
+        for workspace in {uri.workspace for uri in uris}
+        for name in lookup.former_names_ending(
+            reader, f"concept://{workspace}", {end.rpartition("/")[2] for end in ends.values()}
+        )
+    ]
+    known = find_all(reader, formers)
+    present = _formers(reader, [former for former in formers if former.text not in known])
+    resolved: dict[Uri, Resolved] = {}
+    ambiguous: dict[Uri, list[Concept]] = {}
+    for uri, end in ends.items():
+        bearers = {
+            each.number: each
+            for former, meant in present.items()
+            if former.workspace == uri.workspace and former.text.endswith(end)
+            for each in (node_at(reader, meant.uri),)
+            if each.number not in others.get(uri, ())
+        }
+        if len(bearers) == 1:
+            (bearer,) = bearers.values()
+            resolved[uri] = _resolved(uri, bearer, "is the former name of")
+        elif bearers:
+            ambiguous[uri] = list(bearers.values())
     if ambiguous:
         raise several_nodes(ambiguous)
     return resolved

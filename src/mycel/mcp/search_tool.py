@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Final, cast
 
 from mycel.engine.sections import GOOD, in_sections, names_no_code
-from mycel.errors import ConstraintViolation, TypeMismatch
+from mycel.errors import ConstraintViolation, MycelError, TypeMismatch
 from mycel.knowledge.node_values import Hit, Node, Relation
 from mycel.knowledge.recalled_nodes import RECALL_HITS
 from mycel.mcp import hints, node_text
@@ -72,11 +73,7 @@ def _search(call: ToolCall) -> Answer:
         page.close(_nothing_found(call, query))
     _close_others(call, page, hits, limit)
     if names_no_code(Question(query), hits) and call.knowledge().root is not None:
-        name = shorten(query.strip())
-        page.close(
-            f'Nothing is named {name}; get_nodes {{"uris": ["{name}"], "callers": true}}'
-            " searches the files for it."
-        )
+        page.close(_about_name(call, query.strip()))
     for warning in dict.fromkeys(warnings):
         page.close(warning)
     close_conflicts(call, page, (each.found for each in shown))
@@ -234,6 +231,18 @@ def _close_others(call: ToolCall, page: TextPage, hits: Sequence[Hit], limit: in
     if others := [name for name in dict.fromkeys(names) if name not in shown]:
         listed = ", ".join(shorten(name) for name in others[: limit - len(hits)])
         page.close(f"Others of this type, the newest first, whatever was asked: {listed}.")
+
+
+def _about_name(call: ToolCall, name: str) -> str:
+    """A sentence about a name that no hit has: its node if it had the name before, or a hint."""
+    with suppress(MycelError):
+        node = call.knowledge().get(name, content=False)
+        return node.hint or f"{shorten(name)} is {node.uri}."
+    name = shorten(name)
+    return (
+        f'Nothing is named {name}; get_nodes {{"uris": ["{name}"], "callers": true}}'
+        " searches the files for it."
+    )
 
 
 def _nothing_found(call: ToolCall, words: str) -> str:

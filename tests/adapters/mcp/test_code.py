@@ -211,3 +211,17 @@ def test_notes_about_a_symbol_are_shown_before_its_calls_and_found_by_its_name(
     found = session.ok("search_knowledge", query="What should I know of shop/cart.py/price?")
     line = next(each for each in found.text.splitlines() if "notes/rounding" in each)
     assert line.endswith("[about price]")
+
+
+def test_a_search_for_a_former_uri_names_the_node(session: Session) -> None:
+    session.ok("remember_knowledge", concepts=[{"uri": "howto/try-index", "content": "Run it."}])
+    session.ok("update_node", uri="howto/try-index", new_uri="howto/index/try")
+    for name in ("howto/try-index", "concept://code/howto/try-index"):
+        found = session.ok("search_knowledge", query=name, mode="keyword").text
+        assert "Nothing is named" not in found
+    assert (
+        "howto/try-index is now concept://code/howto/index/try."
+        in session.ok("search_knowledge", query="howto/try-index").text
+    )
+    found = session.ok("search_knowledge", query="nothing/at_all").text
+    assert "Nothing is named nothing/at_all" in found

@@ -289,3 +289,30 @@ def test_an_unknown_name_is_still_not_found(code: Knowledge) -> None:
     for name in ("nothing", "Cart.nothing", "src/nothing.py", "concept://other/Cart.save"):
         with pytest.raises(NotFound):
             code.get(name)
+
+
+def test_the_short_name_of_a_moved_node_leads_to_it_unless_another_has_it(shop: Knowledge) -> None:
+    shop.remember([{"uri": "howto/try-index"}, {"uri": "b"}])
+    shop.move("howto/try-index", "howto/index/try")
+    now = "concept://shop/howto/index/try"
+    hint = f"try-index is the former name of {now}."
+    assert (shop.get("try-index").uri, shop.get("try-index").hint) == (now, hint)
+    linked = shop.link("b", "needs", "try-index")
+    assert (linked.target, linked.warnings) == (now, (hint,))
+    assert not shop.broken_links().items
+    assert shop.unlink("b", "needs", "try-index")
+    shop.move("howto/index/try", "guides/attempt")  # Every former name counts.
+    for name in ("try-index", "try", "index/try"):
+        assert shop.get(name).uri == "concept://shop/guides/attempt"
+    shop.add("other/try-index")  # What is called so now always wins.
+    assert shop.get("try-index").uri == "concept://shop/other/try-index"
+    shop.add("x/try")
+    shop.add("y/try")
+    shop.move("x/try", "x/tested")
+    shop.move("y/try", "y/tested")
+    with pytest.raises(NotFound, match="several nodes") as caught:
+        shop.get("try")
+    assert len(caught.value.data["candidates"]) == 3
+    for name in ("ry", "ndex", "missing"):
+        with pytest.raises(NotFound):
+            shop.get(name)

@@ -114,6 +114,17 @@ def former_names(
     return {name: FormerName(number, kind, bool(gone)) for name, number, kind, gone in rows}
 
 
+def former_names_ending(reader: Reader, root: str, ends: Collection[str]) -> list[str]:
+    """Names below a path that concepts had in the past, whose last segment is one of these."""
+    # Trimming all characters but slashes from the end of a name leaves what is before its end.
+    query = (
+        "SELECT DISTINCT name FROM concept_past WHERE name > ?1 || '/' AND name < ?1 || '0'"
+        " AND substr(name, length(rtrim(name, replace(name, '/', ''))) + 1)"
+        " IN (SELECT value FROM json_each(?2)) ORDER BY name"
+    )
+    return reader.column(query, (root, listed(ends)))
+
+
 def named_below(
     reader: Reader,
     path: str,
