@@ -88,7 +88,9 @@ def locate(reader: Reader, uri: Uri) -> Located:
 def locate_all(reader: Reader, uri: Uri) -> list[Concept]:
     """The concepts that a reference means: one, or all that share a short name; [] for none.
 
-    A dotted name may leave out parts of a path: `shop.price` for `shop/cart.py/price`.
+    A dotted name may leave out parts of a path: `shop.price` for `shop/cart.py/price`. If no node
+    has its modules in the path, as with names that a package offers under another path, all nodes
+    with its last part are meant.
 
     Raises:
         InvalidId: it is a relation.
@@ -100,7 +102,7 @@ def locate_all(reader: Reader, uri: Uri) -> list[Concept]:
             return []
         names = ShortNames(reader)
         names.fetch((uri,))
-        return names.bearers_of(uri)[1] or names.bearers_around(uri)
+        return names.bearers_of(uri)[1] or names.bearers_around(uri) or names.bearers_of_last(uri)
 
 
 def find_bearers(reader: Reader, names: Iterable[str]) -> list[Concept]:

@@ -63,11 +63,15 @@ class NameEvidence:
         self.owners = {each.owner for each in symbols if each.owner} | ({owner} - {""})
         own = {each.qualifier for each in symbols} | self.owners
         self._foreign = {each.qualifier for each in namesakes} - own
+        self._foreign_types = {each.owner for each in namesakes} - own - {""}
 
-    def names_another(self, line: bytes) -> bool:
+    def names_another(self, language: str, line: bytes) -> bool:
         """True if each occurrence of the name has the owner or module of another symbol."""
-        words = [word for word, _ in self._before(line)]
-        return bool(words) and self._foreign.issuperset(words)
+        places = self._before(line)
+        return bool(places) and all(self._is_foreign(language, *place) for place in places)
+
+    def _is_foreign(self, language: str, word: str, joint: str) -> bool:
+        return word in (self._foreign_types if _is_value(language, joint) else self._foreign)
 
     def judge(self, language: str, line: bytes, symbol: NamedSymbol) -> Verdict:
         """The best of the verdicts on the occurrences of the name; "open" without one."""
@@ -81,15 +85,16 @@ class NameEvidence:
         if not joint:
             is_member = bool(symbol.owner) and language not in _BARE_MEMBERS
             return "unlikely" if is_member else "open"
-        if word == symbol.qualifier:
+        is_value = _is_value(language, joint)
+        if word == (symbol.owner if is_value else symbol.qualifier) and word:
             return "this"
-        if word in self._foreign:
+        if self._is_foreign(language, word, joint):
             return "other"
         if word in _OWN or not word:
             return "open"
         if word[:1].isupper():
             return "unlikely"  # Of another type, or of one that is derived from it.
-        return "unlikely" if language == "rust" and joint == "." and not symbol.owner else "open"
+        return "unlikely" if is_value and not symbol.owner else "open"
 
     def _before(self, line: bytes) -> list[tuple[str, str]]:
         """The word and the sign before each occurrence of the name; "" for none."""
@@ -99,3 +104,8 @@ class NameEvidence:
             word, joint = (before[1] or b"", before[2]) if before is not None else (b"", b"")
             found.append((word.decode(), joint.decode()))
         return found
+
+
+def _is_value(language: str, joint: str) -> bool:
+    """True if the word before a sign is a value: in Rust, no module is before a dot."""
+    return language == "rust" and joint == "."

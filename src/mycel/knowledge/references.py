@@ -36,7 +36,7 @@ from mycel.store.query.bulk import prefixes
 from mycel.store.query.bulk.prefixes import StoredSpan
 from mycel.store.query.reader import Reader
 
-SYMBOLS_MAX: Final = 20
+SYMBOLS_MAX: Final = 100
 """Symbols of one name that are answered for."""
 ALIASES_MAX: Final = 8
 """Names that one file gives to a symbol."""
@@ -83,6 +83,8 @@ class SymbolReferences(NamedTuple):
 class References(NamedTuple):
     """The uses of the symbols that a name means."""
 
+    asked: str
+    """The name as it was given, without folders."""
     name: str
     symbols: tuple[SymbolReferences, ...]
     possible: tuple[FileLines, ...]
@@ -118,6 +120,7 @@ def find_references(reader: Reader, knowledge: KnowledgeView, uri: Uri) -> Refer
     sorter = _Sorter(reader, names, targets[: len(symbols)], targets[len(symbols) :], users, owner)
     sorter.sort(mentions.files)
     return References(
+        asked=uri.path.rpartition("/")[2],
         name=min(names),
         symbols=tuple(
             SymbolReferences(as_node(each, content=False), sorter.users_of(each.name))
@@ -280,7 +283,7 @@ class _Sorter:
 
         `count` lines of the same definition have the name.
         """
-        if self._evidence.names_another(line):
+        if self._evidence.names_another(language, line):
             return "other", []
         user = file if span is None else span.name
         # One line, and a certain relation to another symbol of the name: it is about that one.

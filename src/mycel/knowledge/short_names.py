@@ -81,6 +81,17 @@ class ShortNames:
         asked = _SCOPES.sub(".", uri.path)
         return [each for each in self.bearers(_keys_of(uri)) if _is_around(each, asked)]
 
+    def bearers_of_last(self, uri: Uri) -> list[Concept]:
+        """Nodes with the last part of a dotted name whose other parts are modules, not types."""
+        *outer, last = _SCOPES.sub(".", uri.path).rpartition("/")[2].split(".")
+        if not outer or outer[-1][:1].isupper():
+            return []
+        return [
+            each
+            for each in self.bearers({key(last)})
+            if called(each.name, each.attributes).segments[-1] == last
+        ]
+
     def bearers(self, keys: Iterable[str]) -> list[Concept]:
         """Concepts with one of these keys that are nodes."""
         wanted = {each for each in keys if each}
@@ -88,7 +99,9 @@ class ShortNames:
         if wanted <= self._by_key.keys():
             indexed = [each for key in wanted for each in self._by_key[key]]
         else:
-            indexed = self._with_keys(wanted, BEARERS_MAX)
+            # The longest key first and alone: a common name does not crowd out `Owner.name`.
+            by_length = sorted(wanted, key=lambda each: (-len(each), each))
+            indexed = [each for key in by_length for each in self._with_keys({key}, BEARERS_MAX)]
         return list({each.number: each for each in (*indexed, *own)}.values())
 
     def _with_keys(self, keys: Collection[str], limit: int) -> list[Concept]:

@@ -5,6 +5,7 @@ A bootstrap stores the first and last line of a symbol. The text is read from th
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
@@ -22,7 +23,7 @@ from mycel.knowledge.references import (
 from mycel.knowledge.vocabulary import CALLS, EXTENDS, MAY_CALL, SYMBOL, USES
 from mycel.mcp import node_text
 from mycel.mcp.results import TextPage
-from mycel.model.names import count, shorten
+from mycel.model.names import count, first_few, shorten
 from mycel.model.values import JsonObject
 
 LINES_SHOWN: Final = 5
@@ -35,6 +36,7 @@ ASIDE_NUMBERS_MAX: Final = 200
 """The same for lines that are no uses: comments, documents, other symbols of the name."""
 LINE_CHARACTERS: Final = 160
 NAMESAKES_SHOWN: Final = 3
+_SIGNS: Final = re.compile(r"::|[./#]")
 
 HEADINGS: Final = {
     CALLS: "Called by",
@@ -90,14 +92,24 @@ def add_references(
     """
     entries: list[JsonObject] = []
     files = {each.uri for each in (*references.possible, *references.mentions)}
-    for each in references.symbols:
+    meaning = _meaning(references)
+    if meaning and not page.add(meaning):
+        return None
+    shown = references.symbols
+    if len(shown) > NAMESAKES_SHOWN:
+        shown = tuple(each for each in shown if each.users)
+    lines = sum(len(each.lines) for each in references.possible)
+    for each in shown:
         entry = node_text.brief(each.symbol, detailed=detailed)
-        if not _add_users(each, limit, page, entry, len(files)):
+        if not _add_users(each, limit, page, entry, len(files), lines):
             return None
         entries.append(entry)
+    unused = [each.symbol for each in references.symbols if each not in shown]
+    if unused:
+        names = first_few([each.uri for each in unused], NAMESAKES_SHOWN)
+        page.add(f"No caller of {len(unused)} of them is certain: {', '.join(names)}")
+        entries += [node_text.brief(each, detailed=detailed) for each in unused[:NAMESAKES_SHOWN]]
     if not references.symbols:
-        if not page.add(f"No symbol is named {shorten(references.name)}."):
-            return None
         entries.append({"name": references.name})
     for line in _other_lines(references):
         if not page.add(line):
@@ -108,17 +120,40 @@ def add_references(
     return entries
 
 
+def _meaning(references: References) -> str:
+    """A sentence on the symbols that a name means; "" for one symbol that has it."""
+    name, asked = shorten(references.name), shorten(references.asked)
+    symbols, others = references.symbols, references.namesakes
+    if not symbols and not others:
+        return f"No symbol is named {asked}."
+    if not symbols:
+        verb = "symbol is" if len(others) == 1 else "symbols are"
+        listed = ", ".join(first_few(others, NAMESAKES_SHOWN))
+        return f"No symbol has the path {asked}; {len(others)} {verb} named {name}: {listed}"
+    if len(symbols) > 1:
+        many = f"{len(symbols)} symbols are named {name}; these are the uses of all of them."
+        return f"{many} Pass a URI for those of one."
+    parts = iter(_SIGNS.split(symbols[0].symbol.uri))
+    has_path = all(each in parts for each in _SIGNS.split(asked))
+    return "" if has_path else f"{asked} is taken for the only symbol named {name}."
+
+
 def _add_users(
-    found: SymbolReferences, limit: int, page: TextPage, entry: JsonObject, files: int
+    found: SymbolReferences, limit: int, page: TextPage, entry: JsonObject, files: int, lines: int
 ) -> bool:
-    """Add the users of a symbol, whose name is in so many files. False if they do not fit."""
+    """Add the users of a symbol. False if they do not fit.
+
+    Its name is in so many files, and in so many lines of code of which nothing more is known.
+    """
     node = found.symbol
     span = span_of(node)
     if not page.add(f"{node.uri} ({node.type})" + ("" if span is None else f", {span}")):
         return False
     if not any(each.relation in CERTAIN for each in found.users):
+        lines += sum(len(each.lines) for each in found.users)
         verb = "mentions" if files == 1 else "mention"
-        page.add(f"No caller is known; {count(files, 'file')} {verb} the name.")
+        known = f"No caller is known; {count(files, 'file')} {verb} the name."
+        page.add(f"No caller is certain; {count(lines, 'line')} may call it." if lines else known)
     for kind, heading in HEADINGS.items():
         users = [each for each in found.users if each.relation == kind]
         entry[kind] = [each.uri for each in users[:limit]]

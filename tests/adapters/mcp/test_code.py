@@ -121,11 +121,42 @@ def test_one_call_says_who_calls_a_function_with_the_source_lines(session: Sessi
     assert by_text.data["nodes"][0]["mentioned_in"] == ["file://code/shop/cart.py"]
 
 
+def test_a_name_that_symbols_have_is_never_said_to_be_unknown(session: Session) -> None:
+    other = session.ok("get_nodes", uris=["goods::till::price"], callers=True).text
+    assert other.startswith("goods::till::price is taken for the only symbol named price.\n")
+    assert "- concept://code/shop/cart.py/Cart.total\n    12: price(each)" in other
+    member = session.ok("get_nodes", uris=["Till.price"], callers=True).text
+    assert member.startswith(
+        "No symbol has the path Till.price; 1 symbol is named price: "
+        "concept://code/shop/cart.py/price\n"
+    )
+
+
+def test_many_symbols_of_a_name_are_answered_for_together(session: Session, root: Path) -> None:
+    classes = "".join(f"class C{at}:\n    def run_it(self): ...\n\n\n" for at in range(120))
+    use = "class Base:\n    def run_it(self): ...\n\n\ndef use(base: Base):\n    base.run_it()\n"
+    (root / "many.py").write_text(classes + use, encoding="utf-8")
+    session.ok("bootstrap_workspace")
+    told = session.ok("get_nodes", uris=["run_it"], callers=True).text
+    assert " symbols are named run_it; these are the uses of all of them. Pass a URI " in told
+    assert " of them is certain: concept://code/many.py/C0.run_it, " in told
+    assert told.count("No caller") == 1
+    # The end of a path that only one of them has.
+    assert session.ok("get_nodes", uris=["Base.run_it"]).data["nodes"][0]["uri"] == (
+        "concept://code/many.py/Base.run_it"
+    )
+    one = session.ok("get_nodes", uris=["Base.run_it"], callers=True).text
+    assert one.startswith("concept://code/many.py/Base.run_it (Symbol)")
+    assert "Called by:\n- concept://code/many.py/use\n" in one
+    (root / "many.py").unlink()
+    session.ok("bootstrap_workspace")
+
+
 def test_calls_that_only_fit_by_name_stand_apart_from_certain_ones(session: Session) -> None:
     told = session.ok("get_nodes", uris=["Cart.first"], callers=True)
     certain, apart, perhaps = told.text.partition("Perhaps called by")
     assert apart
-    assert "No caller is known; 1 file mentions the name." in certain
+    assert "No caller is certain; 1 line may call it.\n" in certain
     # Words in documentation and comments are no calls.
     assert '- concept://code/shop/view.py/show\n    8: {thing.first()}"""' in perhaps
     assert "1 file mentions the name in comments, strings or documents:\n" in perhaps

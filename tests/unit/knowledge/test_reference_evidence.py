@@ -13,6 +13,9 @@ INNER = NamedSymbol(2, "concept://a/src/term.rs/tests.key_of")
 HELPER = NameEvidence({"key_of"}, [INNER], [], "")
 METHOD = NameEvidence({"key"}, [KEY], [NamedSymbol(4, "concept://a/src/map.rs/Entry.key")], "")
 
+SINK = NamedSymbol(2, "concept://a/src/sink.rs/Sink.data")
+BINARY = NameEvidence({"data"}, [SINK], [NamedSymbol(4, "concept://a/src/sink.rs/data")], "")
+
 
 CASES = {
     "own module": (FUNCTION, KML, "rust", "crate::kml::execute(a)", "this"),
@@ -30,6 +33,8 @@ CASES = {
     "a method of Java": (METHOD, KEY, "java", "return key();", "open"),
     "the best of several": (METHOD, KEY, "rust", "let key = Endpoint::key(x)", "this"),
     "in a module": (HELPER, INNER, "rust", "assert!(key_of(1))", "open"),
+    "a field named as a module": (BINARY, SINK, "rust", "self.sink.data()", "open"),
+    "a function of that module": (BINARY, SINK, "rust", "sink::data()", "other"),
     "another name": (METHOD, KEY, "rust", "keys()", "open"),
 }
 
@@ -39,4 +44,4 @@ def test_the_words_before_a_name_are_evidence(
     evidence: NameEvidence, symbol: NamedSymbol, language: str, line: str, verdict: str
 ) -> None:
     assert evidence.judge(language, line.encode(), symbol) == verdict
-    assert evidence.names_another(line.encode()) == (verdict == "other")
+    assert evidence.names_another(language, line.encode()) == (verdict == "other")

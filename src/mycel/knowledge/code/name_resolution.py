@@ -11,7 +11,7 @@ import posixpath
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache, cached_property
-from itertools import islice
+from itertools import dropwhile, islice
 from typing import Final, NamedTuple
 
 from mycel.knowledge.code.edge_values import CodeLocation, family
@@ -129,7 +129,7 @@ class SymbolNames:
 
         Of `self` and in languages whose classes are searched, every scope does.
         """
-        if not scope or name == "self" or self.locator(path).class_members_visible:
+        if not scope or name in ("self", "super") or self.locator(path).class_members_visible:
             return scope
         symbols, bindings = self.symbols[path], self.bound(path)
         for prefix in outward(scope, "."):
@@ -165,6 +165,8 @@ class SymbolNames:
         longest = self._dotted_import(path, scope, parts)
         if longest is not None:
             meaning, rest = longest
+        elif parts[0] == "super":
+            meaning, rest = self._above(path, scope, parts)
         else:
             meaning, rest = self._look_up(path, scope, parts[0], 0), parts[1:]
         for name in rest:
@@ -183,6 +185,26 @@ class SymbolNames:
                 if unit is not None:
                     return unit, parts[length:]
         return None
+
+    def _above(
+        self, path: str, scope: str, parts: tuple[str, ...]
+    ) -> tuple[Meaning | None, tuple[str, ...]]:
+        """The module that `super::super` of Rust means in a scope, and the rest of the name."""
+        rest = tuple(dropwhile("super".__eq__, parts))
+        levels = len(parts) - len(rest)
+        symbols = self.symbols[path]
+        modules = [
+            prefix
+            for prefix in outward(scope, ".")
+            if prefix in symbols and symbols[prefix].kind == "module"
+        ]
+        if levels < len(modules):
+            return CodeLocation(path, modules[levels]), rest
+        unit: Unit | None = Unit((path,))
+        for _ in range(levels - len(modules)):
+            root = self.locator(path).root(unit.paths[0], "super") if unit is not None else None
+            unit = root if isinstance(root, Unit) else None
+        return unit, rest
 
     def _look_up(self, path: str, scope: str, name: str, steps: int) -> Meaning | None:
         """The meaning of a bare name in a scope of a file."""

@@ -43,6 +43,8 @@ class Receivers:
     def __init__(self, names: SymbolNames) -> None:
         self._names = names
         self._methods: defaultdict[tuple[str, str], list[CodeLocation]] = defaultdict(list)
+        self._macros: defaultdict[str, list[CodeLocation]] = defaultdict(list)
+        """Macros of Rust by name: most are in scope everywhere, without an import."""
         self._fields: dict[CodeLocation, str] = {}
         self._candidates: dict[tuple[str, str, bool], CallTargets] = {}
         self._instances: dict[tuple[str, str, str], CodeLocation | None] = {}
@@ -52,6 +54,8 @@ class Receivers:
                 if symbol.kind == "method":
                     key = (family(facts.language), symbol.name)
                     self._methods[key].append(CodeLocation(path, symbol.qualified))
+                elif symbol.kind == "macro" and facts.language == "rust":
+                    self._macros[symbol.name].append(CodeLocation(path, symbol.qualified))
             for qualified, of in facts.fields:
                 self._fields[CodeLocation(path, qualified)] = of
 
@@ -61,7 +65,7 @@ class Receivers:
         head, method = parts[0], parts[-1]
         if head == UNKNOWN:
             return self._named(path, method)
-        if head == "super":
+        if head == "super" and self._names.facts[path].language != "rust":
             owner = self._names.own_class(path, caller)
             found = self._names.inherited(owner, method, 0) if owner is not None else None
             return _sure(self._names.target(found))
@@ -89,6 +93,9 @@ class Receivers:
 
     def _unresolved(self, path: str, caller: str, parts: tuple[str, ...]) -> CallTargets:
         """The targets of a call of a name that has no meaning here."""
+        if len(parts) == 1 and self._names.facts[path].language == "rust":
+            macros = self._macros.get(parts[0], ())
+            return _sure(macros[0]) if len(macros) == 1 else _NOTHING
         if len(parts) == 1:
             return self._inherited_from_outside(path, caller, parts[0])
         first = self._names.follow(path, caller, parts[:1])

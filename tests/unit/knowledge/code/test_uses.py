@@ -122,3 +122,44 @@ def test_values_and_types_of_other_languages_are_uses() -> None:
             "b.go": 'package a\n\nfunc use() { on("handle", handle, Limit) }\n',
         }
     ) == ["b.go:use -> a.go:Limit", "b.go:use -> a.go:handle"]
+
+
+def test_super_of_rust_is_the_module_around() -> None:
+    files = {
+        "Cargo.toml": '[package]\nname = "a"\n',
+        "src/main.rs": "mod doc;\nfn top() {}\n",
+        "src/doc/mod.rs": "mod help;\nfn render() {}\n",
+        "src/doc/help.rs": """
+            struct Page;
+            fn plain() { super::render(); super::super::top(); super::missing(); }
+            impl Page { fn render(&self) { super::render(); } }
+            mod tests {
+                fn check() { super::plain(); super::super::render(); deeper::own(); }
+                mod deeper { fn own() { super::check(); super::super::plain(); } }
+            }
+        """,
+    }
+    edges = {(e.source.qualified, e.target.path, e.target.qualified) for e in resolved(files).calls}
+    mod, help_rs = "src/doc/mod.rs", "src/doc/help.rs"
+    assert edges == {
+        ("plain", mod, "render"),
+        ("plain", "src/main.rs", "top"),
+        ("Page.render", mod, "render"),
+        ("tests.check", help_rs, "plain"),
+        ("tests.check", mod, "render"),
+        ("tests.check", help_rs, "tests.deeper.own"),
+        ("tests.deeper.own", help_rs, "tests.check"),
+        ("tests.deeper.own", help_rs, "plain"),
+    }
+
+
+def test_the_only_macro_of_a_name_is_called_without_an_import() -> None:
+    macro = "#[macro_export]\nmacro_rules! NAME { ($a:expr) => { $a } }\n"
+    files = {
+        "Cargo.toml": '[package]\nname = "a"\n',
+        "src/messages.rs": macro.replace("NAME", "warn_about") + macro.replace("NAME", "twice"),
+        "src/other.rs": macro.replace("NAME", "twice"),
+        "src/main.rs": 'mod other;\nfn run() { warn_about!(1); twice!(2); println!(""); }\n',
+    }
+    edges = [(e.source.qualified, e.target.path, e.target.qualified) for e in resolved(files).calls]
+    assert edges == [("run", "src/messages.rs", "warn_about")]
