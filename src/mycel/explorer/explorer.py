@@ -351,8 +351,15 @@ class Explorer:
         if self.readonly:
             raise edits.refuse_write()
         values = checked(action, saved.ACTIONS[action], given)
+        views, id_ = self.db.saved_views, values["id"]
+        if action == "save":
+            body = saved.check_body(values)
+            with self._scene(saved.moment_of_view(body)) as seen:
+                return seen.told(**saved.save(seen, views, body, name=values["name"], id_=id_))
         with self._scene(None) as seen:
-            return seen.told(**saved.act(seen, self.db.saved_views, action, values))
+            if action == "rename":
+                return seen.told(**saved.rename(views, id_, values["name"]))
+            return seen.told(**saved.delete(views, id_))
 
     def warm(self) -> None:
         """Make the counts that the first screen shows, unless they are there."""
@@ -438,8 +445,12 @@ class Explorer:
         return [{"name": name, "open": name == self.db.branch} for name in names]
 
     def _saved(self, *, id: str | None) -> JsonObject:  # noqa: A002
-        with self._scene(None) as seen:
-            return saved.shown(seen, self.db.saved_views, id)
+        if id is None:
+            with self._scene(None) as seen:
+                return seen.told(**saved.listed(self.db.saved_views))
+        view, body = self.db.saved_views.get(id)
+        with self._scene(saved.moment_of_view(body)) as seen:
+            return saved.shown(seen, view, body)
 
     def _conflicts(self) -> JsonObject:
         with self._scene(None) as seen:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import isfinite
+from sys import float_info
 from typing import Any, Final, Literal
 
 from mycel.errors import ConstraintViolation, InvalidSyntax, InvalidValueType, did_you_mean
@@ -31,6 +31,7 @@ class Parameter:
 
 
 _NUMBER_CHARACTERS_MAX: Final = 40
+_NUMBER_MAX: Final = float_info.max
 
 Parameters = Mapping[str, Parameter]
 
@@ -107,6 +108,8 @@ def _single(name: str, given: Any) -> Any:
 
 def _text(name: str, parameter: Parameter, given: Any) -> str:
     if isinstance(given, int) and not isinstance(given, bool) and parameter is AT:
+        if not -_NUMBER_MAX <= given <= _NUMBER_MAX:
+            raise ConstraintViolation(f"{name} is {_quoted(given)}.", hint="It is a position.")
         return str(given)
     if not isinstance(given, str):
         raise InvalidValueType(f"{name} must be a text, not {json_kind(given)}.")
@@ -137,10 +140,10 @@ def _whole(name: str, parameter: Parameter, given: Any) -> int:
         digits = given.isascii() and given.isdecimal() and len(given) < 19
         number = int(given) if digits else None
     if not isinstance(number, int) or isinstance(number, bool):
-        raise InvalidValueType(f"{name} must be a whole number, not {shorten(repr(given))}.")
+        raise InvalidValueType(f"{name} must be a whole number, not {_quoted(given)}.")
     if number < parameter.least or (parameter.most and number > parameter.most):
         raise ConstraintViolation(
-            f"{name} is {shorten(str(number))}.",
+            f"{name} is {_quoted(number)}.",
             hint=f"It is a number from {parameter.least} to {parameter.most}.",
         )
     return number
@@ -153,16 +156,27 @@ def _number(name: str, given: Any) -> float:
             number = float(given) if len(given) < _NUMBER_CHARACTERS_MAX else None
         except ValueError:
             number = None
-    if not isinstance(number, int | float) or isinstance(number, bool) or not isfinite(number):
-        raise InvalidValueType(f"{name} must be a number, not {shorten(repr(given))}.")
+    if (
+        not isinstance(number, int | float)
+        or isinstance(number, bool)
+        or not -_NUMBER_MAX <= number <= _NUMBER_MAX
+    ):
+        raise InvalidValueType(f"{name} must be a number, not {_quoted(given)}.")
     return number
+
+
+def _quoted(given: Any) -> str:
+    """A value for a message. Python writes no number of more than some thousand digits."""
+    if isinstance(given, int) and not -_NUMBER_MAX <= given <= _NUMBER_MAX:
+        return "a number of more than 300 digits"
+    return shorten(repr(given))
 
 
 def _flag(name: str, given: Any) -> bool:
     words = {"1": True, "true": True, "0": False, "false": False}
     found = words.get(given) if isinstance(given, str) else given
     if not isinstance(found, bool):
-        raise InvalidValueType(f"{name} must be true or false, not {shorten(repr(given))}.")
+        raise InvalidValueType(f"{name} must be true or false, not {_quoted(given)}.")
     return found
 
 

@@ -1,13 +1,13 @@
 """Saved views: what is open, hidden and filtered, where nodes are, under a name.
 
 A view is stored with the ids of elements in place of their URIs. So it follows nodes that are
-moved, and has no names of nodes. Nodes that are gone are left out when it is opened.
+moved, and has no names of nodes. Nodes that are gone are left out when it is opened. A view of a
+past moment is saved and opened with the nodes and names of that moment.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from math import isfinite
 from typing import Any, Final
 
 import orjson
@@ -16,6 +16,7 @@ from mycel.errors import ConstraintViolation
 from mycel.explorer import limits
 from mycel.explorer.census import BYS
 from mycel.explorer.moments import Scene
+from mycel.explorer.overview import REST
 from mycel.explorer.parameters import Parameter, Parameters, checked, whole
 from mycel.history.saved_views import VIEWS_MAX, SavedViews
 from mycel.model import times
@@ -24,6 +25,7 @@ from mycel.store.log.saved_views import SavedView
 
 BYTES_MAX: Final = 256 << 10
 """The size of one saved view."""
+COORDINATE_MAX: Final = 1e9
 _WAYS: Final = ("out", "in", "both")
 _TEXT: Final = Parameter("text", most=limits.QUESTION_CHARACTERS_MAX * 10)
 _IDS: Final = Parameter("texts", default=(), most=limits.GROUP_NODES_MAX)
@@ -74,48 +76,49 @@ ACTIONS: Final[dict[str, Parameters]] = {
 """The writes about saved views, by name."""
 
 
-def shown(scene: Scene, views: SavedViews, id_: str | None) -> JsonObject:
-    """All saved views without their content; with an id, that one with all of it."""
-    if id_ is None:
-        return scene.told(views=[_head(each) for each in views], limit=VIEWS_MAX)
-    view, body = views.get(id_)
+def listed(views: SavedViews) -> JsonObject:
+    """All saved views without their content."""
+    return {"views": [_head(view) for view in views], "limit": VIEWS_MAX}
+
+
+def moment_of_view(body: Mapping[str, Any]) -> str | None:
+    """The moment that a view shows, as `Explorer` takes it; None for the present."""
+    at = body["view"].get("at")
+    return None if at is None else str(at)
+
+
+def shown(scene: Scene, view: SavedView, body: Mapping[str, Any]) -> JsonObject:
+    """A saved view with its content, in the state of its moment."""
     return scene.told(**_head(view), **_mapped(body, _uris(scene, body)))
 
 
-def act(scene: Scene, views: SavedViews, action: str, given: Mapping[str, Any]) -> JsonObject:
-    """Save, rename or delete a view. Returns it without its content.
+def check_body(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The content of a view to save, with the URIs of the page.
 
     Raises:
-        ConstraintViolation, InvalidValueType, InvalidSyntax: it is no view, or too large.
-        DuplicateExists, NotFound, ResourceExhausted: see `SavedViews`.
+        ConstraintViolation, InvalidValueType, InvalidSyntax: it is no view.
     """
-    match action:
-        case "save":
-            body = _checked_body(scene, given)
-            return _head(views.save(given["name"], body, id_=given["id"]))
-        case "rename":
-            return _head(views.rename(given["id"], given["name"]))
-        case _:
-            return _head(views.delete(given["id"]))
-
-
-def _head(view: SavedView) -> JsonObject:
-    told = {"id": view.id, "name": view.name, "actor": view.actor}
-    return told | {"time": times.to_text(view.time_us)}
-
-
-def _checked_body(scene: Scene, given: Mapping[str, Any]) -> dict[str, Any]:
     view = checked("view", _VIEW, given["view"])
     for key, known in (("route", _ROUTE), ("span", _SPAN)):
         if view[key] is not None:
             view[key] = checked(key, known, view[key])
-    body = {
+    return {
         "view": view,
         "positions": _positions(given["positions"] or {}),
         "camera": None if given["camera"] is None else _numbers("camera", given["camera"], 3),
     }
-    named = _ids(body)
-    found = scene.find_all(named)
+
+
+def save(
+    scene: Scene, views: SavedViews, body: Mapping[str, Any], *, name: str, id_: str | None
+) -> JsonObject:
+    """Save a checked view, given the state of its moment. Returns it without its content.
+
+    Raises:
+        ConstraintViolation: it is too large.
+        DuplicateExists, NotFound, ResourceExhausted: see `SavedViews`.
+    """
+    found = scene.find_all(_ids(body))
     scene.cards.read(found.values())
     refs = {id_: str(card["ref"]) for id_, n in found.items() if (card := scene.cards.get(n))}
     stored = _mapped(body, refs)
@@ -123,7 +126,22 @@ def _checked_body(scene: Scene, given: Mapping[str, Any]) -> dict[str, Any]:
         raise ConstraintViolation(
             f"This view is larger than {BYTES_MAX >> 10} KiB.", hint="Show fewer nodes."
         )
-    return stored
+    return _head(views.save(name, stored, id_=id_))
+
+
+def rename(views: SavedViews, id_: str, name: str) -> JsonObject:
+    """Rename a view. Returns it without its content."""
+    return _head(views.rename(id_, name))
+
+
+def delete(views: SavedViews, id_: str) -> JsonObject:
+    """Delete a view. Returns it without its content, as it was."""
+    return _head(views.delete(id_))
+
+
+def _head(view: SavedView) -> JsonObject:
+    told = {"id": view.id, "name": view.name, "actor": view.actor}
+    return told | {"time": times.to_text(view.time_us)}
 
 
 def _positions(given: Mapping[str, Any]) -> dict[str, list[Any]]:
@@ -141,7 +159,7 @@ def _positions(given: Mapping[str, Any]) -> dict[str, list[Any]]:
 def _numbers(name: str, given: Any, count: int) -> list[float]:
     is_list = isinstance(given, list) and len(given) == count
     if not is_list or not all(
-        isinstance(n, int | float) and not isinstance(n, bool) and isfinite(n) and abs(n) < 1e9
+        isinstance(n, int | float) and not isinstance(n, bool) and abs(n) < COORDINATE_MAX
         for n in given
     ):
         raise ConstraintViolation(f"{name} has no {count} numbers.")
@@ -155,7 +173,8 @@ def _ids(body: Mapping[str, Any]) -> list[str]:
     """Every id of a node in a view."""
     view = body["view"]
     route = view["route"] or {}
-    single = [view["selected"], route.get("from"), route.get("to")]
+    domain = view["group"] if view["by"] == "domain" else None
+    single = [view["selected"], route.get("from"), route.get("to"), domain]
     listed = [*view["ids"], *view["less"], *body["positions"], *filter(None, single)]
     return list(dict.fromkeys(listed))
 
@@ -173,6 +192,8 @@ def _mapped(body: Mapping[str, Any], ids: Mapping[str, str]) -> dict[str, Any]:
     for key in ("ids", "less"):
         view[key] = [ids[each] for each in view[key] if each in ids]
     view["selected"] = one(view["selected"])
+    if view["by"] == "domain" and view["group"] and not view["group"].startswith(REST):
+        view["group"] = one(view["group"])  # A domain is a node.
     if view["route"] is not None:
         route = view["route"] | {"from": one(view["route"]["from"]), "to": one(view["route"]["to"])}
         is_whole = route["from"] and (route["kind"] == "reach" or route["to"])
