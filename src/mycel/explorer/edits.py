@@ -199,10 +199,10 @@ def _unlink(knowledge: Knowledge, given: Mapping[str, Any]) -> Work:
 
     def work(tx: Transaction) -> tuple[str, list[str]]:
         link = given["relation"]
-        removed, hints = relation_writer.remove_relation(tx, ends, link, given["reason"])
-        return ends[0].text, [
-            *hints,
-            *(() if removed else ("There is no such relation; nothing changed.",)),
+        gone = relation_writer.remove_relation(tx, ends, link, given["reason"])
+        return gone.source, [
+            *gone.hints,
+            *(() if gone.is_removed else ("There is no such relation; nothing changed.",)),
         ]
 
     return work

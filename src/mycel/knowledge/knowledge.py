@@ -214,8 +214,8 @@ class Knowledge(KnowledgeView):
         """Remove nodes with all their relations, and single relations, as one transaction.
 
         Returns an outcome for each URI, then one for each relation (source, relation, target). A
-        URI that never named a node has an error for an outcome. Any other error is raised, and
-        nothing is removed.
+        URI that never named a node has an error for an outcome; the others have the resolved URI.
+        Any other error is raised, and nothing is removed.
         """
         wanted = uri_list(uris)
         single = [(self.uri(source), name, self.uri(end)) for source, name, end in relations]
@@ -230,12 +230,17 @@ class Knowledge(KnowledgeView):
                 return removed
 
             def unlink(source: Uri, name: str, target: Uri) -> Outcome[Removed]:
-                gone, hints = relation_writer.remove_relation(tx, (source, target), name, reason)
-                removed = Removed(0, int(gone), hints if gone else ())
-                return Outcome(f"{source.text} —{name}→ {target.text}", removed)
+                gone = relation_writer.remove_relation(tx, (source, target), name, reason)
+                removed = Removed(0, int(gone.is_removed), gone.hints if gone.is_removed else ())
+                return Outcome(str(gone), removed)
 
             unlinked = [unlink(*each) for each in single]
-            return (*self._each(wanted, delete), *unlinked)
+            names = iter(called)
+            deleted = (
+                each if each.result is None else replace(each, uri=next(names))
+                for each in self._each(wanted, delete)
+            )
+            return (*deleted, *unlinked)
 
         outcomes, _ = self._write(work, message)
         for name in called:
@@ -359,10 +364,10 @@ class Knowledge(KnowledgeView):
         """Remove a relation. False if there was none."""
         ends = self.uri(source), self.uri(target)
 
-        (removed, _), _ = self._write(
+        removed, _ = self._write(
             lambda tx: relation_writer.remove_relation(tx, ends, relation, reason), message
         )
-        return removed
+        return removed.is_removed
 
     def set_weight(
         self, source: str, relation: str, target: str, weight: float, *, message: str = ""

@@ -27,7 +27,7 @@ from mycel.knowledge.uris import Uri, build, kip_identity, parse
 from mycel.knowledge.vocabulary import TYPO_SIMILARITY
 from mycel.model import ids
 from mycel.model.elements import Concept
-from mycel.model.names import shorten
+from mycel.model.names import first_few, shorten
 from mycel.search.names import key
 from mycel.store.query import lookup
 from mycel.store.query.merges import conflicts_named
@@ -40,6 +40,8 @@ NAMED_SCORE: Final = 0.94
 """The least score of a search for an exact name."""
 NAMES_SOUGHT_MAX: Final = 10_000
 """References of one call that are sought among aliases and short names."""
+NAMES_SHOWN: Final = 20
+"""Resolved names of one call that are listed."""
 NAMES_AT_ONCE: Final = 100
 """References that are looked up together."""
 
@@ -52,6 +54,10 @@ class Resolved(NamedTuple):
     """A sentence that says so; None if a bare path is that of a file."""
     is_merged: bool = False
     """True if the node of the reference is gone: it was merged into this one."""
+
+
+RESOLVED_NAMES: Final = "Names: "
+"""The beginning of a sentence about names that were resolved; it is no warning."""
 
 
 class Located(NamedTuple):
@@ -145,6 +151,16 @@ def resolve_all(
     resolved |= _by_names(reader, rest, own, others or {})
     rest = [uri for uri in rest if uri not in resolved and uri.is_bare and uri.path]
     return resolved | _by_former_names(reader, rest, others or {}) if rest else resolved
+
+
+def name_line(resolved: Mapping[Uri, Resolved]) -> list[str]:
+    """One line about all names that were resolved to URIs; [] if there are none."""
+    names = [
+        f"{shorten(uri.path if uri.is_bare else uri.text, 200)} → {each.uri.text}"
+        for uri, each in resolved.items()
+        if each.hint is not None
+    ]
+    return [f"{RESOLVED_NAMES}{', '.join(first_few(names, NAMES_SHOWN))}."] if names else []
 
 
 def _by_names(

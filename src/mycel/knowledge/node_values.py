@@ -264,7 +264,7 @@ class Outcome(Generic[Item_co]):
     """The result for one URI among several, or its error."""
 
     uri: str
-    """As the caller passed it."""
+    """As the caller passed it; of what was removed, the resolved one."""
     result: Item_co | None = None
     error: MycelError | None = None
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from mycel.engine.missing_concepts import MISSING, MISSING_ENTITY, SCHEME, is_placeholder
 from mycel.errors import (
@@ -20,7 +20,13 @@ from mycel.errors import (
     NotFound,
     SelfEdgeError,
 )
-from mycel.knowledge.name_resolution import NAMES_SOUGHT_MAX, closest, not_found, resolve_all
+from mycel.knowledge.name_resolution import (
+    NAMES_SOUGHT_MAX,
+    closest,
+    name_line,
+    not_found,
+    resolve_all,
+)
 from mycel.knowledge.node_lookup import Found, as_relation, find, find_all, uri_at
 from mycel.knowledge.node_values import Linked, NewRelation, Page, Relation
 from mycel.knowledge.relation_pages import bad_cursor, is_number
@@ -69,12 +75,12 @@ def put_relations(
         check_names(draft.metadata, "metadata", "relation", RESERVED_IN_RELATIONS)
     told = [said for name in _relation_types(drafts) for said in require_relation(tx, name)]
     reader = tx.reader
-    present, hints = _present_uris(reader, given, file_at, own)
+    present, warnings, names = _present_uris(reader, given, file_at, own)
     ends = [(present.get(one, one), present.get(other, other)) for one, other in given]
     found, missing = require_ends(tx, [end for pair in ends for end in pair])
-    told += hints + missing
+    told += warnings + missing
     drafts, substitutions = _generalized(tx, drafts, [found[source.text] for source, _ in ends])
-    told += substitutions
+    told += substitutions + names
     places = []
     for draft, (source, target) in zip(drafts, ends, strict=True):
         subject, object_ = found[source.text].number, found[target.text].number
@@ -143,15 +149,15 @@ def _present_uris(
     given: Sequence[Ends],
     file_at: Callable[[Uri], Uri | None],
     own: Collection[int],
-) -> tuple[dict[Uri, Uri], list[str]]:
-    """The URIs of nodes that were given by another name, and hints about them."""
+) -> tuple[dict[Uri, Uri], list[str], list[str]]:
+    """The URIs of nodes that were given by another name, warnings, and a line of these names."""
     uris = list(dict.fromkeys(end for pair in given for end in pair))
     known = find_all(reader, uris)
     absent = dict.fromkeys(
         uri for uri in uris if uri.text not in known or known[uri.text].is_missing
     )
     if not absent:
-        return {}, []
+        return {}, [], []
     others: dict[Uri, set[int]] = {}  # No relation leads from a node to itself.
     for one, other in (way for pair in given for way in (pair, pair[::-1])):
         if one in absent and other not in absent:
@@ -162,13 +168,13 @@ def _present_uris(
         is_free = uri.is_bare and uri not in present and uri.text not in known
         if is_free and (file := file_at(uri)) is not None:
             present[uri] = file
-    hints = [each.hint for each in resolved.values() if each.hint is not None]
+    warnings = []
     if len(absent) > NAMES_SOUGHT_MAX:
-        hints.append(
+        warnings.append(
             f"{len(absent):,} ends are no URI of a node. Only {NAMES_SOUGHT_MAX:,} of them were"
             " sought among short names; write fewer relations in one call."
         )
-    return present, hints
+    return present, warnings, name_line(resolved)
 
 
 def _relation_types(drafts: Iterable[NewRelation]) -> Iterable[str]:
@@ -206,20 +212,32 @@ def _merge(tx: Transaction, number: int, draft: NewRelation) -> bool:
     )
 
 
-def remove_relation(
-    tx: Transaction, ends: Ends, relation: str, reason: str
-) -> tuple[bool, tuple[str, ...]]:
-    """Remove a relation, and placeholders it leaves without one. False if there was none.
+class RemovedRelation(NamedTuple):
+    """A relation to remove, with the URIs of its ends, and hints about these."""
 
-    Returns hints about its ends too.
-    """
+    source: str
+    relation: str
+    target: str
+    is_removed: bool
+    """False if there was no such relation."""
+    hints: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.source} —{self.relation}→ {self.target}"
+
+
+def remove_relation(tx: Transaction, ends: Ends, relation: str, reason: str) -> RemovedRelation:
+    """Remove a relation, if there is one, and placeholders it leaves without one."""
     link, hints = _stored(tx, ends, relation)
     if link is None:
-        return False, hints
+        resolved = resolve_all(tx.reader, ends)
+        source, target = (resolved[end].uri if end in resolved else end for end in ends)
+        return RemovedRelation(source.text, relation, target.text, is_removed=False, hints=hints)
+    uris = [uri_at(tx.reader, end) for end in link.ends]
     placeholders = placeholders_of(tx.reader, (link,))
     tx.retire(link.id, reason=reason)
     sweep(tx, placeholders)
-    return True, hints
+    return RemovedRelation(uris[0], link.predicate, uris[1], is_removed=True, hints=hints)
 
 
 def set_weight(tx: Transaction, ends: Ends, relation: str, weight: float) -> Linked:

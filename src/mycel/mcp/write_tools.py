@@ -6,6 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from mycel.errors import ConstraintViolation, EmbedderFailed, InvalidSyntax, MycelError
+from mycel.knowledge.name_resolution import RESOLVED_NAMES
 from mycel.knowledge.node_values import Linked, Written
 from mycel.knowledge.workspace_files import path_of
 from mycel.mcp import hints
@@ -249,8 +250,12 @@ def _linked(each: Linked) -> str:
 
 
 def _warn(page: TextPage, told: tuple[str, ...]) -> None:
+    names = [each for each in told if each.startswith(RESOLVED_NAMES)]
+    told = tuple(each for each in told if each not in names)
     for each in told[:SHOWN]:
         page.add(f"Warning: {each}")
+    for line in names:
+        page.add(line)
     if len(told) > SHOWN:
         page.close(f"… and {len(told) - SHOWN} more warnings: describe_graph, topic broken_links.")
     if any(" lacks the required attribute" in each for each in told):

@@ -105,7 +105,8 @@ def _about_notes(recall: Recall) -> str:
     if recall.notes.missing > AT_ONCE_MAX:
         return (
             f"The sentence model has {recall.notes.missing:,} notes and sections still to read;"
-            " this answer finds them by the embedder inside the package."
+            " this answer finds them by the embedder inside the package. A running server reads"
+            " them in the background; `mycel embed rebuild` reads them now."
         )
     return ""
 

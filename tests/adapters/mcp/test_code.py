@@ -256,3 +256,30 @@ def test_a_search_for_a_former_uri_names_the_node(session: Session) -> None:
     )
     found = session.ok("search_knowledge", query="nothing/at_all").text
     assert "Nothing is named nothing/at_all" in found
+
+
+def test_a_write_lists_resolved_names_in_one_line_after_the_warnings(session: Session) -> None:
+    session.ok("remember_knowledge", concepts=[{"uri": "risks/unused-yet", "content": "Why."}])
+    written = session.ok(
+        "remember_knowledge",
+        relations=[
+            {"source": "unused-yet", "relation": "about", "target": "Cart.total"},
+            {"source": "unused-yet", "relation": "about", "target": "Cart.first"},
+            {"source": "unused-yet", "relation": "about", "target": "concept://code/nowhere"},
+        ],
+    ).text
+    warnings = [each for each in written.splitlines() if each.startswith("Warning: ")]
+    assert len(warnings) == 1
+    assert "There is no concept concept://code/nowhere yet." in warnings[0]
+    (names,) = (each for each in written.splitlines() if each.startswith("Names: "))
+    for name in ("unused-yet → concept://code/risks/unused-yet", "Cart.total → ", "Cart.first → "):
+        assert name in names
+    assert written.index("Warning: ") < written.index("Names: ")
+    # Removals name what was meant too, single relations and nodes.
+    relation = {"source": "unused-yet", "relation": "about", "target": "Cart.total"}
+    for _ in range(2):
+        gone = session.ok("forget_nodes", relations=[relation]).text
+        assert "concept://code/risks/unused-yet —about→ concept://code/shop/cart.py/Cart" in gone
+        assert "concept://code/unused-yet" not in gone
+    gone = session.ok("forget_nodes", uris=["unused-yet"]).text
+    assert "concept://code/risks/unused-yet removed, with " in gone

@@ -40,7 +40,7 @@ def test_a_moved_node_is_reached_by_its_former_uris_through_every_method(shop: K
         assert (reached.nodes[0].uri, reached.hint) == (now, node.hint)
         assert shop.mentions(former) == ()
         linked = shop.link("c", "asks", former)
-        assert (linked.target, linked.warnings) == (now, (node.hint,))
+        assert (linked.target, linked.warnings) == (now, (f"Names: {former} → {now}.",))
         assert shop.set_weight("c", "asks", former, 0.5).changed
         assert shop.unlink("c", "asks", former)
         written = shop.update(former, properties={"seen": former})
@@ -192,7 +192,7 @@ def test_an_end_of_a_relation_may_be_a_short_name(code: Knowledge) -> None:
     for name, uri in names.items():
         linked = code.link("notes/a", "about", name)
         assert linked.target == uri
-        assert f"{name} is short for {uri}." in linked.warnings
+        assert linked.warnings == (f"Names: {name} → {uri}.",)
     assert code.broken_links().items == ()
     # A whole URI is taken as it is: what it names may be written later.
     linked = code.link("notes/a", "about", "concept://shop/total")
@@ -298,7 +298,7 @@ def test_the_short_name_of_a_moved_node_leads_to_it_unless_another_has_it(shop: 
     hint = f"try-index is the former name of {now}."
     assert (shop.get("try-index").uri, shop.get("try-index").hint) == (now, hint)
     linked = shop.link("b", "needs", "try-index")
-    assert (linked.target, linked.warnings) == (now, (hint,))
+    assert (linked.target, linked.warnings) == (now, (f"Names: try-index → {now}.",))
     assert not shop.broken_links().items
     assert shop.unlink("b", "needs", "try-index")
     shop.move("howto/index/try", "guides/attempt")  # Every former name counts.
