@@ -161,7 +161,7 @@ class Knowledge(KnowledgeView):
                 return self.uri(element_uri(located.concept)), ()
             if subtree and lookup.named_below(reader, uri.text, limit=1):
                 return uri, ()
-            found = resolve_all(reader, (uri,)).get(uri)
+            found = resolve_all(reader, (uri,), at_home=True).get(uri)
         if found is None:
             return uri, ()
         return found.uri, () if found.hint is None else (found.hint,)
@@ -190,8 +190,9 @@ class Knowledge(KnowledgeView):
     def delete(self, uri: str, *, reason: str = "", message: str = "") -> Removed:
         """Remove a node with all its relations; history keeps them, with the reason.
 
-        A former URI, an alias and a short name lead to their node, as in `get`. The URI of a node
-        that was merged into another one removes nothing.
+        A former URI, an alias and a short name lead to their node, as in `get`, but aliases and
+        short names only inside the workspace. The URI of a node that was merged into another one
+        removes nothing.
 
         Raises:
             NotFound: there never was such a node, or several have the short name.

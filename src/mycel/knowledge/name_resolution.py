@@ -22,7 +22,7 @@ from mycel.engine.merge import MERGED_FROM
 from mycel.engine.missing_concepts import MISSING, MISSING_ENTITY, is_placeholder
 from mycel.errors import InvalidId, NotFound
 from mycel.knowledge.node_lookup import element_uri, find, find_all
-from mycel.knowledge.short_names import ShortNames, several_nodes
+from mycel.knowledge.short_names import ShortNames, is_elsewhere, several_nodes
 from mycel.knowledge.uris import Uri, build, kip_identity, parse
 from mycel.knowledge.vocabulary import TYPO_SIMILARITY
 from mycel.model import ids
@@ -67,8 +67,8 @@ class Located(NamedTuple):
     hint: str | None
 
 
-def locate(reader: Reader, uri: Uri) -> Located:
-    """The concept that a reference means.
+def locate(reader: Reader, uri: Uri, *, at_home: bool = False) -> Located:
+    """The concept that a reference means; `at_home` is that of `resolve_all`.
 
     Raises:
         NotFound: there is none, or it is a short name of several; the hint names the closest.
@@ -83,7 +83,7 @@ def locate(reader: Reader, uri: Uri) -> Located:
     concept = None if found is None else reader.concept(found.number)
     if found is not None and concept is not None and not found.is_missing:
         return Located(concept, None)
-    resolved = resolve_all(reader, (uri,)).get(uri)
+    resolved = resolve_all(reader, (uri,), at_home=at_home).get(uri)
     there = None if resolved is None else find(reader, resolved.uri)
     meant = None if there is None else reader.concept(there.number)
     if resolved is None or meant is None:
@@ -127,11 +127,14 @@ def resolve_all(
     *,
     own: Collection[int] = (),
     others: Mapping[Uri, Collection[int]] | None = None,
+    at_home: bool = False,
 ) -> dict[Uri, Resolved]:
     """The nodes that references mean which are no URI of a node; all others are left out.
 
     Of several nodes with a short name, one that is among the call's `own` is meant. `others` are
-    nodes that a short name does not mean, such as the other ends of its relations.
+    nodes that a short name does not mean, such as the other ends of its relations. With `at_home`
+    aliases and short names mean no nodes of other workspaces: what changes or removes a node says
+    its whole URI there.
 
     Raises:
         NotFound: a short name has several bearers.
@@ -148,9 +151,11 @@ def resolve_all(
         if rest:
             resolved |= resolve(reader, rest)
     rest = [uri for uri in unknown if uri not in resolved and not uri.is_kip][:NAMES_SOUGHT_MAX]
-    resolved |= _by_names(reader, rest, own, others or {})
+    resolved |= _by_names(reader, rest, own, others or {}, at_home=at_home)
     rest = [uri for uri in rest if uri not in resolved and uri.is_bare and uri.path]
-    return resolved | _by_former_names(reader, rest, others or {}) if rest else resolved
+    if rest:
+        resolved |= _by_former_names(reader, rest, others or {}, at_home=at_home)
+    return resolved
 
 
 def name_line(resolved: Mapping[Uri, Resolved]) -> list[str]:
@@ -168,13 +173,15 @@ def _by_names(
     uris: Sequence[Uri],
     own: Collection[int],
     others: Mapping[Uri, Collection[int]],
+    *,
+    at_home: bool,
 ) -> dict[Uri, Resolved]:
     """References that are aliases or short names of nodes."""
     resolved: dict[Uri, Resolved] = {}
     ambiguous: dict[Uri, list[Concept]] = {}
     if not uris:
         return resolved
-    names = ShortNames(reader, own)
+    names = ShortNames(reader, own, at_home=at_home)
     for at, uri in enumerate(uris):
         if at % NAMES_AT_ONCE == 0:
             names.fetch(uris[at : at + NAMES_AT_ONCE])
@@ -192,7 +199,7 @@ def _by_names(
 
 
 def _by_former_names(
-    reader: Reader, uris: Sequence[Uri], others: Mapping[Uri, Collection[int]]
+    reader: Reader, uris: Sequence[Uri], others: Mapping[Uri, Collection[int]], *, at_home: bool
 ) -> dict[Uri, Resolved]:
     """References that are the end of a URI that a node had before it moved or was merged."""
     ends = {uri: f"/{uri.text.removeprefix(f'concept://{uri.workspace}/')}" for uri in uris}
@@ -214,6 +221,7 @@ def _by_former_names(
             if former.workspace == uri.workspace and former.text.endswith(end)
             for each in (node_at(reader, meant.uri),)
             if each.number not in others.get(uri, ())
+            if not (at_home and is_elsewhere(each, uri.workspace))
         }
         if len(bearers) == 1:
             (bearer,) = bearers.values()

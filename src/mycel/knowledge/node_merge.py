@@ -43,7 +43,7 @@ def merge_nodes(tx: Transaction, uri: Uri, into: Uri) -> MergedNode:
         ConstraintViolation: the first was read from files, or only the second is a resource.
         ImmutableTarget: one is a definition, or protected.
     """
-    located = locate(tx.reader, uri), locate(tx.reader, into)
+    located = [locate(tx.reader, each, at_home=True) for each in (uri, into)]
     source, target = (each.concept for each in located)
     merged, kept = element_uri(source), element_uri(target)
     hints = [each.hint for each in located if each.hint is not None]

@@ -225,7 +225,7 @@ class NodeChanges(NamedTuple):
 
 def update_node(tx: Transaction, uri: Uri, changes: NodeChanges) -> tuple[Written, list[str]]:
     """Change a node that exists."""
-    before, hint = locate(tx.reader, uri)
+    before, hint = locate(tx.reader, uri, at_home=True)
     told = [] if hint is None else [hint]
     content = changes.content
     if changes.append is not None:
@@ -328,7 +328,7 @@ def delete_node(tx: Transaction, uri: Uri, *, reason: str) -> tuple[Removed, str
     if found is None:
         if _was_ever(reader, uri):
             return Removed(0, 0, (_gone(reader, uri),)), uri.text
-        resolved = resolve_all(reader, (uri,)).get(uri)
+        resolved = resolve_all(reader, (uri,), at_home=True).get(uri)
         found = None if resolved is None else find(reader, resolved.uri)
         if resolved is None or found is None:
             raise not_found(reader, uri)

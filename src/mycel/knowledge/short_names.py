@@ -14,7 +14,7 @@ from urllib.parse import unquote
 from mycel.engine.missing_concepts import is_placeholder
 from mycel.errors import NotFound
 from mycel.knowledge.node_lookup import element_uri
-from mycel.knowledge.uris import Uri
+from mycel.knowledge.uris import CONCEPT, FILE, Uri
 from mycel.model.elements import Concept
 from mycel.model.names import first_few, shorten
 from mycel.search.names import Standing, called, key
@@ -36,8 +36,10 @@ class ShortNames:
     Nodes of an open transaction are not in the index yet; those to be found too are its `own`.
     """
 
-    def __init__(self, reader: Reader, own: Collection[int] = ()) -> None:
+    def __init__(self, reader: Reader, own: Collection[int] = (), *, at_home: bool = False) -> None:
+        """Take the reader; `at_home` leaves out nodes of workspaces other than the reference's."""
         self._reader: Final = reader
+        self._at_home: Final = at_home
         self._furniture: Final = lookup.furniture(reader)
         self._index: Final = Candidates(reader, without=self._furniture)
         self._by_key: dict[str, list[Concept]] = {}
@@ -68,7 +70,8 @@ class ShortNames:
     def bearers_of(self, uri: Uri) -> tuple[str, list[Concept]]:
         """The nodes that a reference may mean, and the words that say how they are called so."""
         texts = (uri.text, uri.path) if uri.is_bare else (uri.text,)
-        aliased = [each for each in self.bearers(map(key, texts)) if _has_alias(each, texts)]
+        bearers_of_key = self._near(uri, self.bearers(map(key, texts)))
+        aliased = [each for each in bearers_of_key if _has_alias(each, texts)]
         if len(aliased) == 1:
             return "is an alias of", aliased
         if not uri.is_bare or not uri.path:
@@ -104,6 +107,12 @@ class ShortNames:
             indexed = [each for key in by_length for each in self._with_keys({key}, BEARERS_MAX)]
         return list({each.number: each for each in (*indexed, *own)}.values())
 
+    def _near(self, uri: Uri, bearers: list[Concept]) -> list[Concept]:
+        """The bearers that are meant, all if there are too many to know those of a workspace."""
+        if not self._at_home or not uri.is_bare or len(bearers) >= BEARERS_MAX:
+            return bearers
+        return [each for each in bearers if not is_elsewhere(each, uri.workspace)]
+
     def _with_keys(self, keys: Collection[str], limit: int) -> list[Concept]:
         numbers = self._index.by_keys(keys, limit)
         found = self._reader.elements(numbers)
@@ -116,7 +125,7 @@ class ShortNames:
     def _named(self, uri: Uri) -> list[Concept]:
         """Nodes with a short name, in its own case if there are any; tests only if nothing else."""
         asked = _SCOPES.sub(".", uri.path)
-        bearers = {each.number: each for each in self.bearers(_keys_of(uri))}
+        bearers = {each.number: each for each in self._near(uri, self.bearers(_keys_of(uri)))}
         # A plain name has no key.
         bearers |= {each.number: each for each in self._by_name.get(uri.path, ())}
         as_is: Callable[[str], str] = str
@@ -167,6 +176,12 @@ def _is_around(concept: Concept, name: str) -> bool:
     segments = called(concept.name, concept.attributes).segments
     rest = iter(segments[:-1])
     return bool(outer) and segments[-1] == last and all(each in rest for each in outer)
+
+
+def is_elsewhere(concept: Concept, workspace: str) -> bool:
+    """True for a concept or file of another workspace. Other resources belong to none."""
+    scheme, _, rest = concept.name.partition("://")
+    return scheme in (CONCEPT, FILE) and rest.partition("/")[0] != workspace
 
 
 def _is_aside(concept: Concept) -> bool:

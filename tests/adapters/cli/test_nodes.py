@@ -176,3 +176,20 @@ def test_edges_come_after_concepts_in_a_search(run: Run) -> None:
     assert set(found("--element", "edge")) == {"P"}
     assert set(found("--element", "concept")) == {"C"}
     assert found("--element", "edge", "--element", "concept") == both
+
+
+def test_no_command_removes_a_node_of_another_workspace_by_a_short_name(
+    run: Run, sources: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(sources)
+    login = "concept://other/deep/login"
+    with mycel.open(tmp_path / "shop.db") as db:
+        mycel.Knowledge(db, workspace="shop").remember([{"uri": login}, {"uri": "mine"}])
+    for words in (
+        ("retire", "login"),
+        ("merge", "login", "concept://shop/mine"),
+        ("merge", "concept://shop/mine", "login"),
+    ):
+        assert run("concept", *words).status in (1, 2), words
+    assert run("concept", "get", "login", "--json").object["name"] == login
+    assert run("concept", "retire", login).status == 0

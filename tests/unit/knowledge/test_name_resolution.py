@@ -316,3 +316,33 @@ def test_the_short_name_of_a_moved_node_leads_to_it_unless_another_has_it(shop: 
     for name in ("ry", "ndex", "missing"):
         with pytest.raises(NotFound):
             shop.get(name)
+
+
+def test_nothing_in_another_workspace_is_changed_by_a_short_name(shop: Knowledge) -> None:
+    login = "concept://other/deep/login"
+    shop.remember([{"uri": "a/exit", "properties": {"aliases": ["Entrance"]}}, {"uri": "mine"}])
+    shop.move("a/exit", login)
+    before = shop.db.snapshot()
+    for name in ("login", "deep/login", "Entrance", "exit"):
+        assert shop.get(name).uri == login, "reading reaches it"
+        for write in (
+            shop.delete,
+            lambda name: shop.update(name, content="x"),
+            lambda name: shop.move(name, "elsewhere"),
+            lambda name: shop.merge_nodes(name, "mine"),
+            lambda name: shop.merge_nodes("mine", name),
+        ):
+            with pytest.raises(NotFound) as caught:
+                write(name)
+            if name.endswith("login"):
+                assert login in caught.value.hint
+        assert isinstance(shop.delete_many([name])[0].error, NotFound)
+    assert shop.db.snapshot() == before
+    # A node of the workspace is meant, though reading finds two.
+    shop.add("here/login")
+    with pytest.raises(NotFound, match="several"):
+        shop.get("login")
+    assert shop.update("login", content="x").uri == "concept://shop/here/login"
+    assert shop.delete("login").concepts == 1
+    assert shop.update(login, content="x").changed
+    assert shop.delete(login).concepts == 1

@@ -183,7 +183,9 @@ def retire(session: Session, words: tuple[str, ...], reason: str) -> None:
     """Remove a concept with every edge that touches it; history keeps them."""
     exactly(words, 1, 2, form=f"mycel concept retire {_CONCEPT}")
     with session.open() as db, db.transaction() as tx:
-        found = find_concept(tx, *words) if len(words) == 2 else _concept(tx, words[0])
+        found = (
+            find_concept(tx, *words) if len(words) == 2 else _concept(tx, words[0], at_home=True)
+        )
         gone = tx.retire(found, reason=reason)
     session.out.say(
         f"Retired {found.id} and {count(gone.propositions, 'edge')}.",
@@ -203,17 +205,18 @@ def merge(session: Session, element: str, into: str) -> None:
     """
     with session.open() as db:
         knowledge = knowledge_of(session, db, session.root())
-        merged = knowledge.merge_nodes(
-            node_reference(session, knowledge, element), node_reference(session, knowledge, into)
+        source, target = (
+            node_reference(session, knowledge, each, for_writing=True) for each in (element, into)
         )
+        merged = knowledge.merge_nodes(source, target)
     moved = count(merged.relations, "edge")
     done = f"Merged {merged.merged} into {merged.uri}; {moved} moved."
     session.out.say(done if merged.changed else "Nothing changed.", merged.to_dict())
     session.out.warn(merged.warnings)
 
 
-def _concept(graph: GraphView | Transaction, text: str) -> Concept:
-    found = graph.get(resolve(graph, text))
+def _concept(graph: GraphView | Transaction, text: str, *, at_home: bool = False) -> Concept:
+    found = graph.get(resolve(graph, text, at_home=at_home))
     if not isinstance(found, Concept):
         raise InvalidId(
             f"{text!r} is an edge's id; a concept's is needed here.",

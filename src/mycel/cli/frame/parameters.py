@@ -157,12 +157,19 @@ def is_uri(text: str) -> bool:
     return _URI.match(text) is not None
 
 
-def resolve(graph: HasConcepts, text: str, *, exact: bool = False, removed: bool = False) -> str:
+def resolve(
+    graph: HasConcepts,
+    text: str,
+    *,
+    exact: bool = False,
+    removed: bool = False,
+    at_home: bool = False,
+) -> str:
     """The id of an element, as the user typed it.
 
     A former URI, an alias and a short name lead to their node, with a note, unless it has to be
-    `exact`. Removed elements come last, or right after live ones of this very name if `removed`
-    ones are asked for.
+    `exact`; with `at_home` aliases and short names lead to no node of another workspace. Removed
+    elements come last, or right after live ones of this very name if `removed` ones are asked for.
 
     Raises:
         InvalidId: it is neither an id nor `Type:name`, nor a URI or a path of a node; or it is a
@@ -174,7 +181,9 @@ def resolve(graph: HasConcepts, text: str, *, exact: bool = False, removed: bool
         return text
     names = _names_of(text)
     found = _live(graph, names) or (_removed(graph, names) if removed else None)
-    found = found or (None if exact else _meant(graph, text)) or _removed(graph, names)
+    found = (
+        found or (None if exact else _meant(graph, text, at_home=at_home)) or _removed(graph, names)
+    )
     if found is not None:
         return found.id
     if is_uri(text):
@@ -221,7 +230,7 @@ def _removed(graph: HasConcepts, names: _Names) -> Concept | None:
     return next(filter(None, found), None)
 
 
-def _meant(graph: HasConcepts, text: str) -> Concept | None:
+def _meant(graph: HasConcepts, text: str, *, at_home: bool) -> Concept | None:
     """The node that a text means which is no URI of a node; a note says so."""
     from mycel.knowledge.name_resolution import resolve_all
     from mycel.knowledge.node_lookup import find
@@ -242,7 +251,7 @@ def _meant(graph: HasConcepts, text: str) -> Concept | None:
     else:
         return None  # A state of the past knows only the names of its own.
     with reading as reader:
-        resolved = resolve_all(reader, (uri,)).get(uri)
+        resolved = resolve_all(reader, (uri,), at_home=at_home).get(uri)
         found = None if resolved is None else find(reader, resolved.uri)
         concept = None if found is None else reader.concept(found.number)
     if concept is not None and resolved is not None and resolved.hint and session is not None:
@@ -250,10 +259,13 @@ def _meant(graph: HasConcepts, text: str) -> Concept | None:
     return concept
 
 
-def node_reference(session: Session, knowledge: KnowledgeView, text: str) -> str:
+def node_reference(
+    session: Session, knowledge: KnowledgeView, text: str, *, for_writing: bool = False
+) -> str:
     """The URI of a node that a person names: by URI, id, `Type:name`, a path or a short name.
 
-    A path is one of the workspace, or of a file below the current folder.
+    A path is one of the workspace, or of a file below the current folder. What is `for_writing`
+    leaves short names to the method that writes.
 
     Raises:
         InvalidId: it is none of these.
@@ -273,7 +285,7 @@ def node_reference(session: Session, knowledge: KnowledgeView, text: str) -> str
         return knowledge.uri(on_disk, kind="file").text
     if ":" in text and "::" not in text:
         return "kip:{}/{}".format(*(type_and_name(text) or ()))
-    return knowledge.get(text, content=False).uri
+    return text if for_writing else knowledge.get(text, content=False).uri
 
 
 def path_from_root(session: Session, text: str) -> str | None:
