@@ -205,6 +205,8 @@ def group_names(folders: Collection[str], around: str | None = None) -> dict[str
 
     >>> group_names(["concept://a/x/api", "concept://a/y/api", "concept://a/z"])
     {'concept://a/x/api': 'x/api', 'concept://a/y/api': 'y/api', 'concept://a/z': 'z'}
+    >>> list(group_names(["concept://w/a/x/api", "concept://w/b/x/api"]).values())
+    ['a/x/api', 'b/x/api']
     """
     names = {}
     for folder in folders:
@@ -212,11 +214,15 @@ def group_names(folders: Collection[str], around: str | None = None) -> dict[str
             names[folder] = folder[len(around) + 1 :]
         else:
             names[folder] = _folder_name(folder)
-    shared = Counter(names.values())
-    for folder, name in names.items():
-        if shared[name] > 1 and (outer := parent_of(folder)):
-            names[folder] = f"{_folder_name(outer)}/{name}"
-    return names
+    outer = {folder: parent_of(folder) for folder in names}
+    while True:
+        shared = Counter(names.values())
+        longer = [(f, above) for f, above in outer.items() if above and shared[names[f]] > 1]
+        if not longer:
+            return names
+        for folder, above in longer:
+            names[folder] = f"{_folder_name(above)}/{names[folder]}"
+            outer[folder] = parent_of(above)
 
 
 def _folder_name(folder: str) -> str:

@@ -13,6 +13,7 @@ from mycel.explorer import limits
 from mycel.explorer.moments import Scene
 from mycel.knowledge.uris import Uri, build, uri_of
 from mycel.knowledge.vocabulary import SYMBOL
+from mycel.knowledge.workspace_files import split_lines
 from mycel.model.elements import Concept
 from mycel.model.values import JsonObject
 
@@ -68,7 +69,7 @@ def _read(scene: Scene, file: Uri) -> list[str]:
     content = scene.knowledge.read_resource(file.text)
     if content.text is None:
         raise ConstraintViolation("The file is no text.")
-    return content.text.splitlines()
+    return split_lines(content.text)
 
 
 def _no_source(id_: str) -> ConstraintViolation:

@@ -29,6 +29,7 @@ from mycel.knowledge.node_values import Node
 from mycel.knowledge.reference_evidence import NamedSymbol, NameEvidence
 from mycel.knowledge.uris import Uri
 from mycel.knowledge.vocabulary import CALLS, EXTENDS, MAY_CALL, SYMBOL, USES
+from mycel.knowledge.workspace_files import split_lines
 from mycel.model.elements import Concept
 from mycel.search.names import Standing, called
 from mycel.store.query import lookup
@@ -237,7 +238,7 @@ class _Sorter:
         source = file.text.encode()
         language = detect(file.uri).language
         code = blank_prose(language, source)
-        texts = file.text.split("\n")
+        texts = split_lines(file.text)
         if code is None:
             for number in _numbers(source, self._names):
                 self._put("mention", file.uri, texts, number)

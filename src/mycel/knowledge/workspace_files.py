@@ -32,6 +32,20 @@ _FILE: Final = "file:///"
 _ABSOLUTE: Final = re.compile(rf"\s*(?:/|{_FILE}|[A-Z]:[/\\])", re.IGNORECASE)
 
 
+def split_lines(text: str) -> list[str]:
+    r"""The lines of a file without their ends, as line numbers of the graph count them.
+
+    Only a line feed ends a line: form feeds and Unicode separators are part of one.
+
+    >>> split_lines("a\r\n\fb\n"), split_lines("a\n\n"), split_lines("")
+    (['a', '\x0cb'], ['a', ''], [])
+    """
+    *lines, last = text.split("\n")
+    if last:
+        lines.append(last)
+    return [line.removesuffix("\r") for line in lines]
+
+
 def below(root: Path, text: str) -> str | None:
     """The path relative to `root` of an absolute path or `file:///` URI below it; else None.
 

@@ -21,6 +21,7 @@ from mycel.knowledge.references import (
     UserLines,
 )
 from mycel.knowledge.vocabulary import CALLS, EXTENDS, MAY_CALL, SYMBOL, USES
+from mycel.knowledge.workspace_files import split_lines
 from mycel.mcp import node_text
 from mycel.mcp.results import TextPage
 from mycel.model.names import count, first_few, shorten
@@ -73,7 +74,7 @@ def text_of(knowledge: Knowledge, node: Node, span: LineSpan) -> str:
         text = knowledge.read_resource(span.file).text or ""
     except MycelError as error:
         return f"{span}: {error.message}"
-    lines = text.splitlines()[span.first - 1 : span.last]
+    lines = split_lines(text)[span.first - 1 : span.last]
     head = f"{span}:"
     if not any(str(node.name) in line for line in lines):
         head += " (the file has changed; bootstrap_workspace reads it again)"

@@ -1,8 +1,12 @@
 """Names that are made of countless folders."""
 
+from itertools import product
+from random import Random
+
 import mycel
 from mycel.explorer.explorer import Explorer
 from mycel.explorer.folders import DEPTH_MAX, FolderTree, folder_of
+from mycel.explorer.overview import group_names
 
 
 def test_names_of_thousands_of_segments_make_few_folders() -> None:
@@ -33,6 +37,23 @@ def test_nodes_of_a_folder_are_tied_to_the_folders_beside_them() -> None:
         tie = {"node": "concept://shop/top", "group": "concept://shop/sub", "count": 3}
         assert inside["ties"] == [tie]
         assert explorer.view("overview", {})["ties"] == []
+
+
+def test_groups_have_different_names_however_much_of_their_paths_is_alike() -> None:
+    segments = ("a", "b", "api")
+    folders = [
+        f"{workspace}/{'/'.join(path)}"
+        for workspace in ("concept://v", "concept://w", "file://w")
+        for depth in (1, 2, 3)
+        for path in product(segments, repeat=depth)
+    ]
+    for count in (2, 9, len(folders)):
+        chosen = Random(count).sample(folders, count)
+        names = group_names(chosen)
+        assert len(set(names.values())) == count
+        assert all(folder.endswith(name) for folder, name in names.items())
+    pair = ["concept://w/a/x/api", "concept://w/b/x/api"]
+    assert list(group_names(pair).values()) == ["a/x/api", "b/x/api"]
 
 
 def divide(folders: dict[str, int]) -> dict[str, int]:
