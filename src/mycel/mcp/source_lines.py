@@ -14,6 +14,7 @@ from mycel.knowledge.knowledge import Knowledge
 from mycel.knowledge.node_values import Node
 from mycel.knowledge.references import (
     CERTAIN,
+    SYMBOLS_MAX,
     FileLines,
     References,
     SymbolReferences,
@@ -132,7 +133,12 @@ def _meaning(references: References) -> str:
         listed = ", ".join(first_few(others, NAMESAKES_SHOWN))
         return f"No symbol has the path {asked}; {len(others)} {verb} named {name}: {listed}"
     if len(symbols) > 1:
-        many = f"{len(symbols)} symbols are named {name}; these are the uses of all of them."
+        if len(symbols) >= SYMBOLS_MAX:
+            many = (
+                f"{SYMBOLS_MAX} symbols or more are named {name}; these are the uses of that many."
+            )
+        else:
+            many = f"{len(symbols)} symbols are named {name}; these are the uses of all of them."
         return f"{many} Pass a URI for those of one."
     parts = iter(_SIGNS.split(symbols[0].symbol.uri))
     has_path = all(each in parts for each in _SIGNS.split(asked))
