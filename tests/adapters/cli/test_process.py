@@ -102,6 +102,7 @@ print(*sys.modules)
         "mycel.model.names",
         "mycel.store",
         "mycel.store.file",
+        "mycel.store.file.plain_files",
         "mycel.store.file.workspace_databases",
         "mycel.workspaces",
     }

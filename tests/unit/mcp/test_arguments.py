@@ -90,7 +90,7 @@ def test_what_is_meant_is_taken(given: dict[str, Any], taken: dict[str, Any]) ->
         ({"inner": [{}]}, InvalidSyntax, "inner[0].key"),
         ({"inner": [{"key": "x", "other": 1}]}, InvalidSyntax, "inner[0].other"),
         ({"x" * 100_000: 1}, InvalidSyntax, "no argument"),
-        ({"free": {"x": "y" * 5_000_000}}, ResourceExhausted, "5.0 MB"),
+        ({"free": {"x": "y" * 5_000_000}}, ResourceExhausted, "5,000,030 bytes"),
     ],
 )
 def test_what_is_wrong_is_named(given: dict[str, Any], error: type[MycelError], words: str) -> None:
