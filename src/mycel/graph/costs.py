@@ -11,7 +11,6 @@ every model.
 
 from __future__ import annotations
 
-from math import isfinite
 from typing import Final
 
 from mycel.errors import ConstraintViolation, InvalidValueType
@@ -41,9 +40,11 @@ def as_units(cost: object) -> int:
     """
     if isinstance(cost, bool) or not isinstance(cost, int | float):
         raise InvalidValueType(f"max_cost must be a number, not {kind_of(cost)}.")
-    if not (isfinite(cost) and 0 <= cost <= TRAVERSE_COST_MAX):
+    if not 0 <= cost <= TRAVERSE_COST_MAX:
+        # Python writes no whole number of more than some thousand digits.
+        given = cost if abs(cost) < 1e18 or isinstance(cost, float) else "out of range"
         raise ConstraintViolation(
-            f"max_cost is {cost}; it must be between 0 and {TRAVERSE_COST_MAX:,}.",
+            f"max_cost is {given}; it must be between 0 and {TRAVERSE_COST_MAX:,}.",
             hint="A link costs its weight, from 0 to 1; 1 is one ordinary link far.",
         )
     return round(cost * UNITS_PER_COST)
