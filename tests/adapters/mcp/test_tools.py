@@ -210,7 +210,7 @@ def test_relations_are_made_weighed_and_removed(session: Session) -> None:
 def test_nodes_are_forgotten_and_those_that_are_not_there_are_named(session: Session) -> None:
     session.ok("remember_knowledge", concepts=[{"uri": "gone/a"}, {"uri": "gone/b"}])
     told = session.ok("forget_nodes", uris=["gone/a", "gone/never"], reason="a test")
-    assert told.data["removed"] == ["gone/a"]
+    assert told.data["removed"] == ["concept://shop/gone/a"]
     assert [each["uri"] for each in told.data["failed"]] == ["gone/never"]
     assert session.call("get_nodes", uris=["gone/a"]).error["code"] == "KIP_3002"
     assert session.call("forget_nodes", uris=["gone/never"]).error["code"] == "KIP_3002"
@@ -226,7 +226,7 @@ def test_forgetting_may_be_repeated_and_says_what_went(session: Session) -> None
         ],
     )
     unwritten = session.ok("forget_nodes", uris=["again/unwritten"])
-    assert unwritten.text == "again/unwritten: 1 relation removed."
+    assert unwritten.text == "concept://shop/again/unwritten: 1 relation removed."
     find = 'FIND(?l.id) WHERE { ?l ({name: "concept://shop/again/b"}, "near", ?a) }'
     (link,) = json.loads(session.ok("execute_kip_readonly", command=find).text)["result"]
     assert session.ok("forget_nodes", uris=[link]).text.endswith(": 1 relation removed.")
