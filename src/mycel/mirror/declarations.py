@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from mycel.errors import ConstraintViolation, MycelError, SchemaError
 from mycel.history.graph import Graph
+from mycel.migration.consent import refuse_removals
 from mycel.mirror.front_matter import Problem
 from mycel.mirror.projection import Projection
 from mycel.model.names import first_few
@@ -102,6 +103,9 @@ def apply_schema(
         if dry_run:
             plan = graph.schema.plan(desired.text)
             is_possible, steps = plan.supported, plan.changes
+            if is_possible and not allow_removals:
+                with graph.reading() as reader:
+                    refuse_removals(reader, plan)
         else:
             done = graph.schema.apply(
                 desired.text, allow_removals=allow_removals, actor=actor, message=message

@@ -1,9 +1,11 @@
 """The way back: edited files and commits of others become merges into the graph.
 
 The base is the last commit that shows a state of the graph, theirs are the files on the disk, or
-those of a remote that was fetched (`upstream`), ours is the graph. All of it is imported, or
-nothing. The files of each author are a merge of their own, with the author as the actor. A schema
-that was edited is applied before them (`declarations`), after all files have been read.
+those of a remote that was fetched (`upstream`), ours is the graph. Nothing is imported unless all
+files can be read. The files of each author are a merge of their own, with the author as the actor.
+A schema that was edited is applied before them (`declarations`), in a commit of its own, which
+stays if the graph then refuses the documents. A dry run checks documents against the schema in
+force.
 
 The settings name the files before the merges begin. If the process is killed after they are
 committed, or one has conflicts and is committed later, the next catch-up finds the marks that they
@@ -41,6 +43,12 @@ from mycel.model.names import count
 from mycel.model.state import LIVE, State
 from mycel.store.query.diff import Diff
 from mycel.store.query.reader import Reader
+
+PURGES_SHOWN: Final = 5
+SCHEMA_NOT_TRIED: Final = (
+    "Documents were checked against the schema in force, not against the edited schema files. A"
+    " conflict about something that these declare may not arise in the import itself."
+)
 
 
 class Imported(NamedTuple):
@@ -122,7 +130,8 @@ def import_edits(
 
     Raises:
         ConstraintViolation: a file cannot be read, or too many were deleted; or an earlier import
-            has open conflicts. Nothing was imported.
+            has open conflicts. Nothing was imported. Or the graph refuses the documents; then an
+            edited schema may be in force already.
     """
     work = _Import(graph, upkeep, consent, dict(options), message, dry_run=dry_run)
     if not dry_run:
@@ -194,7 +203,9 @@ class _Import:
                 return Imported(())
             merges, pending = self._merge(taken)
         paths = tuple(sorted(taken.paths))
-        warnings = () if self._consent.purges else tuple(map(_not_purged, taken.purged))
+        warnings = () if self._consent.purges else tuple(_purge_warnings(taken.purged))
+        if self._dry_run and taken.schema is not None and taken.portions:
+            warnings += (SCHEMA_NOT_TRIED,)
         if self._dry_run or any(each.is_open for each in merges):
             return Imported(paths, merges, warnings=warnings)
         return Imported(paths, merges, upkeep.catch_up(imported=pending), warnings)
@@ -362,14 +373,19 @@ class _Import:
         return portions
 
 
-def _not_purged(purged: tuple[int, Identity]) -> str:
-    """A sentence about a concept that others have purged and that is only removed here."""
-    uri = uri_of(str(purged[1]["type"]), str(purged[1]["name"]))
-    return (
+def _purge_warnings(purged: Sequence[tuple[int, Identity]]) -> list[str]:
+    """Sentences about concepts that others have purged and that are only removed here."""
+    uris = [uri_of(str(identity["type"]), str(identity["name"])) for _, identity in purged]
+    warnings = [
         f"{uri} was purged where the commits come from. Here it is removed, and history keeps it,"
         f" because a purge cannot be undone. `mycel purge {uri}` forgets it here too; with"
         " --accept-purges (accept_purges=True), an import purges what others have purged."
-    )
+        for uri in uris[:PURGES_SHOWN]
+    ]
+    if len(uris) > PURGES_SHOWN:
+        more = count(len(uris) - PURGES_SHOWN, "more concept")
+        warnings.append(f"{more} purged where the commits come from: only removed here too.")
+    return warnings
 
 
 def _depend(base: Reader, parts: Iterable[Sequence[FileEdit]]) -> bool:

@@ -152,11 +152,12 @@ class Mirror:
         """Bring files that were edited, and commits on top of the mirror's, into the graph.
 
         They are merged: the base is the last commit of the mirror, theirs the files, ours the
-        graph. All of it is imported, or nothing. If values are contested the merge stays open;
-        once it is resolved and committed, `push` goes on. More than 50 deleted files, or a tenth
-        of all, need `allow_deletions`. What others have purged is removed, with a warning; with
-        `accept_purges` it is purged here too, which cannot be undone. A schema that was edited is
-        applied first. A `policy` is that of `Graph.merge`.
+        graph. Nothing is imported unless all files can be read. If values are contested the merge
+        stays open; once it is resolved and committed, `push` goes on. More than 50 deleted files,
+        or a tenth of all, need `allow_deletions`. What others have purged is removed, with a
+        warning; with `accept_purges` it is purged here too, which cannot be undone. A schema that
+        was edited is applied first, in a commit of its own: it stays if the graph then refuses the
+        documents. A `policy` is that of `Graph.merge`.
 
         Raises:
             ConstraintViolation: a file cannot be read, or too many were deleted; the data lists

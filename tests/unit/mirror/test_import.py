@@ -380,6 +380,25 @@ def test_names_of_every_kind_go_to_files_and_back(shop: Shop) -> None:
     assert set(rows) == {2}
 
 
+def test_a_dry_run_says_that_documents_are_not_checked_against_an_edited_schema(
+    shop: Shop,
+) -> None:
+    shop.db.schema.apply("node Person {\n  name: String @key\n}\n")
+    with shop.db.transaction() as tx:
+        tx.put_concept("Person", "Ada", {"name": "Ada"})
+    shop.create()
+    (path,) = [each for each in shop.git("ls-files").split() if "Ada" in shop.read(each)]
+    text = shop.read(path)
+    shop.file(path).write_text(text.replace("\n---", "\nproperties:\n  city: Ulm\n---", 1))
+    assert shop.mirror.import_edits(dry_run=True).warnings == ()
+    edit(shop, "schema/Person.pg", "name: String @key", "name: String @key\n  city: String?")
+    (warning,) = shop.mirror.import_edits(dry_run=True).warnings
+    assert "schema in force" in warning
+    imported = shop.mirror.import_edits()
+    assert imported.merge is not None
+    assert (imported.merge.status, imported.warnings) == ("merged", ())
+
+
 def test_an_edited_schema_file_is_applied_and_comes_back_in_its_form(shop: Shop) -> None:
     shop.db.schema.apply("node Person {\n  name: String @key\n}\n")
     shop.create()

@@ -270,6 +270,24 @@ def test_a_purge_by_others_needs_consent_and_removes_without_it(
     assert bob.knowledge.get("secret").content == "correct horse"
 
 
+def test_many_purges_by_others_are_named_in_part_and_counted(pair: tuple[Person, Person]) -> None:
+    ada, bob = pair
+    names = [f"secret{number}" for number in range(8)]
+    for name in names:
+        ada.knowledge.add(name, content="correct horse")
+    ada.push()
+    bob.pull()
+    keys = [concept_key("Concept", f"concept://shop/{name}").hex() for name in names]
+    ada.git("rm", "-q", *(f"concepts/shop/{name}.md" for name in names))
+    ada.git("commit", "-q", "-m", "Tidy up\n\n" + "\n".join(f"Mycel-Purged: {k}" for k in keys))
+    ada.git("push", "-q")
+    warnings = bob.pull(allow_deletions=True).warnings
+    assert len(warnings) == 6
+    assert all("`mycel purge concept://shop/secret" in each for each in warnings[:5])
+    assert warnings[5].startswith("3 more concepts purged")
+    assert not any(map(bob.knowledge.has, names))
+
+
 SCHEMA = "node Drug {\n  name: String @key\n  dose_mg: I32?\n}\n"
 
 
@@ -348,9 +366,11 @@ def test_a_schema_that_needs_a_decision_is_refused_and_nothing_is_imported(
         ada.git("checkout", "-q", ".")
     # A type goes only with consent.
     ada.file("schema/Drug.pg").unlink()
-    with pytest.raises(ConstraintViolation, match="remove types") as caught:
-        ada.mirror.import_edits()
-    assert "--allow-deletions" in caught.value.hint
+    for dry_run in (True, False):
+        with pytest.raises(ConstraintViolation, match="remove types") as caught:
+            ada.mirror.import_edits(dry_run=dry_run)
+        assert "--allow-deletions" in caught.value.hint
+    assert ada.mirror.import_edits(dry_run=True, allow_deletions=True).files == ("schema/Drug.pg",)
     ada.git("checkout", "-q", ".")
     # Both have changed it.
     edit(bob, "schema/Drug.pg", "dose_mg: I32?", "dose_mg: I32?\n  atc: String?")
