@@ -17,6 +17,9 @@ _ATX: Final = re.compile(r" {0,3}(#{1,6})(?:[ \t]++(.*))?")
 _HTML_HEADING: Final = re.compile(
     r"\s*<h([1-6])\b[^>]{0,500}>(.*?)</h[1-6]>(?:\s*</?\w+>)*\s*", re.IGNORECASE
 )
+_HTML_OPENED: Final = re.compile(r"\s*<h[1-6]\b[^>]{0,500}>\s*", re.IGNORECASE)
+HTML_HEADING_LINES_MAX: Final = 4
+"""An HTML heading of more lines is read as text."""
 _SETEXT: Final = re.compile(r" {0,3}(?:(=+)|(-{3,}))[ \t]*")
 _NO_PARAGRAPH: Final = re.compile(r"\s*(?:[-*+>|#<`~]|\d+[.)]\s|$)")
 _ANCHOR: Final = re.compile(r"\{#([\w.-]++)[^{}]*+\}")
@@ -40,6 +43,8 @@ def markdown_blocks(lines: Iterable[NumberedLine]) -> Iterator[Block]:
     """The headings of a document, each with the lines below it."""
     level, heading, anchor, start = 0, "", "", 0
     body: list[NumberedLine] = []
+    opened: list[NumberedLine] = []
+    """Lines of an HTML heading that is not closed yet."""
     fence = ""
     in_comment = False
     for line in lines:
@@ -56,10 +61,22 @@ def markdown_blocks(lines: Iterable[NumberedLine]) -> Iterator[Block]:
             fence = found[1]
             body.append(line)
             continue
+        if opened or _HTML_OPENED.fullmatch(text):
+            opened.append(line._replace(text=text.strip()))
+            if "</h" in text.lower():
+                line = opened[0]  # noqa: PLW2901 - the heading is one line.
+                text = " ".join(each.text for each in opened)
+            elif len(opened) < HTML_HEADING_LINES_MAX:
+                continue
+            else:
+                body += _texts(opened)
+                opened = []
+                continue
+            opened = []
         new = _heading(text) or _underlined(text, body)
         if new is None:
             if not (_BADGES.fullmatch(text) or _DEFINITION.fullmatch(text)):
-                body.append(line._replace(text=_LAYOUT.sub("", text).rstrip()))
+                body += _texts([line._replace(text=text)])
             continue
         first = line.number
         if new[0] < 0:  # The line above is the heading.
@@ -68,8 +85,14 @@ def markdown_blocks(lines: Iterable[NumberedLine]) -> Iterator[Block]:
             yield Block(level, heading, start, tuple(body), anchor)
         level, start, body = new[0], first, []
         heading, anchor = plain_heading(new[1])
+    body += _texts(opened)
     if heading or any(each.text.strip() for each in body):
         yield Block(level, heading, start, tuple(body), anchor)
+
+
+def _texts(lines: Iterable[NumberedLine]) -> list[NumberedLine]:
+    """Lines without HTML tags that carry only layout."""
+    return [line._replace(text=_LAYOUT.sub("", line.text).rstrip()) for line in lines]
 
 
 def plain_heading(text: str) -> tuple[str, str]:

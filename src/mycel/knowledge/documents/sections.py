@@ -75,8 +75,9 @@ def arrange_sections(
         # The title is the first heading, if it is of the highest level.
         is_title = is_first and block.level <= 1
         is_first = is_first and not block.level
-        if is_title and block.level:
-            own_title = heading
+        if block.level == 1:
+            # A heading with others of its level is no title of the document.
+            own_title = heading if is_title else ""
         parent = stack[-1][1] if stack else ""
         slug = slug_of(heading) if block.level else UNTITLED
         path = f"{parent}/{slug}" if parent else f"{base}-{slug}" if base and block.level else slug

@@ -41,6 +41,9 @@ def outline(text: str, path: str = "guide.md") -> list[str]:
         ("#no heading\n#\nx", ["0 text = #no heading", "1 guide = x"]),
         ("# A <!-- x -->\n<!-- a\n# no\n-->\ntext", ["1 a = text"]),
         ("<h1 align='center'>A</h1>\n<p>text</p>\n", ["1 a = text"]),
+        ("# A\n<h3 name='b'>\nWhat is B?\n</h3>\n\nx\n", ["1 a = ", "3 what-is-b = x"]),
+        ("<h3>\na\nb\nc\nd\n</h3>\n", ["0 text = a\nb\nc\nd"]),
+        ("<h3>\na\n", ["0 text = a"]),
         ("# A\n[![ci](a.svg)](b) ![x](y)\n\ntext\n", ["1 a = text"]),
         ("# The `Cart` of **Ada** #\nx", ["1 the-cart-of-ada = x"]),
         ("# 1.2.0 {#v1}\nx", ["1 1-2-0 = x"]),
@@ -71,6 +74,12 @@ def test_a_section_has_its_lines_its_parent_and_the_trail_of_its_headings() -> N
     assert (use.name, use.line, use.end_line, use.text) == ("Shop > Use", 5, 5, "")
     assert (fast.name, fast.line, fast.end_line, fast.parent) == ("Shop > Use > Fast", 7, 9, "use")
     assert fast.heading == "Fast"
+
+
+def test_headings_of_one_level_are_not_below_the_first() -> None:
+    text = "Unreleased\n===\nx\n\n2.0.0\n===\ny\n\nFixed\n---\nz\n"
+    names = [section.name for section in read(text, "CHANGELOG.md").sections]
+    assert names == ["Unreleased", "CHANGELOG > 2.0.0", "CHANGELOG > 2.0.0 > Fixed"]
 
 
 def test_the_name_of_a_document_is_its_title_if_it_has_none() -> None:
