@@ -215,17 +215,20 @@ def _by_former_names(
     resolved: dict[Uri, Resolved] = {}
     ambiguous: dict[Uri, list[Concept]] = {}
     for uri, end in ends.items():
-        bearers = {
-            each.number: each
-            for former, meant in present.items()
-            if former.workspace == uri.workspace and former.text.endswith(end)
-            for each in (node_at(reader, meant.uri),)
-            if each.number not in others.get(uri, ())
-            if not (at_home and is_elsewhere(each, uri.workspace))
-        }
+        bearers: dict[int, Concept] = {}
+        moved: set[int] = set()
+        for former, meant in present.items():
+            if former.workspace == uri.workspace and former.text.endswith(end):
+                bearer = node_at(reader, meant.uri)
+                if bearer.number in others.get(uri, ()):
+                    continue
+                if not (at_home and is_elsewhere(bearer, uri.workspace)):
+                    bearers[bearer.number] = bearer
+                    moved |= set() if meant.is_merged else {bearer.number}
         if len(bearers) == 1:
-            (bearer,) = bearers.values()
-            resolved[uri] = _resolved(uri, bearer, "is the former name of")
+            ((number, bearer),) = bearers.items()
+            how = "is the former name of" if moved else "was merged into"
+            resolved[uri] = _resolved(uri, bearer, how)._replace(is_merged=number not in moved)
         elif bearers:
             ambiguous[uri] = list(bearers.values())
     if ambiguous:

@@ -329,6 +329,8 @@ def delete_node(tx: Transaction, uri: Uri, *, reason: str) -> tuple[Removed, str
         if _was_ever(reader, uri):
             return Removed(0, 0, (_gone(reader, uri),)), uri.text
         resolved = resolve_all(reader, (uri,), at_home=True).get(uri)
+        if resolved is not None and resolved.is_merged:
+            return Removed(0, 0, (_gone(reader, uri),)), uri.text
         found = None if resolved is None else find(reader, resolved.uri)
         if resolved is None or found is None:
             raise not_found(reader, uri)

@@ -246,7 +246,7 @@ def import_(
     policy: str | None,
     dry_run: bool,
 ) -> int:
-    """Bring edited files, and commits of others, into the graph: all or nothing.
+    """Bring edited files, and commits of others, into the graph; documents all or none.
 
     Commits on top of the mirror's, and those that `git fetch` has brought. They are merged with
     what the graph has become since. Exit status 1 if there are conflicts.
