@@ -224,7 +224,7 @@ def add_embedding(chance: Random, draft: Draft) -> None:
     declared = draft[chance.choice(list(draft))]
     texts = [name for name, each in declared.props.items() if each.type.startswith("String")]
     if texts and declared.kind == "node":
-        declared.props["vector"] = Prop("Vector(3)?", embed=chance.choice(texts))
+        declared.props["vector"] = Prop("Vector(128)?", embed=chance.choice(texts))
 
 
 def edit_constraints(chance: Random, draft: Draft) -> None:
