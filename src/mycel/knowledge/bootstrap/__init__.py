@@ -4,6 +4,7 @@ Modules, in the order in which a run passes through them:
 
     run              one run: compares disk and graph, and plans what to write
     file_walk        lists the files of a project; `source_files` reads them
+    git_process      runs Git in the project
     facts_cache      facts of unchanged files
     git_authors      authors of files and folders, from the history of Git
     author_lists     the lists of authors that should be in the graph

@@ -12,16 +12,15 @@ from __future__ import annotations
 
 import os
 import stat
-import subprocess
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from mycel.errors import ConstraintViolation, DatabaseError, NotFound, ResourceExhausted
+from mycel.knowledge.bootstrap.git_process import run_git
 from mycel.knowledge.bootstrap.limits import (
     DEPTH_MAX,
     FILES_MAX,
-    GIT_SECONDS_MAX,
     IGNORE_FILE_BYTES_MAX,
     IGNORE_PATTERNS_MAX,
 )
@@ -172,27 +171,11 @@ def _listed_by_git(folder: Path, skip: Skip, left_out: set[str]) -> list[str] | 
 
     Adds folders such as `node_modules` that Git does not ignore to `left_out`.
     """
-    command = ["git", "--no-optional-locks", "-C", str(folder)]
-    # Programs named in the repository's configuration are not run.
-    command += ["-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}"]
-    command += ["ls-files", "-c", "-o", "-t", "--exclude-standard", "-z"]
-    unset = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_NAMESPACE")
-    environment = {key: value for key, value in os.environ.items() if key not in unset}
-    try:
-        done = subprocess.run(
-            command,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=GIT_SECONDS_MAX,
-            check=False,
-            env=environment,
-        )
-    except (OSError, ValueError, subprocess.SubprocessError):
-        return None
-    if done.returncode != 0 or not done.stdout:
+    output = run_git(folder, "ls-files", "-c", "-o", "-t", "--exclude-standard", "-z")
+    if not output:
         return None
     # During a merge, a file is listed once for each side.
-    listed = dict.fromkeys(os.fsdecode(done.stdout).split("\0")[:-1])
+    listed = dict.fromkeys(os.fsdecode(output).split("\0")[:-1])
     kept: list[str] = []
     for mark, name in ((each[0], each[2:]) for each in listed):
         vendored = _vendored(name) if mark == _UNTRACKED else None

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 import posixpath
-import subprocess
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -21,6 +20,7 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
+from mycel.knowledge.bootstrap.git_process import GitFailure, run_git, start_git
 from mycel.knowledge.bootstrap.limits import (
     AUTHOR_SECONDS_MAX,
     FILE_AUTHORS_MAX,
@@ -35,10 +35,6 @@ AUTHOR_CHARACTERS: Final = 100
 _HEADER: Final = b"\0"
 _PATHS_MAX: Final = 1_000
 """Files of one commit; a larger one moves or reformats everything and shows no knowledge."""
-_UNSET: Final = (
-    "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_NAMESPACE",
-)  # fmt: skip
-
 Counts = dict[str, dict[str, tuple[int, int]]]
 """By path: each author with the number of commits and the time of the last. `src/` is a folder."""
 
@@ -98,19 +94,9 @@ class CheckedOut(NamedTuple):
 
 def find_head(folder: Path) -> CheckedOut | None:
     """The commit that is checked out; None outside a repository, or before the first commit."""
-    try:
-        done = subprocess.run(
-            [*_git(folder), "rev-parse", "--is-shallow-repository", "HEAD^{commit}"],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=GIT_SECONDS_MAX,
-            check=False,
-            env=_environment(),
-        )
-    except (OSError, ValueError, subprocess.SubprocessError):
-        return None
-    words = done.stdout.decode("ascii", "replace").split()
-    if done.returncode != 0 or not words:
+    output = run_git(folder, "rev-parse", "--is-shallow-repository", "HEAD^{commit}")
+    words = (output or b"").decode("ascii", "replace").split()
+    if not words:
         return None
     return CheckedOut(words[-1], words[0] == "true")
 
@@ -127,19 +113,11 @@ def read_authors(folder: Path, head: str, before: AuthorTable | None) -> AuthorT
     if before is not None and _is_ancestor(folder, before.head, head):
         revisions = f"{before.head}..{head}"
         table = AuthorTable(head, before.counts, before.is_complete)
-    # Nothing is fetched, and no program of the repository's configuration is run.
     options = ["--no-merges", "--no-renames", "--no-show-signature", "--no-ext-diff"]
     options += ["--no-textconv", "--name-only", "--relative", "--format=%x00%aN%x00%at"]
-    command = [*_git(folder), "log", *options, revisions, "--", "."]
     until = monotonic() + AUTHOR_SECONDS_MAX
     try:
-        with subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env=_environment(),
-        ) as process:
+        with start_git(folder, "log", *options, revisions, "--", ".") as process:
             try:
                 is_whole = _count_commits(process.stdout or (), table.counts, until)
                 # A log that was cut off for an error looks like a short one.
@@ -147,7 +125,7 @@ def read_authors(folder: Path, head: str, before: AuthorTable | None) -> AuthorT
                     return None
             finally:
                 process.kill()
-    except (OSError, ValueError, subprocess.SubprocessError):
+    except GitFailure:
         return None
     table.is_complete &= is_whole
     return table
@@ -187,29 +165,7 @@ def folder_key(path: str) -> str:
 
 
 def _is_ancestor(folder: Path, before: str, head: str) -> bool:
-    try:
-        done = subprocess.run(
-            [*_git(folder), "merge-base", "--is-ancestor", before, head],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=GIT_SECONDS_MAX,
-            check=False,
-            env=_environment(),
-        )
-    except (OSError, ValueError, subprocess.SubprocessError):
-        return False
-    return done.returncode == 0
-
-
-def _git(folder: Path) -> list[str]:
-    settings = ("core.fsmonitor=false", f"core.hooksPath={os.devnull}", "core.quotePath=false")
-    command = ["git", "--no-optional-locks", "--no-pager", "-C", str(folder)]
-    return command + [word for each in settings for word in ("-c", each)]
-
-
-def _environment() -> dict[str, str]:
-    kept = {key: value for key, value in os.environ.items() if key not in _UNSET}
-    return kept | {"GIT_NO_LAZY_FETCH": "1"}
+    return run_git(folder, "merge-base", "--is-ancestor", before, head) is not None
 
 
 def _clean(author: bytes) -> str:

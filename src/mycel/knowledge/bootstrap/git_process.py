@@ -1,0 +1,51 @@
+"""Runs Git in a project that may be hostile, and reads what it prints.
+
+Git looks for the repository of the folder, whatever the environment says. No hook and no helper
+that the repository's configuration names is run, and nothing is fetched.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+from typing import Final
+
+from mycel.knowledge.bootstrap.limits import GIT_SECONDS_MAX
+
+_SETTINGS: Final = (
+    "core.fsmonitor=false", f"core.hooksPath={os.devnull}", "core.quotePath=false",
+)  # fmt: skip
+_UNSET: Final = frozenset(
+    {"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_NAMESPACE"}
+)
+
+GitFailure: Final = (OSError, ValueError, subprocess.SubprocessError)
+"""There is no Git, a path cannot be passed to it, or it takes too long."""
+
+
+def run_git(folder: Path, *words: str) -> bytes | None:
+    """The output of a command of Git; None if it failed, or there is no Git."""
+    try:
+        with start_git(folder, *words) as process:
+            try:
+                output, _ = process.communicate(timeout=GIT_SECONDS_MAX)
+            finally:
+                process.kill()
+    except GitFailure:
+        return None
+    return output if process.returncode == 0 else None
+
+
+def start_git(folder: Path, *words: str) -> subprocess.Popen[bytes]:
+    """A command of Git that runs; the caller reads its output, and kills it."""
+    command = ["git", "--no-optional-locks", "--no-pager", "-C", str(folder)]
+    command += [word for setting in _SETTINGS for word in ("-c", setting)]
+    kept = {key: value for key, value in os.environ.items() if key not in _UNSET}
+    return subprocess.Popen(
+        [*command, *words],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=kept | {"GIT_NO_LAZY_FETCH": "1"},
+    )
