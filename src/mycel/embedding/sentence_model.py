@@ -2,7 +2,7 @@
 
 all-MiniLM-L6-v2 (Apache-2.0) is a small transformer. It reads words in their order, so it finds
 notes in other words far better than the static model, and takes some thousand times as long: it is
-for the notes that somebody wrote, and not for symbols and sections.
+for notes and sections of documents, and not for symbols.
 
 Its vocabulary is that of the static model: the word pieces that are stored for each passage are the
 tokens of this model too, shifted by a constant, so it needs no tokenizer of its own. The weights

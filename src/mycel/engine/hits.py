@@ -255,6 +255,8 @@ class HitSearch:
         if self._passing.concepts.kind == CODE:
             return {}
         notes = find_notes_about(self._reader, self._asked)
+        if not notes:
+            return {}
         passing = self._passing.concepts.among(("id",), notes).passing(self._reader)
         return {number: notes[number] for number in passing if number not in self._without}
 

@@ -53,9 +53,8 @@ def _named_nodes(reader: Reader, question: Question) -> Iterator[Concept]:
     for name in _names_in(question.text):
         asked = Question(name)
         numbers = [number for number, _, _ in lookup.named(reader, [name])]
-        keys = asked.keys() | {key(name.rpartition("/")[2])} - {
-            ""
-        }  # That of a file has its suffix.
+        # The key of a file has its suffix.
+        keys = (asked.keys() | {key(name.rpartition("/")[2])}) - {""}
         numbers = numbers or candidates.by_keys(keys, BEARERS_COMPARED)
         fits = [
             (ranking.fit(asked, concept.name, concept.attributes, 0.0), concept)

@@ -11,7 +11,7 @@ from mycel.model import times
 from mycel.model.names import ACTORS, CORE_DOMAINS, META_TYPES
 from mycel.model.values import JsonObject
 from mycel.store.query import authorship, history, outline
-from mycel.store.query.authorship import Span
+from mycel.store.query.authorship import WritingSpan
 from mycel.store.query.outline import ConceptLine
 
 
@@ -59,7 +59,7 @@ def touched(
     return scene.told(nodes=nodes, links=links, total=len(nodes))
 
 
-def _all(scene: Scene, span: Span, limit: int) -> JsonObject:
+def _all(scene: Scene, span: WritingSpan, limit: int) -> JsonObject:
     numbers = authorship.concepts_written(scene.reader, span)
     there = {line.number: line for line in outline.concepts_among(scene.reader, numbers)}
     kept = [number for number in numbers if number in there and _is_node(scene, there[number])]
@@ -73,7 +73,9 @@ def _is_node(scene: Scene, line: ConceptLine) -> bool:
     return type_name not in META_TYPES and (type_name, line.name) not in CORE_DOMAINS | ACTORS
 
 
-def _span(scene: Scene, since: str | None, until: str | None, actors: Sequence[str] | None) -> Span:
+def _span(
+    scene: Scene, since: str | None, until: str | None, actors: Sequence[str] | None
+) -> WritingSpan:
     """The span between two moments, both of them part of it, up to the state that is shown."""
     reader = scene.reader
     after = 0 if since is None else history.before_moment(reader, moment_of(since))
@@ -82,4 +84,4 @@ def _span(scene: Scene, since: str | None, until: str | None, actors: Sequence[s
         last = min(last, history.entry_at(reader, moment_of(until)))
     if since is not None and until is not None and after > last:
         raise ConstraintViolation("`since` is after `until`.", hint="Exchange them.")
-    return Span(after, last, actors)
+    return WritingSpan(after, last, actors)

@@ -312,14 +312,8 @@ class Explorer:
             VersionConflict: the node has changed since it was read.
             MycelError: the write is refused; nothing was written.
         """
-        if self.readonly:
-            raise edits.refuse_write()
-        words = tuple(edits.OPERATIONS)
-        op = checked(
-            "write",
-            {"op": Parameter("text", "The kind of write", words=words, required=True)},
-            {"op": given.get("op")},
-        )["op"]
+        kinds = Parameter("text", "The kind of write", words=tuple(edits.OPERATIONS), required=True)
+        op = self._checked_write("write", {"op": kinds}, {"op": given.get("op")})["op"]
         rest = {key: value for key, value in given.items() if key != "op"}
         values = checked(op, {**edits.OPERATIONS[op], **edits.COMMON}, rest)
         with working_for(current_client() or CLIENT):
@@ -332,9 +326,7 @@ class Explorer:
             AccessDenied: nothing may be written.
             MycelError: it cannot be done; nothing was written.
         """
-        if self.readonly:
-            raise edits.refuse_write()
-        values = checked(action, conflicts.ACTIONS[action], given)
+        values = self._checked_write(action, conflicts.ACTIONS[action], given)
         with working_for(current_client() or CLIENT):
             commit = conflicts.act(self.db, action, values)
         with self._scene(None) as seen:
@@ -348,9 +340,7 @@ class Explorer:
             AccessDenied: nothing may be written.
             MycelError: it cannot be done; nothing was written.
         """
-        if self.readonly:
-            raise edits.refuse_write()
-        values = checked(action, saved.ACTIONS[action], given)
+        values = self._checked_write(action, saved.ACTIONS[action], given)
         views, id_ = self.db.saved_views, values["id"]
         if action == "save":
             body = saved.check_body(values)
@@ -360,6 +350,14 @@ class Explorer:
             if action == "rename":
                 return seen.told(**saved.rename(views, id_, values["name"]))
             return seen.told(**saved.delete(views, id_))
+
+    def _checked_write(
+        self, name: str, known: Parameters, given: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """The checked parameters of a write; raises `AccessDenied` if nothing may be written."""
+        if self.readonly:
+            raise edits.refuse_write()
+        return checked(name, known, given)
 
     def warm(self) -> None:
         """Make the counts that the first screen shows, unless they are there."""

@@ -89,7 +89,7 @@ def moment_of_view(body: Mapping[str, Any]) -> str | None:
 
 def shown(scene: Scene, view: SavedView, body: Mapping[str, Any]) -> JsonObject:
     """A saved view with its content, in the state of its moment."""
-    return scene.told(**_head(view), **_mapped(body, _uris(scene, body)))
+    return scene.told(**_head(view), **_mapped(body, _names(scene, body, "id")))
 
 
 def check_body(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -118,10 +118,7 @@ def save(
         ConstraintViolation: it is too large.
         DuplicateExists, NotFound, ResourceExhausted: see `SavedViews`.
     """
-    found = scene.find_all(_ids(body))
-    scene.cards.read(found.values())
-    refs = {id_: str(card["ref"]) for id_, n in found.items() if (card := scene.cards.get(n))}
-    stored = _mapped(body, refs)
+    stored = _mapped(body, _names(scene, body, "ref"))
     if len(orjson.dumps(stored)) > BYTES_MAX:
         raise ConstraintViolation(
             f"This view is larger than {BYTES_MAX >> 10} KiB.", hint="Show fewer nodes."
@@ -179,10 +176,11 @@ def _ids(body: Mapping[str, Any]) -> list[str]:
     return list(dict.fromkeys(listed))
 
 
-def _uris(scene: Scene, body: Mapping[str, Any]) -> dict[str, str]:
+def _names(scene: Scene, body: Mapping[str, Any], field: str) -> dict[str, str]:
+    """For every id of a node in a view, that `field` of its card; nodes that are gone have none."""
     found = scene.find_all(_ids(body))
     scene.cards.read(found.values())
-    return {ref: str(card["id"]) for ref, n in found.items() if (card := scene.cards.get(n))}
+    return {each: str(card[field]) for each, n in found.items() if (card := scene.cards.get(n))}
 
 
 def _mapped(body: Mapping[str, Any], ids: Mapping[str, str]) -> dict[str, Any]:

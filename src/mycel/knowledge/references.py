@@ -27,6 +27,7 @@ from mycel.knowledge.name_resolution import find_bearers, locate_all
 from mycel.knowledge.node_lookup import as_node
 from mycel.knowledge.node_values import Node
 from mycel.knowledge.reference_evidence import NamedSymbol, NameEvidence
+from mycel.knowledge.short_names import dotted
 from mycel.knowledge.uris import Uri
 from mycel.knowledge.vocabulary import CALLS, EXTENDS, MAY_CALL, SYMBOL, USES
 from mycel.knowledge.workspace_files import split_lines
@@ -44,7 +45,6 @@ ALIASES_MAX: Final = 8
 
 CONSTRUCTORS: Final = frozenset({"__init__", "__new__", "constructor"})
 CERTAIN: Final = (CALLS, USES, EXTENDS)
-_SCOPES: Final = re.compile(r"::|#")
 _ALIAS: Final = re.compile(rb"\s{1,9}as\s{1,9}([A-Za-z]\w{2,})")
 _FUNCTION_KINDS: Final = frozenset({"function", "method", "constructor", "macro", "prototype"})
 
@@ -109,7 +109,7 @@ def find_references(reader: Reader, knowledge: KnowledgeView, uri: Uri) -> Refer
     meant = locate_all(reader, uri)
     symbols = ([each for each in meant if each.type == SYMBOL] or meant)[:SYMBOLS_MAX]
     symbols += _constructed(reader, symbols)
-    asked = _SCOPES.sub(".", uri.path.rpartition("/")[2]).rstrip(".")
+    asked = dotted(uri.path.rpartition("/")[2]).rstrip(".")
     names = {_name(each) for each in symbols} or {asked.rpartition(".")[2]}
     alike = _namesakes(reader, names, {each.number for each in symbols})
     targets = [NamedSymbol(each.number, each.name) for each in (*symbols, *alike)]

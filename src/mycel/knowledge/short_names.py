@@ -81,12 +81,12 @@ class ShortNames:
 
     def bearers_around(self, uri: Uri) -> list[Concept]:
         """Nodes that have the parts of a dotted name in their path, with others between them."""
-        asked = _SCOPES.sub(".", uri.path)
+        asked = dotted(uri.path)
         return [each for each in self.bearers(_keys_of(uri)) if _is_around(each, asked)]
 
     def bearers_of_last(self, uri: Uri) -> list[Concept]:
         """Nodes with the last part of a dotted name whose other parts are modules, not types."""
-        *outer, last = _SCOPES.sub(".", uri.path).rpartition("/")[2].split(".")
+        *outer, last = dotted(uri.path).rpartition("/")[2].split(".")
         if not outer or outer[-1][:1].isupper():
             return []
         return [
@@ -124,7 +124,7 @@ class ShortNames:
 
     def _named(self, uri: Uri) -> list[Concept]:
         """Nodes with a short name, in its own case if there are any; tests only if nothing else."""
-        asked = _SCOPES.sub(".", uri.path)
+        asked = dotted(uri.path)
         bearers = {each.number: each for each in self._near(uri, self.bearers(_keys_of(uri)))}
         # A plain name has no key.
         bearers |= {each.number: each for each in self._by_name.get(uri.path, ())}
@@ -136,11 +136,20 @@ class ShortNames:
         return [each for each in fitting if not _is_aside(each)] or fitting
 
 
+def dotted(path: str) -> str:
+    """A path in which the separators of names in code are dots.
+
+    >>> dotted("shop::Cart#add")
+    'shop.Cart.add'
+    """
+    return _SCOPES.sub(".", path)
+
+
 def _keys_of(uri: Uri) -> set[str]:
     """The keys of the nodes that a reference may mean."""
     if not uri.is_bare:
         return {key(uri.text)} - {""}
-    last = _SCOPES.sub(".", uri.path).rpartition("/")[2]
+    last = dotted(uri.path).rpartition("/")[2]
     pieces = [each for each in last.split(".") if each] or [last]
     texts = (uri.text, uri.path, last, pieces[-1], "".join(pieces[-2:]))
     return {key(text) for text in texts} - {""}
@@ -160,7 +169,7 @@ def _is_called(concept: Concept, name: str, fold: Callable[[str], str]) -> bool:
     """
     attributes = concept.attributes
     wanted, readable = fold(name), attributes.get("name")
-    path = fold(_SCOPES.sub(".", unquote(concept.name)))
+    path = fold(dotted(unquote(concept.name)))
     if wanted == path or (isinstance(readable, str) and fold(readable) == wanted):
         return True
     if "://" not in path or path.endswith((f"/{wanted}", f".{wanted}")):

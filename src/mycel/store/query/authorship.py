@@ -16,7 +16,7 @@ _AUTHOR: Final = "(SELECT tx.actor FROM tx WHERE tx.seq >= v.{seq} ORDER BY tx.s
 _NAMED: Final = "SELECT id FROM actor WHERE name IN (SELECT value FROM json_each(:names))"
 
 
-class Span(NamedTuple):
+class WritingSpan(NamedTuple):
     """The conditions on a version: its place in the journal, and its author."""
 
     after: int
@@ -27,7 +27,7 @@ class Span(NamedTuple):
     """One of these actors wrote it; None for anybody."""
 
 
-class Author(NamedTuple):
+class AuthorCount(NamedTuple):
     """An actor with the transactions and changes of a span."""
 
     name: str
@@ -37,7 +37,7 @@ class Author(NamedTuple):
     """The time of the last of its transactions."""
 
 
-def authors(reader: Reader, after: int, until: int) -> list[Author]:
+def authors(reader: Reader, after: int, until: int) -> list[AuthorCount]:
     """The actors of the transactions in a span, those with the most changes first."""
     rows = reader.execute(
         "SELECT a.name, count(*), sum(tx.seq - tx.first_seq), max(tx.time) FROM tx"
@@ -45,10 +45,10 @@ def authors(reader: Reader, after: int, until: int) -> list[Author]:
         " GROUP BY tx.actor ORDER BY 3 DESC, 1",
         (after, until),
     )
-    return [Author(*row) for row in rows]
+    return [AuthorCount(*row) for row in rows]
 
 
-def written_in(reader: Reader, numbers: Collection[int], span: Span) -> set[int]:
+def written_in(reader: Reader, numbers: Collection[int], span: WritingSpan) -> set[int]:
     """Those of some elements of which a version was written in a span."""
     found: set[int] = set()
     for table, wanted in (
@@ -65,7 +65,7 @@ def written_in(reader: Reader, numbers: Collection[int], span: Span) -> set[int]
     return found
 
 
-def concepts_written(reader: Reader, span: Span) -> list[int]:
+def concepts_written(reader: Reader, span: WritingSpan) -> list[int]:
     """All concepts with an entry of the journal in a span, those that changed last first.
 
     Those that are not part of the reader's state are among them.
@@ -81,11 +81,11 @@ def concepts_written(reader: Reader, span: Span) -> list[int]:
     return [number for (number,) in rows]
 
 
-def _fits(span: Span, seq: str) -> str:
+def _fits(span: WritingSpan, seq: str) -> str:
     """The condition on a row of a version, whose entry of the journal is in a column."""
     by = "" if span.actors is None else f" AND {_AUTHOR.format(seq=seq)} IN ({_NAMED})"
     return f"v.id = j.value AND v.{seq} > :after AND v.{seq} <= :until{by}"
 
 
-def _bindings(span: Span) -> dict[str, object]:
+def _bindings(span: WritingSpan) -> dict[str, object]:
     return {"after": span.after, "until": span.until, "names": listed(span.actors or ())}
