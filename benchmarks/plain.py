@@ -19,7 +19,7 @@ import orjson
 from benchmarks.graphs import PREDICATES, TYPES, Link, Node
 from mycel.model import ids
 from mycel.store.file import layout
-from mycel.store.file.connections import Location
+from mycel.store.file.connections import DatabaseLocation
 
 TYPE_NUMBERS: Final = {n: at for at, n in enumerate(TYPES, layout.FIRST_TYPE_NUMBER)}
 PREDICATE_NUMBERS: Final = {n: at for at, n in enumerate(PREDICATES, layout.FIRST_PREDICATE_NUMBER)}
@@ -61,7 +61,7 @@ class Plain:
 
     def __init__(self, path: Path) -> None:
         existed = path.exists()
-        self.connection = Location(str(path)).connect(writable=True, create=True)
+        self.connection = DatabaseLocation(str(path)).connect(writable=True, create=True)
         if not existed:
             self.connection.execute("PRAGMA journal_mode = wal").fetchall()
             self.connection.execute(ddl())

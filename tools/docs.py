@@ -13,7 +13,7 @@ from typing import Any
 import rich_click as click
 
 from mycel.cli.app import Outline, app
-from mycel.cli.frame.context import EVERYWHERE
+from mycel.cli.console.context import EVERYWHERE
 from mycel.errors import REGISTRY, Category, MycelError
 from mycel.mcp.prompts import PROMPTS
 from mycel.mcp.resources import TEMPLATES

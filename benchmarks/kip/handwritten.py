@@ -22,7 +22,7 @@ from typing import Any, Final, NamedTuple
 import apsw
 import orjson
 
-from mycel.store.file.connections import Location
+from mycel.store.file.connections import DatabaseLocation
 
 LIMIT: Final = 20
 YEAR: Final = 1990
@@ -35,7 +35,7 @@ class Base:
     """A connection of its own, and the numbers of types and predicates, looked up once."""
 
     def __init__(self, path: Path) -> None:
-        self.connection: Final = Location(str(path)).connect()
+        self.connection: Final = DatabaseLocation(str(path)).connect()
         self.execute: Callable[..., apsw.Cursor] = self.connection.execute
         self.types: Final = self._numbers("type")
         self.predicates: Final = self._numbers("predicate")

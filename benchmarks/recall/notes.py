@@ -24,7 +24,7 @@ import mycel
 from mycel.embedding.sentence_model import installed_model
 from mycel.knowledge.bootstrap import bootstrap
 from mycel.knowledge.node_values import Hit, NewNode, NewRelation, Node
-from mycel.search.embedding import HYBRID, KEYWORD, SEMANTIC, Mode
+from mycel.search.embedding import HYBRID, KEYWORD, SEMANTIC, SearchMode
 
 HERE: Final = Path(__file__).parent
 PROJECT: Final = HERE.parents[1]
@@ -32,7 +32,7 @@ OWN: Final = "mycel"
 FOLDER_VARIABLE: Final = "MYCEL_BENCH_CODE"
 SYMBOLS: Final = 100
 LIMIT: Final = 10
-MODES: Final[tuple[Mode, ...]] = (HYBRID, KEYWORD, SEMANTIC)
+MODES: Final[tuple[SearchMode, ...]] = (HYBRID, KEYWORD, SEMANTIC)
 
 Row = dict[str, Any]
 
@@ -47,7 +47,7 @@ def code_bases() -> dict[str, Path | None]:
     return found
 
 
-def shares(name: str, root: Path) -> Iterator[tuple[str, dict[Mode, float]]]:
+def shares(name: str, root: Path) -> Iterator[tuple[str, dict[SearchMode, float]]]:
     """Shares of the questions whose answer is among the first, by measure and mode."""
     with mycel.open() as db:
         known = written(db, name, root)
@@ -71,7 +71,7 @@ def written(db: mycel.Graph, name: str, root: Path) -> mycel.Knowledge:
     return known
 
 
-def asked(known: mycel.Knowledge, name: str, mode: Mode) -> Iterator[tuple[str, float]]:
+def asked(known: mycel.Knowledge, name: str, mode: SearchMode) -> Iterator[tuple[str, float]]:
     """Shares of the questions of a code base that are answered in a mode, by measure."""
     place = partial(_place, known, mode=mode)
     places = [
@@ -112,7 +112,7 @@ def symbols(known: mycel.Knowledge) -> list[str]:
 
 
 def _place(
-    known: mycel.Knowledge, question: str, fits: Callable[[Hit], bool], *, mode: Mode
+    known: mycel.Knowledge, question: str, fits: Callable[[Hit], bool], *, mode: SearchMode
 ) -> int:
     hits = known.search(question, limit=LIMIT, mode=mode)
     return next((at for at, hit in enumerate(hits) if fits(hit)), LIMIT)

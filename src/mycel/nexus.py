@@ -24,9 +24,8 @@ from mycel.model.client_names import current as current_client
 from mycel.model.elements import Element
 from mycel.model.limits import FIND_LIMIT_MAX, INTEGER_MAX
 from mycel.model.names import kind_of, shorten
-from mycel.recall.lazy import LazyRecall
-from mycel.search.embedding import HYBRID, Embedder
-from mycel.search.embedding import Mode as SearchMode
+from mycel.recall.lazy import SearchIndex
+from mycel.search.embedding import HYBRID, Embedder, SearchMode
 from mycel.state_view import PastView, StateView
 from mycel.store.check import proofs
 from mycel.store.database import Store
@@ -50,7 +49,7 @@ if TYPE_CHECKING:
     from mycel.engine.hits import ElementHit
     from mycel.engine.outcome import Outcome
     from mycel.engine.result import Result
-    from mycel.migration.schema_door import Schema
+    from mycel.migration.schema_api import SchemaApi
     from mycel.recall.embeddings import Embeddings
     from mycel.store.check.verify import Report
     from mycel.transfer.formats import Format
@@ -82,7 +81,7 @@ class Nexus(StateView):
         self.message = message
         """The message of transactions that are given none; empty for a count of what changed."""
         self._adjacency: Adjacency = Adjacency(store)
-        self._recall: Final = LazyRecall(store, embedder)
+        self._recall: Final = SearchIndex(store, embedder)
 
     @cached_property
     def _engine(self) -> Engine:
@@ -96,11 +95,11 @@ class Nexus(StateView):
         )
 
     @cached_property
-    def schema(self) -> Schema:
+    def schema(self) -> SchemaApi:
         """The schema of the graph: what is in force, planning a change, applying it."""
-        from mycel.migration.schema_door import Schema  # noqa: PLC0415 - as above
+        from mycel.migration.schema_api import SchemaApi  # noqa: PLC0415 - as above
 
-        return Schema(
+        return SchemaApi(
             self._store, lambda: self.actor, lambda: self.message, self.embeddings.check_schema
         )
 

@@ -34,7 +34,7 @@ _WORKSPACE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
-class Location:
+class WorkspaceLocation:
     """The file of a database, and the reason for choosing it."""
 
     path: Path
@@ -57,7 +57,7 @@ class Location:
         return f"mycel init {self.chosen_by} {shlex.quote(named)}" if named else "mycel init"
 
 
-def file_location(path: str, chosen_by: str) -> Location:
+def file_location(path: str, chosen_by: str) -> WorkspaceLocation:
     """The location of a file that was named; a leading `~` is the home directory.
 
     Raises:
@@ -66,11 +66,11 @@ def file_location(path: str, chosen_by: str) -> Location:
     if path == ":memory:":
         raise InvalidIdentifier("A database in memory would be gone when the command ends.")
     with suppress(RuntimeError):  # There is no such user: `~name` is a name like any other.
-        return Location(Path(path).expanduser(), None, chosen_by)
-    return Location(Path(path), None, chosen_by)
+        return WorkspaceLocation(Path(path).expanduser(), None, chosen_by)
+    return WorkspaceLocation(Path(path), None, chosen_by)
 
 
-def workspace_location(home: Path, workspace: str, chosen_by: str) -> Location:
+def workspace_location(home: Path, workspace: str, chosen_by: str) -> WorkspaceLocation:
     """The location of a workspace that was named.
 
     Raises:
@@ -83,7 +83,7 @@ def workspace_location(home: Path, workspace: str, chosen_by: str) -> Location:
         )
     owner = owner_of(home, workspace)
     folder = None if owner is None else owner.folder
-    return Location(database_of(home, workspace), workspace, chosen_by, folder)
+    return WorkspaceLocation(database_of(home, workspace), workspace, chosen_by, folder)
 
 
 class Owner(NamedTuple):

@@ -11,7 +11,7 @@ from mycel.store.write.bulk import ConceptRow
 
 def test_merges_are_committed_while_four_threads_write_without_a_pause(tmp_path: Path) -> None:
     path = tmp_path / "graph.db"
-    with mycel.open(path, durability="off", bootstrap=False) as db:
+    with mycel.open(path, durability="off", core_capsules=False) as db:
         db.write(lambda tx: tx.define_type("Fact"))
         db.branches.create("draft")
         stop = Event()

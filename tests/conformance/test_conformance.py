@@ -7,10 +7,10 @@ from itertools import groupby
 
 import pytest
 
-from mycel.testing.reference import ReferenceNexus
 from tests.cases import each_case
 from tests.conformance.runner import HERE, LACKS, Case, Databases, load, run
 from tests.prepared import NEW
+from tests.reference import ReferenceNexus
 
 CASES = list(load())
 

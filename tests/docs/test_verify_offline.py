@@ -291,7 +291,7 @@ def test_a_consistency_proof_needs_the_root_that_was_written_down(
 
 
 def test_an_empty_tree_has_proofs_of_absence(verifier: ModuleType) -> None:
-    with mycel.open(bootstrap=False) as db:
+    with mycel.open(core_capsules=False) as db:
         db.write(lambda tx: tx.define_type("Drug"))
         one, two = db.write(lambda tx: [tx.put_concept("Drug", name) for name in "ab"])
         wire, root = wire_of(db.prove((one, "references", two))), db.snapshot().overall_root
@@ -304,7 +304,7 @@ def test_an_empty_tree_has_proofs_of_absence(verifier: ModuleType) -> None:
 def test_the_proof_on_the_page_is_one_that_mycel_makes_and_it_holds(verifier: ModuleType) -> None:
     page = (ROOT / "docs" / "format.md").read_text(encoding="utf-8")
     (shown,) = [json.loads(each.source) for each in blocks_of(page) if each.language == "json"]
-    with mycel.open(bootstrap=False, clock_us=lambda: 1_700_000_000_000_000) as db:
+    with mycel.open(core_capsules=False, clock_us=lambda: 1_700_000_000_000_000) as db:
         with db.transaction(actor="ada") as tx:
             tx.define_type("Drug")
             tx.put_concept("Drug", "Aspirin", {"dose_mg": 500})

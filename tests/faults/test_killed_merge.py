@@ -22,7 +22,7 @@ OPENED, RESOLVED, COMMITTED, TAGGED, ROLLED_BACK = range(5)
 
 
 def build(folder: Path) -> None:
-    with mycel.open(folder / "graph.db", durability="off", bootstrap=False) as db:
+    with mycel.open(folder / "graph.db", durability="off", core_capsules=False) as db:
         with db.transaction() as tx:
             tx.define_type("Fact")
             for name in "abc":

@@ -43,7 +43,7 @@ class Workload:
         if self.prepare is None:
             return
         # Bare: what every graph begins with is written by `create`, and would only be in the way.
-        with open_graph(path, durability="off", bootstrap=False) as db:
+        with open_graph(path, durability="off", core_capsules=False) as db:
             self.prepare(db)
 
     def is_done(self, db: mycel.Nexus) -> bool:

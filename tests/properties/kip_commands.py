@@ -834,7 +834,7 @@ def merges(draw: st.DrawFn) -> Command:
         ast.ConceptClause(ast.Variable("source"), matcher(*source)),
         ast.ConceptClause(ast.Variable("target"), matcher(*target)),
     )
-    tree = ast.Merge(ast.Variable("source"), ast.Variable("target"), where)
+    tree = ast.MergeConcept(ast.Variable("source"), ast.Variable("target"), where)
     return Command(tree, scope.parameters)
 
 

@@ -257,7 +257,7 @@ updates = st.builds(
     limit=st.none() | limits,
     weight=st.none() | numbers | arithmetic,
 ) | st.builds(ast.Update, target=variables, where=blocks, attributes=changes)
-merges = st.builds(ast.Merge, variables, variables, blocks)
+merges = st.builds(ast.MergeConcept, variables, variables, blocks)
 
 _kinds = st.sampled_from(["CONCEPT", "PROPOSITION"])
 describes = st.one_of(

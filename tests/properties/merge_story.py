@@ -304,7 +304,7 @@ class Story:
         self.texts = 0
         self._now = 0
         main = stack.enter_context(
-            mycel.open(path, clock_us=TickingClock(), durability="off", bootstrap=False)
+            mycel.open(path, clock_us=TickingClock(), durability="off", core_capsules=False)
         )
         with main.transaction() as tx:
             for name in ("Fact", "Note"):

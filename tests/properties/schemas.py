@@ -47,18 +47,22 @@ value_types: st.SearchStrategy[PropertyType] = st.one_of(
     st.builds(PropertyType, st.just("String"), st.booleans(), enum_values=enum_values.map(tuple)),
 )
 
-_DEFAULTS: dict[str, st.SearchStrategy[ast.Literal]] = {
-    "String": st.builds(ast.Literal, texts, st.just(True)),
-    "Bool": st.sampled_from(["true", "false"]).map(lambda each: ast.Literal(each, False)),
-    "Date": st.dates().map(lambda each: ast.Literal(each.isoformat(), True)),
-    "DateTime": st.just(ast.Literal("2024-01-31T12:00:00Z", True)),
-    "U32": st.integers(0, 9).map(lambda each: ast.Literal(str(each), False)),
-    "U64": st.just(ast.Literal("18446744073709551615", False)),
-    "F32": st.sampled_from(["-0.5", "1e-3", "2"]).map(lambda each: ast.Literal(each, False)),
-    "F64": st.sampled_from(["-0.5", "1e300", "2"]).map(lambda each: ast.Literal(each, False)),
+_DEFAULTS: dict[str, st.SearchStrategy[ast.AnnotationValue]] = {
+    "String": st.builds(ast.AnnotationValue, texts, st.just(True)),
+    "Bool": st.sampled_from(["true", "false"]).map(lambda each: ast.AnnotationValue(each, False)),
+    "Date": st.dates().map(lambda each: ast.AnnotationValue(each.isoformat(), True)),
+    "DateTime": st.just(ast.AnnotationValue("2024-01-31T12:00:00Z", True)),
+    "U32": st.integers(0, 9).map(lambda each: ast.AnnotationValue(str(each), False)),
+    "U64": st.just(ast.AnnotationValue("18446744073709551615", False)),
+    "F32": st.sampled_from(["-0.5", "1e-3", "2"]).map(
+        lambda each: ast.AnnotationValue(each, False)
+    ),
+    "F64": st.sampled_from(["-0.5", "1e300", "2"]).map(
+        lambda each: ast.AnnotationValue(each, False)
+    ),
 }
 _DEFAULTS["I32"] = _DEFAULTS["I64"] = st.integers(-9, 9).map(
-    lambda each: ast.Literal(str(each), False)
+    lambda each: ast.AnnotationValue(str(each), False)
 )
 
 
@@ -76,29 +80,31 @@ def is_plain(type_: PropertyType, *names: str) -> bool:
 # Annotations.
 
 custom_annotations = st.builds(
-    ast.Annotation,
+    ast.AnnotationDeclaration,
     st.sampled_from(["note", "unit", "x1", "_private"]),
     st.none()
-    | st.builds(ast.Literal, texts, st.just(True))
+    | st.builds(ast.AnnotationValue, texts, st.just(True))
     | st.sampled_from(["5", "-0.25", "1e9", "true", "word"]).map(
-        lambda each: ast.Literal(each, False)
+        lambda each: ast.AnnotationValue(each, False)
     ),
 )
 
 
-def _text(name: str, text: str) -> ast.Annotation:
-    return ast.Annotation(name, ast.Literal(text, True))
+def _text(name: str, text: str) -> ast.AnnotationDeclaration:
+    return ast.AnnotationDeclaration(name, ast.AnnotationValue(text, True))
 
 
 @st.composite
-def type_annotations(draw: st.DrawFn, kip_name: str | None) -> tuple[ast.Annotation, ...]:
+def type_annotations(
+    draw: st.DrawFn, kip_name: str | None
+) -> tuple[ast.AnnotationDeclaration, ...]:
     """Annotations of a node or an edge; without a name for KIP, of an interface."""
     found = draw(st.lists(custom_annotations, max_size=2))
     for name in ("description", "instruction", "rename_from"):
         if draw(st.booleans()):
             found.append(_text(name, draw(sentences)))
     if kip_name is not None and draw(st.booleans()):
-        found.append(ast.Annotation("open"))
+        found.append(ast.AnnotationDeclaration("open"))
     if kip_name is not None and draw(st.booleans()):
         found.append(_text("kip", kip_name))
     return tuple(draw(st.permutations(found)))
@@ -107,33 +113,39 @@ def type_annotations(draw: st.DrawFn, kip_name: str | None) -> tuple[ast.Annotat
 @st.composite
 def _property(
     draw: st.DrawFn, name: str, type_: PropertyType, sources: list[str], *, is_key: bool
-) -> ast.Property:
+) -> ast.PropertyDeclaration:
     found = draw(st.lists(custom_annotations, max_size=1))
     for text in ("description", "rename_from"):
         if draw(st.booleans()):
             found.append(_text(text, draw(sentences)))
     if is_key:
-        found.append(ast.Annotation("key"))
+        found.append(ast.AnnotationDeclaration("key"))
     if is_scalar(type_):
-        found += [ast.Annotation(each) for each in draw(st.sets(st.sampled_from(_INLINE)))]
+        found += [
+            ast.AnnotationDeclaration(each) for each in draw(st.sets(st.sampled_from(_INLINE)))
+        ]
     if type_.scalar == "Vector" and draw(st.booleans()):
-        found.append(ast.Annotation("index"))
+        found.append(ast.AnnotationDeclaration("index"))
     if type_.scalar == "Vector" and sources and draw(st.booleans()):
         source = draw(st.sampled_from(sources))
-        models = st.sampled_from(("m", 'a "b"')).map(lambda each: ast.Literal(each, True))
+        models = st.sampled_from(("m", 'a "b"')).map(lambda each: ast.AnnotationValue(each, True))
         model = draw(st.none() | models)
-        found.append(ast.Annotation("embed", ast.Literal(source, draw(st.booleans())), model))
+        found.append(
+            ast.AnnotationDeclaration(
+                "embed", ast.AnnotationValue(source, draw(st.booleans())), model
+            )
+        )
     if is_scalar(type_) and not is_key and draw(st.booleans()):
-        found.append(ast.Annotation("default", draw(_default(type_))))
-    return ast.Property(ast.Name(name), type_, tuple(draw(st.permutations(found))))
+        found.append(ast.AnnotationDeclaration("default", draw(_default(type_))))
+    return ast.PropertyDeclaration(ast.Name(name), type_, tuple(draw(st.permutations(found))))
 
 
 _INLINE = ("unique", "index")
 
 
-def _default(type_: PropertyType) -> st.SearchStrategy[ast.Literal]:
+def _default(type_: PropertyType) -> st.SearchStrategy[ast.AnnotationValue]:
     if type_.enum_values is not None:
-        return st.sampled_from(type_.enum_values).map(lambda each: ast.Literal(each, True))
+        return st.sampled_from(type_.enum_values).map(lambda each: ast.AnnotationValue(each, True))
     return _DEFAULTS[type_.scalar]
 
 
@@ -145,7 +157,7 @@ _Pool = dict[str, PropertyType]
 @st.composite
 def _properties(
     draw: st.DrawFn, pool: _Pool, inherited: Iterable[str] = (), key: str | None = None
-) -> tuple[ast.Property, ...]:
+) -> tuple[ast.PropertyDeclaration, ...]:
     """Some properties of the pool; `key` is one of them, and has `@key` behind it."""
     names = draw(st.lists(st.sampled_from(sorted(pool)), max_size=4, unique=True)) if pool else []
     if key is not None and key not in names:
@@ -158,7 +170,11 @@ def _properties(
 
 @st.composite
 def _constraints(
-    draw: st.DrawFn, pool: _Pool, properties: Iterable[ast.Property], *, edge: bool = False
+    draw: st.DrawFn,
+    pool: _Pool,
+    properties: Iterable[ast.PropertyDeclaration],
+    *,
+    edge: bool = False,
 ) -> list[ast.Member]:
     """Constraints of a body over these properties, which are its own and those it inherits."""
     properties = list(properties)
@@ -178,19 +194,21 @@ def _constraints(
         if is_plain(pool[name], *NUMERIC) and draw(st.booleans()):
             found.append(draw(_range(name)))
         elif is_plain(pool[name], "String") and draw(st.booleans()):
-            found.append(ast.Check(ast.Name(name), ast.Literal(draw(patterns), True)))
+            found.append(
+                ast.CheckDeclaration(ast.Name(name), ast.AnnotationValue(draw(patterns), True))
+            )
     return found
 
 
 @st.composite
-def _range(draw: st.DrawFn, name: str) -> ast.Range:
+def _range(draw: st.DrawFn, name: str) -> ast.RangeDeclaration:
     low, high = sorted(draw(st.tuples(whole_numbers | reals, whole_numbers | reals)))
     match draw(st.integers(0, 2)):
         case 0:
-            return ast.Range(ast.Name(name), low, None)
+            return ast.RangeDeclaration(ast.Name(name), low, None)
         case 1:
-            return ast.Range(ast.Name(name), None, high)
-    return ast.Range(ast.Name(name), low, high)
+            return ast.RangeDeclaration(ast.Name(name), None, high)
+    return ast.RangeDeclaration(ast.Name(name), low, high)
 
 
 # Declarations.
@@ -198,8 +216,8 @@ def _range(draw: st.DrawFn, name: str) -> ast.Range:
 
 @st.composite
 def _node(
-    draw: st.DrawFn, name: str, number: int, pool: _Pool, interfaces: list[ast.Interface]
-) -> ast.Node:
+    draw: st.DrawFn, name: str, number: int, pool: _Pool, interfaces: list[ast.InterfaceDeclaration]
+) -> ast.NodeDeclaration:
     chosen = draw(st.lists(st.sampled_from(interfaces), unique_by=id)) if interfaces else []
     inherited = {each.name.text: each for interface in chosen for each in interface.members}
     keys = [each for each in pool if is_scalar(pool[each]) and not pool[each].is_nullable]
@@ -210,7 +228,7 @@ def _node(
     # Of two interfaces with one property, the first one's annotations count: none may be forgotten.
     both = [*declared.values(), *(each for other in chosen for each in other.members)]
     members: list[ast.Member] = [*own, *draw(_constraints(pool, both))]
-    return ast.Node(
+    return ast.NodeDeclaration(
         ast.Name(name),
         draw(type_annotations(f"kip_{number}")),
         tuple(each.name for each in chosen),
@@ -219,7 +237,9 @@ def _node(
 
 
 @st.composite
-def _edge(draw: st.DrawFn, name: str, number: int, pool: _Pool, nodes: list[str]) -> ast.Edge:
+def _edge(
+    draw: st.DrawFn, name: str, number: int, pool: _Pool, nodes: list[str]
+) -> ast.EdgeDeclaration:
     ends = st.sampled_from(nodes)
     card = None
     if draw(st.booleans()):
@@ -227,7 +247,7 @@ def _edge(draw: st.DrawFn, name: str, number: int, pool: _Pool, nodes: list[str]
         card = ast.Card(low, draw(st.none() | st.integers(max(low, 1), 9)))
     own = draw(_properties(pool))
     members: list[ast.Member] = [*own, *draw(_constraints(pool, own, edge=True))]
-    return ast.Edge(
+    return ast.EdgeDeclaration(
         ast.Name(name),
         ast.Name(draw(ends)),
         ast.Name(draw(ends)),
@@ -238,7 +258,7 @@ def _edge(draw: st.DrawFn, name: str, number: int, pool: _Pool, nodes: list[str]
 
 
 @st.composite
-def schema_trees(draw: st.DrawFn) -> ast.Schema:
+def schema_trees(draw: st.DrawFn) -> ast.SchemaDocument:
     """Trees of schemas that `load` accepts."""
     pool: _Pool = draw(st.dictionaries(property_names, value_types, max_size=6))
     names = iter(draw(st.lists(type_names, max_size=6, unique_by=str.casefold)))
@@ -249,7 +269,7 @@ def schema_trees(draw: st.DrawFn) -> ast.Schema:
         # One key among all interfaces, or a node could get two.
         key = draw(st.none() | st.sampled_from(sorted(keys))) if keys and not interfaces else None
         annotations, properties = draw(type_annotations(None)), draw(_properties(pool, (), key))
-        interfaces.append(ast.Interface(ast.Name(name), annotations, properties))
+        interfaces.append(ast.InterfaceDeclaration(ast.Name(name), annotations, properties))
     nodes = [
         draw(_node(name, number, pool, interfaces))
         for number, name in zip(range(kinds[1]), names, strict=False)
@@ -258,7 +278,7 @@ def schema_trees(draw: st.DrawFn) -> ast.Schema:
     edges: list[Any] = [
         draw(_edge(name, number, pool, ends)) for number, name in enumerate(names if ends else ())
     ]
-    return ast.Schema(tuple(draw(st.permutations([*interfaces, *nodes, *edges]))))
+    return ast.SchemaDocument(tuple(draw(st.permutations([*interfaces, *nodes, *edges]))))
 
 
 def schema_texts() -> st.SearchStrategy[str]:

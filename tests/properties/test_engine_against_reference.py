@@ -19,10 +19,6 @@ from hypothesis import strategies as st
 
 import mycel
 from mycel.kip import ast
-from mycel.testing.reference import ReferenceNexus
-from mycel.testing.reference.find import answers
-from mycel.testing.reference.json_values import canonical
-from mycel.testing.reference.parameters import Parameters
 from tests.prepared import NEW, Prepared
 from tests.properties.kip_commands import (
     CORE,
@@ -36,6 +32,10 @@ from tests.properties.kip_commands import (
     finds,
     graphs,
 )
+from tests.reference import ReferenceNexus
+from tests.reference.find import answers
+from tests.reference.json_values import canonical
+from tests.reference.parameters import Parameters
 from tests.unit.engine.indexes import define_slots
 
 ID = re.compile(r"C:[1-9][0-9]*|P:[1-9][0-9]*:[A-Za-z_][A-Za-z0-9_]*")

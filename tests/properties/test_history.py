@@ -81,7 +81,7 @@ def random_history(
     random: Random, commits: int, path: str | Path = ":memory:"
 ) -> tuple[mycel.Graph, list[int]]:
     """A graph with a random past, and the positions after each of its transactions."""
-    db = mycel.open(path, clock_us=TickingClock(), bootstrap=False, durability="off")
+    db = mycel.open(path, clock_us=TickingClock(), core_capsules=False, durability="off")
     with db.transaction() as tx:
         for name in TYPES:
             tx.define_type(name)

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from mycel.errors import InvalidIdentifier, InvalidSyntax, MycelError, ResourceExhausted
 from mycel.kip import ast, format, is_write, parse  # noqa: A004  The verb of the stage.
-from mycel.kip.foreign_words import KEYWORDS
-from mycel.kip.lexer import FOLDED_CHARACTERS_MIN, Tokens
+from mycel.kip.keywords import KEYWORDS
+from mycel.kip.lexer import FOLDED_CHARACTERS_MIN, KipTokens
 from mycel.model.limits import CAPSULE_BYTES_MAX
 from mycel.syntax.tokens import END
 from tests.properties import kip_trees
@@ -48,7 +48,7 @@ def test_formatting_is_stable(tree: ast.Command) -> None:
 
 @given(kip_trees.commands())
 def test_white_space_and_comments_mean_nothing(tree: ast.Command) -> None:
-    tokens = Tokens(format(tree))
+    tokens = KipTokens(format(tree))
     pieces: list[str] = []
     for at, token in enumerate(tokens.tokens):
         # A placeholder's colon and name stand together; everything else may be pulled apart.
@@ -140,7 +140,7 @@ def test_a_damaged_command_is_a_command_or_refused(tree: ast.Command, data: st.D
 def test_a_shuffled_command_is_a_command_or_refused(
     tree: ast.Command, chance: random.Random
 ) -> None:
-    tokens = [token for token in Tokens(format(tree)).tokens if token != END]
+    tokens = [token for token in KipTokens(format(tree)).tokens if token != END]
     at, other = chance.randrange(len(tokens)), chance.randrange(len(tokens))
     swapped = list(tokens)
     swapped[at], swapped[other] = swapped[other], swapped[at]
@@ -213,7 +213,7 @@ def test_what_models_write_is_folded() -> None:
         'UPSERT { CONCEPT ?h { {type: "T", name: "n"} SET ATTRIBUTES { a: "10:30", "b": [1, 2.5] }'
         ' SET PROPOSITIONS { ("p", ?h) ("q", ?i) } } WITH METADATA {"source": null} }'
     )
-    assert [each for each in Tokens(capsule, folded=True).tokens if len(each) > 12] == [
+    assert [each for each in KipTokens(capsule, folded=True).tokens if len(each) > 12] == [
         '{ a: "10:30", "b": [1, 2.5] }',
         '{ ("p", ?h) ("q", ?i) }',
         '{"source": null}',

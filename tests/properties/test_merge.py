@@ -46,7 +46,7 @@ class Pair:
     def __init__(self, path: Path, base: bytes, seed: int, *, swapped: bool) -> None:
         path.write_bytes(base)
         clock = TickingClock(2_000_000_000_000_000)
-        self.ours = mycel.open(path, clock_us=clock, durability="off", bootstrap=False)
+        self.ours = mycel.open(path, clock_us=clock, durability="off", core_capsules=False)
         self.ours.branches.create("draft")
         self.theirs = self.ours.open_branch("draft")
         self.by_side = (
@@ -183,7 +183,7 @@ def test_a_branch_without_commits_and_a_target_without_commits(tmp_path: Path) -
     for seed in range(3):
         path = tmp_path / f"{seed}.db"
         base_of(path, Random(seed))
-        with mycel.open(path, durability="off", bootstrap=False) as db:
+        with mycel.open(path, durability="off", core_capsules=False) as db:
             db.branches.create("draft")
             with db.open_branch("draft") as draft:
                 assert db.merge("draft").status == "up_to_date"

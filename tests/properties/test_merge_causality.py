@@ -66,7 +66,7 @@ class Story:
         self.random = random
         self.count = 0
         self.decided: set[str] = set()
-        main = mycel.open(path, clock_us=TickingClock(), durability="off", bootstrap=False)
+        main = mycel.open(path, clock_us=TickingClock(), durability="off", core_capsules=False)
         main.write(lambda tx: tx.define_type("Fact"))
         self.branches = {"main": Branch(main, set())}
         self.change("main", 6)

@@ -338,7 +338,7 @@ def check_rows(
 def check_schemas(seed: int, folder: Path, log: list[str] | None = None) -> None:
     random, log = Random(seed), [] if log is None else log
     path = folder / "graph.db"
-    with mycel.open(path, clock_us=TickingClock(), durability="off", bootstrap=False) as db:
+    with mycel.open(path, clock_us=TickingClock(), durability="off", core_capsules=False) as db:
         main = SchemaSide("main", db, random, log)
         main.model.properties = {TEXT: Property("text", "String"), 1: Property("a", "I64")}
         db.schema.apply(main.model.schema())

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from mycel.errors import SchemaError
 from mycel.schema import Catalog, ast, format, load, parse  # noqa: A004  The verb of the stage.
-from mycel.schema.lexer import Tokens
+from mycel.schema.lexer import SchemaTokens
 from mycel.syntax.tokens import END
 from tests.cases import cases
 from tests.properties import schemas
@@ -28,7 +28,7 @@ words = st.one_of(
 
 
 @given(schemas.schema_trees())
-def test_parsing_what_was_formatted_gives_the_same_tree(tree: ast.Schema) -> None:
+def test_parsing_what_was_formatted_gives_the_same_tree(tree: ast.SchemaDocument) -> None:
     again = parse(format(tree))
     assert again == tree
     # True == 1 == 1.0 in Python, but not in a schema.
@@ -52,16 +52,16 @@ def test_a_catalog_written_as_text_is_loaded_as_the_same(catalog: Catalog) -> No
 
 @given(schemas.schema_trees(), st.randoms(use_true_random=False))
 def test_the_ir_does_not_depend_on_the_order_of_declarations(
-    tree: ast.Schema, random: Random
+    tree: ast.SchemaDocument, random: Random
 ) -> None:
     declarations = list(tree.declarations)
     random.shuffle(declarations)
-    assert load(format(ast.Schema(tuple(declarations)))).ir() == load(format(tree)).ir()
+    assert load(format(ast.SchemaDocument(tuple(declarations)))).ir() == load(format(tree)).ir()
 
 
 @given(schemas.schema_texts())
 def test_white_space_and_comments_mean_nothing(text: str) -> None:
-    tokens = Tokens(text).tokens
+    tokens = SchemaTokens(text).tokens
     spread = '\r\n\t/* } " */ // {\n'.join(tokens[: tokens.index(END)])
     assert parse(spread) == parse(text)
 
@@ -95,7 +95,7 @@ def check(text: str) -> None:
 @given(st.data())
 def test_a_schema_with_some_tokens_changed_is_loaded_or_refused(data: st.DataObject) -> None:
     text = data.draw(schemas.schema_texts())
-    tokens = Tokens(text).tokens
+    tokens = SchemaTokens(text).tokens
     tokens = tokens[: tokens.index(END)]
     for _ in range(data.draw(st.integers(1, 3))):
         at = data.draw(st.integers(0, len(tokens)))

@@ -95,7 +95,7 @@ def test_what_is_dropped_and_declared_again_is_all_there() -> None:
     for seed in range(40):
         random = Random(seed)
         schemas = [found for each in history(random) if (found := loaded(each)) is not None]
-        with mycel.open(":memory:", bootstrap=False) as db:
+        with mycel.open(":memory:", core_capsules=False) as db:
             db.schema.apply(schemas[0])
             fill(db, schemas[0], random)
             before = everything(db, schemas[0])
@@ -200,7 +200,7 @@ def check_unique(declared: InstanceType, rows: list[dict[str, Any]]) -> None:
 @given(chances)
 def test_what_is_applied_is_in_force_and_the_data_satisfies_it(random: Random) -> None:
     schemas = [found for each in history(random) if (found := loaded(each)) is not None]
-    with mycel.open(":memory:", bootstrap=False) as db:
+    with mycel.open(":memory:", core_capsules=False) as db:
         for desired in schemas:
             before, accepted = db.snapshot(), db.schema.catalog
             planned = db.schema.plan(desired)
@@ -225,7 +225,7 @@ def test_what_is_applied_is_in_force_and_the_data_satisfies_it(random: Random) -
 
 def test_the_rows_written_here_are_mostly_accepted() -> None:
     """Otherwise the test above would say little."""
-    with mycel.open(":memory:", bootstrap=False) as db:
+    with mycel.open(":memory:", core_capsules=False) as db:
         text = "node A { a: String  b: I32?  @unique(a, b) } edge B: A -> A { c: enum(x, y)? }"
         db.schema.apply(text)
         fill(db, db.schema.catalog, Random(1))

@@ -19,11 +19,11 @@ from hypothesis import strategies as st
 
 from mycel import schema
 from mycel.errors import SchemaError
-from mycel.schema import ir
+from mycel.schema import catalog_json
 from mycel.schema.catalog import Catalog
 from mycel.schema.model import SchemaType
 from mycel.schema.planner import Plan, plan
-from mycel.schema.steps import AddProperty, AddType, RestoreProperty, RestoreType, Step
+from mycel.schema.steps import AddProperty, AddType, RestoreProperty, RestoreType, SchemaStep
 from tests.properties import schemas
 
 # Schemas that can be edited, and their text.
@@ -358,9 +358,9 @@ class Shape:
         place = declared.kind, declared.name
         assert place not in self.types
         # The IR leaves out the annotations of an interface that has none.
-        said = {"annotations": [], **ir.declared_json(declared)}
+        said = {"annotations": [], **catalog_json.declared_json(declared)}
         said["properties"] = {each["name"]: each for each in said["properties"]}
-        said["constraints"] = [ir.constraint_json(each) for each in declared.constraints]
+        said["constraints"] = [catalog_json.constraint_json(each) for each in declared.constraints]
         self.types[place] = said
 
     def normal(self) -> dict[tuple[str, str], dict[str, Any]]:
@@ -370,22 +370,22 @@ class Shape:
                 each.get("annotations", []).sort(key=lambda note: json.dumps(note, sort_keys=True))
         return self.types
 
-    def take(self, step: Step) -> None:
+    def take(self, step: SchemaStep) -> None:
         said = step.to_dict()
         kind = said.pop("kind")
         getattr(self, f"_{kind}")(
             step, **{"from_" if k == "from" else k: v for k, v in said.items()}
         )
 
-    def _add_type(self, step: Step, type_kind: str, name: str) -> None:
+    def _add_type(self, step: SchemaStep, type_kind: str, name: str) -> None:
         assert isinstance(step, AddType)
         self.put(step.declared)
 
-    def _restore_type(self, step: Step, type_kind: str, name: str) -> None:
+    def _restore_type(self, step: SchemaStep, type_kind: str, name: str) -> None:
         assert isinstance(step, RestoreType)
         self.put(step.remembered)
 
-    def _rename_type(self, step: Step, type_kind: str, from_: str, to: str) -> None:
+    def _rename_type(self, step: SchemaStep, type_kind: str, from_: str, to: str) -> None:
         assert (type_kind, to) not in self.types
         said = self.types[type_kind, to] = self.types.pop((type_kind, from_))
         said["name"] = to
@@ -394,29 +394,29 @@ class Shape:
                 for end in ("from_type", "to_type"):
                     each[end] = to if each[end] == from_ else each[end]
 
-    def _hide_type(self, step: Step, type_kind: str, name: str) -> None:
+    def _hide_type(self, step: SchemaStep, type_kind: str, name: str) -> None:
         del self.types[type_kind, name]
         for said in self.types.values():
             assert name not in said.get("implements", ())
             assert type_kind != "node" or name not in (said.get("from_type"), said.get("to_type"))
 
-    def _change_interfaces(self, step: Step, name: str, from_: Any, to: Any) -> None:
+    def _change_interfaces(self, step: SchemaStep, name: str, from_: Any, to: Any) -> None:
         assert self.types["node", name]["implements"] == from_
         assert all(("interface", each) in self.types for each in to)
         self.types["node", name]["implements"] = to
 
-    def _change_cardinality(self, step: Step, type_name: str, from_: Any, to: Any) -> None:
+    def _change_cardinality(self, step: SchemaStep, type_name: str, from_: Any, to: Any) -> None:
         assert self.types["edge", type_name]["cardinality"] == from_
         self.types["edge", type_name]["cardinality"] = to
 
     def _update_type_metadata(
-        self, step: Step, type_kind: str, name: str, annotations: Any
+        self, step: SchemaStep, type_kind: str, name: str, annotations: Any
     ) -> None:
         self.types[type_kind, name]["annotations"] = annotations
 
     def _add_property(
         self,
-        step: Step,
+        step: SchemaStep,
         type_kind: str,
         type_name: str,
         property_name: str,
@@ -429,13 +429,13 @@ class Shape:
             "name": property_name,
             "prop_id": step.declared.prop_id,
             "prop_type": property_type,
-            "annotations": ir.annotations_json(step.declared.annotations),
+            "annotations": catalog_json.annotations_json(step.declared.annotations),
         }
 
     _restore_property = _add_property
 
     def _rename_property(
-        self, step: Step, type_kind: str, type_name: str, from_: str, to: str
+        self, step: SchemaStep, type_kind: str, type_name: str, from_: str, to: str
     ) -> None:
         said = self.types[type_kind, type_name]
         assert to not in said["properties"]
@@ -453,7 +453,7 @@ class Shape:
                     columns["property"] = to
 
     def _hide_property(
-        self, step: Step, type_kind: str, type_name: str, property_name: str
+        self, step: SchemaStep, type_kind: str, type_name: str, property_name: str
     ) -> None:
         said = self.types[type_kind, type_name]
         del said["properties"][property_name]
@@ -463,7 +463,12 @@ class Shape:
                 assert property_name not in names
 
     def _extend_enum(
-        self, step: Step, type_kind: str, type_name: str, property_name: str, values: list[str]
+        self,
+        step: SchemaStep,
+        type_kind: str,
+        type_name: str,
+        property_name: str,
+        values: list[str],
     ) -> None:
         type_ = self.types[type_kind, type_name]["properties"][property_name]["prop_type"]
         assert values
@@ -471,7 +476,13 @@ class Shape:
         type_["enum_values"] = sorted([*type_["enum_values"], *values])
 
     def _tighten_property(
-        self, step: Step, type_kind: str, type_name: str, property_name: str, from_: Any, to: Any
+        self,
+        step: SchemaStep,
+        type_kind: str,
+        type_name: str,
+        property_name: str,
+        from_: Any,
+        to: Any,
     ) -> None:
         said = self.types[type_kind, type_name]["properties"][property_name]
         assert said["prop_type"] == from_
@@ -480,17 +491,21 @@ class Shape:
     _relax_property = _tighten_property
 
     def _update_property_metadata(
-        self, step: Step, type_kind: str, type_name: str, property_name: str, annotations: Any
+        self, step: SchemaStep, type_kind: str, type_name: str, property_name: str, annotations: Any
     ) -> None:
         said = self.types[type_kind, type_name]["properties"][property_name]
         said["annotations"] = annotations
 
-    def _add_constraint(self, step: Step, type_kind: str, type_name: str, constraint: Any) -> None:
+    def _add_constraint(
+        self, step: SchemaStep, type_kind: str, type_name: str, constraint: Any
+    ) -> None:
         constraints = self.types[type_kind, type_name]["constraints"]
         assert constraint not in constraints
         constraints.append(constraint)
 
-    def _drop_constraint(self, step: Step, type_kind: str, type_name: str, constraint: Any) -> None:
+    def _drop_constraint(
+        self, step: SchemaStep, type_kind: str, type_name: str, constraint: Any
+    ) -> None:
         self.types[type_kind, type_name]["constraints"].remove(constraint)
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import mycel
 from mycel.model.elements import Concept, Element
-from mycel.search.embedding import MODES, Mode
+from mycel.search.embedding import MODES, SearchMode
 from mycel.search.kinds import is_code
 
 WORDS = (
@@ -114,14 +114,16 @@ def _filters(db: mycel.Nexus) -> st.SearchStrategy[list[Filter]]:
 QUESTIONS = st.lists(st.sampled_from(WORDS), min_size=1, max_size=5).map(" ".join)
 
 
-def found(db: mycel.Nexus, question: str, mode: Mode, **options: Any) -> list[tuple[str, float]]:
+def found(
+    db: mycel.Nexus, question: str, mode: SearchMode, **options: Any
+) -> list[tuple[str, float]]:
     hits = db.search(question, mode=mode, limit=1000, **options)
     return [(element.id, round(score, 5)) for element, score in hits]
 
 
 @given(data=st.data(), question=QUESTIONS, mode=st.sampled_from(MODES), near=st.booleans())
 def test_a_filtered_search_is_the_unfiltered_one_filtered(
-    graph: mycel.Nexus, data: st.DataObject, question: str, mode: Mode, near: bool
+    graph: mycel.Nexus, data: st.DataObject, question: str, mode: SearchMode, near: bool
 ) -> None:
     filters = data.draw(_filters(graph))
     arguments: dict[str, Any] = {}

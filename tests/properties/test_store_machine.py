@@ -143,7 +143,7 @@ class StoreMachine(RuleBasedStateMachine):
             actor="machine",
             clock_us=self.clock,
             durability="off",
-            bootstrap=False,
+            core_capsules=False,
         )
 
     def remember(self) -> None:

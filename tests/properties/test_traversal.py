@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import mycel
 from mycel.graph.adjacency import Adjacency
 from mycel.graph.traversal import Bounds, Traversal, traverse
-from mycel.testing import ReferenceNexus
+from tests.reference import ReferenceNexus
 
 NODES = 9
 PREDICATES = ("p", "q", "mutual")
@@ -45,7 +45,7 @@ routes = st.tuples(
 
 @contextmanager
 def graph(found: list[Edge]) -> Iterator[tuple[mycel.Nexus, list[str]]]:
-    with mycel.open(bootstrap=False) as db:
+    with mycel.open(core_capsules=False) as db:
         with db.transaction() as tx:
             tx.define_type("Node")
             for name in PREDICATES:

@@ -547,7 +547,7 @@ def state(db: mycel.Nexus) -> tuple[dict[str, Any], dict[tuple[str, str], Any]]:
 def test_a_transaction_is_taken_or_refused_as_the_plain_checker_says(
     transactions: list[list[Any]],
 ) -> None:
-    with mycel.open(durability="off", bootstrap=False) as db:
+    with mycel.open(durability="off", core_capsules=False) as db:
         assert db.schema.apply(SCHEMA).applied
         db.write(lambda tx: tx.put_concepts([mycel.ConceptRow("City", name) for name in CITIES]))
         graph = Graph()

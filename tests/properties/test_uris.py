@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mycel.errors import MycelError
-from mycel.knowledge.uris import Kind, build, kip_identity, parse, uri_of
+from mycel.knowledge.uris import UriKind, build, kip_identity, parse, uri_of
 from mycel.knowledge.workspace_files import path_of
 from mycel.model.names import check_name
 
@@ -24,11 +24,11 @@ texts = st.one_of(
     st.lists(st.one_of(st.sampled_from(NASTY), st.text(max_size=3)), max_size=6).map("/".join),
     st.text(max_size=30),
 ).flatmap(lambda text: st.sampled_from((text, f"file://shop/{text}", f"concept://shop/{text}")))
-kinds: st.SearchStrategy[Kind] = st.sampled_from(("concept", "file"))
+kinds: st.SearchStrategy[UriKind] = st.sampled_from(("concept", "file"))
 
 
 @given(texts, kinds)
-def test_a_normal_form_is_its_own_normal_form(text: str, kind: Kind) -> None:
+def test_a_normal_form_is_its_own_normal_form(text: str, kind: UriKind) -> None:
     try:
         uri = parse(text, "shop", kind=kind)
     except MycelError:

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 import mycel
 from mycel.errors import ExecutionTimeout
-from mycel.testing.reference import ReferenceNexus
 from tests.prepared import Prepared
+from tests.reference import ReferenceNexus
 
 STOPS = [f"s{at}" for at in range(6)]
 VOCABULARY = """

@@ -6,7 +6,7 @@ Comments at the top of each file describe it:
     // version: 1.0.0
     // description: What happened: the episodes out of which lasting knowledge is distilled.
 
-`mycel.engine.bootstrap` applies them in the order of `NAMES`.
+`mycel.engine.seed` applies them in the order of `NAMES`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The `mycel` command: a thin adapter over the public API, for people and for scripts.
 
 - `app`        the root command; `run` is one call, from arguments to an exit status
-- `frame`      what all commands share: options, parameters, output, errors
+- `console`    what all commands share: options, parameters, output, errors
 - `commands`   the commands, one module for each group of them
 - `session`    the interactive session of `mycel kip`
 

@@ -16,9 +16,9 @@ from typing import Final, NoReturn
 
 import rich_click as click
 
-from mycel.cli.frame.context import Group, Session
-from mycel.cli.frame.exit_status import INTERRUPTED, PIPE_CLOSED, TERMINATED, report
-from mycel.cli.frame.output import PipeClosed
+from mycel.cli.console.context import Group, Invocation
+from mycel.cli.console.exit_status import INTERRUPTED, PIPE_CLOSED, TERMINATED, report
+from mycel.cli.console.output import PipeClosed
 from mycel.errors import InternalError
 
 
@@ -146,7 +146,7 @@ def _show_version(ctx: click.Context, _param: click.Parameter, value: bool) -> N
         return
     from mycel import __version__
 
-    session = ctx.ensure_object(Session)
+    session = ctx.ensure_object(Invocation)
     session.out.say(f"mycel {__version__}", {"version": __version__})
     ctx.exit()
 
@@ -183,7 +183,7 @@ def main(args: Sequence[str] | None = None) -> int:
     Nothing is raised: every failure becomes a message on standard error.
     """
     _prepare_streams()
-    session = Session()
+    session = Invocation()
     try:
         with _orderly_end():
             status = _run(args, session)
@@ -238,7 +238,7 @@ def _prepare_streams() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-def _run(args: Sequence[str] | None, session: Session) -> int:
+def _run(args: Sequence[str] | None, session: Invocation) -> int:
     try:
         # Commands return their exit status, or nothing when all is well.
         result = app.main(args, prog_name="mycel", standalone_mode=False, obj=session)

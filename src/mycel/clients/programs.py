@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from mycel import workspaces
-from mycel.workspaces import Location
+from mycel.workspaces import WorkspaceLocation
 
 NAME = "mycel"
 
@@ -48,7 +48,7 @@ class Server:
     """The command with which a client starts the server of one graph."""
 
     program: tuple[str, ...]
-    location: Location
+    location: WorkspaceLocation
     root: Path
     compat: str | None = None
     """The value of `--compat`. None keeps that of the entry; an empty text removes it."""
@@ -108,7 +108,7 @@ class Server:
         return found.path.absolute() == self.location.path.absolute()
 
 
-def server_name(location: Location) -> str:
+def server_name(location: WorkspaceLocation) -> str:
     """The name of a graph's entry in a file that all projects share.
 
     >>> server_name(Location(Path("/home/ada/x.db"), "shop-41e20c9a", "--workspace"))
@@ -124,7 +124,7 @@ def server_name(location: Location) -> str:
     return f"{name[: NAME_CHARACTERS_MAX - 9]}-{digest[:8]}"
 
 
-def location_of(command: Sequence[str], folder: Path | None = None) -> Location | None:
+def location_of(command: Sequence[str], folder: Path | None = None) -> WorkspaceLocation | None:
     """The database that a command names with `--db` or `--workspace`; None without either.
 
     `folder` is that of the client: the one that relative paths and its variable mean.

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from mycel.embedding.endpoint import Endpoint
+from mycel.embedding.endpoint import EmbeddingEndpoint
 from mycel.embedding.onnx_model import OnnxModel
 from mycel.embedding.static import shipped_model
 from mycel.embedding.transformer import Transformer
@@ -41,7 +41,7 @@ def embedder_named(name: str) -> Embedder:
         return shipped_model()
     kind, _, rest = name.partition(":")
     if kind in ("http", "https"):
-        return Endpoint(name)
+        return EmbeddingEndpoint(name)
     if kind in _KINDS and rest:
         return _KINDS[kind](rest)
     raise InvalidValueType(f"There is no embedder called {shorten(name)!r}.", hint=_FORMS)

@@ -47,7 +47,7 @@ class _AgainError(Exception):
         self.after_s = after_s
 
 
-class Endpoint:
+class EmbeddingEndpoint:
     """One model of one server."""
 
     def __init__(self, address: str) -> None:

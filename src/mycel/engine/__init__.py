@@ -38,7 +38,7 @@ Modules, in the order in which a command passes through them:
 - `traverse`             TRAVERSE
 - `export`               EXPORT
 - `explain`              EXPLAIN
-- `bootstrap`            the content of a new graph
+- `seed`                 the content of a new graph
 - `outcome`              the outcome of a statement
 - `result`               the result of a command: rows, or the wire form
 """

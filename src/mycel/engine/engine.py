@@ -27,7 +27,7 @@ from mycel.kip.parser import is_write, parse
 from mycel.model import allowance
 from mycel.model.limits import CAPSULE_BYTES_MAX, COMMAND_BYTES_MAX
 from mycel.model.names import kind_of
-from mycel.recall.lazy import LazyRecall
+from mycel.recall.lazy import SearchIndex
 from mycel.store.database import Store
 from mycel.store.query.reader import Reader
 from mycel.store.write.transaction import Transaction, rehearsal
@@ -44,7 +44,7 @@ class Engine:
         *,
         timeout_s: float,
         adjacency: Adjacency | None = None,
-        recall: LazyRecall | None = None,
+        recall: SearchIndex | None = None,
     ) -> None:
         self._store: Final = store
         self._timeout_s: Final = timeout_s

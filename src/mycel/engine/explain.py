@@ -70,7 +70,7 @@ def _bound(reader: Reader, command: ast.Command, values: Values) -> BoundQuery |
         case ast.Find(as_of=ast.Literal() | ast.Placeholder() as moment):
             then = reader.at(state_at(reader, moment_value(moment, values, "AS OF")))
             return bind_find(command, Vocabulary(then), values)
-        case ast.Merge(source, target, where):
+        case ast.MergeConcept(source, target, where):
             return bind_targets(where, (source, target), vocabulary, values)
         case (
             ast.DeleteKeys()
@@ -107,7 +107,7 @@ def _compiled(command: ast.Command, query: ir.Query) -> Statement:
 
 
 def _shown(value: ir.Value) -> Any:
-    return value.value if isinstance(value, ir.Known) else f":{value.parameter}"
+    return value.value if isinstance(value, ir.Constant) else f":{value.parameter}"
 
 
 def describe_query(query: ir.Query) -> list[str]:
@@ -151,7 +151,7 @@ def _atom(atom: ir.Atom) -> str:
 
 def _condition(condition: ir.Condition) -> list[str]:
     match condition:
-        case ir.Inverse(ir.Exists(branches)):
+        case ir.Not(ir.Exists(branches)):
             title = "none of:"
         case ir.Exists(branches):
             title = "some of:"

@@ -26,10 +26,10 @@ from typing import Final
 
 import orjson
 
-from mycel.engine.bootstrap import shipped_concepts, shipped_links
 from mycel.engine.outcome import Outcome
 from mycel.engine.page_cursor import cursor_after, place_of
 from mycel.engine.protection_guard import DEFINITIONS
+from mycel.engine.seed import shipped_concepts, shipped_links
 from mycel.engine.values import Values
 from mycel.engine.where_targets import targets
 from mycel.errors import InternalError, ResourceExhausted

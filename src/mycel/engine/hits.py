@@ -21,7 +21,7 @@ from mycel.model.elements import Concept, Element
 from mycel.model.names import shorten
 from mycel.model.values import JsonObject
 from mycel.search import ranking
-from mycel.search.embedding import Mode
+from mycel.search.embedding import SearchMode
 from mycel.search.kinds import CODE, NOTES, is_code
 from mycel.search.ranking import Fit, Question
 from mycel.store.file.layout import PROPOSITION_TYPE_NUMBER
@@ -42,7 +42,7 @@ from mycel.store.query.successors import successors
 
 if TYPE_CHECKING:
     from mycel.recall.answer import RecallQuestion
-    from mycel.recall.stages import Found
+    from mycel.recall.evidence import PassageEvidence
 
 RERANKED_MORE: Final = 20
 """Extra candidates read from the index, because names change the order."""
@@ -207,13 +207,13 @@ class HitSearch:
         words: AskedWords,
         without: frozenset[int],
         passing: Passing,
-        mode: Mode,
+        mode: SearchMode,
         recall: RecallQuestion | None,
     ) -> None:
         self._reader, self._passing = reader, passing
         self._asked, self._without = words.question, without
         self._mode, self._recall = mode, recall
-        self._recalled_by: dict[int, Found] = {}
+        self._recalled_by: dict[int, PassageEvidence] = {}
         self._about: dict[int, str] = {}
         self._terms, self._usual, self._changed = words.terms, words.usual, words.changed
 

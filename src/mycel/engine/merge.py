@@ -33,7 +33,7 @@ _ALIASES: Final = "aliases"
 SHOWN: Final = 3
 
 
-def merge(tx: Transaction, node: ast.Merge, values: Values) -> Outcome:
+def merge(tx: Transaction, node: ast.MergeConcept, values: Values) -> Outcome:
     """Merge the one concept that `?source` is bound to into the one of `?target`."""
     source, target = (_only(tx, node, values, each) for each in (node.source, node.target))
     counts = MergeCounts(0, 0, 0)
@@ -79,7 +79,9 @@ def merge_concepts(tx: Transaction, source: Concept, target: Concept) -> MergeCo
 # Which two.
 
 
-def _only(tx: Transaction, node: ast.Merge, values: Values, variable: ast.Variable) -> Concept:
+def _only(
+    tx: Transaction, node: ast.MergeConcept, values: Values, variable: ast.Variable
+) -> Concept:
     """The one concept that a variable is bound to."""
     numbers = targets(tx.reader, node.where, variable.name, values, limit=SHOWN + 1)
     if not numbers:
@@ -104,7 +106,7 @@ def _only(tx: Transaction, node: ast.Merge, values: Values, variable: ast.Variab
 
 
 def _unbound(
-    tx: Transaction, node: ast.Merge, values: Values, variable: ast.Variable
+    tx: Transaction, node: ast.MergeConcept, values: Values, variable: ast.Variable
 ) -> MycelError:
     """The error for a variable that is bound to nothing."""
     if (done := _done_before(tx, node, values)) is not None:
@@ -118,7 +120,7 @@ def _unbound(
     )
 
 
-def _done_before(tx: Transaction, node: ast.Merge, values: Values) -> NotFound | None:
+def _done_before(tx: Transaction, node: ast.MergeConcept, values: Values) -> NotFound | None:
     """The error for a merge that was done before: the target keeps the names of its sources."""
     for clause in node.where:
         if isinstance(clause, ast.ConceptClause) and clause.variable.name == node.source.name:

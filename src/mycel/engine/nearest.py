@@ -17,7 +17,7 @@ from mycel.engine.search import SEARCH_LIMIT_DEFAULT, SEARCH_LIMIT_MAX, filters_
 from mycel.engine.values import Values, json_kind
 from mycel.errors import ConstraintViolation, InvalidValueType
 from mycel.kip import ast
-from mycel.recall.lazy import LazyRecall
+from mycel.recall.lazy import SearchIndex
 from mycel.recall.vector_columns import F32_MAX, VectorProperty, is_vector, vector_property
 from mycel.recall.vector_matrix import Floats
 from mycel.store.database import Store
@@ -27,7 +27,7 @@ from mycel.store.query.vocabulary import Vocabulary
 
 
 def prepare(
-    store: Store, node: ast.Nearest, values: Values, recall: LazyRecall, deadline: float
+    store: Store, node: ast.Nearest, values: Values, recall: SearchIndex, deadline: float
 ) -> None:
     """Make and store the missing vectors of the property; to be called when nothing is read."""
     with store.reading() as reader:
@@ -36,7 +36,7 @@ def prepare(
 
 
 def nearest(
-    reader: Reader, node: ast.Nearest, values: Values, recall: LazyRecall | None
+    reader: Reader, node: ast.Nearest, values: Values, recall: SearchIndex | None
 ) -> Outcome:
     """Run a NEAREST; without `recall` it is only checked."""
     of, to = _asked(reader, node, values)

@@ -86,9 +86,9 @@ class Binder:
 
     def __init__(self, values: Sequence[ir.Value]) -> None:
         self._constant: Final = [
-            value.value if isinstance(value, ir.Known) else None for value in values
+            value.value if isinstance(value, ir.Constant) else None for value in values
         ]
-        given = [(at, value) for at, value in enumerate(values) if isinstance(value, ir.Given)]
+        given = [(at, value) for at, value in enumerate(values) if isinstance(value, ir.Parameter)]
         self._own: Final = [(at, each.parameter) for at, each in given if each.parameter[0] == "#"]
         self._given: Final = [
             (at, each.parameter, each.conversion) for at, each in given if each.parameter[0] != "#"

@@ -58,7 +58,7 @@ class FindPlanner:
             statement,
             Binder(statement.bindings),
             int(reader.newest * GROWTH_MAX) + SMALL,
-            is_scalar=all(isinstance(each, ir.Total) for each in query.outputs),
+            is_scalar=all(isinstance(each, ir.Aggregate) for each in query.outputs),
             is_exact=exact,
             attribute_columns=_attribute_columns(query),
         )

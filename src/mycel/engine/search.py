@@ -41,10 +41,10 @@ from mycel.errors import (
 )
 from mycel.kip import ast
 from mycel.model.names import shorten
-from mycel.recall.lazy import LazyRecall
+from mycel.recall.lazy import SearchIndex
 from mycel.search import ranking
-from mycel.search.embedding import HYBRID, KEYWORD, MODES, Mode, NotReadyError
-from mycel.search.kinds import CODE, NOTES, Kind, checked_kind
+from mycel.search.embedding import HYBRID, KEYWORD, MODES, NotReadyError, SearchMode
+from mycel.search.kinds import CODE, NOTES, AnswerKind, checked_kind
 from mycel.search.ranking import Question
 from mycel.store.database import Store
 from mycel.store.file.layout import PROPOSITION_TYPE_NUMBER
@@ -67,7 +67,7 @@ WORDS_COMPARED: Final = 3
 
 
 def search(
-    reader: Reader, node: ast.Search, values: Values, recall: LazyRecall | None = None
+    reader: Reader, node: ast.Search, values: Values, recall: SearchIndex | None = None
 ) -> Outcome:
     """Run a SEARCH. What was written last is found faster after `fold_text`."""
     question = values.text(node.term, "term of SEARCH")
@@ -84,7 +84,7 @@ def search(
         filters["as_of"] = moment_value(node.as_of, values, "AS OF")
     reader = state_reader(reader, filters)
     if node.kind is not None:
-        filters["kind"] = cast(Kind, values.text(node.kind, "KIND of SEARCH"))
+        filters["kind"] = cast(AnswerKind, values.text(node.kind, "KIND of SEARCH"))
     names = [values.text(each, "type of SEARCH") for each in node.types]
     types = [_number(reader, node.element, name) for name in names] or None
     most = min(limit, SEARCH_LIMIT_MAX)
@@ -172,8 +172,8 @@ def find(
     types: Collection[int] | None = None,
     limit: int = SEARCH_LIMIT_DEFAULT,
     threshold: float = 0.0,
-    mode: Mode = KEYWORD,
-    recall: LazyRecall | None = None,
+    mode: SearchMode = KEYWORD,
+    recall: SearchIndex | None = None,
     warnings: list[str] | None = None,
     filters: Filters | None = None,
 ) -> list[ElementHit]:
@@ -219,8 +219,8 @@ def find(
 
 
 def _by_meaning(
-    reader: Reader, recall: LazyRecall, asked: Question, mode: Mode
-) -> tuple[RecallQuestion | None, Mode, str]:
+    reader: Reader, recall: SearchIndex, asked: Question, mode: SearchMode
+) -> tuple[RecallQuestion | None, SearchMode, str]:
     """The evidence by meaning, the mode in which the search goes, and a warning."""
     from mycel.recall.answer import RecallQuestion  # noqa: PLC0415 - it brings numpy
 
@@ -247,7 +247,7 @@ class _Search:
         *,
         limit: int,
         threshold: float,
-        mode: Mode,
+        mode: SearchMode,
         meant: RecallQuestion | None,
         filters: Filters,
     ) -> None:
@@ -262,7 +262,7 @@ class _Search:
     def _furniture(self) -> frozenset[int]:
         return lookup.furniture(self._reader)
 
-    def hits(self, types: Collection[int] | None, kind: Kind | None) -> list[ElementHit]:
+    def hits(self, types: Collection[int] | None, kind: AnswerKind | None) -> list[ElementHit]:
         """Elements of some types and of a kind that fit, best first."""
         passing = Passing.of({**self._filters, "kind": kind}, types)
         furniture = frozenset[int]() if types is not None else self._furniture
@@ -319,7 +319,7 @@ def _threshold(node: ast.Search, values: Values) -> float:
     return threshold
 
 
-def check_mode(mode: str) -> Mode:
+def check_mode(mode: str) -> SearchMode:
     """A mode of SEARCH; raises ConstraintViolation for any other text."""
     if mode not in MODES:
         raise ConstraintViolation(

@@ -12,7 +12,7 @@ from mycel.engine.planner import FindPlanner
 from mycel.engine.values import Values
 from mycel.graph.adjacency import Adjacency
 from mycel.kip import ast
-from mycel.recall.lazy import LazyRecall
+from mycel.recall.lazy import SearchIndex
 from mycel.store.query.reader import Reader
 from mycel.store.write.transaction import Transaction
 
@@ -23,7 +23,7 @@ def introspect(
     values: Values,
     adjacency: Adjacency | None = None,
     planner: FindPlanner | None = None,
-    recall: LazyRecall | None = None,
+    recall: SearchIndex | None = None,
 ) -> Outcome:
     """Run a statement of META.
 
@@ -64,7 +64,7 @@ def manipulate(tx: Transaction, command: ast.Manipulation, values: Values) -> Ou
             from mycel.engine.update import update
 
             outcome = update(tx, command, values)
-        case ast.Merge():
+        case ast.MergeConcept():
             from mycel.engine.merge import merge
 
             return merge(tx, command, values)

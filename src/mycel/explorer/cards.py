@@ -17,10 +17,10 @@ from mycel.model import ids
 from mycel.model.elements import Concept, Proposition
 from mycel.model.names import shorten
 from mycel.model.values import JsonObject
-from mycel.store.query import surroundings
+from mycel.store.query import neighbours
 from mycel.store.query.merges import open_conflicts
+from mycel.store.query.neighbours import WeightedLink
 from mycel.store.query.reader import Reader
-from mycel.store.query.surroundings import WeightedLink
 
 Degrees = Callable[[Collection[int]], Mapping[int, int]]
 """The number of links at elements."""
@@ -34,7 +34,7 @@ class Cards:
 
     def __init__(self, reader: Reader, degrees: Degrees | None = None) -> None:
         self._reader = reader
-        self.degrees: Degrees = degrees or (lambda each: surroundings.degrees(reader, each))
+        self.degrees: Degrees = degrees or (lambda each: neighbours.degrees(reader, each))
         self._cards: dict[int, JsonObject] = {}
         self._owners: dict[str, int] = {}
 
@@ -43,7 +43,7 @@ class Cards:
         wanted = {number for number in numbers if number not in self._cards}
         concepts = {number for number in wanted if ids.is_concept(number)}
         symbols = self._reader.find_type(SYMBOL)
-        found = surroundings.concept_rows(self._reader, concepts, symbols) if concepts else {}
+        found = neighbours.concept_rows(self._reader, concepts, symbols) if concepts else {}
         degrees = self.degrees(wanted) if wanted else {}
         for number in sorted(found):
             row = found[number]

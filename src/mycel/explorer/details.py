@@ -22,7 +22,7 @@ from mycel.model import ids, times
 from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.values import JsonObject
 from mycel.store.check import proofs
-from mycel.store.query import history, surroundings
+from mycel.store.query import history, neighbours
 from mycel.store.query.commits import transaction_of
 from mycel.store.query.reader import Direction as Way
 from mycel.store.query.refs import Ref
@@ -61,7 +61,7 @@ def node(scene: Scene, id_: str) -> JsonObject:
         }
     if caveats := _caveats(scene, element):
         told["caveats"] = caveats
-    counted = surroundings.counts_by_predicate(scene.reader, element.number)
+    counted = neighbours.counts_by_predicate(scene.reader, element.number)
     told["relations"] = {
         way: sum(count for _, each, count in counted if each == way) for way in ("out", "in")
     }
@@ -172,7 +172,7 @@ def relations(
         element = links.get(link)
         if isinstance(element, Proposition):
             shown.append(_relation(scene, element, way, other))
-    counted = surroundings.counts_by_predicate(reader, number)
+    counted = neighbours.counts_by_predicate(reader, number)
     types: dict[str, dict[str, int]] = {}
     for predicate, side, count in counted:
         types.setdefault(reader.predicate_name(predicate), {})[side] = count
@@ -188,7 +188,7 @@ def relations(
 
 
 def _relation(scene: Scene, link: Proposition, way: Way, other: int) -> JsonObject:
-    row = surroundings.WeightedLink(
+    row = neighbours.WeightedLink(
         link.number,
         ids.parse_id(link.subject),
         link.type,
@@ -270,8 +270,8 @@ def missing_concepts(scene: Scene, limit: int, cursor: str | None) -> JsonObject
         for name, beginning in ((MISSING, SCHEME), (MISSING_ENTITY, ""))
         if (number := reader.find_type(name)) is not None
     }
-    total, rows = surroundings.placeholders(reader, kinds, start, limit)
-    sources = surroundings.sources(reader, [number for number, _ in rows], limits.MISSING_SOURCES)
+    total, rows = neighbours.placeholders(reader, kinds, start, limit)
+    sources = neighbours.sources(reader, [number for number, _ in rows], limits.MISSING_SOURCES)
     scene.cards.read([*(number for number, _ in rows), *(end for _, end, _ in sources)])
     shown = []
     for number, links in rows:

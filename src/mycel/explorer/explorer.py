@@ -43,7 +43,7 @@ from mycel.model.client_names import current as current_client
 from mycel.model.client_names import working_for
 from mycel.model.names import shorten
 from mycel.model.values import JsonObject
-from mycel.search.kinds import KINDS, Kind
+from mycel.search.kinds import KINDS, AnswerKind
 from mycel.store.query import outline
 from mycel.store.query.filters import Filters
 from mycel.store.query.history import snapshot_of
@@ -472,7 +472,7 @@ class Explorer:
         q: str,
         limit: int,
         type: str | None,  # noqa: A002 - the word for it
-        kind: Kind,
+        kind: AnswerKind,
         at: str | None,
     ) -> JsonObject:
         warnings: list[str] = []

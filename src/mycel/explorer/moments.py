@@ -18,7 +18,7 @@ from mycel.knowledge.uris import Uri, kip_identity
 from mycel.model import ids
 from mycel.model.names import shorten
 from mycel.model.values import JsonObject
-from mycel.store.query import surroundings
+from mycel.store.query import neighbours
 from mycel.store.query.history import Moment, state_at
 from mycel.store.query.reader import Reader
 
@@ -122,6 +122,6 @@ def _degrees_of(census: Census, reader: Reader) -> Degrees:
     def degrees(numbers: Collection[int]) -> Mapping[int, int]:
         inside = {n: known[n >> 1] for n in numbers if not n & 1 and n >> 1 < len(known)}
         rest = [n for n in numbers if n not in inside]
-        return inside | (surroundings.degrees(reader, rest) if rest else {})
+        return inside | (neighbours.degrees(reader, rest) if rest else {})
 
     return degrees

@@ -19,7 +19,7 @@ from mycel.explorer.overview import workspaces
 from mycel.history.graph import Graph
 from mycel.knowledge.knowledge import Knowledge
 from mycel.knowledge.name_resolution import resolve_all
-from mycel.knowledge.uris import Kind, Uri, parse
+from mycel.knowledge.uris import Uri, UriKind, parse
 from mycel.model.values import JsonObject
 from mycel.store.file.workspace_databases import HOME_FOLDER
 from mycel.store.query import lookup
@@ -63,7 +63,7 @@ def in_workspace(knowledge: Knowledge, workspace: str) -> Knowledge:
     )
 
 
-def uri_beside(knowledge: Knowledge, text: str, beside: Uri, *, kind: Kind = "concept") -> Uri:
+def uri_beside(knowledge: Knowledge, text: str, beside: Uri, *, kind: UriKind = "concept") -> Uri:
     """The URI of a text; a path belongs to the workspace of another URI, if that has one."""
     uri = knowledge.uri(text, kind=kind)
     return parse(text, beside.workspace, kind=kind) if uri.is_bare and beside.workspace else uri

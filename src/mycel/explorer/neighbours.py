@@ -9,8 +9,8 @@ from typing import Any
 from mycel.explorer import limits
 from mycel.explorer.moments import Scene
 from mycel.model.values import JsonObject
-from mycel.store.query import surroundings
-from mycel.store.query.surroundings import Direction, WeightedLink
+from mycel.store.query import neighbours
+from mycel.store.query.neighbours import Direction, WeightedLink
 
 
 def near(
@@ -31,7 +31,7 @@ def near(
     center = scene.number(id)
     shown = set(scene.find_all(known).values())
     reader = scene.reader
-    found = surroundings.neighbours(
+    found = neighbours.neighbours(
         reader,
         center,
         direction,
@@ -78,7 +78,7 @@ def links_among(scene: Scene, numbers: Collection[int]) -> list[WeightedLink]:
 
 
 def _links(scene: Scene, some: Collection[int], others: Collection[int]) -> list[WeightedLink]:
-    return surroundings.links_between(scene.reader, some, others, limits.LINKS_MAX + 1)
+    return neighbours.links_between(scene.reader, some, others, limits.LINKS_MAX + 1)
 
 
 def _cut(rows: Sequence[WeightedLink]) -> JsonObject:

@@ -19,7 +19,7 @@ from mycel.explorer.folders import FolderTree, is_test_folder, last_segment, par
 from mycel.explorer.moments import Scene
 from mycel.model.names import shorten
 from mycel.model.values import JsonObject
-from mycel.store.query import outline, surroundings
+from mycel.store.query import neighbours, outline
 from mycel.store.query.reader import Reader
 
 REST: Final = "…"
@@ -107,7 +107,7 @@ def overview(scene: Scene, census: Census, by: By, group: str | None, limit: int
         folded = _Group(rest_id, f"{len(rest):,} others", nodes, missing)
         answer["groups"].append(_shown(folded, inner[rest_id]) | {"rest": True})
     most = limits.LINKS_MAX
-    edges = surroundings.links_between(scene.reader, best, best, most + 1) if best else []
+    edges = neighbours.links_between(scene.reader, best, best, most + 1) if best else []
     answer["edges"] = scene.cards.links(edges[:most])
     answer["ties"] = _tied(scene, parts.ties, set(best), place)
     if len(edges) > most:

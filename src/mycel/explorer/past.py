@@ -19,7 +19,7 @@ from mycel.model.elements import Concept, Proposition
 from mycel.model.names import shorten
 from mycel.model.state import LIVE, State
 from mycel.model.values import JsonObject
-from mycel.store.query import history, surroundings
+from mycel.store.query import history, neighbours
 from mycel.store.query.commits import LogEntry, transaction_of
 from mycel.store.query.diff import ElementChange
 
@@ -197,7 +197,7 @@ def _side(db: Graph, state: State, named: str | None) -> JsonObject:
 def _degrees(db: Graph, changes: Iterable[ElementChange]) -> Mapping[int, int]:
     """The number of links that changed nodes have now."""
     with db.reading() as reader:
-        return surroundings.degrees(reader, [each.element.number for each in changes])
+        return neighbours.degrees(reader, [each.element.number for each in changes])
 
 
 def changed_node(change: ElementChange) -> JsonObject:

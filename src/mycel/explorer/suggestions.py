@@ -12,7 +12,7 @@ from mycel.explorer.moments import Scene
 from mycel.explorer.name_index import NameIndex, asked_words, fit, merit
 from mycel.model.names import META_TYPES
 from mycel.model.values import JsonObject
-from mycel.store.query import lookup, surroundings
+from mycel.store.query import lookup, neighbours
 
 CANDIDATES_MAX: Final = 256
 """Nodes that are read and ranked for one answer."""
@@ -32,7 +32,7 @@ def suggest(
     if not words:
         return scene.cards.all(found[:limit])
     if scene.is_past:
-        found += surroundings.names_holding(scene.reader, words[-1], CANDIDATES_MAX)
+        found += neighbours.names_holding(scene.reader, words[-1], CANDIDATES_MAX)
     elif ready is None:
         found += lookup.named_from(scene.reader, question, limit)
     else:

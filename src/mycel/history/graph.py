@@ -504,7 +504,7 @@ def open_graph(
     vfs: str | None = None,
     memory: MemoryUse = "ample",
     strict: bool = False,
-    bootstrap: bool = True,
+    core_capsules: bool = True,
     timeout_s: float = TIMEOUT_S,
     embedder: Embedder | str | None = None,
 ) -> Graph:
@@ -517,7 +517,7 @@ def open_graph(
     `durability` says what a commit waits for: "full" (the default) survives a power cut,
     "normal" may then lose the last commits but never harms the file, "off" is for scratch data.
     With `strict`, an element without the attributes that its type requires is refused; otherwise
-    that is a warning. Without `bootstrap`, a new graph holds nothing but the two meta-types and the
+    that is a warning. Without `core_capsules`, a new graph holds nothing but the two meta-types and
     built-in predicates, and stays so. `timeout_s` bounds every command that reads, and how long a
     command that writes may look for what it is about. `guards` are asked about every change. An
     `embedder` makes the vectors of search by meaning, and of properties with `@embed`: an object,
@@ -555,13 +555,13 @@ def open_graph(
         guards=GraphGuards(guards, strict=strict),
         vfs=vfs,
         memory=memory,
-        bare=not bootstrap,
+        bare=not core_capsules,
     )
     try:
-        if not readonly and store.is_expectant():
-            from mycel.engine.bootstrap import bootstrap as begin  # noqa: PLC0415 - if new only
+        if not readonly and store.needs_seed():
+            from mycel.engine.seed import seed_graph  # noqa: PLC0415 - if new only
 
-            begin(store)
+            seed_graph(store)
         graph = Graph(store, actor=actor, message=message, timeout_s=timeout_s, embedder=embedder)
     except BaseException:
         with suppress(MycelError):  # What went wrong first is what is to be known.

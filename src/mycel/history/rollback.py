@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from mycel.errors import ConstraintViolation, MycelError
-from mycel.history.goals import Goal, Obstacle, reach
+from mycel.history.state_steps import Goal, Obstacle, reach
 from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.names import META_TYPES
 from mycel.model.state import LIVE, State

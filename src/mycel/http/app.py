@@ -36,7 +36,7 @@ from mycel.http.explorer_routes import PAGE, ExplorerRoutes, is_public, wants_pa
 from mycel.http.jobs import job_of
 from mycel.http.kip_endpoint import GONE_STATUS, METHODS, respond
 from mycel.http.policy import Policy
-from mycel.http.request_guard import HEALTH, Guard
+from mycel.http.request_guard import HEALTH, RequestGate
 from mycel.http.responses import JSON, answer, failure, refusal, stopping
 from mycel.http.worker_pool import Workers
 from mycel.merkle.proofs import Snapshot
@@ -53,7 +53,7 @@ LOAD_AFTER_S: Final = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
+class Mount:
     """An application of another layer at one path, with its lifespan."""
 
     path: str
@@ -68,13 +68,13 @@ def build_app(
     db: Graph,
     policy: Policy | None = None,
     *,
-    doors: Sequence[Door] = (),
+    doors: Sequence[Mount] = (),
     branches: OpenBranches | None = None,
     workspace: str = "graph",
     root: Path | None = None,
     workers: Workers | None = None,
     opens_page: bool = False,
-) -> Guard:
+) -> RequestGate:
     """Everything that a server answers, as one ASGI application.
 
     `workspace` is the one of paths without a scheme in the explorer, which shows files below
@@ -114,7 +114,7 @@ def build_app(
     # A path with one more slash is another path: a POST is not redirected.
     app.router.redirect_slashes = False
     limits = {door.path: door.body_bytes_max for door in doors}
-    return Guard(app, policy, workers, limits, is_public)
+    return RequestGate(app, policy, workers, limits, is_public)
 
 
 class _OpenDoor:
@@ -123,7 +123,7 @@ class _OpenDoor:
     If that fails, it is tried again for the next request.
     """
 
-    def __init__(self, door: Door) -> None:
+    def __init__(self, door: Mount) -> None:
         self.door: Final = door
         self._wanted: Final = asyncio.Event()
         self._closing: Final = asyncio.Event()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from mycel.http.branch_routes import ENDPOINTS, Endpoint
+from mycel.http.branch_routes import ENDPOINTS, BranchEndpoint
 from mycel.http.explorer_openapi import query_of, schema_of
 
 Schema = dict[str, Any]
@@ -23,7 +23,7 @@ def paths(refused: Refused, branch: Schema) -> dict[str, Any]:
     return told
 
 
-def _operation(endpoint: Endpoint, errors: Schema, branch: Schema) -> Schema:
+def _operation(endpoint: BranchEndpoint, errors: Schema, branch: Schema) -> Schema:
     parameters = [branch]
     if "{name}" in endpoint.path:
         required = {"name": "name", "in": "path", "required": True}

@@ -47,7 +47,7 @@ class _Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Endpoint:
+class BranchEndpoint:
     """One method of one path."""
 
     method: str
@@ -121,8 +121,8 @@ def _told(merge: Merge) -> Told:
 _MESSAGE: Final = Parameter("text", "The reason, for the journal", "")
 
 ENDPOINTS: Final = (
-    Endpoint("GET", "/branches", "List the branches", _list_branches, {}, writes=False),
-    Endpoint(
+    BranchEndpoint("GET", "/branches", "List the branches", _list_branches, {}, writes=False),
+    BranchEndpoint(
         "POST",
         "/branches",
         "Copy the branch of the request to a new one",
@@ -130,15 +130,15 @@ ENDPOINTS: Final = (
         {"name": Parameter("text", "The name of the new branch", required=True)},
         statuses=(201,),
     ),
-    Endpoint(
+    BranchEndpoint(
         "DELETE",
         "/branches/{name}",
         "Delete a branch",
         _delete_branch,
         {"unmerged": Parameter("flag", "Even if it has commits that main lacks", False)},
     ),
-    Endpoint("GET", "/merges", "List the open merges", _list_merges, {}, writes=False),
-    Endpoint(
+    BranchEndpoint("GET", "/merges", "List the open merges", _list_merges, {}, writes=False),
+    BranchEndpoint(
         "POST",
         "/merges",
         "Merge a branch into that of the request",
@@ -154,7 +154,7 @@ ENDPOINTS: Final = (
         },
         statuses=(200, WAITING),
     ),
-    Endpoint(
+    BranchEndpoint(
         "GET",
         "/merges/{name}",
         "Show an open merge and its conflicts",
@@ -163,7 +163,7 @@ ENDPOINTS: Final = (
         writes=False,
         statuses=(WAITING,),
     ),
-    Endpoint(
+    BranchEndpoint(
         "POST",
         "/merges/{name}",
         "Decide conflicts; commit when none is left",
@@ -177,7 +177,7 @@ ENDPOINTS: Final = (
         },
         statuses=(200, WAITING),
     ),
-    Endpoint("DELETE", "/merges/{name}", "Give an open merge up", _abort, {}),
+    BranchEndpoint("DELETE", "/merges/{name}", "Give an open merge up", _abort, {}),
 )
 
 
@@ -205,7 +205,7 @@ def branch_routes(policy: Policy, branches: OpenBranches, workers: Workers) -> l
             return refusal(error)
         return Response(told, status, media_type=JSON)
 
-    by_path: dict[str, dict[str, Endpoint]] = {}
+    by_path: dict[str, dict[str, BranchEndpoint]] = {}
     for each in ENDPOINTS:
         by_path.setdefault(each.path, {})[each.method] = each
     return [Route(path, serve, methods=list(methods)) for path, methods in by_path.items()]

@@ -51,7 +51,7 @@ _PAGE_HEADERS: Final = {
 }
 _FOREVER: Final = "public, max-age=31536000, immutable"
 
-Result = TypeVar("Result")
+T = TypeVar("T")
 
 
 def is_public(method: str, path: str, accept: str) -> bool:
@@ -209,11 +209,11 @@ class ExplorerRoutes:
         return Response(await self._run(branch, run, request), media_type=JSON)
 
     async def _run(
-        self, branch: str | None, work: Callable[[Graph], Result], request: Request | None = None
-    ) -> Result:
+        self, branch: str | None, work: Callable[[Graph], T], request: Request | None = None
+    ) -> T:
         """Run work in a thread, for a request or for all streams."""
 
-        def run() -> Result:
+        def run() -> T:
             with self._branches.using(branch) as db:
                 return work(db)
 

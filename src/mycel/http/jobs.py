@@ -41,7 +41,7 @@ _RECHECK_S: Final = 0.1
 _KEY: Final = "mycel.job"
 
 
-class Answers:
+class ResponseBudget:
     """The bytes of all answers that are being made or sent."""
 
     def __init__(self, bytes_max: int = ANSWERS_BYTES_MAX) -> None:
@@ -72,7 +72,7 @@ class Answers:
         )
 
 
-class Turns:
+class Scheduler:
     """The places of heavy jobs."""
 
     def __init__(self, places: int) -> None:
@@ -138,7 +138,9 @@ class Job:
         "wake",
     )
 
-    def __init__(self, deadline: float, answers: Answers, *, write_s: float = WRITE_S) -> None:
+    def __init__(
+        self, deadline: float, answers: ResponseBudget, *, write_s: float = WRITE_S
+    ) -> None:
         self.deadline = deadline
         """The time (`time.monotonic`) at which it is over."""
         self.used_s = 0.0
@@ -158,7 +160,7 @@ class Job:
         self._stopped = 0
         self._stopped_at = inf
         self._timeout_s: float | None = None
-        self._turns: Turns | None = None
+        self._turns: Scheduler | None = None
         self._turn_began: float | None = None
         self._write_s = write_s
 
@@ -195,7 +197,7 @@ class Job:
         held_s = 0.0 if began is None else monotonic() - began
         return max(min(self._write_s - held_s, self.wait_s()), 0.0)
 
-    def _wait_for_turn(self, turns: Turns) -> None:
+    def _wait_for_turn(self, turns: Scheduler) -> None:
         if not self.has_place:
             turns.take(self)
         else:
@@ -256,7 +258,7 @@ class Job:
         if self._timeout_s is not None:
             self.deadline = monotonic() + self._timeout_s
 
-    def become_heavy(self, turns: Turns) -> None:
+    def become_heavy(self, turns: Scheduler) -> None:
         """Let it take turns from its next check on."""
         self._turns = turns
 

@@ -33,7 +33,7 @@ class Bodies:
         self.size = 0
 
 
-class Body:
+class RequestBody:
     """The body of one request: read once, then handed on."""
 
     def __init__(self, receive: Receive, all_of_them: Bodies, limit: int, timeout_s: float) -> None:

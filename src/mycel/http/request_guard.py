@@ -29,13 +29,13 @@ from mycel.errors import (
     ResourceExhausted,
 )
 from mycel.http.exchange import TAKE_BODY
-from mycel.http.jobs import Answers, Job, attach
+from mycel.http.jobs import Job, ResponseBudget, attach
 from mycel.http.policy import (
     PUBLIC_BODIES_MAX,
     PUBLIC_REQUESTS_MAX,
     Policy,
 )
-from mycel.http.request_body import CLOSE, Bodies, Body, Refused
+from mycel.http.request_body import CLOSE, Bodies, Refused, RequestBody
 from mycel.http.responses import failure, refusal, stopping
 from mycel.http.token_throttle import DELAY_S, WINDOW_S, Throttle
 from mycel.http.worker_pool import Workers
@@ -50,7 +50,7 @@ _log = logging.getLogger("mycel.http.requests")
 _failures = logging.getLogger(__name__)
 
 
-class Guard:
+class RequestGate:
     """The application behind its policy."""
 
     def __init__(
@@ -71,7 +71,7 @@ class Guard:
         self._policy = policy
         self._body_limits = body_limits or {}
         self._bodies = Bodies()
-        self._answers = Answers(policy.answers_bytes_max)
+        self._answers = ResponseBudget(policy.answers_bytes_max)
         self._throttle = Throttle()
         self._in_progress = 0
         self._public_in_progress = 0
@@ -107,7 +107,7 @@ class Guard:
 
     async def _answer(self, scope: Scope, receive: Receive, send: _Reply) -> None:
         limit = self._body_limits.get(scope["path"], self._policy.body_bytes_max)
-        body = Body(receive, self._bodies, limit, self._policy.timeout_s)
+        body = RequestBody(receive, self._bodies, limit, self._policy.timeout_s)
         try:
             is_public = self._check(scope, send.headers)
             if is_public:
@@ -241,7 +241,7 @@ class Guard:
             del self._streams[client]
 
     async def _read(
-        self, scope: Scope, headers: Headers, body: Body, *, is_public: bool = False
+        self, scope: Scope, headers: Headers, body: RequestBody, *, is_public: bool = False
     ) -> None:
         if not _announces_body(headers):
             return
@@ -303,7 +303,9 @@ class Guard:
 class _Reply:
     """The response: adds common headers, counts its bytes, and records the status for the log."""
 
-    def __init__(self, send: Send, scope: Scope, policy: Policy, job: Job, guard: Guard) -> None:
+    def __init__(
+        self, send: Send, scope: Scope, policy: Policy, job: Job, guard: RequestGate
+    ) -> None:
         self.headers = Headers(scope=scope)
         self.started = False
         self.is_counted = False

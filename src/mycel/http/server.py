@@ -40,7 +40,7 @@ from mycel.errors import (
 )
 from mycel.http.connection_protocol import protocol_for
 from mycel.http.policy import GRACE_S, Policy, host_name
-from mycel.http.request_guard import Guard
+from mycel.http.request_guard import RequestGate
 from mycel.service.malloc_trim import share_pools
 
 _BACKLOG: Final = 512
@@ -173,7 +173,7 @@ def url_of(bound: socket.socket, host: str, allowed: Sequence[str] = ()) -> str:
 
 
 def run(
-    app: Guard,
+    app: RequestGate,
     sockets: Sequence[socket.socket],
     policy: Policy,
     *,
@@ -218,7 +218,9 @@ class _Calls(NamedTuple):
 class _Server(uvicorn.Server):
     """uvicorn's server with callbacks, which ends without raising the signal again."""
 
-    def __init__(self, config: uvicorn.Config, app: Guard, calls: _Calls, grace_s: float) -> None:
+    def __init__(
+        self, config: uvicorn.Config, app: RequestGate, calls: _Calls, grace_s: float
+    ) -> None:
         super().__init__(config)
         self._guard = app
         self._calls = calls

@@ -31,7 +31,7 @@ _NONCE: Final = 16
 _MAC: Final = 32
 _EXPIRY: Final = 8
 _PREFIXES: Final = {"ticket": "myt_", "session": "mys_"}
-Kind = Literal["ticket", "session"]
+PassKind = Literal["ticket", "session"]
 
 
 class Sessions:
@@ -62,17 +62,17 @@ class Sessions:
         """End the session whose token the header holds. False if there is none."""
         return self._use_up("session", (authorization or "").partition(" ")[2].strip())
 
-    def _signed(self, kind: Kind, lasts_s: int) -> str:
+    def _signed(self, kind: PassKind, lasts_s: int) -> str:
         expiry = int(self._clock()) + lasts_s
         body = expiry.to_bytes(_EXPIRY, "big") + secrets.token_bytes(_NONCE)
         return _PREFIXES[kind] + urlsafe_b64encode(body + self._mac(kind, body)).decode().rstrip(
             "="
         )
 
-    def _mac(self, kind: Kind, body: bytes) -> bytes:
+    def _mac(self, kind: PassKind, body: bytes) -> bytes:
         return hmac.digest(self._secret, kind.encode() + body, sha256)
 
-    def _read(self, kind: Kind, text: str) -> tuple[bytes, int] | None:
+    def _read(self, kind: PassKind, text: str) -> tuple[bytes, int] | None:
         """The body and expiry of a ticket or token that counts."""
         if not text.startswith(_PREFIXES[kind]) or len(text) > 100 or not text.isascii():
             return None
@@ -90,7 +90,7 @@ class Sessions:
             return None
         return body, expiry
 
-    def _use_up(self, kind: Kind, text: str) -> bool:
+    def _use_up(self, kind: PassKind, text: str) -> bool:
         with self._lock:
             found = self._read(kind, text)
             if found is None:

@@ -25,7 +25,7 @@ from typing import Any, Final, Generic, TypeVar
 
 from mycel.errors import ExecutionTimeout
 from mycel.http.interruption import LOOK_S, Interruption, WorkStopped
-from mycel.http.jobs import Answers, Job, Turns, job_of
+from mycel.http.jobs import Job, ResponseBudget, Scheduler, job_of
 from mycel.http.policy import ANSWER_MARGIN_S, QUICK_WORKERS
 from mycel.model.allowance import using
 from mycel.model.client_names import client_name, working_for
@@ -41,7 +41,7 @@ _CLOSING_STEP_S: Final = 0.01
 CLIENT_HEADER: Final = b"mycel-client"
 """The header in which a program names itself: `NAME/VERSION`."""
 
-Result = TypeVar("Result")
+T = TypeVar("T")
 
 
 class Workers:
@@ -50,7 +50,7 @@ class Workers:
     def __init__(self, quick: int = QUICK_WORKERS, heavy: int = HEAVY_PLACES) -> None:
         self._free = quick
         self._waiting: deque[asyncio.Future[None]] = deque()
-        self._turns = Turns(heavy)
+        self._turns = Scheduler(heavy)
         self._queue: SimpleQueue[_Run[Any] | None] = SimpleQueue()
         self._threads: list[threading.Thread] = []
         self._idle = 0
@@ -60,7 +60,7 @@ class Workers:
         self._is_woken = False
         self._leftovers = MemoryTrim()
 
-    async def run(self, scope: MutableMapping[str, Any], work: Callable[[], Result]) -> Result:
+    async def run(self, scope: MutableMapping[str, Any], work: Callable[[], T]) -> T:
         """Run a function in a thread, for the request of a scope, and return its result.
 
         A caller that is cancelled does not take the work with it.
@@ -70,17 +70,17 @@ class Workers:
         """
         return await self._run(job_of(scope), work, _client(scope))
 
-    async def run_apart(self, work: Callable[[], Result], *, timeout_s: float) -> Result:
+    async def run_apart(self, work: Callable[[], T], *, timeout_s: float) -> T:
         """The same for work that belongs to no request. It is not interrupted."""
-        job = Job(monotonic() + timeout_s, Answers())
+        job = Job(monotonic() + timeout_s, ResponseBudget())
         try:
             return await self._run(job, work, is_of_request=False)
         finally:
             job.close()
 
     async def _run(
-        self, job: Job, work: Callable[[], Result], client: str = "", *, is_of_request: bool = True
-    ) -> Result:
+        self, job: Job, work: Callable[[], T], client: str = "", *, is_of_request: bool = True
+    ) -> T:
         job.begin()
         await self._take_place(job)
         if not self._idle:
@@ -173,14 +173,14 @@ class Workers:
             await asyncio.sleep(_CLOSING_STEP_S)  # Another thread to wait in may be refused.
 
 
-class _Run(Generic[Result]):
+class _Run(Generic[T]):
     """Work that was begun."""
 
     def __init__(
         self,
         workers: Workers,
         job: Job,
-        work: Callable[[], Result],
+        work: Callable[[], T],
         client: str,
         *,
         is_of_request: bool,
@@ -191,7 +191,7 @@ class _Run(Generic[Result]):
         self._workers = workers
         self._work = work
         self._loop = asyncio.get_running_loop()
-        self.result: asyncio.Future[Result] = self._loop.create_future()
+        self.result: asyncio.Future[T] = self._loop.create_future()
         self._is_quick = True
         self._is_working = False
         self._has_ended = False

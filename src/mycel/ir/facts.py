@@ -27,17 +27,17 @@ def atom_variables(atom: ir.Atom) -> tuple[ir.Variable, ...]:
 def condition_variables(condition: ir.Condition) -> frozenset[ir.Variable]:
     """Every variable that a condition mentions, inside nested blocks too."""
     match condition:
-        case ir.Compare(_, left, right) | ir.TextTest(_, left, right):
+        case ir.Compare(_, left, right) | ir.TextCondition(_, left, right):
             return _operands((left, right))
-        case ir.OneOf(operand, _) | ir.IsNull(operand):
+        case ir.In(operand, _) | ir.IsNull(operand):
             return _operands((operand,))
         case ir.Earlier(first, second):
             return frozenset((first, second))
         case ir.Never():
             return frozenset()
-        case ir.Inverse(inner):
+        case ir.Not(inner):
             return condition_variables(inner)
-        case ir.All(conditions) | ir.AnyOf(conditions):
+        case ir.And(conditions) | ir.Or(conditions):
             return frozenset().union(*map(condition_variables, conditions))
         case ir.Exists(branches):
             return frozenset().union(*map(block_variables, branches))

@@ -53,7 +53,7 @@ Conversion = Literal[
 
 
 @node
-class Known:
+class Constant:
     """A constant of the command. A list, object or large number is its canonical JSON text."""
 
     value: Any
@@ -61,7 +61,7 @@ class Known:
 
 
 @node
-class Given:
+class Parameter:
     """A value that comes with each execution. Its kind is fixed for the plan."""
 
     parameter: str
@@ -69,7 +69,7 @@ class Given:
     conversion: Conversion = "plain"
 
 
-Value = Known | Given
+Value = Constant | Parameter
 
 
 def canonical(value: Any) -> str:
@@ -91,7 +91,7 @@ Operand = Field | Value
 
 
 @node
-class Index:
+class PropertyIndex:
     """A property by whose values the concepts of a type, or the links of a predicate, are found.
 
     Every live element that has the property has one entry in `slot`. `title` is for people.
@@ -124,7 +124,7 @@ class Probe:
     backend without such an index, or a query of the past, ignores it.
     """
 
-    index: Index
+    index: PropertyIndex
     bounds: tuple[Bound, ...]
 
 
@@ -209,7 +209,7 @@ class Compare:
 
 
 @node
-class OneOf:
+class In:
     """The operand equals one of the values."""
 
     operand: Operand
@@ -222,7 +222,7 @@ class IsNull:
 
 
 @node
-class TextTest:
+class TextCondition:
     function: Literal["CONTAINS", "STARTS_WITH", "ENDS_WITH", "REGEX"]
     operand: Operand
     argument: Operand
@@ -242,17 +242,17 @@ class Never:
 
 
 @node
-class Inverse:
+class Not:
     condition: Condition
 
 
 @node
-class All:
+class And:
     conditions: tuple[Condition, ...]
 
 
 @node
-class AnyOf:
+class Or:
     conditions: tuple[Condition, ...]
 
 
@@ -263,13 +263,13 @@ class Exists:
     branches: tuple[Block, ...]
 
 
-Condition = Compare | OneOf | IsNull | TextTest | Earlier | Never | Inverse | All | AnyOf | Exists
+Condition = Compare | In | IsNull | TextCondition | Earlier | Never | Not | And | Or | Exists
 
 # Blocks.
 
 
 @node
-class Attempt:
+class Optional:
     """An OPTIONAL: branches whose solutions extend the one at hand, if there are any."""
 
     branches: tuple[Block, ...]
@@ -285,7 +285,7 @@ class Block:
     """
 
     atoms: tuple[Atom, ...]
-    attempts: tuple[Attempt, ...] = ()
+    attempts: tuple[Optional, ...] = ()
     conditions: tuple[Condition, ...] = ()
     binds: frozenset[Variable] = frozenset()
     sees: frozenset[Variable] = frozenset()
@@ -296,7 +296,7 @@ class Block:
 
 
 @node
-class Total:
+class Aggregate:
     """An aggregate over the solutions of a group."""
 
     function: Literal["COUNT", "SUM", "AVG", "MIN", "MAX"]
@@ -306,7 +306,7 @@ class Total:
     """The count of each solution; rewrites set more than one for a COUNT."""
 
 
-Output = Field | Total
+Output = Field | Aggregate
 
 
 @node
@@ -332,9 +332,9 @@ class Query:
     """True to group by elements first, and then by their attributes."""
     cut: Literal["elements", "names"] | None = None
     """Set if a page needs only the first groups: by element, or by element and shared name."""
-    indexes: tuple[Index, ...] = ()
+    indexes: tuple[PropertyIndex, ...] = ()
     """Those of the types and predicates that the query names."""
 
     @property
     def is_grouped(self) -> bool:
-        return any(isinstance(output, Total) for output in self.outputs)
+        return any(isinstance(output, Aggregate) for output in self.outputs)

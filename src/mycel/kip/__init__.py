@@ -4,7 +4,7 @@ Modules, in the order in which a command passes through them:
 
 - `ast`               the nodes of a command
 - `lexer`             text to tokens
-- `foreign_words`     words and signs of other languages, and the KIP for them
+- `keywords`          words and signs of other languages, and the KIP for them
 - `foreign_idioms`    the same for several tokens together
 - `syntax_errors`     the error for an unexpected token, with what to write instead
 - `trailing_clauses`  the error for a clause that belongs to another statement

@@ -392,7 +392,7 @@ class Update(SyntaxNode):
 
 
 @node
-class Merge(SyntaxNode):
+class MergeConcept(SyntaxNode):
     """`MERGE CONCEPT ?source INTO ?target WHERE { … }`."""
 
     source: Variable
@@ -519,7 +519,7 @@ class Traverse(SyntaxNode):
 # Commands.
 
 Query = Find
-Manipulation = Capsule | DeleteKeys | DeletePropositions | DeleteConcept | Update | Merge
+Manipulation = Capsule | DeleteKeys | DeletePropositions | DeleteConcept | Update | MergeConcept
 Introspection = Describe | Search | Nearest | Export | Traverse
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from mycel.kip import ast, foreign_idioms, values
-from mycel.kip.lexer import Tokens
+from mycel.kip.lexer import KipTokens
 from mycel.kip.syntax_errors import expect, fail, too_deep, unexpected
 from mycel.model.limits import NESTING_DEPTH_MAX
 from mycel.model.names import shorten
@@ -21,20 +21,20 @@ TESTS = _TEXT_TESTS | {"IN", "IS_NULL", "IS_NOT_NULL"}
 """The functions that are true or false."""
 
 
-def condition(tokens: Tokens, depth: int) -> ast.Condition:
+def condition(tokens: KipTokens, depth: int) -> ast.Condition:
     """A whole condition."""
     return _chain(tokens, depth, "||", _conjunction, ast.Disjunction)
 
 
-def _conjunction(tokens: Tokens, depth: int) -> ast.Condition:
+def _conjunction(tokens: KipTokens, depth: int) -> ast.Condition:
     return _chain(tokens, depth, "&&", _unary, ast.Conjunction)
 
 
 def _chain(
-    tokens: Tokens,
+    tokens: KipTokens,
     depth: int,
     operator: str,
-    part: Callable[[Tokens, int], ast.Condition],
+    part: Callable[[KipTokens, int], ast.Condition],
     whole: type[ast.Conjunction] | type[ast.Disjunction],
 ) -> ast.Condition:
     """Parts with an operator between them, or the only part."""
@@ -63,7 +63,7 @@ def _join(
         parts.append(part)
 
 
-def _unary(tokens: Tokens, depth: int) -> ast.Condition:
+def _unary(tokens: KipTokens, depth: int) -> ast.Condition:
     if depth > NESTING_DEPTH_MAX:
         raise too_deep(tokens)
     texts = tokens.tokens
@@ -84,14 +84,14 @@ def _unary(tokens: Tokens, depth: int) -> ast.Condition:
     return _comparison(tokens)
 
 
-def _parenthesised(tokens: Tokens, depth: int) -> ast.Condition:
+def _parenthesised(tokens: KipTokens, depth: int) -> ast.Condition:
     tokens.at += 1
     inner = condition(tokens, depth + 1)
     expect(tokens, ")", "&&", "||")
     return inner
 
 
-def _comparison(tokens: Tokens) -> ast.Condition:
+def _comparison(tokens: KipTokens) -> ast.Condition:
     texts = tokens.tokens
     first = tokens.at
     left = operand(tokens)
@@ -114,7 +114,7 @@ def _comparison(tokens: Tokens) -> ast.Condition:
     return ast.Comparison(operator, left, right, span=tokens.span(first))  # type: ignore[arg-type]
 
 
-def _operator_hint(tokens: Tokens, first: int) -> str | None:
+def _operator_hint(tokens: KipTokens, first: int) -> str | None:
     token = tokens.tokens[tokens.at]
     operand_text = shorten(tokens.text[tokens.starts[first] : tokens.ends[tokens.at - 1]])
     if token in {")", "&&", "||"}:
@@ -127,7 +127,7 @@ def _operator_hint(tokens: Tokens, first: int) -> str | None:
     return None
 
 
-def operand(tokens: Tokens) -> ast.Operand:
+def operand(tokens: KipTokens) -> ast.Operand:
     """A path or a value."""
     first = tokens.tokens[tokens.at][0]
     if first == "?":
@@ -137,7 +137,7 @@ def operand(tokens: Tokens) -> ast.Operand:
     return values.value(tokens)
 
 
-def _test(tokens: Tokens) -> ast.Condition:
+def _test(tokens: KipTokens) -> ast.Condition:
     """A function that is true or false, where the next tokens are its name and `(`."""
     first = tokens.at
     name = tokens.tokens[first]
@@ -163,7 +163,7 @@ def _test(tokens: Tokens) -> ast.Condition:
     return ast.TextTest(name, subject, argument, span=tokens.span(first))  # type: ignore[arg-type]
 
 
-def _choices(tokens: Tokens) -> ast.Value:
+def _choices(tokens: KipTokens) -> ast.Value:
     """The list of IN: an array, or a placeholder."""
     if tokens.tokens[tokens.at] not in {"[", ":"}:
         raise unexpected(

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 
-from mycel.kip.foreign_words import KEYWORDS
-from mycel.kip.lexer import Tokens
+from mycel.kip.keywords import KEYWORDS
+from mycel.kip.lexer import KipTokens
 from mycel.model.names import shorten
 from mycel.syntax.tokens import END
 
@@ -22,7 +22,7 @@ _HOPS = re.compile(
 _WALK = re.compile(r"\*\s*+(?=[0-9.])([0-9]*+)\s*+(\.\.)?\s*+([0-9]*+)", re.ASCII)
 
 
-def scalar(tokens: Tokens, at: int) -> str:
+def scalar(tokens: KipTokens, at: int) -> str:
     """The value at a place as it is written, or an ellipsis for one that takes more than a token.
 
     >>> scalar(Tokens('{a: "b", c: [1]}'), 3)
@@ -36,7 +36,7 @@ def scalar(tokens: Tokens, at: int) -> str:
     return token if len(token) <= 40 and _SCALAR.fullmatch(token) else "…"
 
 
-def path_from(tokens: Tokens, at: int) -> str:
+def path_from(tokens: KipTokens, at: int) -> str:
     """The first variable or path from a place on, for a hint to use, or `?x`."""
     named = (token for token in tokens.tokens[at:] if token[0] == "?" and len(token) > 1)
     return shorten(next(named, "?x"))
@@ -45,7 +45,7 @@ def path_from(tokens: Tokens, at: int) -> str:
 # WHERE.
 
 
-def group(tokens: Tokens) -> str | None:
+def group(tokens: KipTokens) -> str | None:
     """SPARQL's braces around a group of clauses, where the next token is the brace."""
     first = tokens.tokens[tokens.at + 1]
     if first[0] not in "?(":
@@ -57,7 +57,7 @@ def group(tokens: Tokens) -> str | None:
     return f"Drop the first braces: {clause} UNION {{ … }}. Repeat in each what both should share."
 
 
-def junction(tokens: Tokens) -> str | None:
+def junction(tokens: KipTokens) -> str | None:
     """A word or sign between two clauses, where it is the next token."""
     sign, following = tokens.tokens[tokens.at].upper(), tokens.tokens[tokens.at + 1]
     if sign in {"AND", "&&"}:
@@ -73,7 +73,7 @@ def junction(tokens: Tokens) -> str | None:
     )
 
 
-def clause(tokens: Tokens, first: int) -> str:
+def clause(tokens: KipTokens, first: int) -> str:
     """The clause at a place as it is written, without braces around it, or an ellipsis."""
     at = first + (tokens.tokens[first][0] == "?")
     if tokens.tokens[at] not in {"{", "("}:
@@ -85,7 +85,7 @@ def clause(tokens: Tokens, first: int) -> str:
     return written if len(written) <= 80 else "…"
 
 
-def concept_in_parentheses(tokens: Tokens, opened: int) -> str | None:
+def concept_in_parentheses(tokens: KipTokens, opened: int) -> str | None:
     """`?a (type: "T")`, from the place of the parenthesis on."""
     if tokens.tokens[opened + 1] not in {"type", "name"} or tokens.tokens[opened + 2] != ":":
         return None
@@ -100,7 +100,7 @@ def concept_in_parentheses(tokens: Tokens, opened: int) -> str | None:
     return f"A concept is written in braces, a link in parentheses: write {matcher}."
 
 
-def _after_bracket(tokens: Tokens, opened: int) -> int:
+def _after_bracket(tokens: KipTokens, opened: int) -> int:
     """The place after the bracket that closes the one at a place, or the end."""
     depth = 0
     for at in range(opened, len(tokens.tokens)):
@@ -116,7 +116,7 @@ def _after_bracket(tokens: Tokens, opened: int) -> int:
     return len(tokens.tokens) - 1
 
 
-def subscript(tokens: Tokens) -> str | None:
+def subscript(tokens: KipTokens) -> str | None:
     """`?c["born"]` in the place of a variable, with the bracket as the next token."""
     at = tokens.at
     base = tokens.tokens[at - 1] if at else ""
@@ -125,7 +125,7 @@ def subscript(tokens: Tokens) -> str | None:
     return f"Write {shorten(base)} here; paths are for FIND, FILTER, ORDER BY and UPDATE."
 
 
-def matcher_value(tokens: Tokens, opened: int, *, exact: bool) -> str:
+def matcher_value(tokens: KipTokens, opened: int, *, exact: bool) -> str:
     """A value in a matcher that is none of its keys; the next token is that key."""
     at = tokens.at
     part, key = "attributes", tokens.tokens[at].strip('"')
@@ -148,7 +148,7 @@ def matcher_value(tokens: Tokens, opened: int, *, exact: bool) -> str:
     )
 
 
-def matcher_choice(tokens: Tokens, opened: int, key: str) -> str | None:
+def matcher_choice(tokens: KipTokens, opened: int, key: str) -> str | None:
     """A variable or several values after a key of a matcher; the next token is the value's."""
     token, before = tokens.tokens[tokens.at], tokens.tokens[opened - 1]
     name = shorten(before) if before[0] == "?" and len(before) > 1 else "?x"
@@ -176,7 +176,7 @@ def matcher_choice(tokens: Tokens, opened: int, key: str) -> str | None:
     return f"A matcher takes one {key}: write {united}, or FILTER(IN({name}.{key}, […]))."
 
 
-def triple(tokens: Tokens, name: str) -> str | None:
+def triple(tokens: KipTokens, name: str) -> str | None:
     """SPARQL's `?d treats ?s`, `?d a :Drug`, Cypher's `?d:Drug`, after the variable."""
     texts, at = tokens.tokens, tokens.at
     if texts[at] == ":" and texts[at + 1].isidentifier() and texts[at + 2][0] != "?":
@@ -192,7 +192,7 @@ def triple(tokens: Tokens, name: str) -> str | None:
     return f'A link is written ({name}, "{shorten(word)}", {target}).'
 
 
-def arrow(tokens: Tokens, opened: int) -> str | None:
+def arrow(tokens: KipTokens, opened: int) -> str | None:
     """Cypher's `(?d)-[:treats]->(?s)` and `(d:Drug)`, from the parenthesis on."""
     texts = tokens.tokens
     after = _after_bracket(tokens, opened)
@@ -219,7 +219,7 @@ def arrow(tokens: Tokens, opened: int) -> str | None:
     return f"A link is written {f'{subject_type} {link}' if subject_type else link}."
 
 
-def creation(tokens: Tokens) -> str | None:
+def creation(tokens: KipTokens) -> str | None:
     """Cypher's `MERGE (d:Drug {name: "x"})`, where the next token is the parenthesis."""
     texts, at = tokens.tokens, tokens.at
     if texts[at] != "(":
@@ -237,7 +237,7 @@ def creation(tokens: Tokens) -> str | None:
 # Conditions.
 
 
-def comparison(tokens: Tokens, first: int) -> str | None:
+def comparison(tokens: KipTokens, first: int) -> str | None:
     """A sign or word between two operands, the first of which begins at a place."""
     texts, at = tokens.tokens, tokens.at
     left = shorten(tokens.text[tokens.starts[first] : tokens.ends[at - 1]])
@@ -255,7 +255,7 @@ def comparison(tokens: Tokens, first: int) -> str | None:
     return None
 
 
-def aggregate(tokens: Tokens) -> str | None:
+def aggregate(tokens: KipTokens) -> str | None:
     """`COUNT(?s) > 1` in a filter, where the next tokens are the function and `(`."""
     function, argument = tokens.tokens[tokens.at].upper(), tokens.tokens[tokens.at + 2]
     if function not in {"COUNT", "SUM", "AVG", "MIN", "MAX"}:
@@ -270,7 +270,7 @@ def aggregate(tokens: Tokens) -> str | None:
 # Predicates.
 
 
-def hops(tokens: Tokens) -> str | None:
+def hops(tokens: KipTokens) -> str | None:
     """SPARQL's and Cypher's hops, where the next token is the sign after a predicate's name."""
     before, name, token = tokens.tokens[tokens.at - 2 : tokens.at + 1]
     if name == "}":
@@ -286,7 +286,7 @@ def hops(tokens: Tokens) -> str | None:
     return f"Write the hops in braces: {name}{bounds}."
 
 
-def hops_and_alternatives(tokens: Tokens, first: int) -> str:
+def hops_and_alternatives(tokens: KipTokens, first: int) -> str:
     """`"p"{1,3} | "q"`, with the first predicate at a place."""
     subject = tokens.tokens[first - 2]
     subject = shorten(subject) if subject[0] == "?" else "…"
@@ -308,7 +308,7 @@ def hops_and_alternatives(tokens: Tokens, first: int) -> str:
     )
 
 
-def hop_range(tokens: Tokens, opened: int) -> str | None:
+def hop_range(tokens: KipTokens, opened: int) -> str | None:
     """Bounds that are not `{m,n}`, from the place of their brace on."""
     start = tokens.ends[opened]
     inner = tokens.text[start : max(start, tokens.text.find("}", start))]
@@ -322,7 +322,7 @@ def hop_range(tokens: Tokens, opened: int) -> str | None:
 # UPDATE and FIND.
 
 
-def arithmetic(tokens: Tokens, first: int) -> str | None:
+def arithmetic(tokens: KipTokens, first: int) -> str | None:
     """`?c.attributes.n + 1`, with an operand at a place and the sign after it."""
     left, sign, right = tokens.tokens[first], tokens.tokens[first + 1], _operand(tokens, first + 2)
     is_apart = tokens.ends[first] != tokens.starts[first + 1]
@@ -349,12 +349,12 @@ def arithmetic(tokens: Tokens, first: int) -> str | None:
             return None
 
 
-def _operand(tokens: Tokens, at: int) -> str:
+def _operand(tokens: KipTokens, at: int) -> str:
     token = tokens.tokens[at]
     return shorten(token) if token[0] == "?" and len(token) > 1 else scalar(tokens, at)
 
 
-def assignment(tokens: Tokens, target: str) -> str:
+def assignment(tokens: KipTokens, target: str) -> str:
     """`SET born = 1811`, where the next token is what follows SET."""
     *parts, key = tokens.tokens[tokens.at].split(".")
     part = "METADATA" if parts[1:] == ["metadata"] else "ATTRIBUTES"
@@ -365,7 +365,7 @@ def assignment(tokens: Tokens, target: str) -> str:
     return f"UPDATE ?{shorten(target)} SET {part} {{ {key}: {value} }} WHERE {{ … }}."
 
 
-def distinct(tokens: Tokens) -> str:
+def distinct(tokens: KipTokens) -> str:
     """DISTINCT outside an aggregate, where it is the next token."""
     path = tokens.tokens[tokens.at + 1]
     path = shorten(path) if path[0] == "?" and len(path) > 1 else "?x.name"

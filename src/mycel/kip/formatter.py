@@ -54,7 +54,7 @@ def _command(command: ast.Command) -> Iterator[str]:
             yield from _where(command.where)
         case ast.Update():
             yield from _update(command)
-        case ast.Merge(source, target, where):
+        case ast.MergeConcept(source, target, where):
             yield f"MERGE CONCEPT ?{source.name} INTO ?{target.name}"
             yield from _where(where)
         case ast.Export(target, where, limit, cursor, definitions):

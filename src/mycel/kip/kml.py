@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from mycel.kip import ast, foreign_idioms, values
-from mycel.kip.foreign_words import KEYWORDS
-from mycel.kip.lexer import Tokens
+from mycel.kip.keywords import KEYWORDS
+from mycel.kip.lexer import KipTokens
 from mycel.kip.syntax_errors import (
     expect,
     fail,
@@ -30,7 +30,7 @@ Changes = tuple[tuple[str, ast.Change], ...] | ast.Placeholder
 # DELETE.
 
 
-def delete(tokens: Tokens) -> ast.DeleteKeys | ast.DeletePropositions | ast.DeleteConcept:
+def delete(tokens: KipTokens) -> ast.DeleteKeys | ast.DeletePropositions | ast.DeleteConcept:
     """The four forms of DELETE."""
     first = tokens.at
     part = tokens.tokens[first + 1]
@@ -50,7 +50,7 @@ def delete(tokens: Tokens) -> ast.DeleteKeys | ast.DeletePropositions | ast.Dele
     raise unexpected(tokens, "ATTRIBUTES", "METADATA", "PROPOSITIONS", "CONCEPT", hint=hint)
 
 
-def _delete_hint(tokens: Tokens, part: str) -> str:
+def _delete_hint(tokens: KipTokens, part: str) -> str:
     if part == "PROPOSITION":
         return "Write DELETE PROPOSITIONS ?link WHERE { … }, also for a single one."
     if part == "CONCEPTS":
@@ -68,7 +68,7 @@ def _delete_hint(tokens: Tokens, part: str) -> str:
     )
 
 
-def _delete_keys(tokens: Tokens, part: Any, first: int) -> ast.DeleteKeys:
+def _delete_keys(tokens: KipTokens, part: Any, first: int) -> ast.DeleteKeys:
     texts = tokens.tokens
     if texts[tokens.at] != "{":
         hint = f'DELETE {part} {{"key", …}} FROM ?target WHERE {{ … }}.'
@@ -88,7 +88,7 @@ def _delete_keys(tokens: Tokens, part: Any, first: int) -> ast.DeleteKeys:
     return ast.DeleteKeys(part, tuple(keys), target, clauses, span=tokens.span(first))
 
 
-def _delete_concept(tokens: Tokens, first: int) -> ast.DeleteConcept:
+def _delete_concept(tokens: KipTokens, first: int) -> ast.DeleteConcept:
     target = values.variable(tokens, hint=_CONCEPT_TARGET)
     expect(
         tokens,
@@ -103,7 +103,7 @@ def _delete_concept(tokens: Tokens, first: int) -> ast.DeleteConcept:
 # UPDATE.
 
 
-def update(tokens: Tokens) -> ast.Update:
+def update(tokens: KipTokens) -> ast.Update:
     """`UPDATE ?t SET ATTRIBUTES { … } SET METADATA { … } SET WEIGHT w WHERE { … } [LIMIT n]`."""
     texts = tokens.tokens
     first = tokens.at
@@ -152,7 +152,7 @@ def _update_hint(found: str) -> str:
     )
 
 
-def _changes(tokens: Tokens, target: str) -> Changes:
+def _changes(tokens: KipTokens, target: str) -> Changes:
     texts = tokens.tokens
     if texts[tokens.at] == ":":
         return values.placeholder(tokens)
@@ -173,7 +173,7 @@ def _changes(tokens: Tokens, target: str) -> Changes:
     return tuple(entries.items())
 
 
-def _change(tokens: Tokens, target: str) -> ast.Change:
+def _change(tokens: KipTokens, target: str) -> ast.Change:
     token = tokens.tokens[tokens.at]
     if token in _ARITY:
         return _arithmetic(tokens, 2)
@@ -190,7 +190,7 @@ def _change(tokens: Tokens, target: str) -> ast.Change:
     return values.value(tokens)
 
 
-def _weight(tokens: Tokens) -> ast.Number | ast.Arithmetic:
+def _weight(tokens: KipTokens) -> ast.Number | ast.Arithmetic:
     token = tokens.tokens[tokens.at]
     if token in _ARITY:
         return _arithmetic(tokens, 2)
@@ -199,7 +199,7 @@ def _weight(tokens: Tokens) -> ast.Number | ast.Arithmetic:
     return values.number(tokens, "SET WEIGHT")
 
 
-def _arithmetic(tokens: Tokens, depth: int) -> ast.Arithmetic:
+def _arithmetic(tokens: KipTokens, depth: int) -> ast.Arithmetic:
     """`ADD(…)` and the like, where the next token is the function's name."""
     if depth > NESTING_DEPTH_MAX:
         raise too_deep(tokens)
@@ -224,7 +224,7 @@ def _arithmetic(tokens: Tokens, depth: int) -> ast.Arithmetic:
     return ast.Arithmetic(function, arguments, span=tokens.span(first))
 
 
-def _argument(tokens: Tokens, depth: int) -> ast.Arithmetic | ast.Path | ast.Number:
+def _argument(tokens: KipTokens, depth: int) -> ast.Arithmetic | ast.Path | ast.Number:
     token = tokens.tokens[tokens.at]
     if token in _ARITY:
         return _arithmetic(tokens, depth + 1)
@@ -246,7 +246,7 @@ def _argument(tokens: Tokens, depth: int) -> ast.Arithmetic | ast.Path | ast.Num
 # MERGE.
 
 
-def merge(tokens: Tokens) -> ast.Merge:
+def merge(tokens: KipTokens) -> ast.MergeConcept:
     """`MERGE CONCEPT ?source INTO ?target WHERE { … }`."""
     first = tokens.at
     tokens.at = first + 1
@@ -257,4 +257,4 @@ def merge(tokens: Tokens) -> ast.Merge:
     expect(tokens, "INTO", hint=_MERGE)
     target = values.variable(tokens, hint=_MERGE)
     clauses = where(tokens)
-    return ast.Merge(source, target, clauses, span=tokens.span(first))
+    return ast.MergeConcept(source, target, clauses, span=tokens.span(first))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from mycel.kip import ast, foreign_idioms, values
-from mycel.kip.foreign_words import WORDS
-from mycel.kip.lexer import Tokens
+from mycel.kip.keywords import WORDS
+from mycel.kip.lexer import KipTokens
 from mycel.kip.syntax_errors import expect, fail, separated, unexpected
 from mycel.kip.where import cursor, limit, where
 from mycel.model.names import is_identifier, shorten
@@ -12,7 +12,7 @@ from mycel.model.names import is_identifier, shorten
 AGGREGATES = frozenset({"COUNT", "SUM", "AVG", "MIN", "MAX"})
 
 
-def find(tokens: Tokens) -> ast.Find:
+def find(tokens: KipTokens) -> ast.Find:
     """`FIND(…) [AS OF …] WHERE { … } [ORDER BY …] [LIMIT …] [CURSOR …]`."""
     texts = tokens.tokens
     first = tokens.at
@@ -34,7 +34,7 @@ def find(tokens: Tokens) -> ast.Find:
     )
 
 
-def _expressions(tokens: Tokens) -> tuple[ast.Expression, ...]:
+def _expressions(tokens: KipTokens) -> tuple[ast.Expression, ...]:
     texts = tokens.tokens
     if texts[tokens.at] != "(":
         form = "Put what to find into parentheses: FIND(?x, ?y.name)."
@@ -51,7 +51,7 @@ def _expressions(tokens: Tokens) -> tuple[ast.Expression, ...]:
     return found
 
 
-def expression(tokens: Tokens) -> ast.Expression:
+def expression(tokens: KipTokens) -> ast.Expression:
     """A path, or an aggregate over one."""
     texts = tokens.tokens
     first = tokens.at
@@ -83,7 +83,7 @@ def expression(tokens: Tokens) -> ast.Expression:
     return ast.Aggregate(token, argument, distinct, span=tokens.span(first))  # type: ignore[arg-type]
 
 
-def _bare_word(tokens: Tokens) -> str | None:
+def _bare_word(tokens: KipTokens) -> str | None:
     """A hint about a word in the place of an expression: a column, an alias, a variable."""
     token, following = tokens.tokens[tokens.at : tokens.at + 2]
     if not is_identifier(token) or token.upper() in {*WORDS, "ASC", "DESC"} or following == "(":
@@ -98,7 +98,7 @@ def _bare_word(tokens: Tokens) -> str | None:
     return f"ORDER BY takes no names of columns, but an expression of FIND: ORDER BY {again}."
 
 
-def _expression_hint(tokens: Tokens) -> str | None:
+def _expression_hint(tokens: KipTokens) -> str | None:
     word = tokens.tokens[tokens.at].upper()
     if word == "DISTINCT":
         return foreign_idioms.distinct(tokens)
@@ -108,7 +108,7 @@ def _expression_hint(tokens: Tokens) -> str | None:
     return None
 
 
-def as_of(tokens: Tokens) -> ast.Literal | ast.Placeholder | None:
+def as_of(tokens: KipTokens) -> ast.Literal | ast.Placeholder | None:
     """`AS OF …`, if it is there."""
     texts = tokens.tokens
     if texts[tokens.at] != "AS":
@@ -118,7 +118,7 @@ def as_of(tokens: Tokens) -> ast.Literal | ast.Placeholder | None:
     return moment(tokens, "AS OF")
 
 
-def moment(tokens: Tokens, word: str) -> ast.Literal | ast.Placeholder:
+def moment(tokens: KipTokens, word: str) -> ast.Literal | ast.Placeholder:
     """A moment after a word: a time, a commit or a tag as text, or a position in the journal."""
     text = tokens.tokens[tokens.at]
     if text[0] == '"':
@@ -133,13 +133,13 @@ def moment(tokens: Tokens, word: str) -> ast.Literal | ast.Placeholder:
     return values.integer(tokens, word, 0)
 
 
-def _order_by(tokens: Tokens) -> tuple[ast.OrderKey, ...]:
+def _order_by(tokens: KipTokens) -> tuple[ast.OrderKey, ...]:
     tokens.at += 1
     expect(tokens, "BY", hint="Sort with ORDER BY ?x.name, ?y.name DESC.")
     return separated(tokens, ",", _order_key)
 
 
-def _order_key(tokens: Tokens) -> ast.OrderKey:
+def _order_key(tokens: KipTokens) -> ast.OrderKey:
     first = tokens.at
     sorted_by = expression(tokens)
     direction = tokens.tokens[tokens.at]

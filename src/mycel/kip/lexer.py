@@ -94,7 +94,7 @@ def _list_of(item: str) -> str:
     return rf"{_SPACE}(?>(?:{item}{_SPACE}{comma_or_end})*)"
 
 
-class Tokens(tokens.Tokens):
+class KipTokens(tokens.Tokens):
     """The tokens of a command; the parser looks up to two of them ahead."""
 
     __slots__ = ("names",)

@@ -6,9 +6,9 @@ from typing import Any
 
 from mycel.errors import did_you_mean
 from mycel.kip import ast, foreign_idioms, values
-from mycel.kip.foreign_words import KEYWORDS
+from mycel.kip.keywords import KEYWORDS
 from mycel.kip.kql import as_of, moment
-from mycel.kip.lexer import Tokens
+from mycel.kip.lexer import KipTokens
 from mycel.kip.patterns import link, matcher
 from mycel.kip.syntax_errors import expect, fail, separated, unexpected
 from mycel.kip.where import cursor, limit, where
@@ -43,7 +43,7 @@ _NEAREST = 'NEAREST CONCEPT TO :vector WITH TYPE "…" BY "…"'
 _START = 'TRAVERSE FROM {type: "…", name: "…"}'
 
 
-def describe(tokens: Tokens) -> ast.Describe:
+def describe(tokens: KipTokens) -> ast.Describe:
     """All forms of DESCRIBE."""
     texts = tokens.tokens
     first = tokens.at
@@ -80,7 +80,7 @@ def describe(tokens: Tokens) -> ast.Describe:
     raise unexpected(tokens, "TYPES", "TYPE", hint=_described_type(tokens, target))
 
 
-def _described_type(tokens: Tokens, kind: str = "CONCEPT") -> str | None:
+def _described_type(tokens: KipTokens, kind: str = "CONCEPT") -> str | None:
     """A hint about `DESCRIBE Drug`, `DESCRIBE TYPE "Drug"` and `DESCRIBE CONCEPT "Drug"`."""
     token = tokens.tokens[tokens.at]
     if token in {"TYPE", "TYPES"}:
@@ -91,7 +91,7 @@ def _described_type(tokens: Tokens, kind: str = "CONCEPT") -> str | None:
     return f'Write DESCRIBE {kind} TYPE "{shorten(name)}".'
 
 
-def _changes(tokens: Tokens, first: int) -> ast.DescribeChanges:
+def _changes(tokens: KipTokens, first: int) -> ast.DescribeChanges:
     """`DESCRIBE CHANGES FROM … [TO …] [UNDER "…"]`."""
     texts = tokens.tokens
     tokens.at += 1
@@ -106,7 +106,7 @@ def _changes(tokens: Tokens, first: int) -> ast.DescribeChanges:
     return ast.DescribeChanges(since, until, under, span=tokens.span(first))
 
 
-def search(tokens: Tokens) -> ast.Search:
+def search(tokens: KipTokens) -> ast.Search:
     """`SEARCH CONCEPT|PROPOSITION "…"` and its options, in any order and each at most once."""
     texts = tokens.tokens
     first = tokens.at
@@ -126,7 +126,7 @@ def search(tokens: Tokens) -> ast.Search:
     return ast.Search(element, term, **options, span=tokens.span(first))
 
 
-def nearest(tokens: Tokens) -> ast.Nearest:
+def nearest(tokens: KipTokens) -> ast.Nearest:
     """`NEAREST CONCEPT TO …` and its options, in any order and each at most once."""
     first = tokens.at
     tokens.at = first + 1
@@ -145,7 +145,7 @@ def nearest(tokens: Tokens) -> ast.Nearest:
     return ast.Nearest(to, **options, span=tokens.span(first))
 
 
-def _options(tokens: Tokens, known: tuple[str, ...]) -> dict[str, Any]:
+def _options(tokens: KipTokens, known: tuple[str, ...]) -> dict[str, Any]:
     """Options in any order, each at most once, by the field of the tree that holds them."""
     options: dict[str, Any] = {}
     while (token := tokens.tokens[tokens.at]) in known:
@@ -156,7 +156,7 @@ def _options(tokens: Tokens, known: tuple[str, ...]) -> dict[str, Any]:
     return options
 
 
-def _option(tokens: Tokens, option: str) -> Any:
+def _option(tokens: KipTokens, option: str) -> Any:
     if option == "LIMIT":
         return limit(tokens)
     if option == "AS":
@@ -184,7 +184,7 @@ def _option(tokens: Tokens, option: str) -> Any:
             return values.text(tokens, _TEXTS[option])
 
 
-def _choice(tokens: Tokens, what: str, known: tuple[str, ...], hint: str) -> ast.Text:
+def _choice(tokens: KipTokens, what: str, known: tuple[str, ...], hint: str) -> ast.Text:
     """One of the known texts, or a placeholder."""
     at = tokens.at
     found = values.text(tokens, f"the {what}")
@@ -195,7 +195,7 @@ def _choice(tokens: Tokens, what: str, known: tuple[str, ...], hint: str) -> ast
     return found
 
 
-def export(tokens: Tokens) -> ast.Export:
+def export(tokens: KipTokens) -> ast.Export:
     """`EXPORT ?t WHERE { … } [WITH DEFINITIONS] [LIMIT n] [CURSOR c]`."""
     first = tokens.at
     tokens.at = first + 1
@@ -215,7 +215,7 @@ def export(tokens: Tokens) -> ast.Export:
     return ast.Export(target, clauses, rows, page, definitions, span=tokens.span(first))
 
 
-def traverse(tokens: Tokens) -> ast.Traverse:
+def traverse(tokens: KipTokens) -> ast.Traverse:
     """`TRAVERSE FROM {…}` and its options, in any order and each at most once."""
     first = tokens.at
     tokens.at = first + 1
@@ -225,7 +225,7 @@ def traverse(tokens: Tokens) -> ast.Traverse:
     return ast.Traverse(start, **options, span=tokens.span(first))
 
 
-def _start(tokens: Tokens) -> ast.ConceptMatcher | ast.LinkById:
+def _start(tokens: KipTokens) -> ast.ConceptMatcher | ast.LinkById:
     token = tokens.tokens[tokens.at]
     if token == "{":
         return matcher(tokens, exact=True)
@@ -248,14 +248,14 @@ def _start(tokens: Tokens) -> ast.ConceptMatcher | ast.LinkById:
     raise unexpected(tokens, "a matcher such as `{…}`, or `(id: …)`", hint=hint)
 
 
-def _alternatives(tokens: Tokens, what: str, example: str) -> tuple[ast.Text, ...]:
+def _alternatives(tokens: KipTokens, what: str, example: str) -> tuple[ast.Text, ...]:
     names = separated(tokens, "|", lambda tokens: values.text(tokens, what))
     if tokens.tokens[tokens.at] == ",":
         raise unexpected(tokens, "|", hint=f"Alternatives: {example}.")
     return names
 
 
-def _along(tokens: Tokens) -> tuple[ast.Text, ...]:
+def _along(tokens: KipTokens) -> tuple[ast.Text, ...]:
     names = _alternatives(tokens, "a predicate", 'ALONG "depends_on" | "imports"')
     if tokens.tokens[tokens.at] == "{":
         raise fail(

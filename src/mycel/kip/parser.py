@@ -11,10 +11,10 @@ from typing import Any, Final
 
 from mycel.errors import MycelError, ResourceExhausted
 from mycel.kip import ast
-from mycel.kip.foreign_words import OPENINGS
+from mycel.kip.keywords import OPENINGS
 from mycel.kip.kml import delete, merge, update
 from mycel.kip.kql import find
-from mycel.kip.lexer import FOLDED_CHARACTERS_MIN, Tokens, checked, is_capsule
+from mycel.kip.lexer import FOLDED_CHARACTERS_MIN, KipTokens, checked, is_capsule
 from mycel.kip.meta import describe, export, nearest, search, traverse
 from mycel.kip.syntax_errors import unexpected
 from mycel.kip.trailing_clauses import trailing
@@ -23,7 +23,7 @@ from mycel.model.limits import COMMAND_BYTES_MAX
 from mycel.syntax.gc_pause import collector_paused
 from mycel.syntax.tokens import END
 
-_STATEMENTS: dict[str, Callable[[Tokens], Any]] = {
+_STATEMENTS: dict[str, Callable[[KipTokens], Any]] = {
     "FIND": find,
     "UPSERT": capsule,
     "DELETE": delete,
@@ -69,10 +69,10 @@ def parse(text: str, *, bytes_max: int = COMMAND_BYTES_MAX) -> ast.Command:
             _parse_beginnings(text)
             if len(text) >= FOLDED_CHARACTERS_MIN and is_capsule(text):
                 try:
-                    return _whole(Tokens(text, folded=True))
+                    return _whole(KipTokens(text, folded=True))
                 except MycelError:
                     pass  # All tokens are needed to say what is wrong, and where.
-            return _whole(Tokens(text))
+            return _whole(KipTokens(text))
         except RecursionError:
             # The depth of a command is bounded, but the caller may have used up the stack already.
             raise ResourceExhausted(
@@ -89,7 +89,7 @@ def _parse_beginnings(text: str) -> None:
     """
     size = BEGINNING_CHARACTERS
     while size * _GROWTH < len(text):
-        tokens = Tokens(text[:size])
+        tokens = KipTokens(text[:size])
         try:
             _whole(tokens)
         except MycelError:
@@ -98,14 +98,14 @@ def _parse_beginnings(text: str) -> None:
         size *= _GROWTH
 
 
-def _whole(tokens: Tokens) -> ast.Command:
+def _whole(tokens: KipTokens) -> ast.Command:
     found = _command(tokens)
     if tokens.tokens[tokens.at] != END:
         raise trailing(tokens, found)
     return found
 
 
-def _command(tokens: Tokens) -> ast.Command:
+def _command(tokens: KipTokens) -> ast.Command:
     if tokens.tokens[0] != "EXPLAIN":
         return _statement(tokens)  # type: ignore[no-any-return]
     tokens.at = 1
@@ -116,7 +116,7 @@ def _command(tokens: Tokens) -> ast.Command:
     return ast.Explain(inner, analyze, span=tokens.span(0))
 
 
-def _statement(tokens: Tokens, *also: str) -> Any:
+def _statement(tokens: KipTokens, *also: str) -> Any:
     read_statement = _STATEMENTS.get(tokens.tokens[tokens.at])
     if read_statement is None:
         explain = () if tokens.at else ("EXPLAIN",)
@@ -124,7 +124,7 @@ def _statement(tokens: Tokens, *also: str) -> Any:
     return read_statement(tokens)
 
 
-def _about_start(tokens: Tokens) -> str | None:
+def _about_start(tokens: KipTokens) -> str | None:
     token = tokens.tokens[tokens.at]
     if token == "EXPLAIN":
         return "EXPLAIN is written once, before the command."

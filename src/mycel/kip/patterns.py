@@ -7,7 +7,7 @@ a predicate is one name.
 from __future__ import annotations
 
 from mycel.kip import ast, foreign_idioms, values
-from mycel.kip.lexer import Tokens
+from mycel.kip.lexer import KipTokens
 from mycel.kip.syntax_errors import expect, fail, too_deep, unexpected
 from mycel.model.limits import HOP_BOUND_MAX, NESTING_DEPTH_MAX
 from mycel.model.names import shorten
@@ -26,7 +26,7 @@ _CHOICE_ALONE = "Use one predicate with hops, or one UNION block for each predic
 # Concepts.
 
 
-def matcher(tokens: Tokens, *, exact: bool = False) -> ast.ConceptMatcher:
+def matcher(tokens: KipTokens, *, exact: bool = False) -> ast.ConceptMatcher:
     """`{type: …, name: …}` and the like, where the next token is the brace."""
     texts = tokens.tokens
     opened = tokens.at
@@ -53,7 +53,9 @@ def matcher(tokens: Tokens, *, exact: bool = False) -> ast.ConceptMatcher:
     return found
 
 
-def _check_matcher(tokens: Tokens, found: ast.ConceptMatcher, opened: int, *, exact: bool) -> None:
+def _check_matcher(
+    tokens: KipTokens, found: ast.ConceptMatcher, opened: int, *, exact: bool
+) -> None:
     named = found.type is not None and found.name is not None
     something = found.type is not None or found.name is not None
     if found.id is not None and something:
@@ -73,7 +75,7 @@ def _check_matcher(tokens: Tokens, found: ast.ConceptMatcher, opened: int, *, ex
     )
 
 
-def _no_matcher_key(tokens: Tokens, token: str, opened: int, *, exact: bool) -> Exception:
+def _no_matcher_key(tokens: KipTokens, token: str, opened: int, *, exact: bool) -> Exception:
     forms = _EXACT_MATCHERS if exact else _MATCHERS
     if token in _KEYS:
         if tokens.tokens[tokens.at + 1] != ":":
@@ -97,7 +99,7 @@ def _no_matcher_key(tokens: Tokens, token: str, opened: int, *, exact: bool) -> 
 # Links.
 
 
-def link(tokens: Tokens, depth: int, *, exact: bool = False) -> ast.LinkPattern | ast.LinkById:
+def link(tokens: KipTokens, depth: int, *, exact: bool = False) -> ast.LinkPattern | ast.LinkById:
     """`(subject, predicate, object)` or `(id: …)`, where the next token is the parenthesis."""
     if depth > NESTING_DEPTH_MAX:
         raise too_deep(tokens)
@@ -123,7 +125,7 @@ def link(tokens: Tokens, depth: int, *, exact: bool = False) -> ast.LinkPattern 
     return ast.LinkPattern(subject, predicate, target, span=tokens.span(opened))
 
 
-def _comma(tokens: Tokens, after: str, *, exact: bool = True) -> None:
+def _comma(tokens: KipTokens, after: str, *, exact: bool = True) -> None:
     if tokens.tokens[tokens.at] != ",":
         raise unexpected(
             tokens,
@@ -134,7 +136,7 @@ def _comma(tokens: Tokens, after: str, *, exact: bool = True) -> None:
     tokens.at += 1
 
 
-def _hops_meant(tokens: Tokens, *, exact: bool) -> str | None:
+def _hops_meant(tokens: KipTokens, *, exact: bool) -> str | None:
     if tokens.tokens[tokens.at] not in {"+", "*", "?", "/"}:
         return None
     if exact:
@@ -144,7 +146,7 @@ def _hops_meant(tokens: Tokens, *, exact: bool) -> str | None:
     return _CHOICE_ALONE if tokens.tokens[tokens.at - 2] == "|" else foreign_idioms.hops(tokens)
 
 
-def _comma_hint(tokens: Tokens, after: str) -> str | None:
+def _comma_hint(tokens: KipTokens, after: str) -> str | None:
     token = tokens.tokens[tokens.at]
     if after == "subject" and token == "{":
         return (
@@ -156,7 +158,7 @@ def _comma_hint(tokens: Tokens, after: str) -> str | None:
     return f"A link pattern is {_PATTERN}." if token == ")" else None
 
 
-def endpoint(tokens: Tokens, depth: int, what: str, *, exact: bool = False) -> ast.Endpoint:
+def endpoint(tokens: KipTokens, depth: int, what: str, *, exact: bool = False) -> ast.Endpoint:
     """A variable, a matcher or a nested pattern."""
     token = tokens.tokens[tokens.at]
     first = token[0]
@@ -176,7 +178,7 @@ def endpoint(tokens: Tokens, depth: int, what: str, *, exact: bool = False) -> a
     raise unexpected(tokens, f"a variable, `{{` or `(` as the {what}", hint=hint)
 
 
-def _predicate(tokens: Tokens) -> ast.Predicate:
+def _predicate(tokens: KipTokens) -> ast.Predicate:
     """A name, a name with hops, alternatives, or a variable."""
     texts = tokens.tokens
     first = tokens.at
@@ -215,7 +217,7 @@ def _predicate_hint(token: str) -> str | None:
     return None
 
 
-def _hops(tokens: Tokens) -> tuple[int, int | None]:
+def _hops(tokens: KipTokens) -> tuple[int, int | None]:
     """`{m}`, `{m,n}` or `{m,}`, where the next token is the brace."""
     texts = tokens.tokens
     opened = tokens.at
@@ -240,7 +242,7 @@ def _hops(tokens: Tokens) -> tuple[int, int | None]:
     return minimum, maximum
 
 
-def _bound(tokens: Tokens, opened: int) -> int:
+def _bound(tokens: KipTokens, opened: int) -> int:
     token = tokens.tokens[tokens.at]
     if not (token.isascii() and token.isdigit()):
         meant = foreign_idioms.hop_range(tokens, opened)

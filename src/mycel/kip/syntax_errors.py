@@ -12,8 +12,8 @@ from typing import TypeVar
 
 from mycel.errors import InvalidSyntax, MycelError, ResourceExhausted
 from mycel.kip.foreign_idioms import subscript
-from mycel.kip.foreign_words import CHARACTERS, FUNCTIONS, KEYWORDS, WORDS
-from mycel.kip.lexer import Tokens
+from mycel.kip.keywords import CHARACTERS, FUNCTIONS, KEYWORDS, WORDS
+from mycel.kip.lexer import KipTokens
 from mycel.model.limits import NESTING_DEPTH_MAX
 from mycel.model.names import shorten
 from mycel.syntax.strings import broken_string, is_broken
@@ -28,7 +28,7 @@ from mycel.syntax.token_errors import (
 )
 from mycel.syntax.tokens import END
 
-Item = TypeVar("Item")
+T = TypeVar("T")
 
 _OUTSIDE = frozenset(
     ("WHERE", "ORDER", "LIMIT", "CURSOR", "FILTER", "NOT", "OPTIONAL", "UNION", "SET", "WITH")
@@ -37,7 +37,7 @@ _OUTSIDE = frozenset(
 
 
 def fail(
-    tokens: Tokens,
+    tokens: KipTokens,
     message: str,
     hint: str | None = None,
     *,
@@ -49,7 +49,7 @@ def fail(
     return error_at(error, tokens, message, hint, at, length)
 
 
-def too_deep(tokens: Tokens) -> MycelError:
+def too_deep(tokens: KipTokens) -> MycelError:
     """The next token opens one level too many."""
     return fail(
         tokens,
@@ -62,14 +62,14 @@ def too_deep(tokens: Tokens) -> MycelError:
 # Something else was expected.
 
 
-def expect(tokens: Tokens, token: str, *also: str, hint: str | None = None) -> None:
+def expect(tokens: KipTokens, token: str, *also: str, hint: str | None = None) -> None:
     """Read a token, or raise; `also` are others that would be right as well."""
     if tokens.tokens[tokens.at] != token:
         raise unexpected(tokens, token, *also, hint=hint)
     tokens.at += 1
 
 
-def separated(tokens: Tokens, sign: str, read: Callable[[Tokens], Item]) -> tuple[Item, ...]:
+def separated(tokens: KipTokens, sign: str, read: Callable[[KipTokens], T]) -> tuple[T, ...]:
     """One or more items with a sign between them."""
     items = [read(tokens)]
     while tokens.tokens[tokens.at] == sign:
@@ -79,7 +79,7 @@ def separated(tokens: Tokens, sign: str, read: Callable[[Tokens], Item]) -> tupl
 
 
 def unexpected(
-    tokens: Tokens, *expected: str, hint: str | None = None, meant: str | None = None
+    tokens: KipTokens, *expected: str, hint: str | None = None, meant: str | None = None
 ) -> MycelError:
     """The error for a next token that is none of those expected.
 
@@ -115,7 +115,7 @@ def _shown(token: str) -> str:
     return shown(token, "command")
 
 
-def _about_character(tokens: Tokens, token: str) -> str | None:
+def _about_character(tokens: KipTokens, token: str) -> str | None:
     """A sign that means nothing in KIP."""
     start = tokens.starts[tokens.at]
     if tokens.text.startswith("```", start):
@@ -130,7 +130,7 @@ def _about_character(tokens: Tokens, token: str) -> str | None:
     return about_invisible(token)
 
 
-def _about_unclosed(tokens: Tokens, token: str, expected: tuple[str, ...]) -> str | None:
+def _about_unclosed(tokens: KipTokens, token: str, expected: tuple[str, ...]) -> str | None:
     """A hint about a bracket that is open before a keyword that cannot be inside it."""
     after = tokens.tokens[tokens.at + 1]
     open_at = open_brackets(tokens)
@@ -148,7 +148,7 @@ def _about_unclosed(tokens: Tokens, token: str, expected: tuple[str, ...]) -> st
     return f"{close_it(tokens, open_at[-1])}: write {closed} {token} …"
 
 
-def _about_date(tokens: Tokens, token: str) -> str | None:
+def _about_date(tokens: KipTokens, token: str) -> str | None:
     """The rest of a date or a time that began like a number."""
     before = tokens.at - 1
     if (
@@ -174,7 +174,7 @@ def _about_spelling(token: str, expected: tuple[str, ...]) -> str | None:
     return f"Did you mean {close[0]}?" if close else None
 
 
-def _about_word(tokens: Tokens, token: str, expected: tuple[str, ...]) -> str | None:
+def _about_word(tokens: KipTokens, token: str, expected: tuple[str, ...]) -> str | None:
     """A word that is right elsewhere, in KIP or in another language."""
     if not (token[0].isalpha() or token[0] == "_"):
         return None
@@ -195,7 +195,7 @@ def _about_word(tokens: Tokens, token: str, expected: tuple[str, ...]) -> str | 
     return f"KIP has no function {shorten(token, 40)}." if is_called else None
 
 
-def _about_missing(tokens: Tokens, token: str, expected: tuple[str, ...]) -> str | None:
+def _about_missing(tokens: KipTokens, token: str, expected: tuple[str, ...]) -> str | None:
     """A sign that was left out before a token that would be right after it."""
     if token == END or token in CLOSING.values():
         return None
@@ -208,6 +208,6 @@ def _about_missing(tokens: Tokens, token: str, expected: tuple[str, ...]) -> str
     return None
 
 
-def misplaced(tokens: Tokens, hint: str) -> str | None:
+def misplaced(tokens: KipTokens, hint: str) -> str | None:
     """The hint, when the next token is a keyword in the wrong place."""
     return hint if tokens.tokens[tokens.at] in KEYWORDS else None

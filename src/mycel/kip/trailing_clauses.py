@@ -8,9 +8,9 @@ from __future__ import annotations
 from mycel.errors import MycelError
 from mycel.kip import ast
 from mycel.kip.foreign_idioms import scalar
-from mycel.kip.foreign_words import BOUNDS, STATEMENTS, WORDS
 from mycel.kip.fragments import inline
-from mycel.kip.lexer import Tokens
+from mycel.kip.keywords import BOUNDS, STATEMENTS, WORDS
+from mycel.kip.lexer import KipTokens
 from mycel.kip.meta import NEAREST_OPTIONS, SEARCH_OPTIONS, TRAVERSE_OPTIONS
 from mycel.kip.syntax_errors import unexpected
 from mycel.model.names import shorten
@@ -30,7 +30,7 @@ _ONE_BY_ONE = (
 )
 
 
-def trailing(tokens: Tokens, found: ast.Command) -> MycelError:
+def trailing(tokens: KipTokens, found: ast.Command) -> MycelError:
     """The error about a token that follows a complete command."""
     token = tokens.tokens[tokens.at]
     inner = found.command if isinstance(found, ast.Explain) else found
@@ -48,7 +48,7 @@ def trailing(tokens: Tokens, found: ast.Command) -> MycelError:
     return unexpected(tokens, "the end of the command", *possible, hint=hint, meant=meant)
 
 
-def _instead(tokens: Tokens, found: ast.Command, token: str) -> str | None:
+def _instead(tokens: KipTokens, found: ast.Command, token: str) -> str | None:
     """The command to write in the place of one with a clause that its statement does not have."""
     if token in _INSIDE and not isinstance(
         found, ast.Capsule | ast.Describe | ast.Search | ast.Nearest
@@ -59,7 +59,7 @@ def _instead(tokens: Tokens, found: ast.Command, token: str) -> str | None:
             return _FIND_ORDER
         case ast.DeleteKeys() | ast.DeletePropositions() | ast.DeleteConcept():
             return _delete(tokens, f"?{shorten(found.target.name)}", token)
-        case ast.Merge():
+        case ast.MergeConcept():
             return f"MERGE takes one concept on each side and has no {token}; leave it out."
         case ast.Update() if token != "LIMIT":
             return f"UPDATE has LIMIT and no {token}; leave it out, or say more in WHERE."
@@ -98,7 +98,7 @@ def _instead(tokens: Tokens, found: ast.Command, token: str) -> str | None:
 _META = {"CONCEPT": "$ConceptType", "PROPOSITION": "$PropositionType"}
 
 
-def _delete(tokens: Tokens, target: str, token: str) -> str:
+def _delete(tokens: KipTokens, target: str, token: str) -> str:
     if token not in {"LIMIT", "ORDER", "OFFSET", "SKIP", "CURSOR"}:
         return "A DELETE ends with one WHERE { … }."
     rows = scalar(tokens, tokens.at + 1) if token == "LIMIT" else "10"
@@ -109,7 +109,7 @@ def _delete(tokens: Tokens, target: str, token: str) -> str:
     )
 
 
-def _search(tokens: Tokens, found: ast.Search, token: str) -> str | None:
+def _search(tokens: KipTokens, found: ast.Search, token: str) -> str | None:
     term = inline(found.term)
     term = term if len(term) <= 40 else '"…"'
     start = f"SEARCH {found.element} {term}"

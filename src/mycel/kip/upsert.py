@@ -6,7 +6,7 @@ import re
 
 from mycel.errors import MycelError
 from mycel.kip import ast, values
-from mycel.kip.lexer import Tokens
+from mycel.kip.lexer import KipTokens
 from mycel.kip.patterns import endpoint, link, matcher
 from mycel.kip.syntax_errors import expect, fail, listed, misplaced, unexpected
 from mycel.syntax.source import END_BITS, Span
@@ -30,7 +30,7 @@ _NO_WEIGHT = (
 _FOLDED_ENTRY = re.compile(r'\(\s*+"([^"]*+)"\s*+,\s*+\?(\w++)\s*+\)')
 
 
-def capsule(tokens: Tokens) -> ast.Capsule:
+def capsule(tokens: KipTokens) -> ast.Capsule:
     """One or more UPSERT statements."""
     first = tokens.at
     upserts = [_upsert(tokens)]
@@ -39,7 +39,7 @@ def capsule(tokens: Tokens) -> ast.Capsule:
     return ast.Capsule(tuple(upserts), span=tokens.span(first))
 
 
-def _upsert(tokens: Tokens) -> ast.Upsert:
+def _upsert(tokens: KipTokens) -> ast.Upsert:
     texts = tokens.tokens
     first = tokens.at
     tokens.at = first + 1
@@ -57,7 +57,7 @@ def _upsert(tokens: Tokens) -> ast.Upsert:
     return ast.Upsert(tuple(blocks), metadata, span=tokens.span(first))
 
 
-def _concept(tokens: Tokens) -> ast.ConceptBlock:
+def _concept(tokens: KipTokens) -> ast.ConceptBlock:
     texts = tokens.tokens
     first = tokens.at
     handle = _open(tokens, "CONCEPT")
@@ -81,7 +81,7 @@ def _concept(tokens: Tokens) -> ast.ConceptBlock:
     )
 
 
-def _proposition(tokens: Tokens) -> ast.PropositionBlock:
+def _proposition(tokens: KipTokens) -> ast.PropositionBlock:
     first = tokens.at
     handle = _open(tokens, "PROPOSITION")
     if tokens.tokens[tokens.at] != "(":
@@ -106,7 +106,7 @@ def _proposition(tokens: Tokens) -> ast.PropositionBlock:
     )
 
 
-def _open(tokens: Tokens, what: str) -> ast.Variable | None:
+def _open(tokens: KipTokens, what: str) -> ast.Variable | None:
     """The keyword, the handle if there is one, and the brace."""
     tokens.at += 1
     handle = values.variable(tokens) if tokens.tokens[tokens.at][0] == "?" else None
@@ -118,7 +118,7 @@ def _open(tokens: Tokens, what: str) -> ast.Variable | None:
 
 
 def _not_closed(
-    tokens: Tokens, known: tuple[str, ...], left: tuple[str, ...], *, is_first: bool
+    tokens: KipTokens, known: tuple[str, ...], left: tuple[str, ...], *, is_first: bool
 ) -> MycelError:
     """The error for a token where the block should end.
 
@@ -151,7 +151,7 @@ def _order(known: tuple[str, ...]) -> str:
     )
 
 
-def _expect_version(tokens: Tokens) -> ast.Number | None:
+def _expect_version(tokens: KipTokens) -> ast.Number | None:
     if tokens.tokens[tokens.at] != "EXPECT":
         return None
     tokens.at += 1
@@ -159,7 +159,7 @@ def _expect_version(tokens: Tokens) -> ast.Number | None:
     return values.integer(tokens, "EXPECT VERSION", 0)
 
 
-def _attributes(tokens: Tokens) -> ast.Map | None:
+def _attributes(tokens: KipTokens) -> ast.Map | None:
     if tokens.tokens[tokens.at] != "SET":
         return None
     part = tokens.tokens[tokens.at + 1]
@@ -172,14 +172,14 @@ def _attributes(tokens: Tokens) -> ast.Map | None:
     raise unexpected(tokens, "ATTRIBUTES", "PROPOSITIONS", hint="Write SET ATTRIBUTES { … }.")
 
 
-def _weight(tokens: Tokens) -> ast.Number | None:
+def _weight(tokens: KipTokens) -> ast.Number | None:
     if tokens.tokens[tokens.at] != "SET" or tokens.tokens[tokens.at + 1] != "WEIGHT":
         return None
     tokens.at += 2
     return values.number(tokens, "SET WEIGHT")
 
 
-def _propositions(tokens: Tokens) -> tuple[ast.SetProposition, ...] | None:
+def _propositions(tokens: KipTokens) -> tuple[ast.SetProposition, ...] | None:
     texts = tokens.tokens
     if texts[tokens.at] != "SET" or texts[tokens.at + 1] != "PROPOSITIONS":
         return None
@@ -200,7 +200,7 @@ def _propositions(tokens: Tokens) -> tuple[ast.SetProposition, ...] | None:
     return tuple(entries)
 
 
-def _folded(tokens: Tokens) -> tuple[ast.SetProposition, ...]:
+def _folded(tokens: KipTokens) -> tuple[ast.SetProposition, ...]:
     """Entries that are one token (see `lexer`)."""
     at = tokens.at
     tokens.at = at + 1
@@ -214,7 +214,7 @@ def _folded(tokens: Tokens) -> tuple[ast.SetProposition, ...]:
     return tuple(entries)
 
 
-def _entry(tokens: Tokens) -> ast.SetProposition:
+def _entry(tokens: KipTokens) -> ast.SetProposition:
     texts = tokens.tokens
     first = tokens.at
     tokens.at = first + 1
@@ -238,7 +238,7 @@ def _entry(tokens: Tokens) -> ast.SetProposition:
     return ast.SetProposition(predicate, target, metadata, weight, span=tokens.span(first))
 
 
-def _metadata(tokens: Tokens) -> ast.Map | None:
+def _metadata(tokens: KipTokens) -> ast.Map | None:
     if tokens.tokens[tokens.at] != "WITH":
         return None
     tokens.at += 1

@@ -16,7 +16,7 @@ import orjson
 
 from mycel.errors import InvalidIdentifier, InvalidSyntax, MycelError
 from mycel.kip import ast
-from mycel.kip.lexer import STRING, Tokens
+from mycel.kip.lexer import STRING, KipTokens
 from mycel.kip.syntax_errors import fail, too_deep, unexpected
 from mycel.model.limits import INTEGER_MAX, INTEGER_MIN, JSON_INTEGER_MAX, NESTING_DEPTH_MAX
 from mycel.model.names import is_identifier, shorten
@@ -50,7 +50,7 @@ _TEMPLATES = (ast.Placeholder, ast.ArrayTemplate, ast.ObjectTemplate)
 # Names.
 
 
-def _learn(tokens: Tokens, token: str) -> tuple[str, tuple[str, ...]]:
+def _learn(tokens: KipTokens, token: str) -> tuple[str, tuple[str, ...]]:
     """The name and the fields of a token that starts with `?`."""
     name, *fields = token[1:].split(".")
     for part in (name, *fields):
@@ -65,7 +65,7 @@ def _learn(tokens: Tokens, token: str) -> tuple[str, tuple[str, ...]]:
     return known
 
 
-def _meant_path(tokens: Tokens, token: str) -> str | None:
+def _meant_path(tokens: KipTokens, token: str) -> str | None:
     """A hint about `?d->name` and `?d.attributes.*`, where the token is the next one."""
     sign, field = tokens.tokens[tokens.at + 1 : tokens.at + 3]
     if token[-1] == "-" and sign == ">":
@@ -77,7 +77,7 @@ def _meant_path(tokens: Tokens, token: str) -> str | None:
     return None
 
 
-def variable(tokens: Tokens, *, hint: str | None = None) -> ast.Variable:
+def variable(tokens: KipTokens, *, hint: str | None = None) -> ast.Variable:
     """`?name`, without a path."""
     at = tokens.at
     token = tokens.tokens[at]
@@ -94,7 +94,7 @@ def variable(tokens: Tokens, *, hint: str | None = None) -> ast.Variable:
     return ast.Variable(name, span=tokens.span_at(at))
 
 
-def path(tokens: Tokens) -> ast.Path:
+def path(tokens: KipTokens) -> ast.Path:
     """`?v`, `?v.field.field` or `?v.field["any key"]`, where the next token starts with `?`."""
     at = tokens.at
     token = tokens.tokens[at]
@@ -111,7 +111,7 @@ def path(tokens: Tokens) -> ast.Path:
     return ast.Path(ast.Variable(name, span=head), fields, span=span)
 
 
-def _keys(tokens: Tokens) -> Iterator[str]:
+def _keys(tokens: KipTokens) -> Iterator[str]:
     """The rest of a path from its first bracket on: `["any key"]` and `.field.field`."""
     texts = tokens.tokens
     while (sign := texts[tokens.at]) in {"[", "."}:
@@ -135,7 +135,7 @@ def _keys(tokens: Tokens) -> Iterator[str]:
         tokens.at += 1
 
 
-def placeholder(tokens: Tokens) -> ast.Placeholder:
+def placeholder(tokens: KipTokens) -> ast.Placeholder:
     """`:name`, where the next token is the colon."""
     at = tokens.at
     name = tokens.tokens[at + 1]
@@ -160,7 +160,7 @@ string_at: Final = partial(string_value, InvalidSyntax)
 """The value of the string token at a place."""
 
 
-def number_at(tokens: Tokens, at: int) -> int | float:
+def number_at(tokens: KipTokens, at: int) -> int | float:
     """The value of the number token at a place."""
     token = tokens.tokens[at]
     if len(token) < 19 and token.isdigit() and token.isascii() and token[0] != "0":
@@ -190,7 +190,7 @@ def number_at(tokens: Tokens, at: int) -> int | float:
     return real
 
 
-def _too_large(tokens: Tokens, at: int) -> MycelError:
+def _too_large(tokens: KipTokens, at: int) -> MycelError:
     return fail(
         tokens,
         "The integer does not fit 64 bits.",
@@ -199,7 +199,7 @@ def _too_large(tokens: Tokens, at: int) -> MycelError:
     )
 
 
-def text(tokens: Tokens, what: str) -> ast.Text:
+def text(tokens: KipTokens, what: str) -> ast.Text:
     """A string, or a placeholder for one."""
     at = tokens.at
     token = tokens.tokens[at]
@@ -217,7 +217,7 @@ def is_number(token: str) -> bool:
     return token[0] in "0123456789" or (token[0] in "-+." and len(token) > 1)
 
 
-def integer(tokens: Tokens, what: str, minimum: int) -> ast.Number:
+def integer(tokens: KipTokens, what: str, minimum: int) -> ast.Number:
     """An integer that is at least `minimum`, or a placeholder for one."""
     at = tokens.at
     token = tokens.tokens[at]
@@ -242,7 +242,7 @@ def integer(tokens: Tokens, what: str, minimum: int) -> ast.Number:
     return ast.Literal(value, span=tokens.span_at(at))
 
 
-def number(tokens: Tokens, what: str) -> ast.Number:
+def number(tokens: KipTokens, what: str) -> ast.Number:
     """A number, or a placeholder for one."""
     at = tokens.at
     token = tokens.tokens[at]
@@ -258,7 +258,7 @@ def number(tokens: Tokens, what: str) -> ast.Number:
 # JSON values.
 
 
-def value(tokens: Tokens) -> ast.Value:
+def value(tokens: KipTokens) -> ast.Value:
     """Any JSON value, with placeholders in the place of values."""
     first = tokens.at
     found = _json(tokens, 0)
@@ -267,7 +267,7 @@ def value(tokens: Tokens) -> ast.Value:
     return ast.Literal(found, span=tokens.span(first))
 
 
-def mapping(tokens: Tokens, what: str) -> ast.Map:
+def mapping(tokens: KipTokens, what: str) -> ast.Map:
     """An object, or a placeholder for one."""
     at = tokens.at
     token = tokens.tokens[at]
@@ -279,7 +279,7 @@ def mapping(tokens: Tokens, what: str) -> ast.Map:
     return value(tokens)  # type: ignore[return-value]  # An array cannot start with a brace.
 
 
-def _unfolded(tokens: Tokens, token: str) -> dict[str, Any]:
+def _unfolded(tokens: KipTokens, token: str) -> dict[str, Any]:
     """The object of a folded token (see `lexer`); raises if a key is given twice."""
     starts_quoted = token[1:].lstrip()[:1] == '"'
     try:
@@ -302,7 +302,7 @@ def _quoted(match: re.Match[str]) -> str:
     return f'"{match[1]}"' if match[1] else match[0]
 
 
-def _json(tokens: Tokens, depth: int) -> Any:
+def _json(tokens: KipTokens, depth: int) -> Any:
     """A plain Python value, or a node when there is a placeholder in it."""
     at = tokens.at
     token = tokens.tokens[at]
@@ -325,7 +325,7 @@ def _json(tokens: Tokens, depth: int) -> Any:
     return found
 
 
-def _array(tokens: Tokens, depth: int) -> Any:
+def _array(tokens: KipTokens, depth: int) -> Any:
     if depth > NESTING_DEPTH_MAX:
         raise too_deep(tokens)
     texts = tokens.tokens
@@ -355,7 +355,7 @@ def _array(tokens: Tokens, depth: int) -> Any:
     )
 
 
-def _object(tokens: Tokens, depth: int) -> Any:
+def _object(tokens: KipTokens, depth: int) -> Any:
     if depth > NESTING_DEPTH_MAX:
         raise too_deep(tokens)
     texts = tokens.tokens
@@ -387,7 +387,7 @@ def _object(tokens: Tokens, depth: int) -> Any:
     )
 
 
-def key(tokens: Tokens, token: str, known: dict[str, Any]) -> str:
+def key(tokens: KipTokens, token: str, known: dict[str, Any]) -> str:
     """A key of an object, quoted or bare and not in `known`, and the colon after it."""
     at = tokens.at
     if token[0] == '"':
@@ -408,13 +408,13 @@ def key(tokens: Tokens, token: str, known: dict[str, Any]) -> str:
     return name
 
 
-def _wrapped(tokens: Tokens, item: Any, place: int) -> ast.Value:
+def _wrapped(tokens: KipTokens, item: Any, place: int) -> ast.Value:
     if isinstance(item, _TEMPLATES):
         return item
     return ast.Literal(item, span=Span(tokens.starts[place], tokens.ends[_last(tokens, place)]))
 
 
-def _last(tokens: Tokens, place: int) -> int:
+def _last(tokens: KipTokens, place: int) -> int:
     """The last token of the value that starts at a place: itself, or its closing bracket."""
     at, depth = place, 0
     while True:

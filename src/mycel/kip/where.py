@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from mycel.kip import ast, foreign_idioms, values
 from mycel.kip.conditions import OPERATORS, TESTS, condition
-from mycel.kip.foreign_words import CLAUSES, KEYWORDS
-from mycel.kip.lexer import Tokens
+from mycel.kip.keywords import CLAUSES, KEYWORDS
+from mycel.kip.lexer import KipTokens
 from mycel.kip.patterns import link, matcher
 from mycel.kip.syntax_errors import expect, fail, misplaced, too_deep, unexpected
 from mycel.model.limits import NESTING_DEPTH_MAX
@@ -19,7 +19,7 @@ _BLOCKS: dict[str, type[ast.Not] | type[ast.Optional] | type[ast.Union]] = {
 }
 
 
-def where(tokens: Tokens, *also: str) -> ast.Block:
+def where(tokens: KipTokens, *also: str) -> ast.Block:
     """`WHERE { … }`; `also` are keywords that could have come before it."""
     if tokens.tokens[tokens.at] != "WHERE":
         if tokens.tokens[tokens.at] == "{":
@@ -31,7 +31,7 @@ def where(tokens: Tokens, *also: str) -> ast.Block:
     return block(tokens, 1, "WHERE")
 
 
-def block(tokens: Tokens, depth: int, name: str) -> ast.Block:
+def block(tokens: KipTokens, depth: int, name: str) -> ast.Block:
     """`{ clause … }`: clauses one after another, at least one."""
     if depth > NESTING_DEPTH_MAX:
         raise too_deep(tokens)
@@ -73,7 +73,7 @@ def block(tokens: Tokens, depth: int, name: str) -> ast.Block:
     return tuple(clauses)
 
 
-def _bound(tokens: Tokens, depth: int) -> ast.ConceptClause | ast.LinkClause:
+def _bound(tokens: KipTokens, depth: int) -> ast.ConceptClause | ast.LinkClause:
     """A clause that starts with a variable."""
     first = tokens.at
     name = values.variable(tokens)
@@ -95,7 +95,7 @@ def _bound(tokens: Tokens, depth: int) -> ast.ConceptClause | ast.LinkClause:
     )
 
 
-def _bare_condition(tokens: Tokens) -> Exception:
+def _bare_condition(tokens: KipTokens) -> Exception:
     """The error for a condition without FILTER, where the next token is its path."""
     path, operator = tokens.tokens[tokens.at : tokens.at + 2]
     value = foreign_idioms.scalar(tokens, tokens.at + 2)
@@ -107,7 +107,7 @@ def _bare_condition(tokens: Tokens) -> Exception:
     return unexpected(tokens, "a clause", "FILTER", meant=hint)
 
 
-def _filter(tokens: Tokens, depth: int) -> ast.Filter:
+def _filter(tokens: KipTokens, depth: int) -> ast.Filter:
     first = tokens.at
     tokens.at = first + 1
     if tokens.tokens[first + 1] != "(":
@@ -118,7 +118,7 @@ def _filter(tokens: Tokens, depth: int) -> ast.Filter:
     return ast.Filter(found, span=tokens.span(first))
 
 
-def _filter_hint(tokens: Tokens) -> str:
+def _filter_hint(tokens: KipTokens) -> str:
     match tokens.tokens[tokens.at].upper():
         case "NOT":
             return "Exclude a pattern with NOT { … }, without FILTER and EXISTS."
@@ -128,7 +128,7 @@ def _filter_hint(tokens: Tokens) -> str:
             return "A filter is FILTER(condition)."
 
 
-def _no_clause(tokens: Tokens) -> Exception:
+def _no_clause(tokens: KipTokens) -> Exception:
     token = tokens.tokens[tokens.at]
     hint = None
     if token == "{":
@@ -150,7 +150,7 @@ def _no_clause(tokens: Tokens) -> Exception:
 # Modifiers.
 
 
-def limit(tokens: Tokens) -> ast.Number | None:
+def limit(tokens: KipTokens) -> ast.Number | None:
     """`LIMIT n`, if it is there."""
     if tokens.tokens[tokens.at] != "LIMIT":
         return None
@@ -158,7 +158,7 @@ def limit(tokens: Tokens) -> ast.Number | None:
     return values.integer(tokens, "LIMIT", 1)
 
 
-def cursor(tokens: Tokens) -> ast.Text | None:
+def cursor(tokens: KipTokens) -> ast.Text | None:
     """`CURSOR "…"`, if it is there."""
     if tokens.tokens[tokens.at] != "CURSOR":
         return None

@@ -28,7 +28,7 @@ from mycel.knowledge.node_values import (
     MergedNode,
     NewNode,
     NewRelation,
-    Outcome,
+    NodeOutcome,
     Remembered,
     Removed,
     Written,
@@ -43,7 +43,7 @@ from mycel.store.query import lookup
 from mycel.store.query.candidates import pending_concepts
 from mycel.store.write.transaction import Transaction
 
-Result = TypeVar("Result")
+T = TypeVar("T")
 
 PENDING_MAX: Final = 32
 """Elements that the text index may lack before it is brought up to date for a comparison."""
@@ -211,7 +211,7 @@ class Knowledge(KnowledgeView):
         relations: Iterable[tuple[str, str, str]] = (),
         reason: str = "",
         message: str = "",
-    ) -> tuple[Outcome[Removed], ...]:
+    ) -> tuple[NodeOutcome[Removed], ...]:
         """Remove nodes with all their relations, and single relations, as one transaction.
 
         Returns an outcome for each URI, then one for each relation (source, relation, target). A
@@ -222,7 +222,7 @@ class Knowledge(KnowledgeView):
         single = [(self.uri(source), name, self.uri(end)) for source, name, end in relations]
         called: list[str] = []
 
-        def work(tx: Transaction) -> tuple[Outcome[Removed], ...]:
+        def work(tx: Transaction) -> tuple[NodeOutcome[Removed], ...]:
             called.clear()
 
             def delete(address: Uri) -> Removed:
@@ -230,10 +230,10 @@ class Knowledge(KnowledgeView):
                 called.append(name)
                 return removed
 
-            def unlink(source: Uri, name: str, target: Uri) -> Outcome[Removed]:
+            def unlink(source: Uri, name: str, target: Uri) -> NodeOutcome[Removed]:
                 gone = relation_writer.remove_relation(tx, (source, target), name, reason)
                 removed = Removed(0, int(gone.is_removed), gone.hints if gone.is_removed else ())
-                return Outcome(str(gone), removed)
+                return NodeOutcome(str(gone), removed)
 
             unlinked = [unlink(*each) for each in single]
             names = iter(called)
@@ -385,13 +385,11 @@ class Knowledge(KnowledgeView):
         )
         return replace(linked, warnings=(*linked.warnings, *warnings))
 
-    def _write(
-        self, work: Callable[[Transaction], Result], message: str
-    ) -> tuple[Result, tuple[str, ...]]:
+    def _write(self, work: Callable[[Transaction], T], message: str) -> tuple[T, tuple[str, ...]]:
         """Run a function as one transaction. Returns its result, and the warnings of the guards."""
         ran: list[Transaction] = []
 
-        def run(tx: Transaction) -> Result:
+        def run(tx: Transaction) -> T:
             ran[:] = [tx]
             return work(tx)
 

@@ -35,7 +35,7 @@ from mycel.knowledge.node_values import (
     Direction,
     Hit,
     Node,
-    Outcome,
+    NodeOutcome,
     Page,
     Relation,
     ResourceContent,
@@ -43,11 +43,11 @@ from mycel.knowledge.node_values import (
 from mycel.knowledge.recalled_nodes import Recalled
 from mycel.knowledge.relation_pages import relations_page
 from mycel.knowledge.stale_notes import with_marks
-from mycel.knowledge.uris import Kind, Uri, build, check_workspace, parse
+from mycel.knowledge.uris import Uri, UriKind, build, check_workspace, parse
 from mycel.model import ids
 from mycel.model.names import kind_of, shorten
 from mycel.nexus import Nexus
-from mycel.search.embedding import HYBRID, Mode
+from mycel.search.embedding import HYBRID, SearchMode
 from mycel.search.ranking import Question
 from mycel.store.query.filters import Filters, state_reader
 from mycel.store.query.reader import Reader
@@ -59,12 +59,12 @@ PAGE_DEFAULT: Final = 100
 SEARCH_DEFAULT: Final = 10
 MENTIONS_DEFAULT: Final = 10
 
-Result = TypeVar("Result")
+T = TypeVar("T")
 Sought = Literal["any", "node", "relation"]
 
 _ID: Final = re.compile(r"[CP]:\d", re.ASCII)
 _ROOTLESS: Final = re.compile(r"[./]*")
-_KINDS: Final[tuple[Kind, ...]] = ("concept", "file")
+_KINDS: Final[tuple[UriKind, ...]] = ("concept", "file")
 _SOUGHT: Final[dict[str, Literal["CONCEPT", "PROPOSITION"] | None]] = {
     "any": None,
     "node": "CONCEPT",
@@ -183,7 +183,7 @@ class KnowledgeView:
             return nullcontext(self._reader)
         return self.db.reading(words=words)
 
-    def uri(self, ref: str, *, kind: Kind = "concept") -> Uri:
+    def uri(self, ref: str, *, kind: UriKind = "concept") -> Uri:
         """The URI of a text: a URI, an id such as C:12, or a path in the workspace.
 
         An absolute path below the root, or its `file:///` URI, becomes the path from the root.
@@ -211,21 +211,19 @@ class KnowledgeView:
                 return file
         return None
 
-    def _each(
-        self, refs: Iterable[str], work: Callable[[Uri], Result]
-    ) -> tuple[Outcome[Result], ...]:
+    def _each(self, refs: Iterable[str], work: Callable[[Uri], T]) -> tuple[NodeOutcome[T], ...]:
         """The outcome of `work` for each URI; one that is invalid or not found fails alone."""
-        outcomes: list[Outcome[Result]] = []
+        outcomes: list[NodeOutcome[T]] = []
         for ref in refs:
             try:
                 address = self.uri(ref)
             except MycelError as error:
-                outcomes.append(Outcome(str(ref), error=error))
+                outcomes.append(NodeOutcome(str(ref), error=error))
                 continue
             try:
-                outcomes.append(Outcome(ref, work(address)))
+                outcomes.append(NodeOutcome(ref, work(address)))
             except (InvalidId, NotFound) as error:
-                outcomes.append(Outcome(ref, error=error))
+                outcomes.append(NodeOutcome(ref, error=error))
         return tuple(outcomes)
 
     def get(self, uri: str, *, content: bool = True) -> Node:
@@ -247,7 +245,9 @@ class KnowledgeView:
         self.context.touch(node.uri)
         return node if located.hint is None else replace(node, hint=located.hint)
 
-    def get_many(self, uris: Iterable[str], *, content: bool = True) -> tuple[Outcome[Node], ...]:
+    def get_many(
+        self, uris: Iterable[str], *, content: bool = True
+    ) -> tuple[NodeOutcome[Node], ...]:
         """An outcome for each URI, in order: its node, or an error. All are of one moment."""
         wanted = uri_list(uris)
         with self._reading() as reader:
@@ -401,7 +401,7 @@ class KnowledgeView:
         type: str | Sequence[str] | None = None,  # noqa: A002 - the word for it
         limit: int = SEARCH_DEFAULT,
         threshold: float = 0.0,
-        mode: Mode = HYBRID,
+        mode: SearchMode = HYBRID,
         warnings: list[str] | None = None,
         **filters: Unpack[Filters],
     ) -> list[Hit]:
@@ -476,7 +476,7 @@ class KnowledgeView:
         limit: int = recalled_nodes.RECALL_HITS,
         max_tokens: int = recalled_nodes.RECALL_TOKENS,
         max_cost: float = MAX_COST_DEFAULT,
-        mode: Mode = HYBRID,
+        mode: SearchMode = HYBRID,
         warnings: list[str] | None = None,
         **filters: Unpack[Filters],
     ) -> Recalled:

@@ -13,10 +13,10 @@ from mycel.knowledge.node_values import Node, Relation
 from mycel.model import ids
 from mycel.store.query.reader import Reader
 
-Found = TypeVar("Found", Node, Relation, Node | Relation)
+ElementT = TypeVar("ElementT", Node, Relation, Node | Relation)
 
 
-def with_caveats(reader: Reader, found: Sequence[Found]) -> list[Found]:
+def with_caveats(reader: Reader, found: Sequence[ElementT]) -> list[ElementT]:
     """Nodes and relations, each with its caveats; what a bootstrap wrote has none."""
     values = {
         ids.parse_id(each.id): ElementValues(each.metadata, each.properties)

@@ -16,10 +16,10 @@ from mycel.model import ids
 from mycel.store.query.merges import may_have_conflicts, open_conflicts
 from mycel.store.query.reader import Reader
 
-Found = TypeVar("Found", Node, Relation, Node | Relation)
+ElementT = TypeVar("ElementT", Node, Relation, Node | Relation)
 
 
-def with_conflicts(reader: Reader, found: Sequence[Found]) -> list[Found]:
+def with_conflicts(reader: Reader, found: Sequence[ElementT]) -> list[ElementT]:
     """Nodes and relations, each with the open conflicts that it is part of."""
     if not may_have_conflicts(reader):
         return list(found)

@@ -32,7 +32,7 @@ from mycel.store.query.reader import Reader
 _PLAIN: Final = (CONCEPT, RESOURCE)
 
 
-class Found(NamedTuple):
+class NodeMatch(NamedTuple):
     """An element that a URI names."""
 
     number: int
@@ -42,23 +42,25 @@ class Found(NamedTuple):
     """True if it is a placeholder."""
 
 
-def find_all(reader: Reader, uris: Collection[Uri]) -> dict[str, Found]:
+def find_all(reader: Reader, uris: Collection[Uri]) -> dict[str, NodeMatch]:
     """The elements that these URIs name, by their normal form."""
-    found: dict[str, Found] = {}
+    found: dict[str, NodeMatch] = {}
     names = [uri.text for uri in uris if not uri.is_kip]
     for number, type_number, name in lookup.named(reader, names) if names else ():
         type_name = reader.type_name(type_number)
-        new = Found(number, type_name, keeps_place(type_name, name))
+        new = NodeMatch(number, type_name, keeps_place(type_name, name))
         found[name] = min(found.get(name, new), new, key=rank)
     for uri in uris:
         if uri.is_kip:
             element = _element_of(reader, uri)
             if element is not None:
-                found[uri.text] = Found(element.number, _type_of(element), is_placeholder(element))
+                found[uri.text] = NodeMatch(
+                    element.number, _type_of(element), is_placeholder(element)
+                )
     return found
 
 
-def find(reader: Reader, uri: Uri) -> Found | None:
+def find(reader: Reader, uri: Uri) -> NodeMatch | None:
     """The element that a URI names, placeholders included."""
     return find_all(reader, (uri,)).get(uri.text)
 
@@ -71,7 +73,7 @@ def _element_of(reader: Reader, uri: Uri) -> Element | None:
     return reader.find_concept(*identity)
 
 
-def rank(found: Found) -> tuple[int, int]:
+def rank(found: NodeMatch) -> tuple[int, int]:
     """The place of an element among those of one name; the lowest is the node of the URI."""
     return 2 if found.is_missing else int(found.type not in _PLAIN), found.number
 

@@ -260,7 +260,7 @@ class Removed(_Value):
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome(Generic[Item_co]):
+class NodeOutcome(Generic[Item_co]):
     """The result for one URI among several, or its error."""
 
     uri: str

@@ -27,7 +27,7 @@ from mycel.knowledge.name_resolution import (
     not_found,
     resolve_all,
 )
-from mycel.knowledge.node_lookup import Found, as_relation, find, find_all, uri_at
+from mycel.knowledge.node_lookup import NodeMatch, as_relation, find, find_all, uri_at
 from mycel.knowledge.node_values import Linked, NewRelation, Page, Relation
 from mycel.knowledge.relation_pages import bad_cursor, is_number
 from mycel.knowledge.uris import Uri
@@ -52,7 +52,7 @@ from mycel.store.write.transaction import Transaction
 SUGGESTED_FOR_MAX: Final = 5
 """Missing concepts of one call for which similar URIs are suggested."""
 
-Ends = tuple[Uri, Uri]
+RelationEnds = tuple[Uri, Uri]
 
 
 # Writing.
@@ -61,7 +61,7 @@ Ends = tuple[Uri, Uri]
 def put_relations(
     tx: Transaction,
     drafts: Sequence[NewRelation],
-    given: Sequence[Ends],
+    given: Sequence[RelationEnds],
     file_at: Callable[[Uri], Uri | None] = lambda _uri: None,
     own: Collection[int] = (),
 ) -> tuple[list[Linked], list[str]]:
@@ -119,7 +119,7 @@ def put_relations(
 
 
 def _generalized(
-    tx: Transaction, drafts: Sequence[NewRelation], sources: Sequence[Found]
+    tx: Transaction, drafts: Sequence[NewRelation], sources: Sequence[NodeMatch]
 ) -> tuple[list[NewRelation], list[str]]:
     """Relations with another type where theirs is not for such a source, and a warning for each."""
     allowed = {
@@ -146,7 +146,7 @@ def _generalized(
 
 def _present_uris(
     reader: Reader,
-    given: Sequence[Ends],
+    given: Sequence[RelationEnds],
     file_at: Callable[[Uri], Uri | None],
     own: Collection[int],
 ) -> tuple[dict[Uri, Uri], list[str], list[str]]:
@@ -226,7 +226,9 @@ class RemovedRelation(NamedTuple):
         return f"{self.source} —{self.relation}→ {self.target}"
 
 
-def remove_relation(tx: Transaction, ends: Ends, relation: str, reason: str) -> RemovedRelation:
+def remove_relation(
+    tx: Transaction, ends: RelationEnds, relation: str, reason: str
+) -> RemovedRelation:
     """Remove a relation, if there is one, and placeholders it leaves without one."""
     link, hints = _stored(tx, ends, relation)
     if link is None:
@@ -240,7 +242,7 @@ def remove_relation(tx: Transaction, ends: Ends, relation: str, reason: str) -> 
     return RemovedRelation(uris[0], link.predicate, uris[1], is_removed=True, hints=hints)
 
 
-def set_weight(tx: Transaction, ends: Ends, relation: str, weight: float) -> Linked:
+def set_weight(tx: Transaction, ends: RelationEnds, relation: str, weight: float) -> Linked:
     """Set the weight of a relation that exists."""
     link, hints = _stored(tx, ends, relation)
     if link is None:
@@ -255,7 +257,7 @@ def set_weight(tx: Transaction, ends: Ends, relation: str, weight: float) -> Lin
 
 
 def _stored(
-    tx: Transaction, ends: Ends, relation: str
+    tx: Transaction, ends: RelationEnds, relation: str
 ) -> tuple[Proposition | None, tuple[str, ...]]:
     """The relation between two nodes, if there is one, and hints about its ends."""
     if not isinstance(relation, str):
@@ -274,7 +276,7 @@ def _stored(
     return None, hints
 
 
-def require_ends(tx: Transaction, uris: Sequence[Uri]) -> tuple[dict[str, Found], list[str]]:
+def require_ends(tx: Transaction, uris: Sequence[Uri]) -> tuple[dict[str, NodeMatch], list[str]]:
     """The elements at the ends of relations; missing ones are created.
 
     Returns them by URI, and a warning for each missing concept.
@@ -290,7 +292,7 @@ def require_ends(tx: Transaction, uris: Sequence[Uri]) -> tuple[dict[str, Found]
         require_type(tx, type_name)
     made = tx.put_concepts([ConceptRow(_made_as(uri), uri.text) for uri in absent])
     for uri, id_ in zip(absent, made, strict=True):
-        found[uri.text] = Found(ids.parse_id(id_), _made_as(uri), uri.is_concept)
+        found[uri.text] = NodeMatch(ids.parse_id(id_), _made_as(uri), uri.is_concept)
     dangling = [by_text[text] for text, each in found.items() if each.is_missing]
     return found, [
         _warning(reader, uri, suggest=at < SUGGESTED_FOR_MAX) for at, uri in enumerate(dangling)

@@ -26,10 +26,10 @@ CHANGED_SHOWN: Final = 5
 
 _HASH: Final = "hash"
 
-Found = TypeVar("Found", Node, Relation, Node | Relation)
+ElementT = TypeVar("ElementT", Node, Relation, Node | Relation)
 
 
-def with_marks(reader: Reader, found: Sequence[Found]) -> list[Found]:
+def with_marks(reader: Reader, found: Sequence[ElementT]) -> list[ElementT]:
     """Nodes and relations with open conflicts and caveats, and notes with what changed since."""
     marked: list[Any] = with_caveats(reader, with_conflicts(reader, found))
     notes = {

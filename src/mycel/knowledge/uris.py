@@ -29,7 +29,7 @@ from mycel.knowledge.limits import WORKSPACE_CHARACTERS_MAX
 from mycel.model.limits import NAME_BYTES_MAX
 from mycel.model.names import check_name, shorten
 
-Kind = Literal["concept", "file"]
+UriKind = Literal["concept", "file"]
 
 CONCEPT: Final = "concept"
 FILE: Final = "file"
@@ -97,7 +97,7 @@ def workspace_named(text: str) -> str:
     return kept.strip("-._")[:WORKSPACE_CHARACTERS_MAX] or "workspace"
 
 
-def parse(text: object, workspace: str, *, kind: Kind = "concept") -> Uri:
+def parse(text: object, workspace: str, *, kind: UriKind = "concept") -> Uri:
     """The URI of a text; a text without a scheme is a path in `workspace`.
 
     >>> parse("auth/login", "shop").text
@@ -141,7 +141,7 @@ def parse(text: object, workspace: str, *, kind: Kind = "concept") -> Uri:
     return uri
 
 
-def build(scheme: Kind, workspace: str, path: str) -> Uri:
+def build(scheme: UriKind, workspace: str, path: str) -> Uri:
     """The URI of a concept or file, from a path that is not encoded.
 
     >>> build("file", "shop", "docs/50% off?.md").text
@@ -206,7 +206,7 @@ def _split(text: str) -> tuple[str, str]:
     return ("", text) if found is None else (found[1].lower(), found[2])
 
 
-def _of_workspace(scheme: Kind, rest: str, given: str) -> Uri:
+def _of_workspace(scheme: UriKind, rest: str, given: str) -> Uri:
     found = _AUTHORITY.fullmatch(rest)
     if found is None or not found[1]:
         raise InvalidId(

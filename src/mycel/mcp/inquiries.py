@@ -141,11 +141,11 @@ def _text(conflict: Conflict) -> str:
 
 # Answers.
 
-Responses = Mapping[str, Mapping[str, Any]]
+InquiryResponses = Mapping[str, Mapping[str, Any]]
 """The answers of a client, by the keys of its requests."""
 
 
-def settle(call: ToolCall, responses: Responses) -> Answer:
+def settle(call: ToolCall, responses: InquiryResponses) -> Answer:
     """Decide what the answers of a client decide, and tell what is left.
 
     The result asks on if something was decided, or if the model was asked and a person is next.
@@ -193,7 +193,7 @@ def asked_about(keys: Iterable[str]) -> tuple[str, int]:
 
 
 def _decisions(
-    merge: Merge, personal: frozenset[str], responses: Responses
+    merge: Merge, personal: frozenset[str], responses: InquiryResponses
 ) -> tuple[list[dict[str, Any]], list[str]]:
     """Decisions about open conflicts, and sentences about answers of no use.
 

@@ -44,7 +44,7 @@ _LISTS: Final[tuple[CacheableMethod, ...]] = (
 )
 _NAMES_TOLD: Final = 20
 
-Result = TypeVar("Result")
+T = TypeVar("T")
 
 
 class Reply(NamedTuple):
@@ -281,8 +281,8 @@ def build_server(db: Nexus, *, readonly: bool = False) -> Server[Any]:
     tools = {each.name: each for each in TOOLS if each.reads or not readonly}
     limiter = anyio.CapacityLimiter(CALLS_AT_ONCE)
 
-    async def in_thread(work: Callable[[], Result]) -> Result:
-        def run() -> Result:
+    async def in_thread(work: Callable[[], T]) -> T:
+        def run() -> T:
             db.check_in_place()
             return work()
 

@@ -18,7 +18,7 @@ from mycel.mcp.tool_context import ToolCall, bad_cursor
 from mycel.model.names import count, shorten
 from mycel.model.values import JsonObject
 from mycel.search.embedding import HYBRID, KEYWORD, SEMANTIC
-from mycel.search.kinds import CODE, NOTES, Kind, checked_kind
+from mycel.search.kinds import CODE, NOTES, AnswerKind, checked_kind
 from mycel.search.ranking import Question
 from mycel.store.query.filters import Filters
 
@@ -27,7 +27,7 @@ SEARCH_MODES: Final = (HYBRID, KEYWORD, SEMANTIC)
 SEARCH_DEPTH_MAX: Final = 1_000
 """Hits that pages of a search reach."""
 _CURSOR: Final = re.compile(r"hits:(\d{1,6})\+(\d{1,6})", re.ASCII)
-_SECTIONS: Final[tuple[Kind, Kind]] = (NOTES, CODE)
+_SECTIONS: Final[tuple[AnswerKind, AnswerKind]] = (NOTES, CODE)
 _HEADINGS: Final = {NOTES: "Notes:", CODE: "Code:"}
 _SHOWN_REASONS: Final = ("linked", "about ")
 FOUND_CHARACTERS: Final = 1_000

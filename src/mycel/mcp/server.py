@@ -39,7 +39,7 @@ from mycel.knowledge.knowledge import Knowledge
 from mycel.mcp import app_view, arguments, hints, inquiries, prompts, resources
 from mycel.mcp.messages import worded
 from mycel.mcp.results import COMPLETE, Answer, failure
-from mycel.mcp.tool_context import Report, ServerState, ToolCall
+from mycel.mcp.tool_context import ProgressReport, ServerState, ToolCall
 from mycel.mcp.tool_list import HISTORY, Tool, offered
 from mycel.model.client_names import client_name, working_for
 from mycel.model.names import shorten
@@ -61,7 +61,7 @@ SAME_FOR_MS: Final = 3_600_000
 
 Context = ServerRequestContext[Any]
 Paging = types.PaginatedRequestParams
-Result = TypeVar("Result")
+T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 
@@ -69,7 +69,7 @@ _log = logging.getLogger(__name__)
 class Runner(Protocol):
     """Runs a function in a thread, for the request of an ASGI scope."""
 
-    async def __call__(self, scope: Any, work: Callable[[], Result], /) -> Result: ...
+    async def __call__(self, scope: Any, work: Callable[[], T], /) -> T: ...
 
 
 def build_server(
@@ -190,7 +190,7 @@ class _Service:
         given: dict[str, Any],
         branch: str | None,
         work: Callable[[ToolCall], Answer],
-        *report: Report,
+        *report: ProgressReport,
         shows_app: bool = False,
     ) -> Answer:
         try:
@@ -227,7 +227,11 @@ class _Service:
         return await self._settle(context, tool, given, responses)
 
     async def _settle(
-        self, context: Context, tool: Tool, given: dict[str, Any], responses: inquiries.Responses
+        self,
+        context: Context,
+        tool: Tool,
+        given: dict[str, Any],
+        responses: inquiries.InquiryResponses,
     ) -> JsonObject:
         """The result of a call after the client's answers."""
         branch = self._chosen_branch(context)
@@ -327,22 +331,22 @@ class _Service:
 
     # Threads.
 
-    async def _in_thread(self, context: Context, run: Callable[[], Result]) -> Result:
+    async def _in_thread(self, context: Context, run: Callable[[], T]) -> T:
         work = _for_client(context, run)
         if self._runner is not None and context.request is not None:
             return await self._runner(context.request.scope, work)
         return await self._in_own_thread(work)
 
-    async def _in_own_thread(self, work: Callable[[], Result]) -> Result:
+    async def _in_own_thread(self, work: Callable[[], T]) -> T:
         """Run in a thread of the server's own, without the deadline of a request."""
         # A cancelled call waits for its thread, so that its writes finish.
         return await anyio.to_thread.run_sync(self._leftovers.after, work, limiter=self._limiter)
 
-    async def _asked(self, context: Context, work: Callable[[ServerState], Result]) -> Result:
+    async def _asked(self, context: Context, work: Callable[[ServerState], T]) -> T:
         """Run a request that is no tool call: its errors are those of the protocol."""
         branch = self._chosen_branch(context)
 
-        def run() -> Result:
+        def run() -> T:
             with self._on_branch(branch) as state:
                 return work(state)
 
@@ -358,13 +362,13 @@ def _shows_app(context: Context) -> bool:
     return app_view.is_negotiated(context.session.client_capabilities)
 
 
-def _for_client(context: Context, run: Callable[[], Result]) -> Callable[[], Result]:
+def _for_client(context: Context, run: Callable[[], T]) -> Callable[[], T]:
     """The same work, which writes in the name of the client."""
     params = context.session.client_params
     info = None if params is None else params.client_info
     client = "" if info is None else client_name(info.name, info.version)
 
-    def work() -> Result:
+    def work() -> T:
         with working_for(client):
             return run()
 
@@ -379,7 +383,7 @@ def _protocol_error(error: MycelError) -> MCPError:
     return MCPError(code, f"{error.message} {error.hint}", told.data)
 
 
-async def _put(context: Context, asked: inquiries.Inquiry) -> inquiries.Responses:
+async def _put(context: Context, asked: inquiries.Inquiry) -> inquiries.InquiryResponses:
     """The answers of a client of the older era, which is asked while its call waits."""
     responses: dict[str, types.InputResponse] = {}
     metadata = ServerMessageMetadata(related_request_id=context.request_id)
@@ -397,7 +401,7 @@ async def _put(context: Context, asked: inquiries.Inquiry) -> inquiries.Response
     return _dumped(responses)
 
 
-def _dumped(responses: types.InputResponses) -> inquiries.Responses:
+def _dumped(responses: types.InputResponses) -> inquiries.InquiryResponses:
     """Answers of a client as plain objects."""
     return {
         key: each.model_dump(by_alias=True, mode="json", exclude_none=True)
@@ -406,7 +410,7 @@ def _dumped(responses: types.InputResponses) -> inquiries.Responses:
 
 
 @asynccontextmanager
-async def _watched(context: Context) -> AsyncIterator[Report]:
+async def _watched(context: Context) -> AsyncIterator[ProgressReport]:
     """The progress report of a long call in a thread; it raises when the call was cancelled."""
     stopped = threading.Event()
     told_at = -PROGRESS_S

@@ -17,7 +17,7 @@ from mycel.model.values import JsonObject
 URIS_MAX: Final = 1_000
 """URIs of one call."""
 
-Report = Callable[[float, float | None, str], None]
+ProgressReport = Callable[[float, float | None, str], None]
 """Reports the progress of a long call: done, total, and words. Raises when it was cancelled."""
 
 
@@ -51,7 +51,7 @@ class ToolCall(NamedTuple):
 
     state: ServerState
     arguments: JsonObject
-    report: Report = lambda _done, _total, _words: None
+    report: ProgressReport = lambda _done, _total, _words: None
 
     @property
     def is_detailed(self) -> bool:

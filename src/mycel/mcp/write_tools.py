@@ -20,7 +20,7 @@ from mycel.search.embedding import STATIC
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mycel.knowledge.bootstrap import Progress
+    from mycel.knowledge.bootstrap import BootstrapProgress
     from mycel.knowledge.knowledge import Knowledge
 
 CHANGES: Final = (
@@ -222,7 +222,7 @@ def _index(call: ToolCall) -> None:
             embeddings.complete(report=report)
 
 
-def _report(call: ToolCall, seen: Progress) -> None:
+def _report(call: ToolCall, seen: BootstrapProgress) -> None:
     """Report the progress of a bootstrap, in stages, so that the number only grows."""
     part = seen.done / seen.total if seen.total else 1.0
     call.report(STAGES.index(seen.stage) + part, len(STAGES), str(seen))

@@ -45,7 +45,7 @@ _LONELY_ZEROS = 3 * HASH_BYTES
 """With fewer zero bytes than this, a position has at least two ways that are not empty."""
 
 
-class Branch:
+class BranchPage:
     """A page for more leaves than a bucket can list: the hashes of the subtrees below it.
 
     They are kept as they are hashed: in five positions, each the two bytes of a branching point and
@@ -108,7 +108,7 @@ def _position_hash(position: bytearray) -> bytes:
     return blake2s(position).digest()
 
 
-Page = Branch | bytes
+Page = BranchPage | bytes
 
 
 def bit_of(page: int) -> int:
@@ -125,7 +125,7 @@ def unpack(page: int, stored: bytes) -> Page:
     if stored[:1] == BUCKET and len(stored) > 1 and len(stored) % LEAF_BYTES == 1:
         return stored
     if stored[:1] == _BRANCH and len(stored) == STORED_BRANCH_BYTES:
-        return Branch(bit_of(page), stored)
+        return BranchPage(bit_of(page), stored)
     raise ValueError("neither a branch nor a bucket")
 
 
@@ -235,8 +235,8 @@ def part(bucket: bytes, low: int, high: int) -> tuple[int, tuple[int, int, int, 
 def problem_of(body: Page, page: int) -> str:
     """The problem within a page; "" if it is sound."""
     bit = bit_of(page)
-    if isinstance(body, Branch):
-        rehashed = Branch(bit, bytes(body))
+    if isinstance(body, BranchPage):
+        rehashed = BranchPage(bit, bytes(body))
         rehashed.rehash(range(4))
         return (
             "" if rehashed.positions == body.positions else "holds hashes that do not fit together"

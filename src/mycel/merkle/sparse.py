@@ -48,7 +48,7 @@ from mycel.merkle.pages import (
     KEY_BITS,
     LEAF_BYTES,
     OWN,
-    Branch,
+    BranchPage,
     Page,
 )
 
@@ -148,7 +148,7 @@ def prove(nodes: TreeNodes, key: bytes) -> SparseProof:
     """The proof for `key`, of membership or of absence, whichever is true."""
     steps: list[Step] = []
     page, bit = ROOT_PAGE, 0
-    while isinstance(body := nodes.get(page), Branch):
+    while isinstance(body := nodes.get(page), BranchPage):
         upper = _descend(body.ways(OWN), bit, key, steps)
         if upper is None:
             return SparseProof(tuple(steps), ())
@@ -211,7 +211,7 @@ class _Update:
 
     def page(self, page: int, bit: int, start: int, stop: int) -> bytes:
         body = self.nodes.get(page)
-        if isinstance(body, Branch):
+        if isinstance(body, BranchPage):
             return self.branch(page, bit, start, stop, body)
         return self.bucket(page, bit, start, stop, body)
 
@@ -227,12 +227,12 @@ class _Update:
             return EMPTY
         if len(keys) > BUCKET_LEAVES_MAX and bit < BRANCH_BIT_MAX:
             split = _Update(self.nodes, keys, hashes)
-            return split.branch(page, bit, 0, len(keys), Branch(bit))
+            return split.branch(page, bit, 0, len(keys), BranchPage(bit))
         made = pages.bucket_of(zip(keys, cast("Sequence[bytes]", hashes), strict=True))
         self.nodes.put(page, made)
         return pages.bucket_hash(made, bit)
 
-    def branch(self, page: int, bit: int, start: int, stop: int, body: Branch) -> bytes:
+    def branch(self, page: int, bit: int, start: int, stop: int, body: BranchPage) -> bytes:
         ways: set[int] = set()
         removing = False
         while start < stop:
@@ -274,7 +274,7 @@ class _Update:
         return end
 
 
-def _gather(nodes: TreeNodes, page: int, body: Branch) -> list[tuple[bytes, bytes]] | None:
+def _gather(nodes: TreeNodes, page: int, body: BranchPage) -> list[tuple[bytes, bytes]] | None:
     """The leaves below a branch, if they are few enough for a bucket."""
     found: list[tuple[bytes, bytes]] = []
     for nibble in body.children():
@@ -316,6 +316,6 @@ def _check_page(
     if not problem and expected is not None and pages.page_hash(body, bit) != expected:
         problem = "does not have the hash that the page above it expects"
     yield page, problem
-    if not problem and isinstance(body, Branch):
+    if not problem and isinstance(body, BranchPage):
         for nibble in body.children():
             yield from _check_page(nodes, page << 4 | nibble, bit + 4, body.child(nibble))

@@ -12,5 +12,5 @@ Modules, in the order in which data passes through them:
 - `restore`    bringing back the instances of hidden types
 - `hidden_data`       what is hidden: listed, declared again, let go
 - `inference`    a schema for types that grew in KIP
-- `schema_door`         `db.schema`: what callers see
+- `schema_api`          `db.schema`: what callers see
 """

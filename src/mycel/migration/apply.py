@@ -55,7 +55,7 @@ from mycel.schema.steps import (
     RemoveType,
     RestoreProperty,
     RestoreType,
-    Step,
+    SchemaStep,
     UnsupportedChange,
 )
 from mycel.schema.stored_declaration import (
@@ -85,7 +85,7 @@ class ApplyResult:
     applied: bool
     manifest_version: int
     """The position of the journal after it; without a change, the present one."""
-    changes: tuple[Step, ...]
+    changes: tuple[SchemaStep, ...]
     """The steps of the plan, and the violations of the data."""
     warnings: tuple[str, ...] = ()
     """Sentences about likely mistakes, and about values that stay hidden."""
@@ -193,7 +193,7 @@ def _attempt(
         return planned, seq
 
 
-def apply_within(tx: Transaction, accepted: Catalog, desired: Catalog) -> tuple[Step, ...]:
+def apply_within(tx: Transaction, accepted: Catalog, desired: Catalog) -> tuple[SchemaStep, ...]:
     """Put a schema in force inside of a transaction that goes on afterwards under its rules.
 
     Types and properties of the two catalogs are matched by their ids. Returns the steps that are
@@ -485,7 +485,7 @@ class _Apply:
         )
         return replace(self._planned, changes=changes, warnings=(*self._planned.warnings, *left))
 
-    def _counted(self, step: Step) -> Step:
+    def _counted(self, step: SchemaStep) -> SchemaStep:
         match step:
             case RemoveType() if not isinstance(step.before, Interface):
                 return replace(step, rows=self._retired[step.before.identity])

@@ -19,10 +19,10 @@ changes       from these to changes of the graph
 declarations  from edited schema files to a schema to apply
 document_merge  three-way merge of documents
 merge_driver  the same, for Git
-upkeep        what is written to the repository, in which order, and when not
+sync          what is written to the repository, in which order, and when not
 creation      all files as one commit: a new mirror, or one that is written again
 upstream      what was fetched, as changes of the graph
-intake        the merge of edited files into the graph
+import_edits  the merge of edited files into the graph
 joining       a graph that shares the mirror of others
 mirror        `Mirror`: create, join, status, fetch, push, import_edits
 follower      a thread that keeps the mirror up to date while a process writes

@@ -12,21 +12,21 @@ import orjson
 
 from mycel.engine.missing_concepts import MISSING, keeps_place
 from mycel.errors import ConstraintViolation
-from mycel.knowledge.node_lookup import Found, rank
+from mycel.knowledge.node_lookup import NodeMatch, rank
 from mycel.knowledge.uris import CONCEPT as CONCEPT_SCHEME
 from mycel.knowledge.uris import kip_identity, parse
 from mycel.knowledge.vocabulary import RESOURCE
 from mycel.mirror.core import default_definition
-from mycel.mirror.documents import BodyLink, Document, FileRelation, LinkName
-from mycel.mirror.front_matter import Problem
+from mycel.mirror.documents import BodyLink, FileRelation, LinkName, MirrorDocument
+from mycel.mirror.front_matter import FrontMatterProblem
 from mycel.mirror.paths import path_of
 from mycel.model.elements import Concept, Proposition
 from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE
 from mycel.store.query import contents
 from mycel.store.query.reader import Reader
 
-Identity = dict[str, Any]
-Edit = dict[str, Any]
+ElementIdentity = dict[str, Any]
+MirrorEdit = dict[str, Any]
 UriAt = Callable[[str], str | None]
 """The URI of the document at a path; None if there is none."""
 
@@ -35,8 +35,8 @@ class Pair(NamedTuple):
     """The document of one concept, before and after; None where there is none."""
 
     path: str
-    base: Document | None
-    theirs: Document | None
+    base: MirrorDocument | None
+    theirs: MirrorDocument | None
     is_moved: bool = False
     """True if the file has another path than before."""
 
@@ -45,14 +45,14 @@ class FileEdit(NamedTuple):
     """A change of the graph, and the file that it comes from."""
 
     path: str
-    edit: Edit
+    edit: MirrorEdit
 
 
 class Changes:
     """The changes of some documents."""
 
     def __init__(
-        self, base: Reader, pairs: Sequence[Pair], problems: list[Problem], uri_at: UriAt
+        self, base: Reader, pairs: Sequence[Pair], problems: list[FrontMatterProblem], uri_at: UriAt
     ) -> None:
         self._readers: Final = (base, base.live)
         self._uri_at: Final = uri_at
@@ -84,7 +84,7 @@ class Changes:
 
     # Concepts.
 
-    def _concept(self, pair: Pair) -> Iterator[Edit]:
+    def _concept(self, pair: Pair) -> Iterator[MirrorEdit]:
         base, theirs = pair.base, pair.theirs
         if theirs is None:
             if base is not None:
@@ -98,7 +98,7 @@ class Changes:
                 "metadata": dict(theirs.metadata),
             }
             return
-        edit: Edit = {"concept": identity_of(base)}
+        edit: MirrorEdit = {"concept": identity_of(base)}
         stored = stored_element(self._readers[0], identity_of(base))
         for field in ("attributes", "metadata"):
             old, new = getattr(base, field), getattr(theirs, field)
@@ -112,7 +112,7 @@ class Changes:
 
     # Links.
 
-    def _links(self, pair: Pair) -> Iterator[Edit]:
+    def _links(self, pair: Pair) -> Iterator[MirrorEdit]:
         base, theirs = pair.base, pair.theirs
         if theirs is None:
             return
@@ -123,7 +123,7 @@ class Changes:
             relations = self._with_links(pair, relations)
         new = _by_key(relations)
         if len(new) != len(relations):
-            self._problems.append(Problem(pair.path, 0, "it has a relation twice"))
+            self._problems.append(FrontMatterProblem(pair.path, 0, "it has a relation twice"))
         for key in old.keys() - new.keys():
             yield {"link": self._link(owner, old[key], pair.path), "removed": True}
         for key, relation in new.items():
@@ -159,12 +159,12 @@ class Changes:
             target = self._uri_at(link.path)
             if target is None:
                 said = f"the link to {link.path} leads to no document of the mirror"
-                self._problems.append(Problem(pair.path, 0, said))
+                self._problems.append(FrontMatterProblem(pair.path, 0, said))
             else:
                 kept.append(FileRelation(link.relation, target))
         return kept
 
-    def _link(self, owner: Identity, relation: FileRelation, path: str) -> Identity:
+    def _link(self, owner: ElementIdentity, relation: FileRelation, path: str) -> ElementIdentity:
         source = relation.source
         return {
             "subject": owner if source is None else self._end(source, path),
@@ -172,7 +172,7 @@ class Changes:
             "object": self._end(relation.target, path),
         }
 
-    def _end(self, end: str | LinkName, path: str) -> Identity:
+    def _end(self, end: str | LinkName, path: str) -> ElementIdentity:
         if not isinstance(end, str):
             return {
                 "subject": self._end(end["source"], path),
@@ -183,7 +183,7 @@ class Changes:
             self._identities[end] = self._found(end) or self._missing(end, path)
         return self._identities[end]
 
-    def _found(self, end: str) -> Identity | None:
+    def _found(self, end: str) -> ElementIdentity | None:
         """The identity of a concept that the graph has, at the base or now."""
         uri = parse(end, "")
         named = kip_identity(uri) if uri.is_kip else ""
@@ -193,16 +193,18 @@ class Changes:
                 if stored_element(reader, identity) is not None:
                     return identity
             elif rows := contents.concepts_named(reader, [end]):
-                found = [Found(row.number, reader.type_name(row.type)) for row in rows]
+                found = [NodeMatch(row.number, reader.type_name(row.type)) for row in rows]
                 ranked = [each._replace(is_missing=keeps_place(each.type, end)) for each in found]
                 return {"type": min(ranked, key=rank).type, "name": end}
         return None
 
-    def _missing(self, end: str, path: str) -> Identity:
+    def _missing(self, end: str, path: str) -> ElementIdentity:
         """The identity of a placeholder, or of a new resource, for an end that is not there."""
         uri = parse(end, "")
         if uri.is_kip:
-            self._problems.append(Problem(path, 0, f"there is no {end}, which a relation names"))
+            self._problems.append(
+                FrontMatterProblem(path, 0, f"there is no {end}, which a relation names")
+            )
         type_name = MISSING if uri.scheme == CONCEPT_SCHEME else RESOURCE
         self._require(CONCEPT_TYPE, type_name, path)
         identity = {"type": type_name, "name": end}
@@ -233,10 +235,10 @@ class Changes:
                     said = (
                         f"a relation {edit['link']['predicate']!r} is about one that is not there"
                     )
-                    self._problems.append(Problem(path, 0, said))
+                    self._problems.append(FrontMatterProblem(path, 0, said))
 
 
-def stored_element(reader: Reader, identity: Identity) -> Concept | Proposition | None:
+def stored_element(reader: Reader, identity: ElementIdentity) -> Concept | Proposition | None:
     """The element of an identity in a state."""
     if "name" in identity:
         return reader.find_concept(identity["type"], identity["name"])
@@ -246,14 +248,14 @@ def stored_element(reader: Reader, identity: Identity) -> Concept | Proposition 
     return reader.find_link(subject.number, identity["predicate"], object_.number)
 
 
-def depth_of(identity: Identity) -> int:
+def depth_of(identity: ElementIdentity) -> int:
     """0 for a concept, 1 for a link of concepts, 2 for one about such a link."""
     if "name" in identity:
         return 0
     return 1 + max(depth_of(identity["subject"]), depth_of(identity["object"]))
 
 
-def identity_of(document: Document) -> Identity:
+def identity_of(document: MirrorDocument) -> ElementIdentity:
     """The type and name of the concept of a document."""
     uri = parse(document.uri, "")
     named = kip_identity(uri) if uri.is_kip else (document.type, document.uri)
@@ -262,7 +264,7 @@ def identity_of(document: Document) -> Identity:
     return {"type": named[0], "name": named[1]}
 
 
-def links_of(document: Document) -> frozenset[BodyLink]:
+def links_of(document: MirrorDocument) -> frozenset[BodyLink]:
     """The links that the body of a document has, or would have."""
     if document.links is not None:
         return document.links

@@ -15,7 +15,7 @@ from mycel.mirror.folder import FILE_BYTES_MAX
 from mycel.mirror.inspection import Sight
 from mycel.mirror.merge_driver import install_driver
 from mycel.mirror.repository import Repository, near, root_of
-from mycel.mirror.upkeep import Upkeep
+from mycel.mirror.sync import Upkeep
 from mycel.store.file.plain_files import read_bounded
 from mycel.store.query.reader import Reader
 

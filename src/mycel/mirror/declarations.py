@@ -13,7 +13,7 @@ from typing import NamedTuple
 from mycel.errors import ConstraintViolation, MycelError, SchemaError
 from mycel.history.graph import Graph
 from mycel.migration.consent import refuse_removals
-from mycel.mirror.front_matter import Problem
+from mycel.mirror.front_matter import FrontMatterProblem
 from mycel.mirror.projection import Projection
 from mycel.model.names import first_few
 from mycel.schema.parser import parse
@@ -39,7 +39,9 @@ class DesiredSchema(NamedTuple):
 
 
 def desired_schema(
-    stored: Mapping[str, bytes], edited: Sequence[EditedDeclaration], problems: list[Problem]
+    stored: Mapping[str, bytes],
+    edited: Sequence[EditedDeclaration],
+    problems: list[FrontMatterProblem],
 ) -> DesiredSchema | None:
     """The schema that edited files ask for; None if it is the one in force.
 
@@ -54,7 +56,9 @@ def desired_schema(
             continue
         if ours != base:
             problems.append(
-                Problem(path, 0, "the graph has changed this declaration too; make one of both")
+                FrontMatterProblem(
+                    path, 0, "the graph has changed this declaration too; make one of both"
+                )
             )
         elif theirs is None:
             del wanted[path]
@@ -75,13 +79,13 @@ def stored_declarations(graph: Graph) -> dict[str, bytes]:
         return {each.path: each.content for each in Projection(reader).declarations()}
 
 
-def _unreadable(path: str, content: bytes) -> Problem | None:
+def _unreadable(path: str, content: bytes) -> FrontMatterProblem | None:
     try:
         parse(content.decode())
     except UnicodeDecodeError:
-        return Problem(path, 0, "it is not UTF-8")
+        return FrontMatterProblem(path, 0, "it is not UTF-8")
     except MycelError as error:
-        return Problem(path, 0, error.message)
+        return FrontMatterProblem(path, 0, error.message)
     return None
 
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from mycel.history.merge.values import UNKNOWN, combine, same, settle
 from mycel.mirror.changes import relation_key
-from mycel.mirror.documents import Document, FileRelation
+from mycel.mirror.documents import FileRelation, MirrorDocument
 from mycel.store.query.diff import ABSENT
 
 Place = tuple[str, str]
@@ -24,9 +24,9 @@ Combine = Callable[[Any, Any, Any], tuple[Any, Any]]
 class MergedDocument(NamedTuple):
     """The outcome of a merge; None is no document."""
 
-    ours: Document | None
+    ours: MirrorDocument | None
     """With the values of ours where both differ."""
-    theirs: Document | None
+    theirs: MirrorDocument | None
 
     @property
     def is_contested(self) -> bool:
@@ -34,9 +34,9 @@ class MergedDocument(NamedTuple):
 
 
 def merge_documents(
-    bases: Sequence[Document | None],
-    ours: Document | None,
-    theirs: Document | None,
+    bases: Sequence[MirrorDocument | None],
+    ours: MirrorDocument | None,
+    theirs: MirrorDocument | None,
     combine_values: Combine | None = None,
 ) -> MergedDocument:
     """Merge two documents; where the bases disagree, there is none."""
@@ -89,7 +89,7 @@ def _are_equal(one: Mapping[Place, Any] | None, other: Mapping[Place, Any] | Non
 # Places.
 
 
-def places_of(document: Document) -> dict[Place, Any]:
+def places_of(document: MirrorDocument) -> dict[Place, Any]:
     """The values of a document, by place."""
     found: dict[Place, Any] = {("uri", ""): document.uri, ("type", ""): document.type}
     found |= {("attributes", key): value for key, value in document.attributes.items()}
@@ -103,7 +103,7 @@ def places_of(document: Document) -> dict[Place, Any]:
     return found
 
 
-def document_of(places: Mapping[Place, Any]) -> Document:
+def document_of(places: Mapping[Place, Any]) -> MirrorDocument:
     """The document with these values."""
     parts: dict[str, dict[str, Any]] = {"attributes": {}, "metadata": {}}
     relations: list[FileRelation] = []
@@ -113,4 +113,4 @@ def document_of(places: Mapping[Place, Any]) -> Document:
         elif part == "relations":
             relations.append(FileRelation(**value))
     uri, type_name = places["uri", ""], places["type", ""]
-    return Document(uri, type_name, parts["attributes"], parts["metadata"], tuple(relations))
+    return MirrorDocument(uri, type_name, parts["attributes"], parts["metadata"], tuple(relations))

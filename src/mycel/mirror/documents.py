@@ -91,7 +91,7 @@ class BodyLink(NamedTuple):
     path: str
 
 
-class Document(NamedTuple):
+class MirrorDocument(NamedTuple):
     """The content of a file."""
 
     uri: str
@@ -139,7 +139,7 @@ def render(
     return "\n".join(lines)
 
 
-def write_document(document: Document, path_of: Callable[[str], str]) -> str:
+def write_document(document: MirrorDocument, path_of: Callable[[str], str]) -> str:
     """The file of a document, as the mirror writes it."""
     lines, links = [], []
     folder = quote_path(path_of(document.uri).rpartition("/")[0] + "/")

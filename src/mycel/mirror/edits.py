@@ -16,12 +16,12 @@ from typing import Final, NamedTuple
 from mycel.engine.missing_concepts import keeps_place
 from mycel.errors import ConstraintViolation
 from mycel.knowledge.uris import kip_identity, parse
-from mycel.mirror.changes import Changes, FileEdit, Identity, Pair, identity_of, json_of
+from mycel.mirror.changes import Changes, ElementIdentity, FileEdit, Pair, identity_of, json_of
 from mycel.mirror.commits import News
 from mycel.mirror.core import is_core_path
-from mycel.mirror.documents import Document, is_fronted
+from mycel.mirror.documents import MirrorDocument, is_fronted
 from mycel.mirror.folder import SHOWN_MAX
-from mycel.mirror.front_matter import Problem, UnreadableError, read_document
+from mycel.mirror.front_matter import FrontMatterProblem, UnreadableError, read_document
 from mycel.mirror.new_graph import core_document
 from mycel.mirror.paths import DOCUMENT, path_of, uri_of_path
 from mycel.mirror.projection import Projection
@@ -39,8 +39,8 @@ class EditedFile(NamedTuple):
     """A file that differs from the base, or its document; None where there is none."""
 
     path: str
-    base: bytes | Document | None
-    theirs: bytes | Document | None
+    base: bytes | MirrorDocument | None
+    theirs: bytes | MirrorDocument | None
 
 
 class CommittedFiles:
@@ -68,7 +68,7 @@ class Edits(NamedTuple):
     """The changes that edited files mean."""
 
     edits: list[FileEdit]
-    purged: list[Identity]
+    purged: list[ElementIdentity]
     """Concepts that were purged where the files come from, under the names of the base."""
 
 
@@ -94,7 +94,7 @@ def edits_of(
         ConstraintViolation: a file cannot be read, two files have one URI, or more documents were
             deleted or emptied than is allowed. The data lists everything.
     """
-    problems: list[Problem] = []
+    problems: list[FrontMatterProblem] = []
     read = list(_read(files, problems))
     pairs = [_with_core(base, pair) for pair in _paired(read, others, news.moves, problems)]
     purged = [pair for pair in pairs if pair.theirs is None and _key(pair.base) in news.purged]
@@ -108,7 +108,7 @@ def edits_of(
     return Edits(found, [identity_of(pair.base) for pair in purged if pair.base is not None])
 
 
-def _key(document: Document | None) -> bytes:
+def _key(document: MirrorDocument | None) -> bytes:
     return b"" if document is None else concept_key(*identity_of(document).values())
 
 
@@ -150,7 +150,7 @@ def _check_emptied(files: Iterable[EditedFile], pairs: Iterable[Pair]) -> None:
         )
 
 
-def _has_lost(base: Document, theirs: Document) -> bool:
+def _has_lost(base: MirrorDocument, theirs: MirrorDocument) -> bool:
     """True if a document without a front matter lacks what that of the base said."""
     return (
         not theirs.attributes
@@ -160,7 +160,7 @@ def _has_lost(base: Document, theirs: Document) -> bool:
     )
 
 
-def refusal(problems: Sequence[Problem]) -> ConstraintViolation:
+def refusal(problems: Sequence[FrontMatterProblem]) -> ConstraintViolation:
     """The error for files that cannot be imported."""
     shown = first_few([str(each) for each in problems], PROBLEMS_SHOWN)
     return ConstraintViolation(
@@ -173,7 +173,7 @@ def refusal(problems: Sequence[Problem]) -> ConstraintViolation:
 # Reading.
 
 
-def _read(files: Iterable[EditedFile], problems: list[Problem]) -> Iterator[Pair]:
+def _read(files: Iterable[EditedFile], problems: list[FrontMatterProblem]) -> Iterator[Pair]:
     for file in files:
         try:
             base, theirs = (_document(file.path, each) for each in (file.base, file.theirs))
@@ -186,21 +186,25 @@ def _read(files: Iterable[EditedFile], problems: list[Problem]) -> Iterator[Pair
         yield Pair(file.path, base, theirs)
 
 
-def _document(path: str, content: bytes | Document | None) -> Document | None:
+def _document(path: str, content: bytes | MirrorDocument | None) -> MirrorDocument | None:
     return read_document(path, content) if isinstance(content, bytes) else content
 
 
-def _misnamed(path: str, document: Document) -> Problem | None:
+def _misnamed(path: str, document: MirrorDocument) -> FrontMatterProblem | None:
     """A problem with the URI of a document, if there is one."""
     uri = parse(document.uri, "")
     if uri.is_kip:
         identity = kip_identity(uri)
         if isinstance(identity, str):
-            return Problem(path, 0, f"{document.uri} is an id; write kip:Type/name")
+            return FrontMatterProblem(path, 0, f"{document.uri} is an id; write kip:Type/name")
         if identity[0] != document.type:
-            return Problem(path, 0, f"its URI says the type {identity[0]}, and it {document.type}")
+            return FrontMatterProblem(
+                path, 0, f"its URI says the type {identity[0]}, and it {document.type}"
+            )
     if keeps_place(document.type, document.uri):
-        return Problem(path, 0, f"{document.type} is the type of placeholders; choose another one")
+        return FrontMatterProblem(
+            path, 0, f"{document.type} is the type of placeholders; choose another one"
+        )
     return None
 
 
@@ -227,7 +231,10 @@ def _finder(read: Sequence[Pair], others: CommittedFiles) -> Callable[[str], str
 
 
 def _paired(
-    read: Sequence[Pair], others: CommittedFiles, moves: Mapping[str, str], problems: list[Problem]
+    read: Sequence[Pair],
+    others: CommittedFiles,
+    moves: Mapping[str, str],
+    problems: list[FrontMatterProblem],
 ) -> list[Pair]:
     """Documents by concept: those of one URI, and those of a concept that has moved."""
     bases = {pair.base.uri: pair for pair in read if pair.base is not None}
@@ -273,7 +280,7 @@ def _with_core(base: Reader, pair: Pair) -> Pair:
 
 
 def _by_uri(
-    read: Sequence[Pair], others: CommittedFiles, problems: list[Problem]
+    read: Sequence[Pair], others: CommittedFiles, problems: list[FrontMatterProblem]
 ) -> dict[str, Pair]:
     """The edited documents that are there, by their URI."""
     theirs: dict[str, Pair] = {}
@@ -285,9 +292,11 @@ def _by_uri(
         place = path_of(uri)
         first = theirs.setdefault(uri, pair)
         if first is not pair:
-            problems.append(Problem(pair.path, 0, f"{uri} is the uri of {first.path} too"))
+            problems.append(
+                FrontMatterProblem(pair.path, 0, f"{uri} is the uri of {first.path} too")
+            )
         elif place not in edited and others.content(place) is not None:
-            problems.append(Problem(pair.path, 0, f"{uri} is the uri of {place} too"))
+            problems.append(FrontMatterProblem(pair.path, 0, f"{uri} is the uri of {place} too"))
     return theirs
 
 
@@ -320,7 +329,7 @@ def _by_last_segment(uris: Iterable[str]) -> dict[str, list[str]]:
     return found
 
 
-def _text(document: Document | None) -> bytes:
+def _text(document: MirrorDocument | None) -> bytes:
     """The type, attributes and metadata of a document as JSON; empty without attributes."""
     if document is None or not document.attributes:
         return b""

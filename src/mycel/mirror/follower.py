@@ -68,7 +68,7 @@ class Follower:
 
     def _push(self) -> bool:
         # Late: most graphs have no mirror.
-        from mycel.mirror.upkeep import Upkeep  # noqa: PLC0415
+        from mycel.mirror.sync import Upkeep  # noqa: PLC0415
 
         try:
             self._written = Upkeep(self._graph).catch_up().seq

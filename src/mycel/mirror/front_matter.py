@@ -27,9 +27,9 @@ from mycel.mirror.documents import (
     FENCE,
     NAME,
     BodyLink,
-    Document,
     FileRelation,
     LinkName,
+    MirrorDocument,
     is_fenced,
     without_links,
 )
@@ -55,7 +55,7 @@ _Loader: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _BEGINNINGS: Final = (yaml.StreamStartEvent, yaml.DocumentStartEvent)
 
 
-class Problem(NamedTuple):
+class FrontMatterProblem(NamedTuple):
     """Something in a file that cannot be read, and its line; 0 for the file as a whole."""
 
     path: str
@@ -69,12 +69,12 @@ class Problem(NamedTuple):
 class UnreadableError(Exception):
     """A file cannot be read."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: FrontMatterProblem) -> None:
         super().__init__(str(problem))
         self.problem = problem
 
 
-def read_document(path: str, raw: bytes) -> Document:
+def read_document(path: str, raw: bytes) -> MirrorDocument:
     """The document of a file.
 
     Raises:
@@ -99,7 +99,7 @@ class _Reading:
             raise self._error(line, "it has a mark of a merge conflict; settle the conflict first")
         self._text: Final = text
 
-    def document(self) -> Document:
+    def document(self) -> MirrorDocument:
         front, body, line, links = self._parts()
         fields = {} if front is None else self._fields(front)
         uri, type_name = self._uri(fields), self._word(fields, "type", NEW_TYPE)
@@ -119,7 +119,7 @@ class _Reading:
         self._check_content(attributes, "properties", fields.get("properties", (None, line))[1])
         self._check_content(metadata, "metadata", fields.get("metadata", (None, line))[1])
         relations = tuple(self._relations(fields))
-        return Document(uri, type_name, attributes, metadata, relations, links)
+        return MirrorDocument(uri, type_name, attributes, metadata, relations, links)
 
     # Front matter and body.
 
@@ -326,7 +326,7 @@ class _Reading:
         return {**ends, "relation": value["relation"]}
 
     def _error(self, line: int, message: str) -> UnreadableError:
-        return UnreadableError(Problem(self._path, line, message.removesuffix("; ")))
+        return UnreadableError(FrontMatterProblem(self._path, line, message.removesuffix("; ")))
 
 
 def _line(event: yaml.Event) -> int:

@@ -18,7 +18,7 @@ from mycel.mirror.inspection import DEFAULT_REMOTE
 from mycel.mirror.merge_driver import install_driver
 from mycel.mirror.projection import Projection
 from mycel.mirror.repository import Repository, near, root_of
-from mycel.mirror.upkeep import Upkeep
+from mycel.mirror.sync import Upkeep
 from mycel.model.names import CORE_MESSAGE
 from mycel.store.query.commits import journal_root_at, transactions
 from mycel.store.query.reader import Reader

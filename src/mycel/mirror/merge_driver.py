@@ -15,7 +15,7 @@ from typing import Final
 
 from mycel.errors import GitFailed
 from mycel.mirror.document_merge import combine_deeply, merge_documents
-from mycel.mirror.documents import Document, write_document
+from mycel.mirror.documents import MirrorDocument, write_document
 from mycel.mirror.folder import FILE_BYTES_MAX
 from mycel.mirror.front_matter import UnreadableError, read_document
 from mycel.mirror.paths import path_of
@@ -71,9 +71,9 @@ def _merge_lines(base: Path, ours: Path, theirs: Path) -> bool:
     return True
 
 
-def _document(path: str, content: bytes) -> Document | None:
+def _document(path: str, content: bytes) -> MirrorDocument | None:
     return read_document(path, content) if content else None
 
 
-def _text(document: Document | None) -> bytes:
+def _text(document: MirrorDocument | None) -> bytes:
     return b"" if document is None else write_document(document, path_of).encode()

@@ -13,11 +13,11 @@ from mycel.mirror.creation import Creation
 from mycel.mirror.inspection import Status
 from mycel.mirror.repository import Repository, repair, root_of
 from mycel.mirror.settings import Settings
-from mycel.mirror.upkeep import Pushed, Upkeep
+from mycel.mirror.sync import Pushed, Upkeep
 from mycel.store.opening import MEMORY
 
 if TYPE_CHECKING:
-    from mycel.mirror.intake import Imported
+    from mycel.mirror.import_edits import Imported
 
 OWN_BRANCH: Final = "main"
 """The branch of a mirror that is a repository of its own."""
@@ -166,7 +166,7 @@ class Mirror:
         """
         # Late: only this needs PyYAML and the merge.
         from mycel.mirror.edits import ImportConsent  # noqa: PLC0415
-        from mycel.mirror.intake import import_edits  # noqa: PLC0415
+        from mycel.mirror.import_edits import import_edits  # noqa: PLC0415
 
         return import_edits(
             self._graph,

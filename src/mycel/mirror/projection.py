@@ -22,7 +22,7 @@ from mycel.engine.missing_concepts import keeps_place
 from mycel.knowledge.bootstrap.ownership import values_of_others
 from mycel.knowledge.bootstrap.project_graph import KEYS
 from mycel.knowledge.bootstrap_stamp import AUTHOR_TEXT
-from mycel.knowledge.node_lookup import Found, rank
+from mycel.knowledge.node_lookup import NodeMatch, rank
 from mycel.knowledge.uris import KIP, uri_of
 from mycel.knowledge.vocabulary import STAMP
 from mycel.migration import schema_in_force
@@ -269,10 +269,10 @@ class Projection:
 
     def _second(self, rows: Iterable[StoredConcept]) -> set[int]:
         """Those of some concepts whose name is the URI of another one."""
-        named: dict[str, list[Found]] = {}
+        named: dict[str, list[NodeMatch]] = {}
         for row in rows:
             type_name = self._reader.type_name(row.type)
-            found = Found(row.number, type_name, keeps_place(type_name, row.name))
+            found = NodeMatch(row.number, type_name, keeps_place(type_name, row.name))
             named.setdefault(row.name, []).append(found)
         return {
             each.number

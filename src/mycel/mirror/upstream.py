@@ -20,7 +20,7 @@ from mycel.mirror.changes import FileEdit
 from mycel.mirror.commits import News
 from mycel.mirror.declarations import EditedDeclaration
 from mycel.mirror.document_merge import merge_documents
-from mycel.mirror.documents import Document
+from mycel.mirror.documents import MirrorDocument
 from mycel.mirror.edits import CommittedFiles, EditedFile, Edits, ImportConsent, refusal
 from mycel.mirror.foreign_files import merge_foreign_files
 from mycel.mirror.front_matter import UnreadableError, read_document
@@ -144,9 +144,9 @@ class _Split:
                 found.append((seq, taken._replace(edits=_without(taken.edits, purges))))
         return found
 
-    def _documents(self, commit: str) -> Mapping[str, Document]:
+    def _documents(self, commit: str) -> Mapping[str, MirrorDocument]:
         """The documents of a commit that the remote has changed."""
-        found: dict[str, Document] = {}
+        found: dict[str, MirrorDocument] = {}
         for path, content in _contents(self._repository, commit, self._paths).items():
             try:
                 found[path] = read_document(path, content)
@@ -154,7 +154,7 @@ class _Split:
                 raise refusal([error.problem]) from None
         return found
 
-    def _read(self, commit: str, path: str) -> Document | None:
+    def _read(self, commit: str, path: str) -> MirrorDocument | None:
         contents = _contents(self._repository, commit, frozenset((path,)))
         return read_document(path, contents[path]) if path in contents else None
 

@@ -84,7 +84,7 @@ def bind_find(find: ast.Find, catalog: DefinedNames, values: CommandValues) -> B
     binder = _Binder(catalog, values)
     branches, variables = binder.where(find.where)
     outputs = tuple(binder.output(each, variables) for each in find.expressions)
-    grouped = any(isinstance(output, ir.Total) for output in outputs)
+    grouped = any(isinstance(output, ir.Aggregate) for output in outputs)
     try:
         sort = tuple(
             ir.SortKey(binder.output(key.expression, variables), key.descending)
@@ -95,7 +95,7 @@ def bind_find(find: ast.Find, catalog: DefinedNames, values: CommandValues) -> B
         raise
     if grouped:
         _check_group_order(sort, outputs)
-    elif any(isinstance(key.output, ir.Total) for key in sort):
+    elif any(isinstance(key.output, ir.Aggregate) for key in sort):
         raise UnknownReference(
             "ORDER BY has an aggregate, but FIND has none.",
             hint="Add the aggregate to FIND(…), or order by a plain expression.",
@@ -144,7 +144,7 @@ def _check_group_order(sort: tuple[ir.SortKey, ...], outputs: tuple[ir.Output, .
     """Refuse a sort key that is no aggregate and not among the groups."""
     whole = {each.variable for each in outputs if isinstance(each, ir.Field) and not each.path}
     for key in sort:
-        if isinstance(key.output, ir.Total) or key.output in outputs:
+        if isinstance(key.output, ir.Aggregate) or key.output in outputs:
             continue
         if key.output.variable not in whole:
             name = path_text(key.output.variable, key.output.path)
@@ -173,7 +173,7 @@ class _Binder:
         self._converted: dict[tuple[str, Role], ir.Value] = {}
         """Parameters as values of the query, by name and role: large ones are converted once."""
         self.order: dict[str, None] = {}
-        self.indexes: dict[ir.Index, None] = {}
+        self.indexes: dict[ir.PropertyIndex, None] = {}
         self._unnamed = 0
 
     def finish(
@@ -242,7 +242,7 @@ class _Binder:
             if isinstance(clause, ast.Optional):
                 allowance.check()
                 branches = self.block(clause.block, sees | bound, independent=False)
-                attempts.append(ir.Attempt(branches))
+                attempts.append(ir.Optional(branches))
                 bound |= {name for branch in branches for name in branch.binds}
         conditions: list[ir.Condition] = []
         for clause in clauses:
@@ -250,7 +250,7 @@ class _Binder:
                 conditions += _flat(self.condition(clause.condition, sees | bound))
             elif isinstance(clause, ast.Not):
                 inner = self.block(clause.block, sees | bound, independent=False)
-                conditions.append(ir.Inverse(ir.Exists(inner)))
+                conditions.append(ir.Not(ir.Exists(inner)))
         return ir.Block(
             tuple(patterns.atoms), tuple(attempts), tuple(conditions), bound, sees, independent
         )
@@ -388,7 +388,7 @@ class _Binder:
 
     def _note_indexes(self, name: str, owner: int, *, link: bool) -> None:
         for column, slot in self.catalog.slots(owner, link=link).items():
-            index = ir.Index(
+            index = ir.PropertyIndex(
                 slot.number, owner, link, column, slot.is_unique, title=f"{name}.{column}"
             )
             self.indexes.setdefault(index)
@@ -401,14 +401,14 @@ class _Binder:
     def _text(self, node: ast.Text, what: str) -> ir.Value:
         text = self.values.text(node, what)
         if isinstance(node, ast.Placeholder):
-            return ir.Given(node.name, "text", "text")
-        return ir.Known(text, "text")
+            return ir.Parameter(node.name, "text", "text")
+        return ir.Constant(text, "text")
 
     def _concept_number(self, node: ast.Text) -> ir.Value:
         number = _parsed(ids.parse_concept_id, self.values.text(node, "id of a concept"), node)
         if isinstance(node, ast.Placeholder):
-            return ir.Given(node.name, "number", "concept_number")
-        return ir.Known(number, "number")
+            return ir.Parameter(node.name, "number", "concept_number")
+        return ir.Constant(number, "number")
 
     def _link_by_number(self, link: str, pattern: ast.LinkById) -> ir.LinkByNumber:
         text = self.values.text(pattern.id, "id of a proposition")
@@ -417,10 +417,10 @@ class _Binder:
         if isinstance(pattern.id, ast.Placeholder):
             return ir.LinkByNumber(
                 link,
-                ir.Given(pattern.id.name, "number", "link_number"),
-                ir.Given(pattern.id.name, "text", "link_predicate"),
+                ir.Parameter(pattern.id.name, "number", "link_number"),
+                ir.Parameter(pattern.id.name, "text", "link_predicate"),
             )
-        return ir.LinkByNumber(link, ir.Known(number, "number"), ir.Known(predicate, "text"))
+        return ir.LinkByNumber(link, ir.Constant(number, "number"), ir.Constant(predicate, "text"))
 
     def _value(self, node: ast.Value) -> ir.Value:
         if not isinstance(node, ast.Placeholder):
@@ -435,12 +435,12 @@ class _Binder:
         if isinstance(node, ast.Placeholder):
             self.roles.add((node.name, "kind"))
             if kind in ("number", "text"):
-                return ir.Given(node.name, kind)
+                return ir.Parameter(node.name, kind)
             if kind == "large":
-                return ir.Given(node.name, kind, "json")
+                return ir.Parameter(node.name, kind, "json")
         else:
             self._roles_inside(node)
-        return ir.Known(ir.canonical(value) if kind in ("json", "large") else value, kind)
+        return ir.Constant(ir.canonical(value) if kind in ("json", "large") else value, kind)
 
     def _roles_inside(self, node: ast.Value) -> None:
         """Placeholders inside a list or an object shape the plan by their values."""
@@ -475,10 +475,10 @@ class _Binder:
         if isinstance(node, ast.Placeholder):
             self.roles.add((node.name, "list"))
             if kind != "values":
-                return ir.Given(node.name, kind, "json")
+                return ir.Parameter(node.name, kind, "json")
         else:
             self._roles_inside(node)
-        return ir.Known(ir.canonical(items), kind)
+        return ir.Constant(ir.canonical(items), kind)
 
     # Expressions.
 
@@ -492,7 +492,7 @@ class _Binder:
                 hint=f"Use a path such as ?{argument.variable}.attributes.score, or COUNT.",
                 span=expression.span,
             )
-        return ir.Total(expression.function, argument, expression.distinct)
+        return ir.Aggregate(expression.function, argument, expression.distinct)
 
     def _is_name(self, each: ir.Field) -> bool:
         return each.variable in self.predicate_variables
@@ -519,21 +519,21 @@ class _Binder:
                     operator, self._operand(left, visible), self._operand(right, visible)
                 )
             case ast.Membership(operand, values):
-                return ir.OneOf(self._operand(operand, visible), self._list(values))
+                return ir.In(self._operand(operand, visible), self._list(values))
             case ast.NullTest(operand, negated):
                 test = ir.IsNull(self._operand(operand, visible))
-                return ir.Inverse(test) if negated else test
+                return ir.Not(test) if negated else test
             case ast.TextTest(function, operand, argument):
                 part = self._operand(argument, visible)
                 if function == "REGEX":
                     part = _pattern(part, argument)
-                return ir.TextTest(function, self._operand(operand, visible), part)
+                return ir.TextCondition(function, self._operand(operand, visible), part)
             case ast.Negation(inner):
-                return ir.Inverse(self.condition(inner, visible))
+                return ir.Not(self.condition(inner, visible))
             case ast.Conjunction(conditions):
-                return ir.All(tuple(self.condition(each, visible) for each in conditions))
+                return ir.And(tuple(self.condition(each, visible) for each in conditions))
             case ast.Disjunction(conditions):
-                return ir.AnyOf(tuple(self.condition(each, visible) for each in conditions))
+                return ir.Or(tuple(self.condition(each, visible) for each in conditions))
             case _:
                 assert_never(node)
 
@@ -545,9 +545,9 @@ class _Binder:
 
 def _pattern(operand: ir.Operand, node: ast.Operand) -> ir.Operand:
     """Refuse a pattern that cannot be compiled, whether or not a row ever meets it."""
-    if isinstance(operand, ir.Given) and operand.kind == "text":
+    if isinstance(operand, ir.Parameter) and operand.kind == "text":
         return replace(operand, conversion="pattern")
-    if isinstance(operand, ir.Known) and operand.kind == "text":
+    if isinstance(operand, ir.Constant) and operand.kind == "text":
         try:
             matcher(operand.value)
         except (InvalidSyntax, ResourceExhausted) as error:
@@ -573,7 +573,7 @@ def _parsed(parse: Callable[[str], int], text: str, node: ast.Text) -> int:
 
 def _flat(condition: ir.Condition) -> tuple[ir.Condition, ...]:
     """The conditions of a conjunction, each on its own: they can then be tested apart."""
-    if isinstance(condition, ir.All):
+    if isinstance(condition, ir.And):
         return tuple(flat for each in condition.conditions for flat in _flat(each))
     return (condition,)
 

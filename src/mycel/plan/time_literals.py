@@ -47,7 +47,7 @@ class _Spelling:
         attempts = []
         for attempt in block.attempts:
             spelled = tuple(self.block(each, known) for each in attempt.branches)
-            attempts.append(ir.Attempt(spelled))
+            attempts.append(ir.Optional(spelled))
             known |= self._of_attempt(attempt, bound)
             bound |= _given(attempt)
         conditions = tuple(self._condition(each, known) for each in block.conditions)
@@ -63,7 +63,7 @@ class _Spelling:
             bound |= _given(attempt)
         return known
 
-    def _of_attempt(self, attempt: ir.Attempt, bound: frozenset[ir.Variable]) -> Known:
+    def _of_attempt(self, attempt: ir.Optional, bound: frozenset[ir.Variable]) -> Known:
         """The times of variables that an OPTIONAL binds; earlier bindings are left out."""
         told = [(branch.binds, self._of_block(branch)) for branch in attempt.branches]
         return {
@@ -113,21 +113,25 @@ class _Spelling:
 
     def _condition(self, node: ir.Condition, known: Known) -> ir.Condition:
         match node:
-            case ir.Compare(operator, ir.Field() as field, ir.Known() | ir.Given() as value):
+            case ir.Compare(operator, ir.Field() as field, ir.Constant() | ir.Parameter() as value):
                 return ir.Compare(operator, field, self._value(field, value, known))
-            case ir.Compare(operator, ir.Known() | ir.Given() as value, ir.Field() as field):
+            case ir.Compare(operator, ir.Constant() | ir.Parameter() as value, ir.Field() as field):
                 return ir.Compare(operator, self._value(field, value, known), field)
-            case ir.OneOf(ir.Field() as field, values):
-                return ir.OneOf(field, self._value(field, values, known))
-            case ir.TextTest("CONTAINS", ir.Field() as field, ir.Known() | ir.Given() as value):
+            case ir.In(ir.Field() as field, values):
+                return ir.In(field, self._value(field, values, known))
+            case ir.TextCondition(
+                "CONTAINS", ir.Field() as field, ir.Constant() | ir.Parameter() as value
+            ):
                 # Of a list. A single moment is searched for a part of its text.
-                return ir.TextTest("CONTAINS", field, self._value(field, value, known, lists=True))
-            case ir.Inverse(inner):
-                return ir.Inverse(self._condition(inner, known))
-            case ir.All(conditions):
-                return ir.All(tuple(self._condition(each, known) for each in conditions))
-            case ir.AnyOf(conditions):
-                return ir.AnyOf(tuple(self._condition(each, known) for each in conditions))
+                return ir.TextCondition(
+                    "CONTAINS", field, self._value(field, value, known, lists=True)
+                )
+            case ir.Not(inner):
+                return ir.Not(self._condition(inner, known))
+            case ir.And(conditions):
+                return ir.And(tuple(self._condition(each, known) for each in conditions))
+            case ir.Or(conditions):
+                return ir.Or(tuple(self._condition(each, known) for each in conditions))
             case ir.Exists(branches):
                 return ir.Exists(tuple(self.block(each, known) for each in branches))
             case _:
@@ -139,15 +143,15 @@ class _Spelling:
         if not self._is_moment(field, known, lists=lists):
             return value
         match value:
-            case ir.Given(parameter, "text" as kind):
-                return ir.Given(parameter, kind, "moment")
-            case ir.Given(parameter, "texts" as kind):
-                return ir.Given(parameter, kind, "moments")
-            case ir.Known(text, "text"):
-                return ir.Known(as_moment(text), "text")
-            case ir.Known(items, "texts" | "values" as kind):
+            case ir.Parameter(parameter, "text" as kind):
+                return ir.Parameter(parameter, kind, "moment")
+            case ir.Parameter(parameter, "texts" as kind):
+                return ir.Parameter(parameter, kind, "moments")
+            case ir.Constant(text, "text"):
+                return ir.Constant(as_moment(text), "text")
+            case ir.Constant(items, "texts" | "values" as kind):
                 moments = [as_moment(each) for each in orjson.loads(items)]
-                return ir.Known(ir.canonical(moments), kind)
+                return ir.Constant(ir.canonical(moments), kind)
             case _:
                 return value
 
@@ -178,5 +182,5 @@ def _bound(block: ir.Block) -> frozenset[ir.Variable]:
     return frozenset(name for atom in block.atoms for name in atom_variables(atom))
 
 
-def _given(attempt: ir.Attempt) -> frozenset[ir.Variable]:
+def _given(attempt: ir.Optional) -> frozenset[ir.Variable]:
     return frozenset(name for branch in attempt.branches for name in branch.binds)

@@ -12,7 +12,7 @@ Modules, in the order in which data passes through them:
 - `index`     the corpus of a store, kept in step with what is committed
 - `weights`   evidence that a passage answers a question, its weight, and what a score means
 - `passage_links` ways between passages: mentions, propositions, shared mentions
-- `stages`    the evidence of each stage, on every passage
+- `evidence`  the evidence of each stage, on every passage
 - `answer`    a question to a graph: what the stages need, brought together
 - `setting`   the embedder that was chosen for a graph, in a file beside it
 - `mentions`  known concepts that texts mention

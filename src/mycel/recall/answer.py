@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 
 from mycel.errors import EmbedderFailed
 from mycel.recall.corpus import Corpus, Floats, Positions
+from mycel.recall.evidence import AskedCorpus, PassageEvidence, Sources
 from mycel.recall.index import Recall
-from mycel.recall.lazy import LazyRecall
+from mycel.recall.lazy import SearchIndex
 from mycel.recall.note_vectors import AT_ONCE_MAX
-from mycel.recall.passage_links import Edge
-from mycel.recall.stages import AskedCorpus, Found, Sources
+from mycel.recall.passage_links import PassageLink
 from mycel.recall.weights import Stage
-from mycel.search.embedding import SEMANTIC, Mode, NotReadyError
+from mycel.search.embedding import SEMANTIC, NotReadyError, SearchMode
 from mycel.search.kinds import CODE
 from mycel.search.ranking import Question
 from mycel.store.query import lookup
@@ -40,7 +40,9 @@ class RecallQuestion:
     made, and when it fails, those of the model inside the package are used; `warning` says so.
     """
 
-    def __init__(self, reader: Reader, recall: LazyRecall, asked: Question, mode: Mode) -> None:
+    def __init__(
+        self, reader: Reader, recall: SearchIndex, asked: Question, mode: SearchMode
+    ) -> None:
         """Gather the evidence.
 
         Raises:
@@ -62,7 +64,7 @@ class RecallQuestion:
             self.warning = f"{why} This answer uses the embedder inside the package."
             self._corpus, self._asked = _asked(reader, instead, asked, without)
 
-    def found(self, condition: Condition, limit: int) -> list[Found]:
+    def found(self, condition: Condition, limit: int) -> list[PassageEvidence]:
         """Concepts that fit and pass a condition, best first."""
         return self._asked.found(allowed(self._reader, self._corpus, condition), limit)
 
@@ -74,7 +76,7 @@ def recalled_by(
     limit: int,
     *,
     without: Collection[Stage] = (),
-) -> list[Found]:
+) -> list[PassageEvidence]:
     """Concepts that fit a question, by the vectors of one embedder; `without` some stages."""
     return _asked(reader, recall, asked, without)[1].found(None, limit)
 
@@ -133,11 +135,11 @@ def allowed(reader: Reader, corpus: Corpus, condition: Condition) -> NDArray[np.
     return passes
 
 
-def _edges(reader: Reader, numbers: Sequence[int]) -> list[Edge]:
+def _edges(reader: Reader, numbers: Sequence[int]) -> list[PassageLink]:
     around = lookup.links_around_each(reader, numbers, LINKS_FOLLOWED)
     degrees = Counter(number for number, _ in around)
     return [
-        Edge(
+        PassageLink(
             number,
             each.other,
             each.predicate,

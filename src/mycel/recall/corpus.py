@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mycel.recall.blocks import Arrays, kept, packed
-from mycel.recall.passage_columns import ITEMS, NOWHERE, PassageColumns, Row, Shared
+from mycel.recall.passage_columns import ITEMS, NOWHERE, PassageColumns, PassageEntry, Shared
 from mycel.recall.phrases import Hashes, PhraseSet
 from mycel.store.index.passages import block_of
 
@@ -63,7 +63,7 @@ def mentions_in(columns: PassageColumns, dictionary: PhraseSet) -> tuple[Hashes,
     return np.concatenate(found), np.concatenate(counted)
 
 
-class Segment:
+class PassageSegment:
     """A block of passages; arrays have one item for each."""
 
     def __init__(self, arrays: dict[str, NDArray[Any]]) -> None:
@@ -73,8 +73,8 @@ class Segment:
         self.lengths: Final = _lengths(self.vectors)
         self._mentions: Hashes = arrays["mentions"]
         self._ends: Final = np.cumsum(arrays["mention_counts"], dtype=np.uint32)
-        self.mentioned: Final = Inverse(self._mentions, arrays["mention_counts"])
-        self.named: Final = Inverse(arrays["names"], arrays["name_counts"])
+        self.mentioned: Final = InvertedIndex(self._mentions, arrays["mention_counts"])
+        self.named: Final = InvertedIndex(arrays["names"], arrays["name_counts"])
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -96,7 +96,7 @@ class Segment:
         return self._mentions[self._ends[at - 1] if at else 0 : self._ends[at]]
 
 
-class Inverse:
+class InvertedIndex:
     """From hashes to the passages that have them."""
 
     def __init__(self, hashes: Hashes, counts: Counts) -> None:
@@ -134,8 +134,8 @@ class Corpus:
     def __init__(
         self,
         seq: int,
-        base: Segment,
-        tail: Segment,
+        base: PassageSegment,
+        tail: PassageSegment,
         alive: NDArray[np.bool_],
         dictionary: Hashes,
         shared: Shared,
@@ -165,15 +165,17 @@ class Corpus:
     @classmethod
     def of(cls, seq: int, columns: PassageColumns, dictionary: PhraseSet) -> Self:
         """A corpus of all passages."""
-        return cls._of(seq, Segment.of(columns, dictionary), dictionary.hashes, columns.shared)
+        return cls._of(
+            seq, PassageSegment.of(columns, dictionary), dictionary.hashes, columns.shared
+        )
 
     @classmethod
     def stored(cls, seq: int, arrays: Arrays, dictionary: Hashes, shared: Shared) -> Self:
         """A corpus of arrays that were stored (`blocks`), with their vectors."""
-        return cls._of(seq, Segment(arrays), dictionary, shared)
+        return cls._of(seq, PassageSegment(arrays), dictionary, shared)
 
     @classmethod
-    def _of(cls, seq: int, base: Segment, dictionary: Hashes, shared: Shared) -> Self:
+    def _of(cls, seq: int, base: PassageSegment, dictionary: Hashes, shared: Shared) -> Self:
         return cls(seq, base, base.none(), np.ones(len(base), bool), dictionary, shared)
 
     def blocks(self, wanted: Collection[int] | None) -> dict[int, bytes]:
@@ -238,10 +240,10 @@ class Corpus:
         return self._shared.actors.numbers
 
     def changed(
-        self, seq: int, rows: Iterable[Row], gone: Iterable[int], dictionary: PhraseSet
+        self, seq: int, rows: Iterable[PassageEntry], gone: Iterable[int], dictionary: PhraseSet
     ) -> Self:
         """The corpus after some passages are new or changed, and others are gone."""
-        fresh = Segment.of(PassageColumns(self._shared, rows), dictionary)
+        fresh = PassageSegment.of(PassageColumns(self._shared, rows), dictionary)
         alive = self.alive.copy()
         alive[self.where([*fresh.numbers.tolist(), *gone])] = False
         split = len(self.base)
@@ -329,7 +331,7 @@ class Corpus:
         return previous, following
 
 
-def _cosines(segment: Segment, vector: Floats) -> Floats:
+def _cosines(segment: PassageSegment, vector: Floats) -> Floats:
     """Cosines block by block, so that the vectors are never all in floating point at once.
 
     einsum rather than BLAS, whose threads cost more than they gain at this size.
@@ -355,6 +357,8 @@ def _lengths(vectors: NDArray[np.int8]) -> Floats:
     return np.maximum(lengths, np.float32(1e-9))
 
 
-def _merged(*parts: tuple[Segment, NDArray[np.bool_]]) -> Segment:
+def _merged(*parts: tuple[PassageSegment, NDArray[np.bool_]]) -> PassageSegment:
     arrays = [kept(segment.arrays, keep) for segment, keep in parts]
-    return Segment({key: np.concatenate([each[key] for each in arrays]) for key in arrays[0]})
+    return PassageSegment(
+        {key: np.concatenate([each[key] for each in arrays]) for key in arrays[0]}
+    )

@@ -11,7 +11,7 @@ from mycel.embedding.static import StaticModel
 from mycel.model.values import parse_object
 from mycel.recall.corpus import ASKS, CODE, READ, TIMED, TITLED
 from mycel.recall.passages import passage_of
-from mycel.recall.phrases import Vocabulary, capitalised
+from mycel.recall.phrases import PhraseVocabulary, capitalised
 from mycel.search.kinds import is_code, is_section
 from mycel.store.index.passages import PassageRow
 from mycel.store.query.passages import SourceRow
@@ -35,7 +35,7 @@ class Derived(NamedTuple):
 
 
 def derived(
-    source: SourceRow, type_name: str, model: StaticModel, vocabulary: Vocabulary
+    source: SourceRow, type_name: str, model: StaticModel, vocabulary: PhraseVocabulary
 ) -> Derived:
     """The data derived from a concept."""
     attributes = parse_object(source.attributes)

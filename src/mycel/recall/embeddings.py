@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from mycel.errors import ConstraintViolation, EmbedderFailed, NotFound
 from mycel.model.elements import Concept
 from mycel.model.names import shorten
-from mycel.recall.lazy import LazyRecall
+from mycel.recall.lazy import SearchIndex
 from mycel.recall.setting import choose
 from mycel.schema.catalog import Catalog
 from mycel.schema.model import Property
@@ -19,7 +19,7 @@ from mycel.store.index.passages import forget_vectors
 from mycel.store.query import passages
 from mycel.store.query.refs import Ref
 
-Report = Callable[[int, int], object]
+EmbeddingReport = Callable[[int, int], object]
 """Told how many vectors have been made, and of how many."""
 
 
@@ -43,7 +43,7 @@ class EmbeddingStatus(NamedTuple):
 class Embeddings:
     """The operations of `db.embeddings` and `mycel embed`."""
 
-    def __init__(self, store: Store, recall: LazyRecall) -> None:
+    def __init__(self, store: Store, recall: SearchIndex) -> None:
         self._store: Final = store
         self._recall: Final = recall
 
@@ -78,7 +78,7 @@ class Embeddings:
             _, size = passages.vector_bytes(reader, mark or "")
         return EmbeddingStatus(choice, model, dimensions, total - pending, pending, size, error)
 
-    def use(self, name: str, *, report: Report | None = None) -> EmbeddingStatus:
+    def use(self, name: str, *, report: EmbeddingReport | None = None) -> EmbeddingStatus:
         """Choose an embedder for this graph in every process, and embed everything with it.
 
         `name` is one of `embedding.choice`. It is tried first: one that does not work is not
@@ -161,7 +161,7 @@ class Embeddings:
             of = vector_property(reader, element.type, property)
             return self._recall.columns().vector(reader, of, number)
 
-    def complete(self, *, report: Report | None = None) -> None:
+    def complete(self, *, report: EmbeddingReport | None = None) -> None:
         """Derive all that a search by meaning would derive first, after many writes.
 
         Raises:
@@ -169,7 +169,7 @@ class Embeddings:
         """
         self._recall.get().complete(report)
 
-    def rebuild(self, *, report: Report | None = None) -> EmbeddingStatus:
+    def rebuild(self, *, report: EmbeddingReport | None = None) -> EmbeddingStatus:
         """Make all vectors of the embedder in use anew.
 
         Raises:

@@ -43,8 +43,8 @@ from mycel.recall import blocks
 from mycel.recall.corpus import Corpus, Floats, Positions
 from mycel.recall.derivation import Derived, derived, is_sound
 from mycel.recall.note_vectors import NoteVectors
-from mycel.recall.passage_columns import Interner, PassageColumns, Row, Shared
-from mycel.recall.phrases import PhraseSet, Vocabulary
+from mycel.recall.passage_columns import Interner, PassageColumns, PassageEntry, Shared
+from mycel.recall.phrases import PhraseSet, PhraseVocabulary
 from mycel.search.embedding import Embedder, NotReadyError
 from mycel.store.database import Store
 from mycel.store.file.process_memory import return_memory
@@ -92,8 +92,8 @@ class Recall:
         self._lock: Final = Lock()
         self._starting: Final = Lock()
         self._corpus: Corpus | None = None
-        self._unsaved: dict[int, Row] = {}
-        self._saved: dict[int, Row] = {}
+        self._unsaved: dict[int, PassageEntry] = {}
+        self._saved: dict[int, PassageEntry] = {}
         self._columns: PassageColumns | None = None
         """All passages of a corpus that was built of rows, until all readers see these stored."""
         self._gone: set[int] = set()
@@ -171,9 +171,9 @@ class Recall:
         return made
 
     @cached_property
-    def vocabulary(self) -> Vocabulary:
+    def vocabulary(self) -> PhraseVocabulary:
         """The pieces of the model."""
-        return Vocabulary(self.model)
+        return PhraseVocabulary(self.model)
 
     def corpus(self, reader: Reader) -> Corpus:
         """The corpus, at least as new as what a reader sees.
@@ -394,7 +394,7 @@ class Recall:
             if self._report is not None and self._guarded is None:
                 self._report(min(at + DERIVED_TOGETHER, len(numbers)), len(numbers))
 
-    def _keep(self, made: Sequence[Row]) -> bool:
+    def _keep(self, made: Sequence[PassageEntry]) -> bool:
         """Store a portion; False if it is to be stored later."""
         if self._store.location.readonly:
             return True
@@ -471,7 +471,7 @@ class Recall:
         return corpus.changed(seq, made + older, gone, PhraseSet(self.vocabulary, dictionary))
 
     def _new_phrases(
-        self, corpus: Corpus, made: Iterable[Row], phrases: Sequence[dict[int, str]]
+        self, corpus: Corpus, made: Iterable[PassageEntry], phrases: Sequence[dict[int, str]]
     ) -> dict[int, str]:
         """Phrases that become known: new names, and phrases of which one passage knew before."""
         new: dict[int, str] = {}
@@ -493,7 +493,7 @@ class Recall:
 
     def _older(
         self, reader: Reader, corpus: Corpus, phrases: Iterable[str], without: Collection[int]
-    ) -> list[Row]:
+    ) -> list[PassageEntry]:
         """Passages of before in which the text index has one of these phrases."""
         numbers = {
             number
@@ -507,7 +507,7 @@ class Recall:
 
     def _derived(
         self, reader: Reader, numbers: Collection[int]
-    ) -> tuple[list[Row], list[dict[int, str]]]:
+    ) -> tuple[list[PassageEntry], list[dict[int, str]]]:
         """Passages of live concepts with these numbers, and the phrases of each by their hashes."""
         made = self._passages(reader, numbers)
         if self._guarded is None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from mycel.recall.vector_columns import VectorColumns
 
 
-class LazyRecall:
+class SearchIndex:
     """Makes a `Recall` once for each embedder."""
 
     def __init__(self, store: Store, embedder: Embedder | None = None) -> None:
@@ -116,7 +116,7 @@ class LazyRecall:
         self._made = self._instead = self._columns = None
 
 
-_ALL: Final[WeakSet[LazyRecall]] = WeakSet()
+_ALL: Final[WeakSet[SearchIndex]] = WeakSet()
 
 
 def _after_fork_in_child() -> None:

@@ -21,7 +21,7 @@ import numpy as np
 from mycel.errors import EmbedderFailed
 from mycel.model.elements import Concept
 from mycel.recall.corpus import Corpus
-from mycel.recall.lazy import LazyRecall
+from mycel.recall.lazy import SearchIndex
 from mycel.recall.passages import prose
 from mycel.search.embedding import NotReadyError
 from mycel.search.kinds import is_code, is_section
@@ -47,7 +47,7 @@ SCANNED_MAX: Final = 1_000
 """The newest texts that are looked at for mentions without a link."""
 
 
-def mentioned(reader: Reader, recall: LazyRecall, number: int, limit: int) -> list[int]:
+def mentioned(reader: Reader, recall: SearchIndex, number: int, limit: int) -> list[int]:
     """Concepts that the text of a concept mentions, the rarest names first."""
     corpus = _corpus(reader, recall)
     if corpus is None:
@@ -55,7 +55,7 @@ def mentioned(reader: Reader, recall: LazyRecall, number: int, limit: int) -> li
     return list(islice(_meant(reader, number, _mentioned(corpus, number)), limit))
 
 
-def unlinked(reader: Reader, recall: LazyRecall, limit: int) -> list[tuple[int, int]]:
+def unlinked(reader: Reader, recall: SearchIndex, limit: int) -> list[tuple[int, int]]:
     """Pairs of concepts, the first of which mentions the second, without a link between them.
 
     The newest texts come first.
@@ -121,7 +121,7 @@ def _mentioned(corpus: Corpus, number: int) -> list[int]:
     return sorted(found, key=lambda other: (found[other], other))
 
 
-def _corpus(reader: Reader, recall: LazyRecall) -> Corpus | None:
+def _corpus(reader: Reader, recall: SearchIndex) -> Corpus | None:
     """The corpus of the model inside the package; None if it is not ready or cannot be used."""
     try:
         with _hurried(reader):

@@ -14,13 +14,13 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mycel.recall.phrases import Vocabulary
+from mycel.recall.phrases import PhraseVocabulary
 from mycel.store.index.passages import PassageRow
 
 NOWHERE: Final = -1
 """The number of an actor or episode that a passage does not have."""
 
-Row = tuple[PassageRow, bytes]
+PassageEntry = tuple[PassageRow, bytes]
 """A passage, and its vector: one signed byte a dimension."""
 
 ITEMS: Final = {
@@ -52,7 +52,7 @@ class Interner:
 class Shared(NamedTuple):
     """Data that all states of a corpus share."""
 
-    vocabulary: Vocabulary
+    vocabulary: PhraseVocabulary
     dimensions: int
     """Of the vectors."""
     actors: Interner
@@ -62,7 +62,7 @@ class Shared(NamedTuple):
 class PassageColumns:
     """Passages that can be added to. Arrays of them are views: nothing is added after the first."""
 
-    def __init__(self, shared: Shared, rows: Iterable[Row] = ()) -> None:
+    def __init__(self, shared: Shared, rows: Iterable[PassageEntry] = ()) -> None:
         self.shared: Final = shared
         self._items: Final[dict[str, Any]] = {key: array(code) for key, code in ITEMS.items()}
         self._lists: Final = {key: bytearray() for key in _LISTS}

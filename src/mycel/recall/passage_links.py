@@ -17,7 +17,7 @@ MENTION: Final = 0
 """The predicate of a way that no proposition makes."""
 
 
-class Edge(NamedTuple):
+class PassageLink(NamedTuple):
     """A link of the graph between two elements."""
 
     seed: int
@@ -86,7 +86,7 @@ def ways_by_mentions(corpus: Corpus, seeds: Positions, strength: Floats) -> tupl
 
 
 def ways_by_edges(
-    corpus: Corpus, seeds: Positions, strength: Floats, edges: Sequence[Edge]
+    corpus: Corpus, seeds: Positions, strength: Floats, edges: Sequence[PassageLink]
 ) -> Ways:
     """Ways along links of the graph around the seeds."""
     if not edges:

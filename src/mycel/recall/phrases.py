@@ -67,7 +67,7 @@ def capitalised(text: str) -> set[str]:
     return found
 
 
-class Vocabulary:
+class PhraseVocabulary:
     """Properties of the word pieces of a model."""
 
     def __init__(self, model: StaticModel) -> None:
@@ -104,7 +104,7 @@ class Vocabulary:
 class PhraseSet:
     """Phrases that are looked for in texts."""
 
-    def __init__(self, vocabulary: Vocabulary, hashes: Hashes) -> None:
+    def __init__(self, vocabulary: PhraseVocabulary, hashes: Hashes) -> None:
         self._vocabulary: Final = vocabulary
         self.hashes: Final = np.unique(hashes)
         self._slots: Final = np.zeros(_SLOTS, bool)

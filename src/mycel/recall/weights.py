@@ -39,7 +39,7 @@ Stage = Literal[
 ]
 
 
-class Evidence(NamedTuple):
+class EvidenceKind(NamedTuple):
     """One kind of evidence: its stage, and its weight for each kind of passage."""
 
     stage: Stage
@@ -47,21 +47,21 @@ class Evidence(NamedTuple):
     turn: float
 
 
-WEIGHTS: Final[dict[str, Evidence]] = {
-    "words": Evidence("words", 0.40, 2.09),
-    "meaning": Evidence("meaning", 0.40, 3.89),
-    "open_meaning": Evidence("meaning", 5.0, 0.0),
-    "pieces": Evidence("pieces", 0.40, 2.75),
-    "named": Evidence("named", 0.81, 0.0),
-    "link": Evidence("link", 0.61, 0.0),
-    "link_pieces": Evidence("link", 3.38, 0.0),
-    "shared_pieces": Evidence("shared", 5.62, 0.0),
-    "shared_new": Evidence("shared", 2.11, 0.0),
-    "actor": Evidence("actor", 0.0, 1.34),
-    "episode": Evidence("episode", 0.0, 3.63),
-    "time": Evidence("time", 0.0, 1.84),
-    "date": Evidence("time", 0.0, 5.62),
-    "answer": Evidence("answer", 0.0, 0.62),
+WEIGHTS: Final[dict[str, EvidenceKind]] = {
+    "words": EvidenceKind("words", 0.40, 2.09),
+    "meaning": EvidenceKind("meaning", 0.40, 3.89),
+    "open_meaning": EvidenceKind("meaning", 5.0, 0.0),
+    "pieces": EvidenceKind("pieces", 0.40, 2.75),
+    "named": EvidenceKind("named", 0.81, 0.0),
+    "link": EvidenceKind("link", 0.61, 0.0),
+    "link_pieces": EvidenceKind("link", 3.38, 0.0),
+    "shared_pieces": EvidenceKind("shared", 5.62, 0.0),
+    "shared_new": EvidenceKind("shared", 2.11, 0.0),
+    "actor": EvidenceKind("actor", 0.0, 1.34),
+    "episode": EvidenceKind("episode", 0.0, 3.63),
+    "time": EvidenceKind("time", 0.0, 1.84),
+    "date": EvidenceKind("time", 0.0, 5.62),
+    "answer": EvidenceKind("answer", 0.0, 0.62),
 }
 """Fitted by softmax regression, none below 0, on questions of HotpotQA, 2Wiki and MuSiQue, on
 passages asked for with their own words, and on facts asked for in other words (concepts with a

@@ -15,7 +15,7 @@ Modules, in the order in which a schema passes through them:
 - `annotations`         rules of annotations
 - `declaration_bodies`  properties and constraints of a declaration, and their rules
 - `builder`             tree to catalog, and text to catalog: `load`
-- `ir`                  the catalog as canonical JSON, and its hash
+- `catalog_json`        the catalog as canonical JSON, and its hash
 - `formatter`           tree or declarations to text: `format`
 - `catalog`             `Catalog`
 - `arrow`               the Arrow schema of a type

@@ -78,7 +78,7 @@ def wrong(span: Span, message: str, hint: str | None = None) -> SchemaError:
     return located(SchemaError(message, hint=hint), span)
 
 
-def of_type(annotations: Iterable[ast.Annotation], kind: TypeKind) -> CheckedAnnotations:
+def of_type(annotations: Iterable[ast.AnnotationDeclaration], kind: TypeKind) -> CheckedAnnotations:
     """The annotations of a type; raises SchemaError if one breaks a rule."""
     for each in annotations:
         if each.name in _OF_PROPERTIES:
@@ -96,7 +96,7 @@ def of_type(annotations: Iterable[ast.Annotation], kind: TypeKind) -> CheckedAnn
     return _collected(annotations)
 
 
-def of_property(declared: ast.Property) -> CheckedAnnotations:
+def of_property(declared: ast.PropertyDeclaration) -> CheckedAnnotations:
     """The annotations of a property; raises SchemaError if one breaks a rule."""
     name = declared.name.text
     for each in declared.annotations:
@@ -121,7 +121,9 @@ def of_property(declared: ast.Property) -> CheckedAnnotations:
     return found
 
 
-def _check_merge(annotation: ast.Annotation, policy: str, declared: ast.Property) -> None:
+def _check_merge(
+    annotation: ast.AnnotationDeclaration, policy: str, declared: ast.PropertyDeclaration
+) -> None:
     if policy not in MERGE_POLICIES:
         raise wrong(
             annotation.span,
@@ -138,7 +140,7 @@ def _check_merge(annotation: ast.Annotation, policy: str, declared: ast.Property
         )
 
 
-def _collected(annotations: Iterable[ast.Annotation]) -> CheckedAnnotations:
+def _collected(annotations: Iterable[ast.AnnotationDeclaration]) -> CheckedAnnotations:
     seen: set[str] = set()
     kept: list[Annotation] = []
     renamed_from: str | None = None
@@ -157,7 +159,7 @@ def _collected(annotations: Iterable[ast.Annotation]) -> CheckedAnnotations:
     return CheckedAnnotations(tuple(kept), renamed_from)
 
 
-def _check_value(annotation: ast.Annotation) -> None:
+def _check_value(annotation: ast.AnnotationDeclaration) -> None:
     name, value, span = annotation.name, annotation.value, annotation.span
     if name == OPEN and value is not None:
         raise wrong(span, "@open takes no value.", "Write @open.")

@@ -19,7 +19,7 @@ class Name(SyntaxNode):
 
 
 @node
-class Literal(SyntaxNode):
+class AnnotationValue(SyntaxNode):
     """The value of an annotation: a string, a number or a word."""
 
     text: str
@@ -27,24 +27,24 @@ class Literal(SyntaxNode):
 
 
 @node
-class Annotation(SyntaxNode):
+class AnnotationDeclaration(SyntaxNode):
     """`@name` or `@name(value)`; also an inline `@key`, `@unique` or `@index`.
 
     `@embed(source, model="…")` has a second value.
     """
 
     name: str
-    value: Literal | None = None
-    model: Literal | None = None
+    value: AnnotationValue | None = None
+    model: AnnotationValue | None = None
 
 
 @node
-class Property(SyntaxNode):
+class PropertyDeclaration(SyntaxNode):
     """`name: type` and its annotations; the values of an enum are in the order of the text."""
 
     name: Name
     type: PropertyType
-    annotations: tuple[Annotation, ...] = ()
+    annotations: tuple[AnnotationDeclaration, ...] = ()
 
 
 @node
@@ -56,7 +56,7 @@ class Columns(SyntaxNode):
 
 
 @node
-class Range(SyntaxNode):
+class RangeDeclaration(SyntaxNode):
     """`@range(property, minimum..maximum)`."""
 
     property: Name
@@ -65,11 +65,11 @@ class Range(SyntaxNode):
 
 
 @node
-class Check(SyntaxNode):
+class CheckDeclaration(SyntaxNode):
     """`@check(property, "pattern")`."""
 
     property: Name
-    pattern: Literal
+    pattern: AnnotationValue
 
 
 @node
@@ -81,42 +81,42 @@ class Card(SyntaxNode):
 
 
 @node
-class Interface(SyntaxNode):
+class InterfaceDeclaration(SyntaxNode):
     """`interface Name @annotation { … }`."""
 
     name: Name
-    annotations: tuple[Annotation, ...] = ()
-    members: tuple[Property, ...] = ()
+    annotations: tuple[AnnotationDeclaration, ...] = ()
+    members: tuple[PropertyDeclaration, ...] = ()
 
 
 @node
-class Node(SyntaxNode):
+class NodeDeclaration(SyntaxNode):
     """`node Name @annotation implements Interface { … }`."""
 
     name: Name
-    annotations: tuple[Annotation, ...] = ()
+    annotations: tuple[AnnotationDeclaration, ...] = ()
     implements: tuple[Name, ...] = ()
     members: tuple[Member, ...] = ()
 
 
 @node
-class Edge(SyntaxNode):
+class EdgeDeclaration(SyntaxNode):
     """`edge Name: From -> To @card(…) @annotation { … }`."""
 
     name: Name
     from_type: Name
     to_type: Name
     card: Card | None = None
-    annotations: tuple[Annotation, ...] = ()
+    annotations: tuple[AnnotationDeclaration, ...] = ()
     members: tuple[Member, ...] = ()
 
 
 @node
-class Schema(SyntaxNode):
+class SchemaDocument(SyntaxNode):
     """A file."""
 
     declarations: tuple[Declaration, ...] = ()
 
 
-Member = Property | Columns | Range | Check
-Declaration = Interface | Node | Edge
+Member = PropertyDeclaration | Columns | RangeDeclaration | CheckDeclaration
+Declaration = InterfaceDeclaration | NodeDeclaration | EdgeDeclaration

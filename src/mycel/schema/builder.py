@@ -22,8 +22,8 @@ from mycel.errors import SchemaError
 from mycel.schema import ast, model
 from mycel.schema.annotations import of_type, wrong
 from mycel.schema.catalog import Catalog
-from mycel.schema.declaration_bodies import Body, brief, close_to, collision, named
-from mycel.schema.ir import type_id
+from mycel.schema.catalog_json import type_id
+from mycel.schema.declaration_bodies import DeclarationBody, brief, close_to, collision, named
 from mycel.schema.lexer import BYTE_ORDER_MARK
 from mycel.schema.parser import parse
 from mycel.syntax.diagnostics import shown
@@ -57,23 +57,23 @@ def load(text: str, *, file: str | None = None) -> Catalog:
         raise
 
 
-def build(tree: ast.Schema) -> Catalog:
+def build(tree: ast.SchemaDocument) -> Catalog:
     """The catalog of a schema; raises SchemaError if it breaks a rule of the language."""
     _check_names(tree.declarations)
     interfaces = {
         each.name.text: _interface(each)
         for each in tree.declarations
-        if isinstance(each, ast.Interface)
+        if isinstance(each, ast.InterfaceDeclaration)
     }
     nodes = {
         each.name.text: _node(each, interfaces)
         for each in tree.declarations
-        if isinstance(each, ast.Node)
+        if isinstance(each, ast.NodeDeclaration)
     }
     edges = {
         each.name.text: _edge(each, nodes, interfaces)
         for each in tree.declarations
-        if isinstance(each, ast.Edge)
+        if isinstance(each, ast.EdgeDeclaration)
     }
     catalog = Catalog(interfaces, nodes, edges)
     _check_identities(tree.declarations, catalog)
@@ -94,7 +94,7 @@ def _check_names(declarations: Iterable[ast.Declaration]) -> None:
                 "Names of types are unique; rename one of them, or remove it.",
             )
         taken[name] = each
-        if isinstance(each, ast.Edge):
+        if isinstance(each, ast.EdgeDeclaration):
             other = edges.setdefault(name.casefold(), name)
             if other != name:
                 raise wrong(
@@ -124,9 +124,9 @@ def _check_identities(declarations: Iterable[ast.Declaration], catalog: Catalog)
             raise collision(name, numbers[declared.type_id], each.name.span)
 
 
-def _interface(declared: ast.Interface) -> model.Interface:
+def _interface(declared: ast.InterfaceDeclaration) -> model.Interface:
     annotated = of_type(declared.annotations, "interface")
-    body = Body("interface", declared.name, declared.members)
+    body = DeclarationBody("interface", declared.name, declared.members)
     return model.Interface(
         declared.name.text,
         type_id("interface", declared.name.text),
@@ -137,9 +137,9 @@ def _interface(declared: ast.Interface) -> model.Interface:
     )
 
 
-def _node(declared: ast.Node, interfaces: dict[str, model.Interface]) -> model.NodeType:
+def _node(declared: ast.NodeDeclaration, interfaces: dict[str, model.Interface]) -> model.NodeType:
     annotated = of_type(declared.annotations, "node")
-    body = Body("node", declared.name, declared.members)
+    body = DeclarationBody("node", declared.name, declared.members)
     implemented = _implemented(declared, interfaces)
     inherited = list(_inherit(body, declared.implements, implemented))
     return model.NodeType(
@@ -154,13 +154,15 @@ def _node(declared: ast.Node, interfaces: dict[str, model.Interface]) -> model.N
 
 
 def _edge(
-    declared: ast.Edge, nodes: dict[str, model.NodeType], interfaces: dict[str, model.Interface]
+    declared: ast.EdgeDeclaration,
+    nodes: dict[str, model.NodeType],
+    interfaces: dict[str, model.Interface],
 ) -> model.EdgeType:
     for end in (declared.from_type, declared.to_type):
         if end.text not in nodes:
             raise _unknown_end(end, nodes, interfaces)
     annotated = of_type(declared.annotations, "edge")
-    body = Body("edge", declared.name, declared.members)
+    body = DeclarationBody("edge", declared.name, declared.members)
     return model.EdgeType(
         declared.name.text,
         type_id("edge", declared.name.text),
@@ -210,7 +212,7 @@ def _cardinality(card: ast.Card | None) -> model.Cardinality:
 
 
 def _implemented(
-    declared: ast.Node, interfaces: dict[str, model.Interface]
+    declared: ast.NodeDeclaration, interfaces: dict[str, model.Interface]
 ) -> list[model.Interface]:
     found: dict[str, model.Interface] = {}
     for name in declared.implements:
@@ -227,7 +229,7 @@ def _implemented(
 
 
 def _inherit(
-    body: Body, names: Sequence[ast.Name], interfaces: Sequence[model.Interface]
+    body: DeclarationBody, names: Sequence[ast.Name], interfaces: Sequence[model.Interface]
 ) -> Iterator[tuple[str, model.Constraint]]:
     """Append what a node lacks; yields the constraints that come along, each with its source."""
     for name, interface in zip(names, interfaces, strict=True):
@@ -250,7 +252,7 @@ def _inherit(
 
 
 def _disagreement(
-    body: Body, name: ast.Name, present: model.Property, demanded: model.Property
+    body: DeclarationBody, name: ast.Name, present: model.Property, demanded: model.Property
 ) -> SchemaError:
     there, here = brief(present.type), brief(demanded.type)
     if present.inherited_from is None:

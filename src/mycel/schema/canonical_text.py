@@ -16,7 +16,7 @@ from mycel.errors import ResourceExhausted
 from mycel.model.limits import SCHEMA_COMMENTS_MAX
 from mycel.schema import ast
 from mycel.schema.formatter import INDENT, head, member
-from mycel.schema.lexer import BYTE_ORDER_MARK, Tokens
+from mycel.schema.lexer import BYTE_ORDER_MARK, SchemaTokens
 from mycel.schema.parser import parse
 from mycel.syntax.tokens import END
 
@@ -54,7 +54,7 @@ def tidy(text: str) -> str:
     """
     text = text.removeprefix(BYTE_ORDER_MARK)
     tree = parse(text)
-    tokens = Tokens(text)
+    tokens = SchemaTokens(text)
     comments = _bounded(_comments(text, tokens))
     bodies = [_body(each, tokens) for each in tree.declarations]
     pieces = [
@@ -71,7 +71,7 @@ def tidy(text: str) -> str:
     return _written(pieces)
 
 
-def _comments(text: str, tokens: Tokens) -> Iterator[_Piece]:
+def _comments(text: str, tokens: SchemaTokens) -> Iterator[_Piece]:
     """The comments, which are between tokens."""
     count = tokens.tokens.index(END)
     ends = [0, *tokens.ends[:count]]
@@ -95,7 +95,7 @@ def _bounded(comments: Iterable[_Piece]) -> list[_Piece]:
     return found
 
 
-def _body(declared: ast.Declaration, tokens: Tokens) -> tuple[int, int]:
+def _body(declared: ast.Declaration, tokens: SchemaTokens) -> tuple[int, int]:
     """From the brace that opens a declaration's body to the one that closes it."""
     start, end = declared.span
     for at in range(bisect_left(tokens.starts, start), bisect_left(tokens.starts, end)):
@@ -116,7 +116,7 @@ def _pieces(
     has_comment = first < len(comments) and comments[first].start < end
     is_empty = not declared.members and not has_comment
     if is_empty:
-        empty = "" if isinstance(declared, ast.Edge) else " {}"
+        empty = "" if isinstance(declared, ast.EdgeDeclaration) else " {}"
         yield _Piece(declared.span.start, head(declared) + empty, opens=True)
         return
     yield _Piece(declared.span.start, f"{head(declared)} {{", opens=True)

@@ -13,7 +13,7 @@ from typing import Any
 
 from mycel.errors import TypeMismatch, did_you_mean
 from mycel.model.names import shorten
-from mycel.schema import ir
+from mycel.schema import catalog_json
 from mycel.schema.formatter import format_types
 from mycel.schema.model import EdgeType, Interface, NodeType, Property, SchemaType, TypeKind
 
@@ -103,7 +103,7 @@ class Catalog:
     @cached_property
     def ir_hash(self) -> str:
         """`sha256:` and the hash of the IR."""
-        return ir.hash_of(self._ir)
+        return catalog_json.hash_of(self._ir)
 
     def same_shape(self, other: Catalog) -> bool:
         """True if both declare the same, whatever numbers their types and properties have."""
@@ -137,8 +137,10 @@ class Catalog:
 
     @cached_property
     def _ir(self) -> dict[str, Any]:
-        return ir.schema_json(self.interfaces.values(), self.nodes.values(), self.edges.values())
+        return catalog_json.schema_json(
+            self.interfaces.values(), self.nodes.values(), self.edges.values()
+        )
 
     @cached_property
     def _shape(self) -> Any:
-        return ir.without_ids(self._ir)
+        return catalog_json.without_ids(self._ir)

@@ -15,7 +15,7 @@ from mycel.errors import InvalidSyntax, ResourceExhausted, SchemaError, did_you_
 from mycel.model.names import shorten
 from mycel.schema import ast, model
 from mycel.schema.annotations import of_property, wrong
-from mycel.schema.ir import constraint_order, prop_id
+from mycel.schema.catalog_json import constraint_order, prop_id
 from mycel.schema.property_values import BadValue, parse_default
 from mycel.syntax.regex import matcher
 from mycel.syntax.source import Span
@@ -65,7 +65,7 @@ class _KeyDeclaration(NamedTuple):
 
 
 @dataclass(slots=True)
-class Body:
+class DeclarationBody:
     """The properties of a type while it is built; `spans` has places of properties, annotations."""
 
     kind: model.TypeKind
@@ -77,7 +77,7 @@ class Body:
 
     def __post_init__(self) -> None:
         for member in self.members:
-            if isinstance(member, ast.Property):
+            if isinstance(member, ast.PropertyDeclaration):
                 self._declare(member)
 
     @property
@@ -95,7 +95,7 @@ class Body:
             raise collision(name, self._numbers[number], span)
         return number
 
-    def _declare(self, declared: ast.Property) -> None:
+    def _declare(self, declared: ast.PropertyDeclaration) -> None:
         name, span = declared.name.text, declared.name.span
         if name in self.properties:
             raise wrong(
@@ -142,16 +142,16 @@ class Body:
         found: list[model.Constraint] = []
         for member in self.members:
             match member:
-                case ast.Property():
+                case ast.PropertyDeclaration():
                     for each in member.annotations:
                         if each.name in _COLUMNS:
                             column = ast.Name(member.name.text, span=each.span)
                             found.append(self._columns(each.name, (column,)))
                 case ast.Columns():
                     found.append(self._columns(member.kind, member.columns))
-                case ast.Range():
+                case ast.RangeDeclaration():
                     found.append(self._range(member))
-                case ast.Check():
+                case ast.CheckDeclaration():
                     found.append(self._check(member))
         return found
 
@@ -190,7 +190,7 @@ class Body:
                 f"Remove the `?` of {column.text}: a key names every instance.",
             )
 
-    def _range(self, declared: ast.Range) -> model.Range:
+    def _range(self, declared: ast.RangeDeclaration) -> model.Range:
         property_ = self._property(declared.property)
         if property_.type.is_list or property_.type.scalar not in model.NUMERIC:
             raise wrong(
@@ -208,7 +208,7 @@ class Body:
             )
         return model.Range(property_.name, minimum, maximum)
 
-    def _check(self, declared: ast.Check) -> model.Check:
+    def _check(self, declared: ast.CheckDeclaration) -> model.Check:
         property_ = self._property(declared.property)
         type_ = property_.type
         if type_.is_list or type_.scalar != "String" or type_.enum_values is not None:
@@ -352,7 +352,7 @@ def _keys(members: Iterable[ast.Member]) -> Iterator[_KeyDeclaration]:
     """Every `@key` of a body and of its properties."""
     for member in members:
         match member:
-            case ast.Property():
+            case ast.PropertyDeclaration():
                 for each in member.annotations:
                     if each.name == "key":
                         yield _KeyDeclaration((member.name.text,), each.span)

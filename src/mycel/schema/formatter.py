@@ -22,7 +22,7 @@ _BARE: Final = re.compile(r"-?(?:0|[1-9][0-9]{0,18})(?:\.[0-9]{1,18})?|true|fals
 """Values that are written without quotes, because they read better. To the IR all are text."""
 
 
-def format_schema(tree: ast.Schema) -> str:
+def format_schema(tree: ast.SchemaDocument) -> str:
     """The schema as text, with a line feed at its end unless it is empty.
 
     >>> from mycel.schema import parse
@@ -40,7 +40,7 @@ def format_types(
     types: Iterable[model.SchemaType], interfaces: Mapping[str, model.Interface]
 ) -> str:
     """Declared types as text; `interfaces` are those that nodes implement."""
-    return format_schema(ast.Schema(tuple(_tree_of(each, interfaces) for each in types)))
+    return format_schema(ast.SchemaDocument(tuple(_tree_of(each, interfaces) for each in types)))
 
 
 def format_declared(declared: model.SchemaType) -> str:
@@ -54,7 +54,11 @@ def format_declared(declared: model.SchemaType) -> str:
 
 def _declaration(declared: ast.Declaration) -> str:
     if not declared.members:
-        return head(declared) if isinstance(declared, ast.Edge) else f"{head(declared)} {{}}"
+        return (
+            head(declared)
+            if isinstance(declared, ast.EdgeDeclaration)
+            else f"{head(declared)} {{}}"
+        )
     lines = (f"{INDENT}{member(each)}\n" for each in declared.members)
     return f"{head(declared)} {{\n{''.join(lines)}}}"
 
@@ -62,13 +66,13 @@ def _declaration(declared: ast.Declaration) -> str:
 def head(declared: ast.Declaration) -> str:
     """The part of a declaration before its body."""
     match declared:
-        case ast.Interface(name, annotations):
+        case ast.InterfaceDeclaration(name, annotations):
             parts = ["interface", name.text, *map(_annotation, annotations)]
-        case ast.Node(name, annotations, implements):
+        case ast.NodeDeclaration(name, annotations, implements):
             parts = ["node", name.text, *map(_annotation, annotations)]
             if implements:
                 parts.append(f"implements {_names(implements)}")
-        case ast.Edge(name, from_type, to_type, card, annotations):
+        case ast.EdgeDeclaration(name, from_type, to_type, card, annotations):
             parts = [f"edge {name.text}: {from_type.text} -> {to_type.text}"]
             if card is not None:
                 maximum = "*" if card.maximum is None else card.maximum
@@ -80,17 +84,17 @@ def head(declared: ast.Declaration) -> str:
 def member(written: ast.Member) -> str:
     """A property or a constraint, on its line."""
     match written:
-        case ast.Property(name, type_, annotations):
+        case ast.PropertyDeclaration(name, type_, annotations):
             return " ".join((f"{name.text}: {type_}", *map(_annotation, annotations)))
         case ast.Columns(kind, columns):
             return f"@{kind}({_names(columns)})"
-        case ast.Range(property_, minimum, maximum):
+        case ast.RangeDeclaration(property_, minimum, maximum):
             return f"@range({property_.text}, {_number(minimum)}..{_number(maximum)})"
-        case ast.Check(property_, pattern):
+        case ast.CheckDeclaration(property_, pattern):
             return f"@check({property_.text}, {_quoted(pattern.text)})"
 
 
-def _annotation(annotation: ast.Annotation) -> str:
+def _annotation(annotation: ast.AnnotationDeclaration) -> str:
     value = annotation.value
     if value is None:
         return f"@{annotation.name}"
@@ -120,14 +124,16 @@ def _tree_of(
     members = tuple(_members(declared, interfaces))
     match declared:
         case model.Interface():
-            return ast.Interface(name, annotations, cast(tuple[ast.Property, ...], members))
+            return ast.InterfaceDeclaration(
+                name, annotations, cast(tuple[ast.PropertyDeclaration, ...], members)
+            )
         case model.NodeType():
             implements = tuple(map(ast.Name, declared.implements))
-            return ast.Node(name, annotations, implements, members)
+            return ast.NodeDeclaration(name, annotations, implements, members)
         case model.EdgeType(_, _, from_type, to_type, card):
             written = None if card == model.Cardinality() else ast.Card(card.minimum, card.maximum)
             ends = ast.Name(from_type), ast.Name(to_type)
-            return ast.Edge(name, *ends, written, annotations, members)
+            return ast.EdgeDeclaration(name, *ends, written, annotations, members)
 
 
 def _members(
@@ -137,44 +143,53 @@ def _members(
     implemented = declared.implements if isinstance(declared, model.NodeType) else ()
     found = (interfaces.get(each) for each in implemented)
     inherited = {each for interface in found if interface for each in interface.constraints}
-    inline: dict[str, list[ast.Annotation]] = {}
+    inline: dict[str, list[ast.AnnotationDeclaration]] = {}
     in_body = []
     for constraint in declared.constraints:
         if isinstance(constraint, model.ColumnConstraint) and len(constraint.columns) == 1:
             (column,) = constraint.columns
             if column in own:
-                inline.setdefault(column, []).append(ast.Annotation(constraint.word))
+                inline.setdefault(column, []).append(ast.AnnotationDeclaration(constraint.word))
             if column in own or constraint in inherited:
                 continue
         in_body.append(_constraint(constraint))
     for each in declared.properties:
         if each.name in own:
             annotations = (*inline.get(each.name, ()), *_annotations(each))
-            yield ast.Property(ast.Name(each.name), each.type, annotations)
+            yield ast.PropertyDeclaration(ast.Name(each.name), each.type, annotations)
     yield from in_body
 
 
 def _constraint(constraint: model.Constraint) -> ast.Member:
     match constraint:
         case model.Range(name, minimum, maximum):
-            return ast.Range(ast.Name(name), minimum, maximum)
+            return ast.RangeDeclaration(ast.Name(name), minimum, maximum)
         case model.Check(name, pattern):
-            return ast.Check(ast.Name(name), ast.Literal(pattern, True))
+            return ast.CheckDeclaration(ast.Name(name), ast.AnnotationValue(pattern, True))
         case _:
             return ast.Columns(constraint.word, tuple(map(ast.Name, constraint.columns)))
 
 
-def _annotations(declared: model.SchemaType | model.Property) -> tuple[ast.Annotation, ...]:
+def _annotations(
+    declared: model.SchemaType | model.Property,
+) -> tuple[ast.AnnotationDeclaration, ...]:
     written = map(_written, declared.annotations)
     if declared.renamed_from is None:
         return tuple(written)
-    return (*written, ast.Annotation(model.RENAME_FROM, ast.Literal(declared.renamed_from, True)))
+    return (
+        *written,
+        ast.AnnotationDeclaration(
+            model.RENAME_FROM, ast.AnnotationValue(declared.renamed_from, True)
+        ),
+    )
 
 
-def _written(annotation: model.Annotation) -> ast.Annotation:
+def _written(annotation: model.Annotation) -> ast.AnnotationDeclaration:
     value = annotation.value
     if value is None:
-        return ast.Annotation(annotation.name)
+        return ast.AnnotationDeclaration(annotation.name)
     is_bare = annotation.name == model.EMBED or _BARE.fullmatch(value) is not None
-    made_by = None if annotation.model is None else ast.Literal(annotation.model, True)
-    return ast.Annotation(annotation.name, ast.Literal(value, not is_bare), made_by)
+    made_by = None if annotation.model is None else ast.AnnotationValue(annotation.model, True)
+    return ast.AnnotationDeclaration(
+        annotation.name, ast.AnnotationValue(value, not is_bare), made_by
+    )

@@ -55,7 +55,7 @@ _TOKEN = re.compile(
 )
 
 
-class Tokens(tokens.Tokens):
+class SchemaTokens(tokens.Tokens):
     """The tokens of a schema; the parser looks up to three of them ahead."""
 
     __slots__ = ()
@@ -69,6 +69,6 @@ class Tokens(tokens.Tokens):
         return self.tokens[self.at]
 
 
-def read(text: object) -> Tokens:
+def read(text: object) -> SchemaTokens:
     """The tokens of a schema; raises an error if it is no text, or too long."""
-    return Tokens(checked_text(text, SCHEMA_BYTES_MAX, _RULES).removeprefix(BYTE_ORDER_MARK))
+    return SchemaTokens(checked_text(text, SCHEMA_BYTES_MAX, _RULES).removeprefix(BYTE_ORDER_MARK))

@@ -14,7 +14,7 @@ from typing import Final, cast
 from mycel.errors import SchemaError
 from mycel.model.limits import INTEGER_MAX, INTEGER_MIN, JSON_INTEGER_MAX
 from mycel.schema import ast, schema_errors
-from mycel.schema.lexer import Tokens, read
+from mycel.schema.lexer import SchemaTokens, read
 from mycel.schema.model import EMBED, PropertyType, Scalar
 from mycel.schema.schema_errors import CONSTRAINTS, fail, is_ident, too_long, unexpected
 from mycel.syntax.gc_pause import collector_paused
@@ -36,7 +36,7 @@ _LARGE: Final = 1 << 16
 _MODEL_HINT: Final = 'Write @embed(source), or @embed(source, model="name of the model").'
 
 
-def parse(text: str) -> ast.Schema:
+def parse(text: str) -> ast.SchemaDocument:
     """The tree of a schema.
 
     >>> parse("node Person { name: String @key }").declarations[0].name
@@ -54,24 +54,24 @@ def parse(text: str) -> ast.Schema:
             if reads is None:
                 raise schema_errors.no_declaration(tokens)
             declarations.append(reads(tokens))
-    return ast.Schema(tuple(declarations), span=Span(0, len(tokens.text)))
+    return ast.SchemaDocument(tuple(declarations), span=Span(0, len(tokens.text)))
 
 
 # Declarations.
 
 
-def _interface(tokens: Tokens) -> ast.Interface:
+def _interface(tokens: SchemaTokens) -> ast.InterfaceDeclaration:
     at = tokens.at
     tokens.at = at + 1
     name = _type_name(tokens, "the name of an interface")
     annotations = _type_annotations(tokens, "interface")
     if tokens.next != "{":
         raise schema_errors.no_body(tokens, "interface", name.text, implements=False)
-    members = cast(tuple[ast.Property, ...], _members(tokens, "interface"))
-    return ast.Interface(name, annotations, members, span=tokens.span(at))
+    members = cast(tuple[ast.PropertyDeclaration, ...], _members(tokens, "interface"))
+    return ast.InterfaceDeclaration(name, annotations, members, span=tokens.span(at))
 
 
-def _node(tokens: Tokens) -> ast.Node:
+def _node(tokens: SchemaTokens) -> ast.NodeDeclaration:
     at = tokens.at
     tokens.at = at + 1
     name = _type_name(tokens, "the name of a node")
@@ -84,10 +84,10 @@ def _node(tokens: Tokens) -> ast.Node:
     if tokens.next != "{":
         raise schema_errors.no_body(tokens, "node", name.text, implements=bool(implements))
     members = _members(tokens, "node")
-    return ast.Node(name, annotations, tuple(implements), members, span=tokens.span(at))
+    return ast.NodeDeclaration(name, annotations, tuple(implements), members, span=tokens.span(at))
 
 
-def _edge(tokens: Tokens) -> ast.Edge:
+def _edge(tokens: SchemaTokens) -> ast.EdgeDeclaration:
     at = tokens.at
     tokens.at = at + 1
     name = _type_name(tokens, "the name of an edge")
@@ -102,17 +102,19 @@ def _edge(tokens: Tokens) -> ast.Edge:
         card = _card(tokens)
     annotations = _type_annotations(tokens, "edge")
     members = _members(tokens, "edge") if tokens.next == "{" else ()
-    return ast.Edge(name, from_type, to_type, card, annotations, members, span=tokens.span(at))
+    return ast.EdgeDeclaration(
+        name, from_type, to_type, card, annotations, members, span=tokens.span(at)
+    )
 
 
-_DECLARATIONS: Final[dict[str, Callable[[Tokens], ast.Declaration]]] = {
+_DECLARATIONS: Final[dict[str, Callable[[SchemaTokens], ast.Declaration]]] = {
     "interface": _interface,
     "node": _node,
     "edge": _edge,
 }
 
 
-def _type_name(tokens: Tokens, what: str) -> ast.Name:
+def _type_name(tokens: SchemaTokens, what: str) -> ast.Name:
     at = tokens.at
     token = tokens.tokens[at]
     is_name = "A" <= token[0] <= "Z" and token.isascii() and token.isidentifier()
@@ -122,7 +124,7 @@ def _type_name(tokens: Tokens, what: str) -> ast.Name:
     return ast.Name(token, span=tokens.span_at(at))
 
 
-def _card(tokens: Tokens) -> ast.Card:
+def _card(tokens: SchemaTokens) -> ast.Card:
     at = tokens.at
     tokens.at = at + 2
     _expect(tokens, "(", "Write @card(0..1).")
@@ -141,7 +143,7 @@ def _card(tokens: Tokens) -> ast.Card:
 # Bodies.
 
 
-def _members(tokens: Tokens, kind: str) -> tuple[ast.Member, ...]:
+def _members(tokens: SchemaTokens, kind: str) -> tuple[ast.Member, ...]:
     """`{ … }`, where the next token is the brace."""
     tokens.at += 1
     members: list[ast.Member] = []
@@ -157,13 +159,13 @@ def _members(tokens: Tokens, kind: str) -> tuple[ast.Member, ...]:
     return tuple(members)
 
 
-def _property(tokens: Tokens, kind: str) -> ast.Property:
+def _property(tokens: SchemaTokens, kind: str) -> ast.PropertyDeclaration:
     """A property, whose name and colon are known to be there."""
     at = tokens.at
     name = ast.Name(tokens.tokens[at], span=tokens.span_at(at))
     tokens.at = at + 2
     type_ = _type(tokens)
-    annotations: list[ast.Annotation] = []
+    annotations: list[ast.AnnotationDeclaration] = []
     while tokens.next == "@":
         following = tokens.tokens[tokens.at + 1]
         # With arguments it is a constraint of the body, even on the same line.
@@ -172,10 +174,10 @@ def _property(tokens: Tokens, kind: str) -> ast.Property:
         if following == "card":
             raise schema_errors.misplaced_card(tokens, kind)
         annotations.append(_annotation(tokens))
-    return ast.Property(name, type_, tuple(annotations), span=tokens.span(at))
+    return ast.PropertyDeclaration(name, type_, tuple(annotations), span=tokens.span(at))
 
 
-def _type(tokens: Tokens) -> PropertyType:
+def _type(tokens: SchemaTokens) -> PropertyType:
     at = tokens.at
     token, following = tokens.tokens[at], tokens.tokens[at + 1]
     if token in SCALARS:
@@ -190,7 +192,7 @@ def _type(tokens: Tokens) -> PropertyType:
     raise schema_errors.no_type(tokens)
 
 
-def _list(tokens: Tokens) -> PropertyType:
+def _list(tokens: SchemaTokens) -> PropertyType:
     tokens.at += 1
     scalar = tokens.next
     if scalar not in _LIST_SCALARS:
@@ -201,7 +203,7 @@ def _list(tokens: Tokens) -> PropertyType:
     return PropertyType(cast(Scalar, scalar), _accept(tokens, "?"), is_list=True)
 
 
-def _vector(tokens: Tokens) -> PropertyType:
+def _vector(tokens: SchemaTokens) -> PropertyType:
     at = tokens.at
     tokens.at = at + 2
     dimension = _whole(tokens, "Write the dimension of the vector: Vector(768).")
@@ -213,7 +215,7 @@ def _vector(tokens: Tokens) -> PropertyType:
     return PropertyType("Vector", _accept(tokens, "?"), dimension=dimension)
 
 
-def _enum(tokens: Tokens) -> PropertyType:
+def _enum(tokens: SchemaTokens) -> PropertyType:
     tokens.at += 1
     values: dict[str, None] = {}
     while not values or tokens.next == ",":
@@ -232,7 +234,7 @@ def _enum(tokens: Tokens) -> PropertyType:
     return PropertyType("String", _accept(tokens, "?"), enum_values=tuple(values))
 
 
-def _accept(tokens: Tokens, sign: str) -> bool:
+def _accept(tokens: SchemaTokens, sign: str) -> bool:
     """Move past a sign, if it is next, and return True."""
     if tokens.tokens[tokens.at] != sign:
         return False
@@ -243,8 +245,8 @@ def _accept(tokens: Tokens, sign: str) -> bool:
 # Annotations.
 
 
-def _type_annotations(tokens: Tokens, kind: str) -> tuple[ast.Annotation, ...]:
-    annotations: list[ast.Annotation] = []
+def _type_annotations(tokens: SchemaTokens, kind: str) -> tuple[ast.AnnotationDeclaration, ...]:
+    annotations: list[ast.AnnotationDeclaration] = []
     while tokens.next == "@":
         name = tokens.tokens[tokens.at + 1]
         if name == "card" or name in CONSTRAINTS:
@@ -253,7 +255,7 @@ def _type_annotations(tokens: Tokens, kind: str) -> tuple[ast.Annotation, ...]:
     return tuple(annotations)
 
 
-def _annotation(tokens: Tokens) -> ast.Annotation:
+def _annotation(tokens: SchemaTokens) -> ast.AnnotationDeclaration:
     at = tokens.at
     tokens.at = at + 1
     name = tokens.tokens[at + 1]
@@ -268,10 +270,10 @@ def _annotation(tokens: Tokens) -> ast.Annotation:
             model = _model(tokens)
             hint = _MODEL_HINT
         _expect(tokens, ")", hint if tokens.next == "," else None)
-    return ast.Annotation(name, value, model, span=tokens.span(at))
+    return ast.AnnotationDeclaration(name, value, model, span=tokens.span(at))
 
 
-def _model(tokens: Tokens) -> ast.Literal:
+def _model(tokens: SchemaTokens) -> ast.AnnotationValue:
     """`model = "…"` of `@embed`."""
     _expect(tokens, "model", _MODEL_HINT)
     _expect(tokens, "=", _MODEL_HINT)
@@ -280,7 +282,7 @@ def _model(tokens: Tokens) -> ast.Literal:
     return _string(tokens)
 
 
-def _literal(tokens: Tokens, name: str) -> ast.Literal:
+def _literal(tokens: SchemaTokens, name: str) -> ast.AnnotationValue:
     at = tokens.at
     token = tokens.tokens[at]
     if token[0] == '"':
@@ -291,13 +293,13 @@ def _literal(tokens: Tokens, name: str) -> ast.Literal:
     elif not is_ident(token):
         raise schema_errors.no_value(tokens, name)
     tokens.at = at + 1
-    return ast.Literal(token, False, span=tokens.span_at(at))
+    return ast.AnnotationValue(token, False, span=tokens.span_at(at))
 
 
 # Constraints.
 
 
-def _constraint(tokens: Tokens, kind: str) -> ast.Member:
+def _constraint(tokens: SchemaTokens, kind: str) -> ast.Member:
     at = tokens.at
     name = tokens.tokens[at + 1]
     if kind == "interface" and name in CONSTRAINTS:
@@ -319,7 +321,7 @@ def _constraint(tokens: Tokens, kind: str) -> ast.Member:
     return ast.Columns(name, tuple(columns), span=tokens.span(at))
 
 
-def _column(tokens: Tokens, constraint: str) -> ast.Name:
+def _column(tokens: SchemaTokens, constraint: str) -> ast.Name:
     at = tokens.at
     token = tokens.tokens[at]
     if not is_ident(token):
@@ -328,7 +330,7 @@ def _column(tokens: Tokens, constraint: str) -> ast.Name:
     return ast.Name(token, span=tokens.span_at(at))
 
 
-def _constrained(tokens: Tokens, constraint: str) -> ast.Name:
+def _constrained(tokens: SchemaTokens, constraint: str) -> ast.Name:
     """The property of `@range` or `@check`, and the comma after it."""
     property_ = _column(tokens, constraint)
     if not _accept(tokens, ","):
@@ -336,7 +338,7 @@ def _constrained(tokens: Tokens, constraint: str) -> ast.Name:
     return property_
 
 
-def _range(tokens: Tokens, at: int) -> ast.Range:
+def _range(tokens: SchemaTokens, at: int) -> ast.RangeDeclaration:
     property_ = _constrained(tokens, "range")
     minimum = maximum = None
     if tokens.next != "..":
@@ -348,35 +350,35 @@ def _range(tokens: Tokens, at: int) -> ast.Range:
     elif minimum is None:
         raise schema_errors.no_bounds(tokens, "range", f"{property_.text}, 0..100")
     _expect(tokens, ")", f"Write @range({property_.text}, 0..100).")
-    return ast.Range(property_, minimum, maximum, span=tokens.span(at))
+    return ast.RangeDeclaration(property_, minimum, maximum, span=tokens.span(at))
 
 
-def _check(tokens: Tokens, at: int) -> ast.Check:
+def _check(tokens: SchemaTokens, at: int) -> ast.CheckDeclaration:
     property_ = _constrained(tokens, "check")
     if tokens.next[0] != '"':
         hint = f'Write patterns in double quotes: @check({property_.text}, "^[a-z]+$").'
         raise unexpected(tokens, "a pattern", hint)
     pattern = _string(tokens)
     _expect(tokens, ")", "A check has one property and one pattern.")
-    return ast.Check(property_, pattern, span=tokens.span(at))
+    return ast.CheckDeclaration(property_, pattern, span=tokens.span(at))
 
 
 # Signs, strings and numbers.
 
 
-def _expect(tokens: Tokens, sign: str, hint: str | None) -> None:
+def _expect(tokens: SchemaTokens, sign: str, hint: str | None) -> None:
     if not _accept(tokens, sign):
         raise unexpected(tokens, f"`{sign}`", hint)
 
 
-def _string(tokens: Tokens) -> ast.Literal:
+def _string(tokens: SchemaTokens) -> ast.AnnotationValue:
     at = tokens.at
     value = string_value(SchemaError, tokens, at)
     tokens.at = at + 1
-    return ast.Literal(value, True, span=tokens.span_at(at))
+    return ast.AnnotationValue(value, True, span=tokens.span_at(at))
 
 
-def _whole(tokens: Tokens, hint: str) -> int:
+def _whole(tokens: SchemaTokens, hint: str) -> int:
     """A whole number without a sign."""
     token = tokens.next
     if not (token.isascii() and token.isdigit()):
@@ -386,7 +388,7 @@ def _whole(tokens: Tokens, hint: str) -> int:
     return cast(int, _number(tokens, INTEGER_MAX))
 
 
-def _number(tokens: Tokens, whole_max: int = JSON_INTEGER_MAX) -> int | float:
+def _number(tokens: SchemaTokens, whole_max: int = JSON_INTEGER_MAX) -> int | float:
     at = tokens.at
     token = tokens.tokens[at]
     if token[0] not in "-+.0123456789" or token == "..":

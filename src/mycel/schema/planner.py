@@ -19,9 +19,9 @@ from typing import Any, Final
 
 from mycel.schema import model, steps
 from mycel.schema.catalog import Catalog, Dropped
-from mycel.schema.ir import constraint_order
+from mycel.schema.catalog_json import constraint_order
 from mycel.schema.schema_match import Matching, TypeMatch, compare, may_hold
-from mycel.schema.steps import RemoveType, Step, UnsupportedChange, entity
+from mycel.schema.steps import RemoveType, SchemaStep, UnsupportedChange, entity
 
 _DROP_ORDER: Final[tuple[model.TypeKind, ...]] = ("edge", "node", "interface")
 
@@ -30,7 +30,7 @@ _DROP_ORDER: Final[tuple[model.TypeKind, ...]] = ("edge", "node", "interface")
 class Plan:
     """The steps from one schema to another."""
 
-    changes: tuple[Step, ...]
+    changes: tuple[SchemaStep, ...]
     catalog: Catalog
     """The schema afterwards: what is desired, with the numbers that things had before, and with
     what was dropped remembered."""
@@ -95,7 +95,7 @@ class _Planner:
         self._is_empty = is_empty
         self._kip_names = {_kip_place(each): each for each in accepted.types}
 
-    def changes(self) -> Iterator[Step]:
+    def changes(self) -> Iterator[SchemaStep]:
         for matches in self._matching.matches.values():
             for found in matches:
                 if found.declared is not found.before:
@@ -103,7 +103,7 @@ class _Planner:
         for kind in _DROP_ORDER:
             yield from map(self._remove_type, self._matching.gone[kind])
 
-    def _type(self, found: TypeMatch) -> Iterator[Step]:
+    def _type(self, found: TypeMatch) -> Iterator[SchemaStep]:
         declared = found.declared
         if found.refused is not None:
             yield UnsupportedChange(entity(found.kind, declared.name), found.refused)
@@ -135,7 +135,7 @@ class _Planner:
         holder = self._kip_names.get(_kip_place(declared))
         return None if holder is before else holder
 
-    def _differences(self, found: TypeMatch, before: model.SchemaType) -> Iterator[Step]:
+    def _differences(self, found: TypeMatch, before: model.SchemaType) -> Iterator[SchemaStep]:
         declared = found.declared
         if declared.name != before.name:
             yield steps.RenameType(declared, before)
@@ -169,7 +169,7 @@ class _Planner:
             if each not in replaced:
                 yield self._remove_property(declared, each)
 
-    def _properties(self, found: TypeMatch) -> Iterator[Step]:
+    def _properties(self, found: TypeMatch) -> Iterator[SchemaStep]:
         owner = found.declared
         ordered = sorted(owner.properties, key=_name)
         pairs = [(each, found.properties.get(each.name)) for each in ordered]
@@ -190,7 +190,7 @@ class _Planner:
             if hidden is not None and old is not hidden:
                 yield steps.RestoreProperty(owner, declared, hidden)
 
-    def _new_property(self, owner: model.SchemaType, declared: model.Property) -> Step:
+    def _new_property(self, owner: model.SchemaType, declared: model.Property) -> SchemaStep:
         is_possible = (
             not declared.is_required
             or declared.default is not None
@@ -205,7 +205,7 @@ class _Planner:
             f" @default(…), or make it nullable: {declared.name}: {declared.type}?",
         )
 
-    def _edge(self, declared: model.EdgeType, before: model.EdgeType) -> Iterator[Step]:
+    def _edge(self, declared: model.EdgeType, before: model.EdgeType) -> Iterator[SchemaStep]:
         renamed = self._matching.renamed["node"]
         was = tuple(renamed.get(each, each) for each in (before.from_type, before.to_type))
         if was != (declared.from_type, declared.to_type):
@@ -224,7 +224,7 @@ def _kip_place(declared: model.SchemaType) -> tuple[bool, str]:
     return isinstance(declared, model.EdgeType), declared.kip_name
 
 
-def _name_taken(found: TypeMatch, holder: model.SchemaType) -> Step:
+def _name_taken(found: TypeMatch, holder: model.SchemaType) -> SchemaStep:
     """Two types cannot have one KIP name, not even until the other one is dropped."""
     kind = holder.kind
     if kind == found.kind and found.before is None:
@@ -241,14 +241,14 @@ def _name_taken(found: TypeMatch, holder: model.SchemaType) -> Step:
 # Properties.
 
 
-def _refused_properties(found: TypeMatch) -> Iterator[Step]:
+def _refused_properties(found: TypeMatch) -> Iterator[SchemaStep]:
     for name, reason in sorted(found.refused_properties.items()):
         yield UnsupportedChange(entity(found.kind, found.declared.name, name), reason)
 
 
 def _retyped(
     owner: model.SchemaType, declared: model.Property, before: model.Property, *, is_restored: bool
-) -> Step:
+) -> SchemaStep:
     old, new = before.type, declared.type
     if not can_become(old, new) and not is_restored:
         return UnsupportedChange(
@@ -285,7 +285,7 @@ def _is_tighter(old: model.PropertyType, new: model.PropertyType) -> bool:
 # Constraints.
 
 
-def _constraints(found: TypeMatch, before: model.SchemaType) -> Iterator[Step]:
+def _constraints(found: TypeMatch, before: model.SchemaType) -> Iterator[SchemaStep]:
     renamed = found.renamed
     old = _by_demand(_following(each, renamed) for each in before.constraints)
     new = _by_demand(found.declared.constraints)
@@ -356,7 +356,7 @@ def _contains(outer: model.Constraint, inner: model.Constraint) -> bool:
 # Annotations.
 
 
-def _metadata(found: TypeMatch, before: model.SchemaType) -> Iterator[Step]:
+def _metadata(found: TypeMatch, before: model.SchemaType) -> Iterator[SchemaStep]:
     declared = found.declared
     if declared.name == before.name and declared.kip_name != before.kip_name:
         yield UnsupportedChange(
@@ -396,7 +396,7 @@ def _afterwards(
     accepted: Catalog,
     desired: Catalog,
     matching: Matching,
-    changes: tuple[Step, ...],
+    changes: tuple[SchemaStep, ...],
     lost: Collection[model.SchemaType],
 ) -> Catalog:
     found = {
@@ -408,7 +408,7 @@ def _afterwards(
     return Catalog.of((found[_place(each)] for each in desired.types), hidden)
 
 
-def _overwritten(accepted: Catalog, changes: tuple[Step, ...]) -> list[model.SchemaType]:
+def _overwritten(accepted: Catalog, changes: tuple[SchemaStep, ...]) -> list[model.SchemaType]:
     """Hidden types that can no longer be restored: another type takes over their definition."""
     taken = {
         _kip_place(each.declared)
@@ -434,7 +434,7 @@ _HiddenKey = tuple[model.TypeKind, str, str | None, model.PropertyType | None]
 def _remembered(
     accepted: Catalog,
     matching: Matching,
-    changes: tuple[Step, ...],
+    changes: tuple[SchemaStep, ...],
     lost: Collection[tuple[model.TypeKind, str]],
 ) -> tuple[Dropped, ...]:
     """The memories after the plan: what stays hidden, and what is hidden now."""

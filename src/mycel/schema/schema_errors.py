@@ -15,7 +15,7 @@ from mycel.errors import SchemaError, did_you_mean
 from mycel.model.limits import IDENTIFIER_BYTES_MAX
 from mycel.model.names import shorten
 from mycel.schema.foreign_words import DECLARATIONS, EXTENDING, MODIFIERS, OPENINGS, SCALARS
-from mycel.schema.lexer import Tokens
+from mycel.schema.lexer import SchemaTokens
 from mycel.syntax import token_errors
 from mycel.syntax.strings import broken_string, is_broken
 from mycel.syntax.token_errors import about_end, about_invisible, close_it, error_at, open_brackets
@@ -36,14 +36,22 @@ _PROPERTY_UNQUOTED: Final = "Write names of properties without quotes."
 
 
 def fail(
-    tokens: Tokens, message: str, hint: str | None = None, *, at: int | None = None, length: int = 1
+    tokens: SchemaTokens,
+    message: str,
+    hint: str | None = None,
+    *,
+    at: int | None = None,
+    length: int = 1,
 ) -> SchemaError:
     """An error at the next token, or at `length` tokens from `at` on."""
     return error_at(SchemaError, tokens, message, hint, at, length)
 
 
 def unexpected(
-    tokens: Tokens, expected: str, hint: str | None = None, hints: Mapping[str, str] | None = None
+    tokens: SchemaTokens,
+    expected: str,
+    hint: str | None = None,
+    hints: Mapping[str, str] | None = None,
 ) -> SchemaError:
     """The next token is not what was expected; `hints` are for certain tokens, `hint` for others.
 
@@ -69,7 +77,7 @@ def _is_string(token: str, *, broken: bool = False) -> bool:
     return token[0] == '"' and is_broken(token) == broken
 
 
-def _about_character(tokens: Tokens, token: str) -> str | None:
+def _about_character(tokens: SchemaTokens, token: str) -> str | None:
     """Advice about a sign that has no meaning in a schema."""
     if tokens.text.startswith("```", tokens.starts[tokens.at]):
         return "Remove the Markdown fence."
@@ -98,12 +106,14 @@ def too_long(token: str) -> bool:
     return len(token) > IDENTIFIER_BYTES_MAX
 
 
-def name_too_long(tokens: Tokens) -> SchemaError:
+def name_too_long(tokens: SchemaTokens) -> SchemaError:
     message = f"The name is longer than {IDENTIFIER_BYTES_MAX} characters."
     return fail(tokens, message, "Choose a shorter one.")
 
 
-def _no_name(tokens: Tokens, what: str, better: str, start: str, *, is_better: bool) -> SchemaError:
+def _no_name(
+    tokens: SchemaTokens, what: str, better: str, start: str, *, is_better: bool
+) -> SchemaError:
     """The next token is a word, and no name for a type or a property."""
     if too_long(tokens.next):
         return name_too_long(tokens)
@@ -119,7 +129,7 @@ def _no_name(tokens: Tokens, what: str, better: str, start: str, *, is_better: b
 # Declarations.
 
 
-def no_declaration(tokens: Tokens) -> SchemaError:
+def no_declaration(tokens: SchemaTokens) -> SchemaError:
     """A declaration should start here."""
     token, word = tokens.next, tokens.next.lower()
     before = tokens.tokens[tokens.at - 1] if tokens.at else ""
@@ -139,7 +149,7 @@ def no_declaration(tokens: Tokens) -> SchemaError:
     return unexpected(tokens, "`node`, `edge` or `interface`", hint)
 
 
-def no_type_name(tokens: Tokens, what: str) -> SchemaError:
+def no_type_name(tokens: SchemaTokens, what: str) -> SchemaError:
     """The name of a type should be here."""
     token = tokens.next
     if not (token[0].isalnum() or token[0] in "_$"):
@@ -152,7 +162,7 @@ def no_type_name(tokens: Tokens, what: str) -> SchemaError:
     return _no_name(tokens, "type", better, "a capital letter (A to Z)", is_better=is_better)
 
 
-def no_body(tokens: Tokens, kind: str, name: str, *, implements: bool) -> SchemaError:
+def no_body(tokens: SchemaTokens, kind: str, name: str, *, implements: bool) -> SchemaError:
     """The body of a node or an interface should start here."""
     token = tokens.next
     expected = "`{`" if kind == "interface" or implements else "`implements` or `{`"
@@ -170,13 +180,13 @@ def no_body(tokens: Tokens, kind: str, name: str, *, implements: bool) -> Schema
     return unexpected(tokens, expected, hint)
 
 
-def no_edge_colon(tokens: Tokens, name: str) -> SchemaError:
+def no_edge_colon(tokens: SchemaTokens, name: str) -> SchemaError:
     """A colon should follow the name of an edge."""
     hint = f"An edge is written `edge {name}: From -> To`."
     return unexpected(tokens, "`:`", hint, {"@": f"{hint} Its annotations come after the types."})
 
 
-def no_arrow(tokens: Tokens, name: str, from_type: str) -> SchemaError:
+def no_arrow(tokens: SchemaTokens, name: str, from_type: str) -> SchemaError:
     """An arrow should be between the types of an edge."""
     to_type = tokens.next if tokens.next[:1].isupper() else "To"
     one_way = f"An edge goes one way, from left to right: `edge {name}: To -> {from_type}`."
@@ -187,7 +197,7 @@ def no_arrow(tokens: Tokens, name: str, from_type: str) -> SchemaError:
 # Members of bodies.
 
 
-def no_member(tokens: Tokens, kind: str) -> SchemaError:
+def no_member(tokens: SchemaTokens, kind: str) -> SchemaError:
     """A property, a constraint or the end of a body should be here."""
     token, following = tokens.next, tokens.tokens[tokens.at + 1]
     expected = "a property or `}`" if kind == "interface" else "a property, a constraint or `}`"
@@ -202,7 +212,7 @@ def no_member(tokens: Tokens, kind: str) -> SchemaError:
     return _no_name(tokens, "property", better, start, is_better=is_ident(better))
 
 
-def _about_sign(tokens: Tokens, token: str) -> str | None:
+def _about_sign(tokens: SchemaTokens, token: str) -> str | None:
     before = tokens.tokens[tokens.at - 1]
     if token == "?" and before == "?":
         return "One `?` is enough."
@@ -223,7 +233,7 @@ def _about_sign(tokens: Tokens, token: str) -> str | None:
     }.get(token)
 
 
-def _after_name(tokens: Tokens, name: str, following: str) -> SchemaError:
+def _after_name(tokens: SchemaTokens, name: str, following: str) -> SchemaError:
     """A property has a name, but no colon follows it."""
     opened = open_brackets(tokens) or [0]
     after = tokens.tokens[tokens.at + 2]
@@ -246,7 +256,7 @@ def _after_name(tokens: Tokens, name: str, following: str) -> SchemaError:
 # Types of values.
 
 
-def no_type(tokens: Tokens, *, in_list: bool = False) -> SchemaError:
+def no_type(tokens: SchemaTokens, *, in_list: bool = False) -> SchemaError:
     """The type of a property should be here."""
     token, following = tokens.next, tokens.tokens[tokens.at + 1]
     if not token[0].isalpha():
@@ -272,7 +282,7 @@ def no_type(tokens: Tokens, *, in_list: bool = False) -> SchemaError:
     return fail(tokens, f"`{name}` is no type of values.", hint)
 
 
-def no_list_end(tokens: Tokens, scalar: str) -> SchemaError:
+def no_list_end(tokens: SchemaTokens, scalar: str) -> SchemaError:
     """The bracket of a list should close here."""
     hints = {
         "?": f"The items of a list are never absent, the list itself may be: [{scalar}]?.",
@@ -281,7 +291,7 @@ def no_list_end(tokens: Tokens, scalar: str) -> SchemaError:
     return unexpected(tokens, "`]`", None, hints)
 
 
-def no_enum_value(tokens: Tokens) -> SchemaError:
+def no_enum_value(tokens: SchemaTokens) -> SchemaError:
     """A value of an enum should be here."""
     token = tokens.next
     values = "Values are letters, digits, `_` and `-`, without quotes"
@@ -296,7 +306,7 @@ def no_enum_value(tokens: Tokens) -> SchemaError:
     return unexpected(tokens, "a value of the enum", hint)
 
 
-def no_separator(tokens: Tokens, what: str) -> SchemaError:
+def no_separator(tokens: SchemaTokens, what: str) -> SchemaError:
     """A comma or a closing parenthesis should be here."""
     token = tokens.next
     hint = None
@@ -310,7 +320,7 @@ def no_separator(tokens: Tokens, what: str) -> SchemaError:
 # Annotations and constraints.
 
 
-def no_annotation(tokens: Tokens) -> SchemaError:
+def no_annotation(tokens: SchemaTokens) -> SchemaError:
     """The name of an annotation should be here."""
     hint = "An annotation is written @name or @name(value)."
     if tokens.next[:1].isalpha():
@@ -321,7 +331,7 @@ def no_annotation(tokens: Tokens) -> SchemaError:
     return unexpected(tokens, "the name of an annotation", hint)
 
 
-def no_value(tokens: Tokens, name: str) -> SchemaError:
+def no_value(tokens: SchemaTokens, name: str) -> SchemaError:
     """The value of an annotation should be here."""
     token = tokens.next
     hint = f'The value is a string in double quotes, a number or a name: @{name}("…").'
@@ -334,7 +344,7 @@ def no_value(tokens: Tokens, name: str) -> SchemaError:
     return unexpected(tokens, "a value", hint, hints)
 
 
-def misplaced_constraint(tokens: Tokens, name: str, kind: str) -> SchemaError:
+def misplaced_constraint(tokens: SchemaTokens, name: str, kind: str) -> SchemaError:
     """A constraint is among the annotations of a type."""
     if name == "card":
         return misplaced_card(tokens, kind)
@@ -353,7 +363,7 @@ def _example(name: str, property_: str = "property") -> str:
     return f"@{name}({property_}{rest})"
 
 
-def misplaced_card(tokens: Tokens, kind: str) -> SchemaError:
+def misplaced_card(tokens: SchemaTokens, kind: str) -> SchemaError:
     """`@card` is in a wrong place; the next token is its `@`."""
     message, hint = "@card is for edges only.", "It says how many edges leave one source:"
     if kind == "edge":
@@ -361,7 +371,7 @@ def misplaced_card(tokens: Tokens, kind: str) -> SchemaError:
     return fail(tokens, message, f"{hint} edge Name: From -> To @card(0..1).", length=2)
 
 
-def constraint_in_interface(tokens: Tokens, name: str) -> SchemaError:
+def constraint_in_interface(tokens: SchemaTokens, name: str) -> SchemaError:
     """A constraint is in the body of an interface."""
     message = "The body of an interface holds properties only."
     return fail(tokens, message, _interface_hint(name), length=2)
@@ -373,7 +383,7 @@ def _interface_hint(name: str) -> str:
     return f"Put @{name} after one of its properties: `name: String @{name}`."
 
 
-def no_constraint(tokens: Tokens, kind: str) -> SchemaError:
+def no_constraint(tokens: SchemaTokens, kind: str) -> SchemaError:
     """An `@` in a body is not followed by a constraint."""
     name = tokens.tokens[tokens.at + 1]
     if name == "card":
@@ -391,13 +401,13 @@ def no_constraint(tokens: Tokens, kind: str) -> SchemaError:
     return fail(tokens, message, hint.strip(), length=2)
 
 
-def edge_constraint(tokens: Tokens, name: str) -> SchemaError:
+def edge_constraint(tokens: SchemaTokens, name: str) -> SchemaError:
     """A constraint that only nodes may have is in the body of an edge."""
     hint = "Edges take @unique and @index, over their properties, `src` and `dst`."
     return fail(tokens, f"@{name} is for nodes only.", hint, length=2)
 
 
-def no_column(tokens: Tokens, name: str) -> SchemaError:
+def no_column(tokens: SchemaTokens, name: str) -> SchemaError:
     """The name of a property should be in a constraint."""
     token = tokens.next
     hint = f"Write {_example(name)}."
@@ -412,7 +422,7 @@ def no_column(tokens: Tokens, name: str) -> SchemaError:
     return unexpected(tokens, "the name of a property", hint)
 
 
-def _property_before(tokens: Tokens) -> str | None:
+def _property_before(tokens: SchemaTokens) -> str | None:
     """The property before a constraint that should have named it."""
     for at in range(tokens.at - 1, 0, -1):
         if tokens.tokens[at] in {"{", "}"}:
@@ -422,12 +432,12 @@ def _property_before(tokens: Tokens) -> str | None:
     return None
 
 
-def no_comma(tokens: Tokens, name: str) -> SchemaError:
+def no_comma(tokens: SchemaTokens, name: str) -> SchemaError:
     """The second argument of `@range` or `@check` is missing."""
     return unexpected(tokens, "`,`", f"Write {_example(name, tokens.tokens[tokens.at - 1])}.")
 
 
-def no_bounds(tokens: Tokens, name: str, example: str) -> SchemaError:
+def no_bounds(tokens: SchemaTokens, name: str, example: str) -> SchemaError:
     """The bounds of `@range` or `@card` should be here."""
     hints = {"-": "Bounds are joined by two dots: 0..100."}
     if name == "card":
@@ -436,7 +446,7 @@ def no_bounds(tokens: Tokens, name: str, example: str) -> SchemaError:
     return unexpected(tokens, expected, f"Write @{name}({example}).", hints)
 
 
-def no_dots(tokens: Tokens, name: str, said: str) -> SchemaError:
+def no_dots(tokens: SchemaTokens, name: str, said: str) -> SchemaError:
     """The two dots between bounds are missing."""
     hint = "Bounds are joined by two dots, and either may be left out: 0..100, 0.., ..100."
     if name == "card":
@@ -447,7 +457,7 @@ def no_dots(tokens: Tokens, name: str, said: str) -> SchemaError:
 # Numbers.
 
 
-def bad_number(tokens: Tokens) -> SchemaError:
+def bad_number(tokens: SchemaTokens) -> SchemaError:
     """The next token looks like a number and is none."""
     return fail(
         tokens,

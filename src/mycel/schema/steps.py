@@ -13,14 +13,14 @@ from typing import Any, ClassVar, Final
 
 from mycel.model.names import shorten
 from mycel.schema import model
-from mycel.schema.ir import annotations_json, cardinality_json, constraint_json, type_json
+from mycel.schema.catalog_json import annotations_json, cardinality_json, constraint_json, type_json
 from mycel.syntax.nodes import node
 
 _SHOWN_MAX: Final = 160
 """Characters of one line that are not names."""
 
 
-class Step:
+class SchemaStep:
     """A step of a plan. Its `kind` is the name of its class in snake case: `add_type`."""
 
     __slots__ = ()
@@ -65,7 +65,7 @@ class Step:
 
 
 @node
-class TypeStep(Step):
+class TypeStep(SchemaStep):
     """A step that changes a type."""
 
     declared: model.SchemaType
@@ -190,7 +190,7 @@ class UpdateTypeMetadata(TypeStep):
 
 
 @node
-class RemoveType(Step):
+class RemoveType(SchemaStep):
     """A type goes with its instances."""
 
     before: model.SchemaType
@@ -222,7 +222,7 @@ class DropType(RemoveType):
 
 
 @node
-class PropertyStep(Step):
+class PropertyStep(SchemaStep):
     """A step that changes a property of a type, or its constraints."""
 
     owner: model.SchemaType
@@ -431,7 +431,7 @@ class DropConstraint(_ConstraintStep):
 
 
 @node
-class UnsupportedChange(Step):
+class UnsupportedChange(SchemaStep):
     """A change that no step can make. A plan that has one is not applied."""
 
     entity: str

@@ -54,7 +54,7 @@ def _ideograph_run() -> re.Pattern[str]:
     return re.compile(f"[{_IDEOGRAPHS}]+|[^{_IDEOGRAPHS}]+")
 
 
-class Document(NamedTuple):
+class AnalysedText(NamedTuple):
     """The text of an element, one column of the index each."""
 
     keys: str
@@ -65,23 +65,23 @@ class Document(NamedTuple):
     """Its path, and every text in its attributes."""
 
 
-def concept_document(name: str, attributes: Mapping[str, Any]) -> Document:
+def concept_document(name: str, attributes: Mapping[str, Any]) -> AnalysedText:
     """The text of a concept that is indexed."""
     if is_plain(name, attributes):
-        return Document("", prepare(name), body_text("", attributes))
+        return AnalysedText("", prepare(name), body_text("", attributes))
     names = called(name, attributes)
     path = name.partition("://")[2]
-    return Document(
+    return AnalysedText(
         key_text(names.keys(), names.standing),
         prepare(with_parts(names.titles)[:TEXT_CHARACTERS_MAX]),
         body_text(path, attributes, titled=True),
     )
 
 
-def link_document(attributes: Mapping[str, Any]) -> Document | None:
+def link_document(attributes: Mapping[str, Any]) -> AnalysedText | None:
     """The text of a link that is indexed, if it has any."""
     body = body_text("", attributes)
-    return Document(LINK_KEY, "", body) if body else None
+    return AnalysedText(LINK_KEY, "", body) if body else None
 
 
 def body_text(first: str, attributes: Mapping[str, Any], *, titled: bool = False) -> str:

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final, Literal, Protocol
 
-Mode = Literal["keyword", "semantic", "hybrid"]
+SearchMode = Literal["keyword", "semantic", "hybrid"]
 KEYWORD: Final = "keyword"
 SEMANTIC: Final = "semantic"
 HYBRID: Final = "hybrid"
-MODES: Final[tuple[Mode, ...]] = (KEYWORD, SEMANTIC, HYBRID)
+MODES: Final[tuple[SearchMode, ...]] = (KEYWORD, SEMANTIC, HYBRID)
 """The modes of SEARCH: by names and words, by meaning, by all of it."""
 
 

@@ -15,11 +15,11 @@ from typing import Any, Final, Literal
 from mycel.errors import ConstraintViolation, did_you_mean
 from mycel.model.names import shorten
 
-Kind = Literal["notes", "code", "any"]
+AnswerKind = Literal["notes", "code", "any"]
 NOTES: Final = "notes"
 CODE: Final = "code"
 ANY: Final = "any"
-KINDS: Final[tuple[Kind, ...]] = (NOTES, CODE, ANY)
+KINDS: Final[tuple[AnswerKind, ...]] = (NOTES, CODE, ANY)
 
 STAMP: Final = "_bootstrap"
 """The attribute in which a bootstrap keeps a stamp of what it wrote; never shown as a property."""
@@ -44,7 +44,7 @@ def is_section(type_name: str, attributes: Mapping[str, Any]) -> bool:
     return type_name == SECTION and STAMP in attributes
 
 
-def checked_kind(kind: object) -> Kind | None:
+def checked_kind(kind: object) -> AnswerKind | None:
     """A kind that a search is asked for, None for any.
 
     Raises:

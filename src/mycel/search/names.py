@@ -73,7 +73,7 @@ class Standing(IntEnum):
     """In a test or in a generated file."""
 
 
-class Called(NamedTuple):
+class ElementNames(NamedTuple):
     """The names of an element."""
 
     names: tuple[str, ...]
@@ -95,7 +95,7 @@ class Called(NamedTuple):
         return keys
 
 
-def called(name: str, attributes: Mapping[str, Any]) -> Called:
+def called(name: str, attributes: Mapping[str, Any]) -> ElementNames:
     """The names of a concept, from its name and its attributes `name` and `aliases`."""
     given, aliases = attributes.get("name"), attributes.get("aliases")
     names = (name, given) if _is_name(given) and given != name else (name,)
@@ -104,7 +104,7 @@ def called(name: str, attributes: Mapping[str, Any]) -> Called:
     if not is_uri:
         pieces = _divided(name)
         titles = names + aliases
-        return Called(names, aliases, titles, pieces, pieces, Standing.DEFINITION)
+        return ElementNames(names, aliases, titles, pieces, pieces, Standing.DEFINITION)
     if "%" in path:
         path = unquote(path)
     *folders, last = path.rstrip("/").split("/")
@@ -117,7 +117,7 @@ def called(name: str, attributes: Mapping[str, Any]) -> Called:
     if _is_aside(folders[1:], last):
         standing = Standing.ASIDE
     titles = tuple(dict.fromkeys((*names[1:], own[-1], *aliases)))
-    return Called(names, aliases, titles, tuple(stems), (*folders, *own), standing)
+    return ElementNames(names, aliases, titles, tuple(stems), (*folders, *own), standing)
 
 
 def _texts(aliases: Any) -> tuple[str, ...]:

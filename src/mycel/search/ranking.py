@@ -26,7 +26,7 @@ from typing import Any, Final, Literal, NamedTuple
 from unicodedata import normalize
 
 from mycel.search.analysis import QUESTION_CHARACTERS_MAX, terms_of
-from mycel.search.names import Called, Standing, called, key, parts, segments_asked, squeeze
+from mycel.search.names import ElementNames, Standing, called, key, parts, segments_asked, squeeze
 
 Stage = Literal["name", "alias", "segment", "spelling", "beginning", "parts", "words", "stems"]
 
@@ -132,13 +132,13 @@ def folded(name: str) -> str:
     return " ".join(normalize("NFC", name).casefold().split())
 
 
-def _may_be_named(question: Question, names: Called) -> bool:
+def _may_be_named(question: Question, names: ElementNames) -> bool:
     """True if the names contain all parts of a question: cheaper than every stage."""
     squeezed = squeeze(" ".join((*names.names, *names.pieces, *names.aliases)))
     return all(each in squeezed for each in question.parts)
 
 
-def _stage(question: Question, names: Called) -> tuple[Stage | None, float]:
+def _stage(question: Question, names: ElementNames) -> tuple[Stage | None, float]:
     """The best stage by which names fit a question, and by which share."""
     if any(folded(each) == question.folded for each in names.names):
         return "name", 1.0
@@ -157,7 +157,7 @@ def _stage(question: Question, names: Called) -> tuple[Stage | None, float]:
     )
 
 
-def _by_segments(question: Question, names: Called) -> float | None:
+def _by_segments(question: Question, names: ElementNames) -> float | None:
     """1 if a path ends with the question, 0 if it does with segments left out, None otherwise."""
     if question.folded == folded(names.pieces[-1]):
         return 1.0

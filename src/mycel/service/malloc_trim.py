@@ -25,7 +25,7 @@ TIDY_AFTER_S: Final = 0.1
 _ARENA_MAX: Final = -8
 """The name of the limit on pools in glibc's `malloc.h`."""
 
-Result = TypeVar("Result")
+T = TypeVar("T")
 
 
 class MemoryTrim:
@@ -37,7 +37,7 @@ class MemoryTrim:
     def __init__(self) -> None:
         self._worked_s = 0.0
 
-    def after(self, work: Callable[[], Result]) -> Result:
+    def after(self, work: Callable[[], T]) -> T:
         """Run a function; then tidy up, if it is time."""
         begun = monotonic()
         try:

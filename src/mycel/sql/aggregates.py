@@ -30,7 +30,7 @@ def group_key(access: Access) -> str:
     return access.value
 
 
-def total(node: ir.Total, access: Access, *, exact: bool = False) -> str:
+def total(node: ir.Aggregate, access: Access, *, exact: bool = False) -> str:
     """An aggregate over the rows of a group.
 
     With `exact`, sums may go beyond 64 bits, where SQLite's own would fail, and MIN and MAX tell
@@ -60,7 +60,7 @@ def _certain(extreme: str) -> str:
     )
 
 
-def _argument_text(node: ir.Total, access: Access) -> str:
+def _argument_text(node: ir.Aggregate, access: Access) -> str:
     """The values of MIN and MAX as JSON texts."""
     argument = _argument(node, access)
     if access.kind == "json":
@@ -68,14 +68,14 @@ def _argument_text(node: ir.Total, access: Access) -> str:
     return f"CASE WHEN {argument} IS NOT NULL THEN {sqlite.quoted(argument)} END"
 
 
-def _finite(node: ir.Total, total: str) -> str:
+def _finite(node: ir.Aggregate, total: str) -> str:
     """JSON has no infinity: a sum beyond what a float holds is null."""
     if node.function in ("SUM", "AVG"):
         return f"nullif(nullif({total}, 9e999), -9e999)"
     return total
 
 
-def _argument(node: ir.Total, access: Access) -> str:
+def _argument(node: ir.Aggregate, access: Access) -> str:
     if node.function == "COUNT":
         if node.distinct:
             return group_key(access)
@@ -99,7 +99,7 @@ def _argument(node: ir.Total, access: Access) -> str:
 
 
 def in_two_steps(
-    node: ir.Total, access: Access, column: str, table: str, *, exact: bool = False
+    node: ir.Aggregate, access: Access, column: str, table: str, *, exact: bool = False
 ) -> tuple[list[str], str]:
     """The columns of the first grouping, and how the second one makes the whole of them."""
     if node.function == "AVG":

@@ -14,16 +14,16 @@ from typing import Final
 from mycel.ir import query as ir
 from mycel.ir.facts import atom_variables, is_determined
 from mycel.sql import aggregates, sqlite
-from mycel.sql.fields import Access, Output
+from mycel.sql.fields import Access, OutputColumn
 from mycel.sql.patterns import Patterns
 from mycel.sql.scope import Bindings, Cell, CellKind, Scope
 from mycel.sql.select_builder import Select
 from mycel.sql.state_tables import StateTables
 from mycel.syntax.nodes import node
 
-LIMIT: Final = ir.Given("#limit", "number")
-OFFSET: Final = ir.Given("#offset", "number")
-MOMENT: Final = ir.Given("#moment", "number")
+LIMIT: Final = ir.Parameter("#limit", "number")
+OFFSET: Final = ir.Parameter("#offset", "number")
+MOMENT: Final = ir.Parameter("#moment", "number")
 """Names of values that the engine binds; no parameter of a command can have one."""
 
 UNITED_MAX: Final = 200
@@ -149,7 +149,7 @@ class _Compiler:
     def _shown(self) -> frozenset[ir.Variable]:
         """The variables that groups, order or cells are made of."""
         made = [*self.query.outputs, *(key.output for key in self.query.sort)]
-        fields = (each.argument if isinstance(each, ir.Total) else each for each in made)
+        fields = (each.argument if isinstance(each, ir.Aggregate) else each for each in made)
         return frozenset(field.variable for field in fields)
 
     def _slots(self, scope: Scope) -> str:
@@ -161,7 +161,7 @@ class _Compiler:
 
     # Order.
 
-    def _sorted_then_assembled(self, select: Select) -> tuple[str, list[Output]]:
+    def _sorted_then_assembled(self, select: Select) -> tuple[str, list[OutputColumn]]:
         used = dict.fromkeys(output.variable for output in self._plain())
         slots = ", ".join(f"{select.scope[n].number} AS k{at}" for at, n in enumerate(used))
         text = self._ordered(select, slots)
@@ -203,7 +203,9 @@ class _Compiler:
             return access
         for condition in self.query.branches[0].conditions:
             match condition:
-                case ir.Compare(operator, ir.Field() as tested, ir.Known() | ir.Given() as value):
+                case ir.Compare(
+                    operator, ir.Field() as tested, ir.Constant() | ir.Parameter() as value
+                ):
                     if tested == field and operator != "!=" and value.kind in ("number", "text"):
                         return replace(access, kind=value.kind)
                 case _:
@@ -217,31 +219,33 @@ class _Compiler:
             for block in self.query.branches
         )
 
-    def _output(self, select: Select, output: ir.Field) -> Output:
+    def _output(self, select: Select, output: ir.Field) -> OutputColumn:
         cell = self.patterns.at_hand(select, select.scope[output.variable], output.path)
         return self.fields.output(cell, output.path)
 
     # Groups.
 
-    def _grouped(self, select: Select) -> tuple[str, list[Output]]:
+    def _grouped(self, select: Select) -> tuple[str, list[OutputColumn]]:
         if self.query.gathers_early:
             select, merged = self._gathered(select)
             return self._groups(select, merged.__getitem__)
         return self._groups(select, lambda node: self._total(select, node))
 
-    def _total(self, select: Select, node: ir.Total) -> str:
+    def _total(self, select: Select, node: ir.Aggregate) -> str:
         return aggregates.total(node, self._access(select, node.argument), exact=self.exact)
 
-    def _is_json(self, node: ir.Total) -> bool:
+    def _is_json(self, node: ir.Aggregate) -> bool:
         """True if an aggregate is a JSON text."""
         return self.exact and node.function in aggregates.EXTREMES
 
-    def _groups(self, select: Select, total: Callable[[ir.Total], str]) -> tuple[str, list[Output]]:
+    def _groups(
+        self, select: Select, total: Callable[[ir.Aggregate], str]
+    ) -> tuple[str, list[OutputColumn]]:
         """The columns of the groups in order; `total` makes an aggregate."""
         made = [
             self._output(select, each)
             if isinstance(each, ir.Field)
-            else Output(total(each), is_json=self._is_json(each))
+            else OutputColumn(total(each), is_json=self._is_json(each))
             for each in self.query.outputs
         ]
         order = [
@@ -263,14 +267,14 @@ class _Compiler:
         text += f" ORDER BY {', '.join(order)}" if order and groups else ""
         return text + self._cut(), made
 
-    def _gathered(self, select: Select) -> tuple[Select, dict[ir.Total, str]]:
+    def _gathered(self, select: Select) -> tuple[Select, dict[ir.Aggregate, str]]:
         """Groups by element, and how the aggregates are made of theirs."""
         grouped = dict.fromkeys(key.variable for key in self._plain())
         numbers = [select.scope[name].number for name in grouped]
         columns = [f"{number} AS k{at}" for at, number in enumerate(numbers)]
         asked = [*self.query.outputs, *(key.output for key in self.query.sort)]
-        merged: dict[ir.Total, str] = {}
-        places = dict.fromkeys(each for each in asked if isinstance(each, ir.Total))
+        merged: dict[ir.Aggregate, str] = {}
+        places = dict.fromkeys(each for each in asked if isinstance(each, ir.Aggregate))
         for at, total in enumerate(places):
             parts, merged[total] = aggregates.in_two_steps(
                 total, self._access(select, total.argument), f"t{at}", "s", exact=self.exact
@@ -279,7 +283,7 @@ class _Compiler:
         inner = f"{select.text(', '.join(columns))} GROUP BY {', '.join(numbers)}"
         key = self.query.sort[0] if self.query.cut else None
         is_cut = self.limited and not self.patterns.sources.is_past
-        if is_cut and key is not None and isinstance(first := key.output, ir.Total):
+        if is_cut and key is not None and isinstance(first := key.output, ir.Aggregate):
             inner = aggregates.first_groups(
                 inner,
                 f"t{[*places].index(first)}",
@@ -297,10 +301,10 @@ def _kept(cell: Cell, number: str) -> Cell:
 
 
 def _is_number(output: ir.Output) -> bool:
-    return isinstance(output, ir.Total) and output.function not in aggregates.EXTREMES
+    return isinstance(output, ir.Aggregate) and output.function not in aggregates.EXTREMES
 
 
-def _columns(outputs: list[Output]) -> str:
+def _columns(outputs: list[OutputColumn]) -> str:
     return ", ".join(output.expression for output in outputs)
 
 

@@ -81,7 +81,7 @@ class Access:
 
 
 @node
-class Output:
+class OutputColumn:
     """A cell of the result: JSON text, or a text or number as it is."""
 
     expression: str
@@ -138,7 +138,7 @@ class Fields:
     def _json_path(self, keys: Sequence[str]) -> str:
         """The path to a value in a document: spelled out, or bound unless keys are identifiers."""
         plain = sqlite.plain_path(keys)
-        return plain or self.bindings.add(ir.Known(sqlite.bound_path(keys), "text"))
+        return plain or self.bindings.add(ir.Constant(sqlite.bound_path(keys), "text"))
 
     @staticmethod
     def _document(text: str, path: str) -> Access:
@@ -149,14 +149,14 @@ class Fields:
             sqlite.text_at(text, path),
         )
 
-    def output(self, cell: Cell, path: tuple[str, ...]) -> Output:
+    def output(self, cell: Cell, path: tuple[str, ...]) -> OutputColumn:
         """A part of what a cell is bound to, to return."""
         if not path and cell.kind != "predicate":
-            return Output(self._element(cell), is_json=True)
+            return OutputColumn(self._element(cell), is_json=True)
         access = self.access(cell, path)
         if access.kind == "json":
-            return Output(access.text, is_json=True)
-        return Output(access.value, is_json=False)
+            return OutputColumn(access.text, is_json=True)
+        return OutputColumn(access.value, is_json=False)
 
     def element_id(self, number: str) -> str:
         """The id that people see."""

@@ -231,7 +231,7 @@ class Patterns:
 
     def _number(self, number: int) -> str:
         """The number of a type or predicate: bound, so that other names share the statement."""
-        return self.bindings.add(ir.Known(number, "number"))
+        return self.bindings.add(ir.Constant(number, "number"))
 
     def _link(self, select: Select, atom: ir.LinkAtom) -> None:
         entry = None if atom.link in select.scope else self._probe(select, atom.probe)
@@ -398,7 +398,7 @@ class Patterns:
 
     # Attempts.
 
-    def _attempt(self, select: Select, attempt: ir.Attempt) -> None:
+    def _attempt(self, select: Select, attempt: ir.Optional) -> None:
         fresh = dict.fromkeys(
             name
             for block in attempt.branches
@@ -436,7 +436,7 @@ class Patterns:
         return f"SELECT * FROM ({text}{sqlite.APART})" if self.sources.is_past else text
 
     @staticmethod
-    def _kinds(attempt: ir.Attempt, fresh: dict[ir.Variable, None]) -> set[ir.Variable]:
+    def _kinds(attempt: ir.Optional, fresh: dict[ir.Variable, None]) -> set[ir.Variable]:
         """The new variables that are names of predicates."""
         found: set[ir.Variable] = set()
         waiting = list(attempt.branches)
@@ -486,12 +486,12 @@ class Patterns:
                     self._operand(select, left, by_number),
                     self._operand(select, right, by_number),
                 )
-            case ir.OneOf(operand, values):
+            case ir.In(operand, values):
                 access = self._operand(select, operand, by_number)
                 return conditions.one_of(access, values, self.bindings.add(values))
             case ir.IsNull(operand):
                 return f"{self._operand(select, operand, by_number).value} IS NULL"
-            case ir.TextTest(function, operand, argument):
+            case ir.TextCondition(function, operand, argument):
                 return conditions.text_test(
                     function,
                     self._operand(select, operand, by_number),
@@ -501,14 +501,14 @@ class Patterns:
                 return f"{select.scope[first].number} < {select.scope[second].number}"
             case ir.Never():
                 return conditions.NEVER
-            case ir.Inverse(ir.Exists(branches)):
+            case ir.Not(ir.Exists(branches)):
                 return conditions.all_of([self._lack(select, block) for block in branches])
-            case ir.Inverse(inner):
+            case ir.Not(inner):
                 return conditions.negated(self.condition(select, inner, by_number=by_number))
-            case ir.All(inner):
+            case ir.And(inner):
                 tests = [self.condition(select, each, by_number=by_number) for each in inner]
                 return f"({conditions.all_of([f'({test})' for test in tests])})"
-            case ir.AnyOf(inner):
+            case ir.Or(inner):
                 return conditions.any_of(
                     [self.condition(select, each, by_number=by_number) for each in inner]
                 )
@@ -565,9 +565,9 @@ class Patterns:
 
 def _as_float(value: ir.Value) -> ir.Value:
     """A large number as SQLite has it."""
-    if isinstance(value, ir.Known):
-        return ir.Known(float(value.value), "number")
-    return ir.Given(value.parameter, "number", "real")
+    if isinstance(value, ir.Constant):
+        return ir.Constant(float(value.value), "number")
+    return ir.Parameter(value.parameter, "number", "real")
 
 
 def _is_fewer(one: Cell, other: Cell) -> bool:
@@ -590,7 +590,7 @@ def _other_end(row: str, end: Cell, kind: CellKind) -> Cell:
     return Cell(f"({row}.subject + {row}.object - {end.number})", kind, is_present=True)
 
 
-def _single_atom(attempt: ir.Attempt) -> ir.ConceptAtom | ir.LinkAtom | None:
+def _single_atom(attempt: ir.Optional) -> ir.ConceptAtom | ir.LinkAtom | None:
     """The only atom of an attempt that can be joined as it is."""
     block = attempt.branches[0]
     if len(attempt.branches) > 1 or len(block.atoms) > 1 or block.attempts or block.independent:

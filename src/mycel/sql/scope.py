@@ -45,7 +45,7 @@ class Bindings:
     def add(self, value: ir.Value) -> str:
         """The placeholder of a value; the same value gets the same one."""
         # 1, 1.0 and True are equal in Python, and not here.
-        key = (value, type(value.value) if isinstance(value, ir.Known) else None)
+        key = (value, type(value.value) if isinstance(value, ir.Constant) else None)
         if key not in self._places:
             self.values.append(value)
             self._places[key] = len(self.values)

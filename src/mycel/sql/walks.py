@@ -23,7 +23,7 @@ COPIES_MAX: Final = 32
 """Copies of the first level, at most. With more, SQLite takes longer to prepare the statement than
 a search takes to run; from 1024 copies, fewer inside OPTIONALs, it refuses them."""
 
-RUN: Final = ir.Given("#run", "number")
+RUN: Final = ir.Parameter("#run", "number")
 """A number that is another one each time a statement runs."""
 
 

@@ -50,7 +50,7 @@ READ_ONCE_CACHE_KIB: Final = 2_048
 IDLE_READERS_MAX: Final = 16
 
 P = ParamSpec("P")
-Result = TypeVar("Result")
+T = TypeVar("T")
 
 
 def wall_clock_us() -> int:
@@ -58,7 +58,7 @@ def wall_clock_us() -> int:
     return time.time_ns() // 1000
 
 
-class Lent:
+class ReaderLease:
     """A reader for the time of a `with` block, in which errors of SQLite become ours.
 
     With `snapshot`, everything that is read in the block is of one moment.
@@ -198,15 +198,15 @@ class Store:
         else:
             self._idle.append(reader)
 
-    def lending(self, state: State = LIVE) -> Lent:
+    def lending(self, state: State = LIVE) -> ReaderLease:
         """A reader for the block, for a single statement or for some of any moments."""
-        return Lent(self, state, snapshot=False)
+        return ReaderLease(self, state, snapshot=False)
 
-    def reading(self, state: State = LIVE) -> Lent:
+    def reading(self, state: State = LIVE) -> ReaderLease:
         """A reader that sees one snapshot for as long as the block lasts."""
-        return Lent(self, state, snapshot=True)
+        return ReaderLease(self, state, snapshot=True)
 
-    def stream(self, state: State, read: Callable[[Reader], Iterator[Result]]) -> Iterator[Result]:
+    def stream(self, state: State, read: Callable[[Reader], Iterator[T]]) -> Iterator[T]:
         """Return one by one what `read` gives. Its reader is lent until the end."""
         reader = self.take(state)
         try:
@@ -218,7 +218,7 @@ class Store:
             raise
         return self._streamed(reader, rows)
 
-    def _streamed(self, reader: Reader, rows: Iterator[Result]) -> Iterator[Result]:
+    def _streamed(self, reader: Reader, rows: Iterator[T]) -> Iterator[T]:
         try:
             yield from rows
         except FAILURES as error:
@@ -251,14 +251,14 @@ class Store:
             reader.execute(f"PRAGMA cache_size = -{READ_ONCE_CACHE_KIB}").fetchall()
             yield reader
 
-    def is_expectant(self) -> bool:
+    def needs_seed(self) -> bool:
         """True if the core capsules of a new graph are still to be written.
 
         It stays so if the process that made the file ended before that. It is False for a bare
         graph.
         """
         with self.reading() as reader:
-            rows = reader.every("SELECT message FROM tx ORDER BY seq LIMIT 2")
+            rows = reader.fetch_all("SELECT message FROM tx ORDER BY seq LIMIT 2")
         return rows == [(EXPECTANT,)]
 
     def has_pending_text(self) -> bool:
@@ -298,16 +298,16 @@ class Store:
 
     def run(
         self,
-        work: Callable[[Transaction], Result],
+        work: Callable[[Transaction], T],
         *,
         actor: str,
         message: str,
         is_long: bool = False,
-    ) -> Result:
+    ) -> T:
         self._check_writable()
         return self._writer.run(work, actor=actor, message=message, is_long=is_long)
 
-    def together(self, work: Callable[[Sequence[GroupMember]], Result]) -> Result:
+    def together(self, work: Callable[[Sequence[GroupMember]], T]) -> T:
         """Let the transactions that `work` runs share one commit (`Writer.together`)."""
         return self._writer.together(work)
 
@@ -352,33 +352,33 @@ class Store:
 
     def maintain(
         self,
-        work: Callable[Concatenate[apsw.Connection, P], Result],
+        work: Callable[Concatenate[apsw.Connection, P], T],
         *args: P.args,
         **kwargs: P.kwargs,
-    ) -> Result:
+    ) -> T:
         """Change tables that hold no knowledge, when it is the turn of this thread.
 
         `work` is a function of `log.merges`, `log.saved_views`, `index.passages` or
         `index.property_vectors`, called with these arguments.
         """
         self._check_writable()
-        results: list[Result] = []
+        results: list[T] = []
         self._writer.maintain(lambda on, _: results.append(work(on, *args, **kwargs)), wait=True)
         return results[-1]
 
     def derive(
         self,
-        work: Callable[Concatenate[apsw.Connection, P], Result],
+        work: Callable[Concatenate[apsw.Connection, P], T],
         *args: P.args,
         **kwargs: P.kwargs,
-    ) -> Result | None:
+    ) -> T | None:
         """`maintain` for data that can be derived again.
 
         It is left out, and the result is None, if the file is read-only or somebody is writing.
         """
         if self.location.readonly or self._writer.is_mine():
             return None
-        results: list[Result] = []
+        results: list[T] = []
         done = self._writer.maintain(
             lambda on, _: results.append(work(on, *args, **kwargs)), wait=False
         )

@@ -22,10 +22,16 @@ from mycel.errors import (
 )
 from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, SYSTEM_ACTOR, is_unicode
 from mycel.store.file import layout
-from mycel.store.file.connections import Durability, Location, MemoryUse, stamp_of, translated
+from mycel.store.file.connections import (
+    DatabaseLocation,
+    Durability,
+    MemoryUse,
+    stamp_of,
+    translated,
+)
 from mycel.store.file.format import check_format
 from mycel.store.file.locks import set_aside, turn
-from mycel.store.file.rows import first, only
+from mycel.store.file.rows import fetch_first, fetch_one
 from mycel.store.log.journal import Head
 from mycel.store.log.registry import Registry
 from mycel.store.log.trees import StateTrees
@@ -61,7 +67,7 @@ def locate(
     busy_timeout_s: float,
     vfs: str | None,
     memory: MemoryUse = "ample",
-) -> Location:
+) -> DatabaseLocation:
     """The location of a graph, checked.
 
     Raises:
@@ -83,11 +89,16 @@ def locate(
     place = Path(path).resolve()  # The log stands beside the file itself, not beside a link to it.
     locked_out = readonly and not os.access(place.parent, os.W_OK)
     stamp = stamp_of(str(place)) if locked_out else None
-    return Location(str(place), readonly, durability, busy_timeout_s, vfs, memory, stamp)
+    return DatabaseLocation(str(place), readonly, durability, busy_timeout_s, vfs, memory, stamp)
 
 
 def open_or_create(
-    location: Location, registry: Registry, *, create: bool, now_us: int, message: str = GENESIS
+    location: DatabaseLocation,
+    registry: Registry,
+    *,
+    create: bool,
+    now_us: int,
+    message: str = GENESIS,
 ) -> apsw.Connection:
     """Look at the file, make a database of it if it is new, and return the first connection.
 
@@ -118,7 +129,7 @@ def open_or_create(
     return connection
 
 
-def _check_path(location: Location, *, create: bool) -> None:
+def _check_path(location: DatabaseLocation, *, create: bool) -> None:
     path = Path(location.path)
     try:
         if path.is_dir():
@@ -138,7 +149,7 @@ def _check_path(location: Location, *, create: bool) -> None:
     _make_room(location)
 
 
-def _make_room(location: Location) -> None:
+def _make_room(location: DatabaseLocation) -> None:
     """Make an empty file without leftovers of an earlier one beside it.
 
     Never once there is a file: the files beside it are then in use.
@@ -150,14 +161,16 @@ def _make_room(location: Location) -> None:
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, _PRIVATE))
 
 
-def _making(location: Location) -> AbstractContextManager[None]:
+def _making(location: DatabaseLocation) -> AbstractContextManager[None]:
     """One process at a time: SQLite has no lock for what happens before there is a database."""
     return turn(Path(f"{location.path}{_MAKING}"), location.busy_timeout_s, location.path)
 
 
 def _is_new(connection: apsw.Connection) -> bool:
-    (application,) = only(connection, "PRAGMA application_id")
-    return application == 0 and first(connection, "SELECT 1 FROM sqlite_schema LIMIT 1") is None
+    (application,) = fetch_one(connection, "PRAGMA application_id")
+    return (
+        application == 0 and fetch_first(connection, "SELECT 1 FROM sqlite_schema LIMIT 1") is None
+    )
 
 
 def _create(registry: Registry, connection: apsw.Connection, now_us: int, message: str) -> None:
@@ -204,7 +217,7 @@ def _genesis(registry: Registry, connection: apsw.Connection, now_us: int, messa
     tx.finish()
 
 
-def _cannot_open(location: Location, error: apsw.Error) -> DatabaseError:
+def _cannot_open(location: DatabaseLocation, error: apsw.Error) -> DatabaseError:
     path = Path(location.path)
     if path.exists() and not os.access(path, os.R_OK):
         return DatabaseReadOnly(f"{location.path!r} may not be read ({error}).")

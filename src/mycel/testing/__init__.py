@@ -10,6 +10,5 @@ order in which an operation of SQLite passes through them:
 """
 
 from mycel.testing.faults import FaultPlan, FaultVFS, Operation, PowerLossVFS
-from mycel.testing.reference import ReferenceNexus
 
-__all__ = ["FaultPlan", "FaultVFS", "Operation", "PowerLossVFS", "ReferenceNexus"]
+__all__ = ["FaultPlan", "FaultVFS", "Operation", "PowerLossVFS"]

@@ -17,9 +17,9 @@ from mycel.schema.model import PropertyType, Scalar
 from mycel.schema.property_values import BadValue, from_python
 from mycel.transfer.delimited import check_columns
 from mycel.transfer.jsonl import flat
-from mycel.transfer.load_errors import Refused
+from mycel.transfer.load_errors import RowRefusal
 from mycel.transfer.load_targets import Target, Targets
-from mycel.transfer.source_rows import Row, Source
+from mycel.transfer.source_rows import RowSource, SourceRow
 from mycel.transfer.streams import Stream
 
 BATCH_ROWS: Final = 8192
@@ -31,7 +31,7 @@ _SCALARS: Final[dict[type, Scalar]] = {
 }
 
 
-class ColumnarSource(Source):
+class ColumnarSource(RowSource):
     """A table: in a file, or in memory."""
 
     def __init__(
@@ -46,10 +46,12 @@ class ColumnarSource(Source):
         self._name: Final = type_name
         self._batches: Final = batches
 
-    def rows(self, targets: Targets, refused: Refused | None = None) -> Generator[Row, None, None]:
+    def rows(
+        self, targets: Targets, refused: RowRefusal | None = None
+    ) -> Generator[SourceRow, None, None]:
         count = 0
 
-        def read(at: int, values: tuple[Any, ...]) -> Row:
+        def read(at: int, values: tuple[Any, ...]) -> SourceRow:
             return flat(at, target, _cells(target, names, values), targets)
 
         try:

@@ -15,9 +15,9 @@ from mycel.errors import ConstraintViolation, InvalidSyntax, MycelError, Resourc
 from mycel.model.limits import LINE_BYTES_MAX
 from mycel.schema.property_values import BadValue, from_text
 from mycel.transfer.jsonl import flat
-from mycel.transfer.load_errors import Refused
+from mycel.transfer.load_errors import RowRefusal
 from mycel.transfer.load_targets import EdgeTarget, Target, Targets
-from mycel.transfer.source_rows import Row, Source
+from mycel.transfer.source_rows import RowSource, SourceRow
 from mycel.transfer.streams import Stream
 
 _DELIMITERS: Final = ";\t|,"
@@ -26,7 +26,7 @@ _IDENTITY: Final = ("id", "src", "dst", "from", "to")
 Cell = Callable[[str], Any]
 
 
-class DelimitedSource(Source):
+class DelimitedSource(RowSource):
     """A file of delimited cells, the first line of which names the columns."""
 
     unit = "line"
@@ -37,7 +37,9 @@ class DelimitedSource(Source):
         self._open: Final = stream.lines
         self._delimiter: Final = delimiter
 
-    def rows(self, targets: Targets, refused: Refused | None = None) -> Generator[Row, None, None]:
+    def rows(
+        self, targets: Targets, refused: RowRefusal | None = None
+    ) -> Generator[SourceRow, None, None]:
         """Every record below the header as a row; empty lines are left out."""
         # The limit is the whole process's, so it is only ever made larger.
         csv.field_size_limit(max(csv.field_size_limit(), LINE_BYTES_MAX))
@@ -50,7 +52,7 @@ class DelimitedSource(Source):
                 if record:
                     yield at, record
 
-        def read(at: int, record: list[str]) -> Row:
+        def read(at: int, record: list[str]) -> SourceRow:
             return flat(at, target, _cells(record, columns, target), targets)
 
         # Closed here, and with it the file, however long an error keeps its traceback.

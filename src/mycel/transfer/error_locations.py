@@ -21,9 +21,9 @@ from mycel.errors import ConstraintViolation, InvalidSyntax, InvalidValueType, M
 from mycel.schema.model import ENDS
 from mycel.schema.property_values import BadValue, canonical, shown
 from mycel.store.database import Store
-from mycel.transfer.load_errors import Refused
+from mycel.transfer.load_errors import RowRefusal
 from mycel.transfer.load_targets import ReadCatalog, Targets
-from mycel.transfer.source_rows import EdgeRow, NodeRow, Row, RowError, Source
+from mycel.transfer.source_rows import EdgeRow, NodeRow, RowError, RowSource, SourceRow
 
 LOOKED_AT_MAX: Final = 200_000
 """The number of rows that are searched for further errors."""
@@ -37,7 +37,7 @@ _OF_ROWS: Final = (ConstraintViolation, InvalidSyntax, InvalidValueType)
 class Spot(NamedTuple):
     """The place of a row."""
 
-    source: Source
+    source: RowSource
     line: int
 
     def __str__(self) -> str:
@@ -59,7 +59,7 @@ class ErrorLocator:
 
     store: Store
     read_catalog: ReadCatalog
-    sources: Sequence[Source]
+    sources: Sequence[RowSource]
     whole: bool
     """True if a row has all properties of its element, as in every mode but "merge"."""
 
@@ -74,11 +74,11 @@ class ErrorLocator:
 
     @contextmanager
     def _rows(
-        self, refused: Refused | None = None
-    ) -> Iterator[Generator[tuple[Source, Row], None, None]]:
+        self, refused: RowRefusal | None = None
+    ) -> Iterator[Generator[tuple[RowSource, SourceRow], None, None]]:
         """All rows of the sources that can be read again, which may differ from the first time."""
 
-        def rows() -> Generator[tuple[Source, Row], None, None]:
+        def rows() -> Generator[tuple[RowSource, SourceRow], None, None]:
             for source in self.sources:
                 if source.can_reread:
                     with closing(source.rows(targets, refused)) as found:
@@ -90,7 +90,7 @@ class ErrorLocator:
             with suppress(MycelError), closing(rows()) as every:
                 yield every
 
-    def _placed(self, bad: RowError, source: Source) -> MycelError:
+    def _placed(self, bad: RowError, source: RowSource) -> MycelError:
         error, row = bad.error, bad.row
         if "max" in error.data:
             # Of rows that are written together, the first edge too many may be an earlier one.
@@ -147,7 +147,7 @@ class ErrorLocator:
         return together(found[:LISTED_MAX], has_more=len(found) > LISTED_MAX)
 
 
-def _identity(row: Row) -> tuple[Any, ...]:
+def _identity(row: SourceRow) -> tuple[Any, ...]:
     # A second reading makes new targets, so their names are compared.
     if isinstance(row, NodeRow):
         return row.target.type, row.name
@@ -164,7 +164,7 @@ class _RowSearch:
     def __init__(self, error: MycelError) -> None:
         self.error: Final = error
         data = error.data
-        self._is_it: Callable[[Row], bool] | None = None
+        self._is_it: Callable[[SourceRow], bool] | None = None
         self._wanted, self._said = 1, "{} has it too"
         if isinstance(data.get("properties"), list):
             self._is_it, self._wanted = _repeats(data), PLACES_MAX
@@ -179,7 +179,7 @@ class _RowSearch:
     def is_done(self) -> bool:
         return self._is_it is None or len(self._found) >= self._wanted
 
-    def look_at(self, source: Source, row: Row) -> None:
+    def look_at(self, source: RowSource, row: SourceRow) -> None:
         if self._is_it is not None and not self.is_done and self._is_it(row):
             self._found.append(Spot(source, row.line))
 
@@ -193,7 +193,7 @@ class _RowSearch:
         return self.error
 
 
-def _repeats(data: Mapping[str, Any]) -> Callable[[Row], bool]:
+def _repeats(data: Mapping[str, Any]) -> Callable[[SourceRow], bool]:
     """A test for rows with a tuple of values that must be unique."""
     return lambda row: (
         row.target.label == data.get("type")
@@ -201,7 +201,7 @@ def _repeats(data: Mapping[str, Any]) -> Callable[[Row], bool]:
     )
 
 
-def _leaves(data: Mapping[str, Any]) -> Callable[[Row], bool]:
+def _leaves(data: Mapping[str, Any]) -> Callable[[SourceRow], bool]:
     """A test for edges of a node that has too many of them."""
     return lambda row: (
         isinstance(row, EdgeRow)
@@ -210,7 +210,7 @@ def _leaves(data: Mapping[str, Any]) -> Callable[[Row], bool]:
     )
 
 
-def _is_named(data: Mapping[str, Any]) -> Callable[[Row], bool]:
+def _is_named(data: Mapping[str, Any]) -> Callable[[SourceRow], bool]:
     """A test for the row of the node that an error names."""
     return lambda row: (
         isinstance(row, NodeRow)
@@ -219,7 +219,7 @@ def _is_named(data: Mapping[str, Any]) -> Callable[[Row], bool]:
     )
 
 
-def _text(row: Row, name: str) -> str:
+def _text(row: SourceRow, name: str) -> str:
     """A cell as a message about unique tuples writes it."""
     if isinstance(row, EdgeRow) and name in ENDS:
         return str((row.subject if name == ENDS[0] else row.object)[1])

@@ -33,9 +33,9 @@ from mycel.model.json_text import read_json
 from mycel.model.limits import JSON_DEPTH_MAX
 from mycel.model.values import JsonObject
 from mycel.schema.property_values import BadValue, from_python, shown, wire
-from mycel.transfer.load_errors import Refused
+from mycel.transfer.load_errors import RowRefusal
 from mycel.transfer.load_targets import EdgeTarget, NodeTarget, Target, Targets
-from mycel.transfer.source_rows import EdgeRow, End, NodeRow, Row, Source, end_shown
+from mycel.transfer.source_rows import EdgeRow, End, NodeRow, RowSource, SourceRow, end_shown
 from mycel.transfer.streams import Stream
 
 _NODE_KEYS: Final = frozenset(("type", "data", "id", "name", "metadata"))
@@ -56,7 +56,7 @@ _LOOSE_ENDS: Final = _ENDS | set(END_TYPES)
 _PLAIN: Final = frozenset((str, int, float, bool, type(None), dict))
 
 
-class JsonLinesSource(Source):
+class JsonLinesSource(RowSource):
     """A file with a JSON object on each line; empty lines are left out."""
 
     unit = "line"
@@ -65,8 +65,10 @@ class JsonLinesSource(Source):
         super().__init__(stream, type_name)
         self._lines: Final = stream.lines
 
-    def rows(self, targets: Targets, refused: Refused | None = None) -> Generator[Row, None, None]:
-        def read(line: int, text: bytes | str) -> Row | None:
+    def rows(
+        self, targets: Targets, refused: RowRefusal | None = None
+    ) -> Generator[SourceRow, None, None]:
+        def read(line: int, text: bytes | str) -> SourceRow | None:
             try:
                 said = read_json(text)
             except JSONDecodeError as error:
@@ -80,15 +82,17 @@ class JsonLinesSource(Source):
             yield from self._each(lines, read, refused)
 
 
-class MappingSource(Source):
+class MappingSource(RowSource):
     """Dictionaries of the same shape that Python made; their values need not be JSON."""
 
     def __init__(self, source: Iterable[Any], type_name: str | None) -> None:
         super().__init__(None, type_name, can_reread=iter(source) is not source)
         self._source: Final = source
 
-    def rows(self, targets: Targets, refused: Refused | None = None) -> Generator[Row, None, None]:
-        def read(line: int, said: Any) -> Row:
+    def rows(
+        self, targets: Targets, refused: RowRefusal | None = None
+    ) -> Generator[SourceRow, None, None]:
+        def read(line: int, said: Any) -> SourceRow:
             given = dict(said) if isinstance(said, Mapping) else said
             return row_of(line, given, targets, self.type_name, _as_json)
 
@@ -105,7 +109,7 @@ def row_of(
     targets: Targets,
     type_name: str | None,
     as_json: Callable[[Target, JsonObject], JsonObject] = _is_json,
-) -> Row:
+) -> SourceRow:
     """A row that names its type, or one of a source whose rows are all of one type.
 
     `as_json` makes its properties JSON. Errors have no place yet.
@@ -136,7 +140,7 @@ def row_of(
     raise InvalidSyntax('It has neither "type" nor "edge".', hint=_ROW_HINT)
 
 
-def flat(line: int, target: Target, cells: JsonObject, targets: Targets) -> Row:
+def flat(line: int, target: Target, cells: JsonObject, targets: Targets) -> SourceRow:
     """A row whose keys are columns: properties, the identity, metadata and weight."""
     beside = {name: cells[column] for column, name in target.beside.items() if column in cells}
     if isinstance(beside.get("metadata"), str):

@@ -30,7 +30,7 @@ from mycel.transfer.formats import Format
 from mycel.transfer.load_targets import NodeTarget, ReadCatalog, Targets
 from mycel.transfer.row_spool import Spool
 from mycel.transfer.row_writer import JoinedEdge, Mode, RowWriter, exists
-from mycel.transfer.source_rows import EdgeRow, NodeRow, Row, RowError, Source, end_shown
+from mycel.transfer.source_rows import EdgeRow, NodeRow, RowError, RowSource, SourceRow, end_shown
 from mycel.transfer.sources import sources_of
 from mycel.transfer.ulid import ulids
 
@@ -176,7 +176,7 @@ class _Run:
         self,
         tx: Transaction,
         targets: Targets,
-        sources: Sequence[Source],
+        sources: Sequence[RowSource],
         writer: RowWriter,
         mode: Mode,
         progress: ReportProgress | None,
@@ -214,7 +214,7 @@ class _Run:
             self._writer.remove_other_edges()
         self._tell()
 
-    def _read(self, source: Source) -> None:
+    def _read(self, source: RowSource) -> None:
         # Closed here, and with it the file, however long an error keeps its traceback.
         with closing(source.rows(self._targets)) as rows:
             for row in rows:
@@ -222,7 +222,7 @@ class _Run:
                     self._write()
         self._write()
 
-    def _gather(self, row: Row) -> bool:
+    def _gather(self, row: SourceRow) -> bool:
         """Add a row to the chunk, and return True if that is full."""
         self._rows += 1
         chunk: dict[Any, Any] = self._nodes if isinstance(row, NodeRow) else self._edges
@@ -234,7 +234,7 @@ class _Run:
         chunk[identity] = row
         return len(chunk) >= CHUNK_ROWS
 
-    def _repeated(self, row: Row, before: Row) -> RowError:
+    def _repeated(self, row: SourceRow, before: SourceRow) -> RowError:
         error = exists(row, repeated=True)
         name_other(error, Spot(self._sources[self.at], before.line))
         return RowError(error, row)
@@ -316,7 +316,7 @@ class _Run:
             self._progress(_progress(self._sources, self.at, self._rows))
 
 
-def _progress(sources: Sequence[Source], at: int, rows: int) -> Progress:
+def _progress(sources: Sequence[RowSource], at: int, rows: int) -> Progress:
     """The progress of a load that is reading the source `at`."""
     totals = [each.total for each in sources]
     known = [total for total in totals if total is not None]
@@ -328,6 +328,6 @@ def _progress(sources: Sequence[Source], at: int, rows: int) -> Progress:
     return Progress(rows, read, total)
 
 
-def _message(sources: Sequence[Source]) -> str:
+def _message(sources: Sequence[RowSource]) -> str:
     names = [shorten(each.name, 200) for each in sources if each.name is not None]
     return f"load {name_few(names, _NAMES_SHOWN)}".strip()

@@ -10,7 +10,7 @@ from mycel.errors import MycelError
 Unit: TypeAlias = Literal["line", "row"]
 """The unit in which the rows of a source are counted: text has lines, tables have rows."""
 
-Refused: TypeAlias = Callable[[MycelError], object]
+RowRefusal: TypeAlias = Callable[[MycelError], object]
 """Takes the error about a row, so that its source can continue with the next row."""
 
 

@@ -35,7 +35,7 @@ from mycel.store.write.bitset import NumberSet
 from mycel.store.write.bulk import ConceptRow, PropositionRow
 from mycel.store.write.transaction import DEFAULT_WEIGHT, Transaction
 from mycel.transfer.load_targets import EdgeTarget, NodeTarget, Target, without_nulls
-from mycel.transfer.source_rows import EdgeRow, NodeRow, Row, RowError, end_shown
+from mycel.transfer.source_rows import EdgeRow, NodeRow, RowError, SourceRow, end_shown
 
 Mode: TypeAlias = Literal["append", "merge", "overwrite"]
 
@@ -144,18 +144,18 @@ class RowWriter:
                 self._seen[1].add(number)
         self._count_created(rows)
 
-    def _begin(self, rows: Sequence[Row]) -> None:
+    def _begin(self, rows: Sequence[SourceRow]) -> None:
         """Count in the order in which targets come."""
         for target in dict.fromkeys(row.target for row in rows):
             self.count(target)
 
-    def _count_created(self, rows: Sequence[Row]) -> None:
+    def _count_created(self, rows: Sequence[SourceRow]) -> None:
         for target, number in Counter(row.target for row in rows).items():
             self.count(target)["created"] += number
 
     def _put(
         self,
-        rows: Sequence[Row],
+        rows: Sequence[SourceRow],
         puts: list[Any],
         together: Callable[[list[Any]], Any],
         alone: Callable[[Any], object],
@@ -176,7 +176,7 @@ class RowWriter:
                     raise RowError(again, row) from None
             raise
 
-    def _check_new(self, row: Row, element: Element, seq: int) -> None:
+    def _check_new(self, row: SourceRow, element: Element, seq: int) -> None:
         """Refuse a row whose element was there before this chunk."""
         if element.seq > seq and element.version == 1:
             return  # It is new, or was removed before and is new again.
@@ -184,7 +184,7 @@ class RowWriter:
         is_of_load = element.created_us == tx.time_us and element.seq >= tx.first_seq
         raise RowError(exists(row, repeated=is_of_load), row)
 
-    def _change(self, row: Row, id_: str) -> None:
+    def _change(self, row: SourceRow, id_: str) -> None:
         """Change an existing element to its row."""
         number = ids.parse_id(id_)
         try:
@@ -201,7 +201,7 @@ class RowWriter:
             raise RowError(error, row) from None
         self.count(row.target)["updated" if changed else "unchanged"] += 1
 
-    def _merge(self, row: Row, id_: str) -> bool:
+    def _merge(self, row: SourceRow, id_: str) -> bool:
         given, dropped = row.attributes, list[str]()
         if row.target.is_typed and None in given.values():
             dropped = [name for name, value in given.items() if value is None]
@@ -211,7 +211,7 @@ class RowWriter:
             id_, attributes=given, drop_attributes=dropped, metadata=row.metadata, weight=weight
         )
 
-    def _replace(self, row: Row, id_: str) -> bool:
+    def _replace(self, row: SourceRow, id_: str) -> bool:
         element = self._tx.get(id_)
         new = row.target.with_defaults(row.target.whole(row.attributes))
         metadata = row.metadata or {}
@@ -253,7 +253,7 @@ class RowWriter:
                 self.count(target)["removed"] += gone.concepts + gone.propositions
 
 
-def _whole(row: Row) -> JsonObject:
+def _whole(row: SourceRow) -> JsonObject:
     try:
         return row.target.whole(row.attributes)
     except MycelError as error:
@@ -264,7 +264,7 @@ def _place(row: EdgeRow, subject: str, object_: str) -> tuple[str, str, str]:
     return row.target.predicate, subject, object_
 
 
-def exists(row: Row, *, repeated: bool) -> DuplicateExists:
+def exists(row: SourceRow, *, repeated: bool) -> DuplicateExists:
     """The error about a row that has to be new and is not."""
     label = row.target.label
     data: dict[str, Any] = {"type": label}

@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from mycel.errors import MycelError
 from mycel.model.values import JsonObject
-from mycel.transfer.load_errors import Refused, Unit, placed
+from mycel.transfer.load_errors import RowRefusal, Unit, placed
 from mycel.transfer.load_targets import EdgeTarget, NodeTarget, Targets
 from mycel.transfer.streams import Stream
 
@@ -47,13 +47,13 @@ class EdgeRow(NamedTuple):
         return self.target, self.subject, self.object
 
 
-Row: TypeAlias = NodeRow | EdgeRow
+SourceRow: TypeAlias = NodeRow | EdgeRow
 
 
 class RowError(Exception):
     """An error about one row, without its place."""
 
-    def __init__(self, error: MycelError, row: Row) -> None:
+    def __init__(self, error: MycelError, row: SourceRow) -> None:
         super().__init__()
         self.error: Final = error
         self.row: Final = row
@@ -70,7 +70,7 @@ def end_shown(end: End) -> str:
     return f"the link {end[0]!r} from {end_shown(end[1])} to {end_shown(end[2])}"
 
 
-class Source:
+class RowSource:
     """Something that gives rows: a file, a table, dictionaries."""
 
     unit: Unit = "row"
@@ -91,7 +91,9 @@ class Source:
         """The number of bytes that have been read, where it is known."""
         return None if self._stream is None else self._stream.position
 
-    def rows(self, targets: Targets, refused: Refused | None = None) -> Generator[Row, None, None]:
+    def rows(
+        self, targets: Targets, refused: RowRefusal | None = None
+    ) -> Generator[SourceRow, None, None]:
         """All rows, from the first.
 
         Raises:
@@ -112,9 +114,9 @@ class Source:
     def _each(
         self,
         numbered: Iterable[tuple[int, Said]],
-        read: Callable[[int, Said], Row | None],
-        refused: Refused | None,
-    ) -> Generator[Row, None, None]:
+        read: Callable[[int, Said], SourceRow | None],
+        refused: RowRefusal | None,
+    ) -> Generator[SourceRow, None, None]:
         """The rows that `read` makes of numbered lines; None is left out."""
         for line, said in numbered:
             try:

@@ -24,7 +24,7 @@ from mycel.transfer.formats import (
     without_gzip,
 )
 from mycel.transfer.jsonl import JsonLinesSource, MappingSource
-from mycel.transfer.source_rows import Source
+from mycel.transfer.source_rows import RowSource
 from mycel.transfer.streams import Stream
 
 _WHAT: Final = (
@@ -39,7 +39,7 @@ def sources_of(
     format: Format | None = None,  # noqa: A002 - the word that callers use
     type_name: str | None = None,
     delimiter: str | None = None,
-) -> list[Source]:
+) -> list[RowSource]:
     """The sources of one load; several files, or those of a folder, are several sources."""
     if isinstance(source, (str, os.PathLike)):
         path = Path(os.fsdecode(source))
@@ -98,7 +98,7 @@ def _is_file(value: object) -> bool:
 
 def _of_stream(
     stream: Stream, named: Format | None, type_name: str | None, delimiter: str | None
-) -> Source:
+) -> RowSource:
     format_ = needed_format(named, stream.name)
     if format_ == "jsonl":
         return JsonLinesSource(stream, type_name)

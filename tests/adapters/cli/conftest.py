@@ -168,7 +168,7 @@ class Terminal:
 def _template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("template") / "graph.db"
     # Without the core capsules, so that ids do not change whenever a capsule does.
-    with mycel.open(path, actor="ada", bootstrap=False) as db:
+    with mycel.open(path, actor="ada", core_capsules=False) as db:
         with db.transaction(message="types") as tx:
             tx.define_type("Drug", {"description": "What is taken"})
             tx.define_type("Symptom")

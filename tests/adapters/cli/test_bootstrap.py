@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import mycel
-from mycel.cli.frame import search_index
+from mycel.cli.console import search_index
 from tests.adapters.cli.conftest import COMMAND, Run, Terminal, needs_posix
 
 HERE = Path(__file__).resolve().parents[3]

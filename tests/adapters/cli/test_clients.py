@@ -14,7 +14,7 @@ import pytest
 
 from mycel.cli.commands import databases, serve
 from mycel.clients import jsonc, programs
-from mycel.workspaces import Location
+from mycel.workspaces import WorkspaceLocation
 from tests.adapters.cli.conftest import Run, needs_posix
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -442,7 +442,7 @@ def test_a_name_that_some_client_would_refuse_is_refused(
     ],
 )
 def test_names_of_graphs_are_short_and_plain(workspace: str | None, path: str, name: str) -> None:
-    found = programs.server_name(Location(Path(path), workspace, "--workspace"))
+    found = programs.server_name(WorkspaceLocation(Path(path), workspace, "--workspace"))
     assert re.fullmatch(name, found)
     assert len(found) <= programs.NAME_CHARACTERS_MAX
 

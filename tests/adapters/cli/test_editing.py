@@ -2,8 +2,8 @@
 
 import pytest
 
-from mycel.cli.session.line_editor import (
-    Known,
+from mycel.cli.session.completion import (
+    CompletionNames,
     indent_of_closing,
     is_complete,
     offers,
@@ -71,7 +71,7 @@ def test_a_semicolon_at_the_end_is_no_part_of_the_command(typed: str, command: s
     assert without_semicolon(typed) == command
 
 
-KNOWN = Known(
+KNOWN = CompletionNames(
     types=("Person", "Plant"),
     predicates=("shades", "shelters"),
     parameters=("name", "number"),

@@ -11,8 +11,8 @@ import pytest
 
 import mycel
 import mycel.store.query.reader
-from mycel.cli.frame import labels
-from mycel.cli.frame.kip_output import statement_lines, text
+from mycel.cli.console import labels
+from mycel.cli.console.kip_output import statement_lines, text
 from tests.adapters.cli.conftest import COMMAND, Run, Terminal, needs_posix
 
 pytestmark = pytest.mark.usefixtures("garden")

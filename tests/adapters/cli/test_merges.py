@@ -17,7 +17,7 @@ def graph(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A graph whose branch draft has changed what main has changed too."""
     path = tmp_path / "graph.db"
     monkeypatch.setenv("MYCEL_DB", str(path))
-    with mycel.open(path, durability="off", bootstrap=False, actor="ada") as db:
+    with mycel.open(path, durability="off", core_capsules=False, actor="ada") as db:
         shop = mycel.Knowledge(db, workspace="shop")
         shop.add(
             "login",

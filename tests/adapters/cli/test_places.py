@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mycel.cli.frame.context import Session
+from mycel.cli.console.context import Invocation
 from mycel.workspaces import hashed_name
 from tests.adapters.cli.conftest import Run
 
@@ -204,7 +204,7 @@ def test_databases_of_earlier_versions_are_found_with_their_uris(run: Run, shop:
     assert f"knowledge_{old}.db" in path_of(run)
     run("bootstrap")
     assert uris(run) == uris(run, "--workspace", old) == ["file://my-shop/README.md"]
-    assert Session(given={"workspace": old}).workspace(shop) == "my-shop"
+    assert Invocation(given={"workspace": old}).workspace(shop) == "my-shop"
 
 
 def test_below_a_folder_its_database_is_found_and_nearer_ones_come_first(

@@ -90,12 +90,12 @@ print(*sys.modules)
     assert (heavy | {"rich.console"}) & loaded == set()
     # Help needs no command but the root, and click is not asked which one it is.
     assert (heavy | {"importlib.metadata", "hashlib"}) & at_help == set()
-    frame = {f"mycel.cli.frame.{name}" for name in ("context", "exit_status", "output")}
+    frame = {f"mycel.cli.console.{name}" for name in ("context", "exit_status", "output")}
     ours = {name for name in at_help if name.startswith("mycel.")}
     assert ours - frame == {
         "mycel.cli",
         "mycel.cli.app",
-        "mycel.cli.frame",
+        "mycel.cli.console",
         "mycel.errors",
         "mycel.model",
         "mycel.model.limits",

@@ -11,7 +11,7 @@ import pytest
 
 import mycel
 import mycel.store.query.reader
-from mycel.cli.session.line_editor import is_complete
+from mycel.cli.session.completion import is_complete
 from mycel.cli.session.shell import Shell
 from tests.adapters.cli.conftest import Terminal, needs_posix
 from tests.adapters.cli.test_kip import NAMES, RENAME, SLOW

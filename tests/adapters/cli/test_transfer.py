@@ -23,7 +23,7 @@ PEOPLE = """\
 @pytest.fixture
 def people(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A graph with a schema, named by MYCEL_DB, and a file of rows for it."""
-    with mycel.open(tmp_path / "people.db", bootstrap=False) as db:
+    with mycel.open(tmp_path / "people.db", core_capsules=False) as db:
         db.schema.apply(SCHEMA)
     monkeypatch.setenv("MYCEL_DB", str(tmp_path / "people.db"))
     path = tmp_path / "people.jsonl"

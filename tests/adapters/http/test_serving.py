@@ -119,7 +119,7 @@ def test_a_graph_that_is_not_there_is_created(tmp_path: Path) -> None:
 
 def test_a_branch_is_served_and_the_graph_stays_as_it_is(tmp_path: Path) -> None:
     path = tmp_path / "graph.db"
-    with mycel.open(path, bootstrap=False) as db:
+    with mycel.open(path, core_capsules=False) as db:
         db.branches.create("draft")
         before = db.snapshot()
     server = Server("mycel", "serve", "--json", "--db", path, "--branch", "draft", "--port", "0")

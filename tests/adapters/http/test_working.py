@@ -15,8 +15,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from mycel.errors import ExecutionTimeout, ResourceExhausted
-from mycel.http.app import Door, _OpenDoor
-from mycel.http.jobs import Answers, Job, Turns, attach
+from mycel.http.app import Mount, _OpenDoor
+from mycel.http.jobs import Job, ResponseBudget, Scheduler, attach
 from mycel.http.policy import ANSWER_BYTES_MAX
 from mycel.http.worker_pool import Workers
 from mycel.model import allowance
@@ -25,7 +25,7 @@ from mycel.model import allowance
 def asked(timeout_s: float = 60, **how: Any) -> dict[str, Any]:
     """The scope of a request."""
     scope: dict[str, Any] = {}
-    attach(scope, Job(time.monotonic() + timeout_s, Answers(), **how))
+    attach(scope, Job(time.monotonic() + timeout_s, ResponseBudget(), **how))
     return scope
 
 
@@ -124,7 +124,7 @@ def test_work_gives_back_what_it_takes_for_an_answer_after_its_request_is_over()
         allowance.charge(2 << 20)
 
     async def story() -> None:
-        workers, answers = Workers(1), Answers()
+        workers, answers = Workers(1), ResponseBudget()
         scope: dict[str, Any] = {}
         attach(scope, Job(time.monotonic() + 60, answers))
         caller = asyncio.create_task(workers.run(scope, work))
@@ -195,7 +195,7 @@ def test_heavy_work_leaves_its_quick_place_to_cheap_work() -> None:
 
 
 def test_a_place_goes_to_the_job_that_has_used_least() -> None:
-    turns = Turns(1)
+    turns = Scheduler(1)
     first, idle, busy = (job(asked()) for _ in range(3))
     busy.used_s = 5.0
     turns.take(first)
@@ -215,7 +215,7 @@ def test_a_place_goes_to_the_job_that_has_used_least() -> None:
 
 def test_the_bytes_of_an_answer_and_of_all_answers_are_limited_and_given_back() -> None:
     unit = 10 << 10
-    answers = Answers(bytes_max=300 * unit)  # One that is being made counts three times.
+    answers = ResponseBudget(bytes_max=300 * unit)  # One that is being made counts three times.
     first, second, third = (Job(time.monotonic() + 60, answers) for _ in range(3))
     first.charge(60 * unit)
     with pytest.raises(ResourceExhausted, match="All answers"):
@@ -232,7 +232,7 @@ def test_the_bytes_of_an_answer_and_of_all_answers_are_limited_and_given_back() 
     second.close()
     assert answers.size == 0
     with pytest.raises(ResourceExhausted, match="The answer is larger"):
-        Job(time.monotonic() + 60, Answers(1 << 40)).charge(ANSWER_BYTES_MAX + 1)
+        Job(time.monotonic() + 60, ResponseBudget(1 << 40)).charge(ANSWER_BYTES_MAX + 1)
 
 
 def test_a_door_that_could_not_be_loaded_is_loaded_for_the_next_request() -> None:
@@ -240,7 +240,7 @@ def test_a_door_that_could_not_be_loaded_is_loaded_for_the_next_request() -> Non
     load = Mock(side_effect=[MemoryError(), app])
 
     async def story() -> None:
-        door = _OpenDoor(Door("/door", "door", load, 100))
+        door = _OpenDoor(Mount("/door", "door", load, 100))
         transport = httpx.ASGITransport(app=door)
         async with door.lifespan(), httpx.AsyncClient(transport=transport) as client:
             with pytest.raises(MemoryError):
@@ -249,7 +249,7 @@ def test_a_door_that_could_not_be_loaded_is_loaded_for_the_next_request() -> Non
                 assert (await client.get("http://localhost/door")).text == "in"
         assert load.call_count == 2
         # One that is closed while it fails does not wait for a request.
-        closing = _OpenDoor(Door("/door", "door", Mock(side_effect=MemoryError), 100))
+        closing = _OpenDoor(Mount("/door", "door", Mock(side_effect=MemoryError), 100))
         async with asyncio.timeout(60), closing.lifespan():
             closing._wanted.set()
             await asyncio.sleep(0)

@@ -79,7 +79,7 @@ def test_a_model_works_on_a_branch_that_a_call_names_or_the_session_switched_to(
 
 
 def test_a_server_that_only_reads_lists_branches_and_makes_none(db: Path) -> None:
-    mycel.open(db, bootstrap=False).close()
+    mycel.open(db, core_capsules=False).close()
     with connected(db, "--readonly") as session:
         assert "* main" in session.ok("manage_history", action="branches").text
         assert session.call("manage_history", action="create_branch", name="x").failed

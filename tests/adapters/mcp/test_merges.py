@@ -20,7 +20,7 @@ LOGIN = "concept://shop/login"
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a graph whose branch draft has changed what main has changed too."""
     folder = tmp_path_factory.mktemp("made")
-    with mycel.open(folder / "graph.db", durability="off", bootstrap=False, actor="ada") as db:
+    with mycel.open(folder / "graph.db", durability="off", core_capsules=False, actor="ada") as db:
         db.schema.apply(SCHEMA)
         shop = mycel.Knowledge(db, workspace="shop")
         shop.add("login", content="With a password.\nFor a day.", properties={"rank": 1})

@@ -12,7 +12,7 @@ HERE = Path(__file__).parent
 
 def harbour() -> mycel.Nexus:
     """The graph of the two capsules, with indexes on properties of buoys and of what they mark."""
-    db = mycel.open(":memory:", bootstrap=False)
+    db = mycel.open(":memory:", core_capsules=False)
     for capsule in ("harbour.kip", "buoys.kip"):
         db.apply_capsule((HERE / capsule).read_text(encoding="utf-8"))
     define_indexes(db, "Buoy", code=True, depth=False, is_lit=False)

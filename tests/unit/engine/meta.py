@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import mycel
-from mycel.engine.bootstrap import bootstrap
 from mycel.engine.describe import describe
 from mycel.engine.export import export
 from mycel.engine.outcome import Outcome
 from mycel.engine.search import fold_text, search
+from mycel.engine.seed import seed_graph
 from mycel.engine.upsert import upsert
 from mycel.engine.values import Values
 from mycel.kip import ast, parse
@@ -54,7 +54,7 @@ UPSERT {
 def garden() -> mycel.Nexus:
     """A nexus in memory that knows a little about plants."""
     store = Store(":memory:")
-    bootstrap(store)
+    seed_graph(store)
     db = mycel.Nexus(store, actor="tester")
     run(db, GARDEN)
     return db

@@ -13,7 +13,7 @@ MANY = 'FIND(?s.name) WHERE { ?s {type: "Stone"} } LIMIT :n'
 
 @pytest.fixture
 def db() -> Iterator[mycel.Nexus]:
-    with mycel.open(bootstrap=False) as db:
+    with mycel.open(core_capsules=False) as db:
         db.write(lambda tx: tx.define_type("Stone"))
         db.write(lambda tx: [tx.put_concept("Stone", f"s{n}", {"n": n}) for n in range(30)])
         yield db

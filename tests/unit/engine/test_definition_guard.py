@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 import mycel
-from mycel.engine.bootstrap import apply
 from mycel.engine.definition_guard import WARNINGS_MAX, DefinitionGuard
+from mycel.engine.seed import apply
 from mycel.errors import ConstraintViolation, InvalidValueType, TypeMismatch
 from mycel.store.database import Store
 

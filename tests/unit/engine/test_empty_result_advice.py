@@ -25,7 +25,7 @@ COMPOSER = {
 
 @pytest.fixture
 def db() -> Iterator[mycel.Nexus]:
-    with mycel.open(bootstrap=False) as db:
+    with mycel.open(core_capsules=False) as db:
         with db.transaction() as tx:
             tx.define_type("Composer", COMPOSER)
             tx.define_type("Place")

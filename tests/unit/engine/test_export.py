@@ -9,7 +9,7 @@ import pytest
 
 import mycel
 from mycel.engine import export
-from mycel.engine.bootstrap import bootstrap
+from mycel.engine.seed import seed_graph
 from mycel.engine.upsert import upsert
 from mycel.engine.values import Values
 from mycel.errors import (
@@ -23,7 +23,7 @@ from mycel.errors import (
 from mycel.kip import ast, parse
 from mycel.model.limits import CAPSULE_BYTES_MAX
 from mycel.store.database import Store
-from mycel.store.file.rows import every
+from mycel.store.file.rows import fetch_all
 from tests.cases import cases
 from tests.unit.engine.meta import garden, run
 
@@ -44,7 +44,7 @@ def db() -> Iterator[mycel.Nexus]:
 def elsewhere() -> Iterator[mycel.Nexus]:
     """A graph that has the types of the garden and nothing of its content."""
     store = Store(":memory:")
-    bootstrap(store)
+    seed_graph(store)
     with mycel.Nexus(store) as other, garden() as source:
         apply(other, run(source, DEFINITIONS).result["capsule"])
         yield other
@@ -66,7 +66,9 @@ def blocks(capsule: str) -> tuple[ast.ConceptBlock | ast.PropositionBlock, ...]:
 def content(db: mycel.Nexus, *types: str) -> set[str]:
     """Everything about concepts of these types and all links, without what only one graph knows."""
     with db._store.reading() as reader:
-        rows = every(reader.connection, "SELECT id FROM concept UNION SELECT id FROM proposition")
+        rows = fetch_all(
+            reader.connection, "SELECT id FROM concept UNION SELECT id FROM proposition"
+        )
         elements = [reader.element(number) for (number,) in rows]
 
     def said(end: str) -> str:
@@ -363,7 +365,7 @@ def spanned(db: mycel.Nexus) -> int:
         return inside(element.subject) and inside(element.object)
 
     with db._store.reading() as reader:
-        rows = every(reader.connection, "SELECT id FROM proposition")
+        rows = fetch_all(reader.connection, "SELECT id FROM proposition")
         links = [reader.outer_id(number) for (number,) in rows]
     return sum(map(inside, links))
 

@@ -298,7 +298,7 @@ NAMES = TEXTS.filter(lambda text: len(text.encode()) > 0 and "\0" not in text)
 
 @pytest.fixture(scope="module")
 def texts() -> Iterator[mycel.Nexus]:
-    with mycel.open(":memory:", bootstrap=False) as db:
+    with mycel.open(":memory:", core_capsules=False) as db:
         with db.transaction() as tx:
             tx.define_type("Text")
             for n, value in enumerate([*HOSTILE, *(f"{text}{text}" for text in HOSTILE)]):
@@ -346,7 +346,7 @@ def test_whatever_list_is_given_only_its_values_are_found(
 
 @given(name=NAMES, other=NAMES)
 def test_a_name_is_found_by_itself_and_by_nothing_else(name: str, other: str) -> None:
-    with mycel.open(":memory:", bootstrap=False) as db:
+    with mycel.open(":memory:", core_capsules=False) as db:
         db.write(lambda tx: (tx.define_type("Text"), tx.put_concept("Text", name)))
         by_name = 'FIND(?t.name) WHERE { ?t {type: "Text", name: :name} }'
         by_filter = 'FIND(?t.name) WHERE { ?t {type: "Text"} FILTER(?t.name == :name) }'
@@ -443,7 +443,7 @@ def comparable(result: mycel.Result) -> list[str]:
 def test_a_question_about_a_moment_is_answered_as_it_was_then(
     graph: Command, commands: list[Command], later: list[Command]
 ) -> None:
-    with mycel.open(":memory:", bootstrap=False) as db:
+    with mycel.open(":memory:", core_capsules=False) as db:
         for text in (VOCABULARY, CORE):
             db.execute(text)
         db.execute(graph.text, graph.parameters)

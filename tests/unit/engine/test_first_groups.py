@@ -18,7 +18,7 @@ KEYS = {
 def landscape(path: Path) -> tuple[mycel.Nexus, Counter[tuple[str, str]]]:
     """Links to forty elements, of which some share their name; counts with many ties."""
     random = Random(7)
-    db = mycel.open(path, durability="off", bootstrap=False)
+    db = mycel.open(path, durability="off", core_capsules=False)
     counted: Counter[tuple[str, str]] = Counter()
     with db.transaction() as tx:
         for name in (*TYPES, "Walker"):

@@ -24,7 +24,7 @@ LARGE = 2**64 - 1
 
 @pytest.fixture
 def db() -> Iterator[mycel.Nexus]:
-    with mycel.open(":memory:", bootstrap=False) as db:
+    with mycel.open(":memory:", core_capsules=False) as db:
         with db.transaction() as tx:
             for name in ("Person", "Town"):
                 tx.define_type(name)
@@ -218,7 +218,7 @@ def test_the_vocabulary_knows_indexes_on_single_properties_of_now(db: mycel.Nexu
     ("count", "values"), [(50, 7), (SAMPLE + 1000, 3), (SAMPLE + 1000, SAMPLE + 1000)]
 )
 def test_entries_are_counted_roughly(count: int, values: int) -> None:
-    with mycel.open(":memory:", bootstrap=False) as db:
+    with mycel.open(":memory:", core_capsules=False) as db:
         with db.transaction() as tx:
             tx.define_type("Person")
             tx.put_concepts(
@@ -232,7 +232,7 @@ def test_entries_are_counted_roughly(count: int, values: int) -> None:
 
 
 def test_many_elements_of_each_of_many_values_are_not_taken_for_few() -> None:
-    with mycel.open(":memory:", bootstrap=False) as db:
+    with mycel.open(":memory:", core_capsules=False) as db:
         with db.transaction() as tx:
             tx.define_type("Person")
             tx.put_concepts(

@@ -39,7 +39,7 @@ CONSTANTS = [MOST, MOST - 1, 2**63, 2**63 + 1, float(2**63), float(2**64), 2**63
 
 @pytest.fixture(scope="module")
 def db() -> Iterator[mycel.Nexus]:
-    with mycel.open(":memory:", bootstrap=False) as db:
+    with mycel.open(":memory:", core_capsules=False) as db:
         with db.transaction() as tx:
             tx.define_type("Sample")
             tx.define_predicate("like")

@@ -16,7 +16,7 @@ TIME = 'The {0} {1} is no ISO 8601 date or time, such as "2026-01-31T12:00:00Z".
 
 @pytest.fixture
 def db() -> Iterator[mycel.Nexus]:
-    with mycel.open(bootstrap=False) as db:
+    with mycel.open(core_capsules=False) as db:
         with db.transaction() as tx:
             tx.define_type("Buoy")
             tx.define_predicate("near")

@@ -83,7 +83,7 @@ ENDS_ARE_CONCEPTS = WALKS[:6]
 
 def walkable() -> mycel.Nexus:
     """Towns in two rings, and links about links."""
-    db = mycel.open(":memory:", bootstrap=False, actor="tester")
+    db = mycel.open(":memory:", core_capsules=False, actor="tester")
     db.execute(
         'UPSERT { CONCEPT { {type: "$ConceptType", name: "Stop"} }'
         ' CONCEPT { {type: "$PropositionType", name: "next"} }'

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 import mycel
-from mycel.engine.bootstrap import bootstrap
 from mycel.engine.protection_guard import (
     ACTORS,
     DEFINITIONS,
@@ -15,6 +14,7 @@ from mycel.engine.protection_guard import (
     check_merge,
     check_removal,
 )
+from mycel.engine.seed import seed_graph
 from mycel.errors import ConstraintViolation, ImmutableTarget
 from mycel.store.database import Store
 
@@ -24,7 +24,7 @@ Work = Callable[[mycel.Transaction], object]
 @pytest.fixture
 def db(tmp_path: Path) -> Iterator[mycel.Nexus]:
     store = Store(tmp_path / "graph.db", durability="off", guards=[ProtectionGuard()])
-    bootstrap(store)
+    seed_graph(store)
     with mycel.Nexus(store, actor="tester") as db:
         yield db
 

@@ -120,7 +120,7 @@ def is_json(text: str) -> bool:
 
 @pytest.fixture(scope="module")
 def db() -> Iterator[mycel.Nexus]:
-    with mycel.open(":memory:", bootstrap=False) as db:
+    with mycel.open(":memory:", core_capsules=False) as db:
         with db.transaction() as tx:
             tx.define_type("Lake")
             tx.define_type("Pond")

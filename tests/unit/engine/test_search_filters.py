@@ -9,9 +9,9 @@ import pytest
 
 import mycel
 from mycel.errors import ConstraintViolation, InvalidSyntax, InvalidValueType, NotFound
-from mycel.search.embedding import Mode
+from mycel.search.embedding import SearchMode
 
-MODES: tuple[Mode, ...] = get_args(Mode)
+MODES: tuple[SearchMode, ...] = get_args(SearchMode)
 
 
 @pytest.fixture

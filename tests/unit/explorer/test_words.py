@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from mycel.kip.foreign_words import KEYWORDS
+from mycel.kip.keywords import KEYWORDS
 
 WORDS = Path(__file__).parents[3] / "web" / "src" / "kip" / "words.ts"
 

@@ -22,6 +22,6 @@ def db(request: pytest.FixtureRequest, tmp_path: Path, clock: Clock) -> Iterator
         clock_us=clock,
         durability="off",
         busy_timeout_s=1,
-        bootstrap=False,
+        core_capsules=False,
     ) as db:
         yield db

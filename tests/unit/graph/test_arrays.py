@@ -244,7 +244,7 @@ def test_links_about_links_alone_can_be_held(db: mycel.Nexus) -> None:
 
 
 def test_threads_share_arrays_while_others_write(tmp_path: Path) -> None:
-    with mycel.open(tmp_path / "graph.db", bootstrap=False) as db:
+    with mycel.open(tmp_path / "graph.db", core_capsules=False) as db:
         define(db, predicates=["p"])
         concepts = add_concepts(db, *(f"n{at}" for at in range(30)))
         rng = Random(5)

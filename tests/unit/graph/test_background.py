@@ -27,7 +27,7 @@ LINKS = 60
 @pytest.fixture
 def db(tmp_path: Path) -> Iterator[mycel.Nexus]:
     """A ring of links. Arrays are made as soon as something was read, a few links at a time."""
-    with mycel.open(tmp_path / "graph.db", durability="off", bootstrap=False) as db:
+    with mycel.open(tmp_path / "graph.db", durability="off", core_capsules=False) as db:
         define(db, predicates=["p"])
         concepts = add_concepts(db, *(f"n{at}" for at in range(LINKS)))
         with db.transaction() as tx:

@@ -482,7 +482,7 @@ def test_a_memory_shows_its_description_first(db: mycel.Nexus) -> None:
 
 def test_a_search_ends_at_its_deadline(tmp_path: Any) -> None:
     path = tmp_path / "graph.db"
-    with mycel.open(path, bootstrap=False) as db:
+    with mycel.open(path, core_capsules=False) as db:
         hub, *spokes = add_concepts(db, "hub", *(f"n{n}" for n in range(9)))
         with db.transaction() as tx:
             for spoke in spokes:

@@ -37,7 +37,7 @@ def put(db: mycel.Graph, *names: str) -> None:
 
 @pytest.fixture
 def db(path: Path) -> mycel.Graph:
-    db = mycel.open(path, bootstrap=False)
+    db = mycel.open(path, core_capsules=False)
     db.write(lambda tx: tx.define_type("City"))
     put(db, "Porto")
     return db
@@ -61,7 +61,7 @@ def test_a_backup_holds_every_commit_and_is_replaced_by_later_states_alone(
         put(copy, "Faro")
     with pytest.raises(ConstraintViolation, match="1 other commit"):
         db.backup(target)
-    with mycel.open(tmp_path / "other.db", bootstrap=False) as other:
+    with mycel.open(tmp_path / "other.db", core_capsules=False) as other:
         other.write(lambda tx: tx.define_type("Town"))
         with pytest.raises(ConstraintViolation, match="no earlier state"):
             other.backup(target)
@@ -166,7 +166,7 @@ def test_what_is_no_sound_graph_is_neither_backup_nor_replaced(
         lambda: mycel.restore(text, tmp_path / "new.db"),
         lambda: mycel.restore(tmp_path / "none.db", tmp_path / "new.db"),
         lambda: mycel.restore(damaged, tmp_path / "new.db"),
-        lambda: mycel.open(bootstrap=False).backup(tmp_path / "memory.db"),
+        lambda: mycel.open(core_capsules=False).backup(tmp_path / "memory.db"),
     ):
         with pytest.raises(MycelError):
             refused()

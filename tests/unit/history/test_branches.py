@@ -32,7 +32,7 @@ needs_posix = pytest.mark.skipif(sys.platform == "win32", reason="needs signals,
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     path = tmp_path / "graph.db"
-    with mycel.open(path, durability="off", bootstrap=False) as db:
+    with mycel.open(path, durability="off", core_capsules=False) as db:
         db.write(lambda tx: tx.define_type("Shop"))
         put(db, "old")
     return path
@@ -262,6 +262,6 @@ def test_where_branches_part_is_found_wherever_it_is(path: Path) -> None:
                 assert parting.commit is not None
                 assert db.as_of(parting.commit).snapshot().entries == parting.entries
     stranger = path.with_name("graph.db@stranger.db")
-    mycel.open(stranger, bootstrap=False).close()
+    mycel.open(stranger, core_capsules=False).close()
     with mycel.open(path) as db:
         assert db.branches.get("stranger").parting[:2] == (0, None)

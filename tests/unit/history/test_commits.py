@@ -22,7 +22,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def opened(path: Path) -> mycel.Graph:
-    return mycel.open(path, durability="off", clock_us=TickingClock(), bootstrap=False)
+    return mycel.open(path, durability="off", clock_us=TickingClock(), core_capsules=False)
 
 
 def shops(db: mycel.Graph) -> None:

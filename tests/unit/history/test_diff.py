@@ -12,7 +12,7 @@ from tests.unit.store.given import TickingClock
 
 @pytest.fixture
 def db() -> Iterator[mycel.Graph]:
-    with mycel.open(clock_us=TickingClock(), bootstrap=False) as graph:
+    with mycel.open(clock_us=TickingClock(), core_capsules=False) as graph:
         with graph.transaction() as tx:
             tx.define_type("Concept")
             tx.define_predicate("uses")

@@ -28,7 +28,7 @@ edge Likes: Person -> City @card(1..*)
 
 @pytest.fixture
 def db(tmp_path: Path) -> Iterator[mycel.Graph]:
-    with mycel.open(tmp_path / "graph.db", durability="off", bootstrap=False) as db:
+    with mycel.open(tmp_path / "graph.db", durability="off", core_capsules=False) as db:
         db.schema.apply(SCHEMA)
         with db.transaction() as tx:
             for name in ("rome", "oslo", "bonn"):
@@ -99,7 +99,7 @@ def test_every_choice_that_is_offered_can_be_committed_and_others_are_refused(
         choices = waiting.pop()
         for path, content in files.items():
             path.write_bytes(content)
-        with mycel.open(tmp_path / "graph.db", durability="off", bootstrap=False) as again:
+        with mycel.open(tmp_path / "graph.db", durability="off", core_capsules=False) as again:
             merge = again.merge("draft")
             for choice in choices:
                 merge = again.resolve(merge.unresolved[0], choice)

@@ -24,7 +24,7 @@ class Team:
 
     def __init__(self, path: Path, stack: ExitStack) -> None:
         self.clock = Clock(4_102_444_800_000_000)
-        main = mycel.open(path, durability="off", bootstrap=False, clock_us=self.clock)
+        main = mycel.open(path, durability="off", core_capsules=False, clock_us=self.clock)
         self.graphs = {"main": stack.enter_context(main)}
         define(main)
         self.put("main", "a", x=0, y=0, l=[0], t="one\ntwo\nthree\n")

@@ -178,7 +178,7 @@ def test_a_purge_wins_on_either_side(case: dict[str, Any], tmp_path: Path) -> No
 
 
 def check(case: dict[str, Any], path: Path, way: str, *, swapped: bool) -> None:
-    with mycel.open(path, durability="off", bootstrap=False) as db:
+    with mycel.open(path, durability="off", core_capsules=False) as db:
         define(db)
         write(db, [["put", "a", {"x": 1, "y": 1}], ["put", "b", {"x": 1}]], "base")
         with two(db, way) as (ours, theirs):

@@ -147,7 +147,7 @@ def check_choices(case: dict[str, Any], folder: Path, first: int) -> None:
 
 
 def check(case: dict[str, Any], path: Path, choice: str, rows: Rows, *, swapped: bool) -> None:
-    with mycel.open(path, durability="off", bootstrap=False) as db:
+    with mycel.open(path, durability="off", core_capsules=False) as db:
         db.schema.apply(case.get("base", PERSON))
         put(db, {"p": {"age": 1}})
         db.branches.create("draft")
@@ -178,7 +178,7 @@ def check(case: dict[str, Any], path: Path, choice: str, rows: Rows, *, swapped:
 
 
 def test_a_required_value_can_be_given_as_a_decision(tmp_path: Path) -> None:
-    with mycel.open(tmp_path / "graph.db", durability="off", bootstrap=False) as db:
+    with mycel.open(tmp_path / "graph.db", durability="off", core_capsules=False) as db:
         db.schema.apply(PERSON)
         put(db, {"p": {"age": 1}})
         db.branches.create("draft")

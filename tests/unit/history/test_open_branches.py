@@ -20,7 +20,7 @@ from mycel.history.open_branches import OpenBranches
 @pytest.fixture
 def db(tmp_path: Path) -> Iterator[mycel.Graph]:
     path = tmp_path / "graph.db"
-    with mycel.open(path, durability="off", bootstrap=False, actor="ada", strict=True) as db:
+    with mycel.open(path, durability="off", core_capsules=False, actor="ada", strict=True) as db:
         for name in ("draft", "idea"):
             db.branches.create(name)
         yield db

@@ -7,12 +7,12 @@ from mycel.ir.facts import atom_variables, block_variables, condition_variables,
 from tests.cases import cases
 
 TOWN = ir.ConceptAtom("town", 3)
-ULM = ir.ConceptAtom("#1", 3, ir.Known("Ulm", "text"))
+ULM = ir.ConceptAtom("#1", 3, ir.Constant("Ulm", "text"))
 LINK = ir.LinkAtom("#2", "town", "#1", (64,))
 NOBODY: frozenset[str] = frozenset()
 
 
-def block(*atoms: ir.Atom, attempts: tuple[ir.Attempt, ...] = ()) -> ir.Block:
+def block(*atoms: ir.Atom, attempts: tuple[ir.Optional, ...] = ()) -> ir.Block:
     names = frozenset(name for atom in atoms for name in atom_variables(atom) if ir.is_named(name))
     return ir.Block(atoms, attempts, binds=names)
 
@@ -21,7 +21,7 @@ def block(*atoms: ir.Atom, attempts: tuple[ir.Attempt, ...] = ()) -> ir.Block:
     ("atom", "variables"),
     [
         (TOWN, ("town",)),
-        (ir.LinkByNumber("l", ir.Known(1, "number"), ir.Known("near", "text")), ("l",)),
+        (ir.LinkByNumber("l", ir.Constant(1, "number"), ir.Constant("near", "text")), ("l",)),
         (ir.LinkAtom("l", "s", "o", None, "p"), ("l", "s", "o", "p")),
         (ir.WalkAtom("s", "o", 64, 1, 3), ("s", "o")),
         (ir.WalkAtom("s", "o", 64, 1, None, link="l"), ("s", "o", "l")),
@@ -32,13 +32,13 @@ def test_an_atom_tells_its_variables(atom: ir.Atom, variables: tuple[str, ...]) 
 
 
 def test_a_condition_tells_the_variables_of_blocks_inside_it() -> None:
-    deep = ir.Inverse(ir.Exists((block(TOWN, LINK),)))
-    name, one = ir.Field("x", ("name",)), ir.Known(1, "number")
-    either = ir.AnyOf((ir.Compare("==", name, one), ir.All((ir.IsNull(ir.Field("y")), deep))))
+    deep = ir.Not(ir.Exists((block(TOWN, LINK),)))
+    name, one = ir.Field("x", ("name",)), ir.Constant(1, "number")
+    either = ir.Or((ir.Compare("==", name, one), ir.And((ir.IsNull(ir.Field("y")), deep))))
     assert condition_variables(either) == {"x", "y", "town", "#1", "#2"}
     assert condition_variables(ir.Never()) == NOBODY
-    assert condition_variables(ir.OneOf(name, ir.Known("[1]", "numbers"))) == {"x"}
-    attempt = ir.Attempt((block(ULM),))
+    assert condition_variables(ir.In(name, ir.Constant("[1]", "numbers"))) == {"x"}
+    attempt = ir.Optional((block(ULM),))
     assert block_variables(block(TOWN, attempts=(attempt,))) == {"town", "#1"}
 
 
@@ -56,8 +56,8 @@ def test_a_condition_tells_the_variables_of_blocks_inside_it() -> None:
         ([ir.LinkAtom("#2", "town", "other", None, "p")], {"town", "other"}, False),
         ([ir.WalkAtom("town", "#1", 64, 1, 3), ULM], {"town"}, True),
         ([ir.WalkAtom("town", "#1", 64, 1, 3)], {"town"}, False),
-        ([ir.ConceptAtom("#1", None, ir.Known("Ulm", "text"))], set(), False),
-        ([ir.ConceptAtom("#1", None, None, ir.Known(2, "number"))], set(), True),
+        ([ir.ConceptAtom("#1", None, ir.Constant("Ulm", "text"))], set(), False),
+        ([ir.ConceptAtom("#1", None, None, ir.Constant(2, "number"))], set(), True),
     ],
 )
 def test_rows_need_no_comparing_where_everything_follows_from_the_solution(
@@ -67,6 +67,6 @@ def test_rows_need_no_comparing_where_everything_follows_from_the_solution(
 
 
 def test_an_attempt_must_follow_too() -> None:
-    firm, loose = ir.Attempt((block(ULM),)), ir.Attempt((block(ULM), block(ULM)))
+    firm, loose = ir.Optional((block(ULM),)), ir.Optional((block(ULM), block(ULM)))
     assert is_determined(block(TOWN, attempts=(firm,)), frozenset({"town"}))
     assert not is_determined(block(TOWN, attempts=(loose,)), frozenset({"town"}))

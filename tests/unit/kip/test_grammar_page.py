@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from mycel.kip import format, parse  # noqa: A004  The verb of the stage.
-from mycel.kip.foreign_words import KEYWORDS, STATEMENTS
+from mycel.kip.keywords import KEYWORDS, STATEMENTS
 from mycel.model import limits
 from tests.cases import cases
 

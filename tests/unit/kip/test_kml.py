@@ -189,7 +189,7 @@ def test_a_malformed_upsert_is_refused(text: str) -> None:
         ),
         (
             'MERGE CONCEPT ?x INTO ?y WHERE { ?x {type: "T"} }',
-            ast.Merge(X, Y, WHERE),
+            ast.MergeConcept(X, Y, WHERE),
         ),
     ],
 )

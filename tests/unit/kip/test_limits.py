@@ -8,7 +8,7 @@ import pytest
 
 from mycel.errors import InvalidSyntax, MycelError, ResourceExhausted
 from mycel.kip import ast, format, parse, parser  # noqa: A004  The verb of the stage.
-from mycel.kip.lexer import Tokens
+from mycel.kip.lexer import KipTokens
 from mycel.model.limits import (
     CAPSULE_BYTES_MAX,
     COMMAND_BYTES_MAX,
@@ -181,7 +181,7 @@ def test_a_long_text_that_is_wrong_at_its_beginning_is_not_read_further(
 ) -> None:
     read: list[int] = []
 
-    class Counted(Tokens):
+    class Counted(KipTokens):
         def __init__(self, text: str, *, folded: bool = False) -> None:
             read.append(len(text))
             super().__init__(text, folded=folded)

@@ -13,7 +13,7 @@ from mycel.mcp import node_text
 @pytest.fixture
 def shop(tmp_path: Path) -> Iterator[mycel.Knowledge]:
     """Knowledge with an open merge: a value, a weight's link, and a removal against a change."""
-    with mycel.open(tmp_path / "graph.db", durability="off", bootstrap=False) as db:
+    with mycel.open(tmp_path / "graph.db", durability="off", core_capsules=False) as db:
         shop = mycel.Knowledge(db, workspace="shop")
         shop.add("login", content="A password.", properties={"size": 1})
         shop.add("near", content="Close by.", relations=[{"relation": "about", "target": "login"}])
@@ -86,7 +86,7 @@ def test_what_is_decided_or_given_up_is_no_longer_told(shop: mycel.Knowledge) ->
 
 
 def test_many_conflicts_of_a_node_take_a_bounded_text(tmp_path: Path) -> None:
-    with mycel.open(tmp_path / "graph.db", durability="off", bootstrap=False) as db:
+    with mycel.open(tmp_path / "graph.db", durability="off", core_capsules=False) as db:
         shop = mycel.Knowledge(db, workspace="shop")
         shop.add("wide", properties={f"p{n}": "base" for n in range(60)})
         db.branches.create("draft")
@@ -104,7 +104,7 @@ def test_many_conflicts_of_a_node_take_a_bounded_text(tmp_path: Path) -> None:
 
 
 def test_every_node_that_a_broken_constraint_is_about_says_so(tmp_path: Path) -> None:
-    with mycel.open(tmp_path / "graph.db", durability="off", bootstrap=False) as db:
+    with mycel.open(tmp_path / "graph.db", durability="off", core_capsules=False) as db:
         db.schema.apply("node Page @open { name: String @key path: String? @unique }")
         shop = mycel.Knowledge(db, workspace="shop")
         for name in "abc":

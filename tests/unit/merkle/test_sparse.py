@@ -17,7 +17,7 @@ from mycel.merkle.pages import (
     BUCKET_LEAVES_MAX,
     EMPTY,
     GROUP_LEAVES_MAX,
-    Branch,
+    BranchPage,
     Page,
     unpack,
 )
@@ -126,7 +126,7 @@ class Pages(dict[int, bytes]):
 
     def __init__(self, pages: Mapping[int, bytes] = {}, *, keeps_branches: bool = False) -> None:
         super().__init__(pages)
-        self.branches: dict[int, Branch] = {}
+        self.branches: dict[int, BranchPage] = {}
         self._keeps_branches = keeps_branches
 
     def get(self, page: int) -> Page | None:  # type: ignore[override]
@@ -137,7 +137,7 @@ class Pages(dict[int, bytes]):
     def put(self, page: int, body: Page) -> None:
         assert 0 < page < 2**63
         self[page] = bytes(body)
-        if isinstance(body, Branch):
+        if isinstance(body, BranchPage):
             self.branches[page] = body
 
     def delete(self, page: int) -> None:
@@ -151,7 +151,7 @@ class Pages(dict[int, bytes]):
             self.branches.clear()
 
     def is_branch(self, page: int) -> bool:
-        return isinstance(self.get(page), Branch)
+        return isinstance(self.get(page), BranchPage)
 
 
 def update(pages: Pages, keys: list[bytes], record_hashes: list[bytes | None]) -> bytes:

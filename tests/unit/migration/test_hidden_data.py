@@ -222,7 +222,7 @@ def test_a_type_that_kip_defines_under_the_name_of_a_hidden_one_remembers_it(
     db.schema.apply("", allow_removals=True)
     db.write(lambda tx: tx.define_type("Team"))
     capsule = db.execute('EXPORT ?t WHERE { ?t {type: "$ConceptType", name: "Team"} }').value
-    with mycel.open(":memory:", bootstrap=False) as other:  # What is hidden here is not there.
+    with mycel.open(":memory:", core_capsules=False) as other:  # What is hidden here is not there.
         other.apply_capsule(capsule["capsule"])
         assert other.schema.hidden() == []
     assert [each.name for each in db.schema.discard("Team")] == ["Team"]

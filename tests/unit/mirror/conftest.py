@@ -10,7 +10,7 @@ import pytest
 
 import mycel
 from mycel.mirror import export
-from mycel.mirror.upkeep import Upkeep
+from mycel.mirror.sync import Upkeep
 
 START_US = 1_700_000_000_000_000
 
@@ -33,7 +33,11 @@ class Shop:
     def __init__(self, folder: Path, actor: str = "ada") -> None:
         self.clock = Clock()
         self.db = mycel.open(
-            folder / "shop.db", actor=actor, bootstrap=False, durability="off", clock_us=self.clock
+            folder / "shop.db",
+            actor=actor,
+            core_capsules=False,
+            durability="off",
+            clock_us=self.clock,
         )
         self.knowledge = mycel.Knowledge(self.db, workspace="shop")
         self.folder = folder / ".knowledge"

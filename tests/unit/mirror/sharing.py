@@ -37,7 +37,7 @@ class Person(Shop):
         git(self.home, "clone", "-q", str(bare), str(self.folder))
         mycel.Mirror.join(self.db, self.folder, **how)  # type: ignore[arg-type]
 
-    def pull(self, **how: object) -> mycel.mirror.intake.Imported:  # type: ignore[name-defined]
+    def pull(self, **how: object) -> mycel.mirror.import_edits.Imported:  # type: ignore[name-defined]
         """Fetch with git, and import."""
         self.git("fetch", "-q")
         return self.mirror.import_edits(**how)  # type: ignore[arg-type]

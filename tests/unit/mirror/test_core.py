@@ -39,7 +39,7 @@ def test_a_small_mirror_has_the_files_of_its_user_alone(tmp_path: Path) -> None:
     for is_bare in (True, False):
         folder = tmp_path / str(is_bare)
         folder.mkdir()
-        with mycel.open(folder / "a.db", bootstrap=not is_bare, durability="off") as db:
+        with mycel.open(folder / "a.db", core_capsules=not is_bare, durability="off") as db:
             notes = mycel.Knowledge(db, workspace="shop")
             notes.add("login", content="x")
             notes.link("login", "depends_on", "session")

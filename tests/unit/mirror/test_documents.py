@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from mycel.mirror import commits
 from mycel.mirror.documents import (
-    Document,
     FileRelation,
+    MirrorDocument,
     has_uri,
     is_fenced,
     write_document,
@@ -73,12 +73,12 @@ RELATIONS = st.builds(
 
 def _document(
     attributes: dict[str, Any], content: str | None, metadata: Any, relations: Any
-) -> Document:
+) -> MirrorDocument:
     body = {} if content is None else {"content": content}
-    return Document("concept://shop/a", "Concept", attributes | body, metadata, relations)
+    return MirrorDocument("concept://shop/a", "Concept", attributes | body, metadata, relations)
 
 
-def _text(document: Document) -> str:
+def _text(document: MirrorDocument) -> str:
     return write_document(document, path_of)
 
 

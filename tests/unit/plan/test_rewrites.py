@@ -90,7 +90,7 @@ def test_the_newest_moment_asked_as_a_past_one_answers_as_the_present(
 def test_no_rewrite_changes_what_any_command_finds(graph: Command, command: Command) -> None:
     assert isinstance(command.tree, ast.Find)
     find = replace(command.tree, limit=None, cursor=None, as_of=None)
-    with mycel.open(":memory:", bootstrap=False) as db:
+    with mycel.open(":memory:", core_capsules=False) as db:
         db.execute(VOCABULARY)
         for type_name in TYPES:
             define_indexes(db, type_name, **dict.fromkeys(KEYS, False))
@@ -134,14 +134,14 @@ def block_of(query: ir.Query) -> ir.Block:
 )
 def test_equality_with_a_name_becomes_part_of_the_pattern(condition: str) -> None:
     block = block_of(rewritten(f'FIND(?t) WHERE {{ ?t {{type: "Town"}} FILTER({condition}) }}'))
-    assert block.atoms == (ir.ConceptAtom("t", 3, ir.Known("Ulm", "text")),)
+    assert block.atoms == (ir.ConceptAtom("t", 3, ir.Constant("Ulm", "text")),)
 
 
 def test_a_second_name_stays_a_condition() -> None:
     block = block_of(
         rewritten('FIND(?t) WHERE { ?t {type: "Town", name: "Bonn"} FILTER(?t.name == "Ulm") }')
     )
-    assert block.atoms == (ir.ConceptAtom("t", 3, ir.Known("Bonn", "text")),)
+    assert block.atoms == (ir.ConceptAtom("t", 3, ir.Constant("Bonn", "text")),)
     assert len(block.conditions) == 1
 
 
@@ -210,7 +210,7 @@ def test_joins_begin_where_fewest_rows_are() -> None:
             'FIND(?t) WHERE { ?t {type: "Town"} (?t, "near", ?r) ?r {type: "River", name: "Po"} }'
         )
     )
-    assert block.atoms[0] == ir.ConceptAtom("r", 4, ir.Known("Po", "text"))
+    assert block.atoms[0] == ir.ConceptAtom("r", 4, ir.Constant("Po", "text"))
     assert isinstance(block.atoms[1], ir.LinkAtom)
 
 
@@ -301,7 +301,7 @@ def test_of_circles_that_are_only_counted_one_turn_is_found(length: int, counted
     text = f"FIND(COUNT({counted})) WHERE {{ {circle(length).replace('(?x1,', '?l (?x1,')} }}"
     query = rewritten(text)
     (total,) = query.outputs
-    assert isinstance(total, ir.Total)
+    assert isinstance(total, ir.Aggregate)
     assert total.times == length
     block = block_of(query)
     first = block.atoms[0]
@@ -336,13 +336,13 @@ def test_of_circles_that_are_only_counted_one_turn_is_found(length: int, counted
 )
 def test_other_patterns_are_counted_as_they_are(text: str) -> None:
     query = rewritten(text)
-    assert all(not isinstance(each, ir.Total) or each.times == 1 for each in query.outputs)
+    assert all(not isinstance(each, ir.Aggregate) or each.times == 1 for each in query.outputs)
 
 
 @cases("seed", range(6))
 def test_a_circle_counts_for_as_many_solutions_as_it_has_members(seed: int) -> None:
     chance = random.Random(seed)
-    with mycel.open(":memory:", bootstrap=False) as db:
+    with mycel.open(":memory:", core_capsules=False) as db:
         with db.transaction() as tx:
             tx.define_type("Thing")
             tx.define_predicate("feeds")

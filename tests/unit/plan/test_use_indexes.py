@@ -43,7 +43,7 @@ def shown(text: str, **parameters: Any) -> dict[str, tuple[str, list[tuple[str, 
             probe.index.title,
             [
                 (each.operator, each.value.value)
-                if isinstance(each.value, ir.Known)
+                if isinstance(each.value, ir.Constant)
                 else (each.operator, f":{each.value.parameter}")
                 for each in probe.bounds
             ],
@@ -165,7 +165,7 @@ def test_conditions_of_an_inner_block_are_not_probes_of_the_outer_one() -> None:
     query = rewritten(negated)
     assert probes(query) == {}
     (condition,) = block_of(query).conditions
-    assert isinstance(condition, ir.Inverse)
+    assert isinstance(condition, ir.Not)
     assert isinstance(condition.condition, ir.Exists)
     (inner,) = condition.condition.branches
     # The town is known by then, so it is not looked up in the index either.
@@ -253,7 +253,7 @@ def test_entries_are_joined_before_the_row_they_lead_to() -> None:
         " AND (json_extract(c2.attributes, '$.code') = ?1"
         " AND json_type(c2.attributes, '$.code') = 'text')"
     )
-    assert statement.bindings == (ir.Given("c", "text"), ir.Known(3, "number"))
+    assert statement.bindings == (ir.Parameter("c", "text"), ir.Constant(3, "number"))
 
 
 def test_booleans_are_numbers_in_an_index() -> None:

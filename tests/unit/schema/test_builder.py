@@ -4,7 +4,7 @@ import pytest
 
 from mycel.errors import SchemaError
 from mycel.schema import Catalog, load
-from mycel.schema.ir import fnv1a, prop_id, type_id
+from mycel.schema.catalog_json import fnv1a, prop_id, type_id
 from mycel.schema.model import (
     Annotation,
     Cardinality,

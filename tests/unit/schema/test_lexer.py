@@ -4,13 +4,13 @@ import pytest
 
 from mycel.errors import ResourceExhausted, SchemaError
 from mycel.model.limits import SCHEMA_BYTES_MAX
-from mycel.schema.lexer import Tokens, read
+from mycel.schema.lexer import SchemaTokens, read
 from mycel.syntax.tokens import END
 from tests.cases import cases
 
 
 def tokens_of(text: str) -> list[str]:
-    found = Tokens(text).tokens
+    found = SchemaTokens(text).tokens
     return found[: found.index(END)]
 
 
@@ -44,13 +44,13 @@ def test_a_text_is_split_into_tokens(text: str, tokens: list[str]) -> None:
 
 def test_every_token_knows_its_place() -> None:
     text = "node Person { // who\n  name: String }"
-    tokens = Tokens(text)
+    tokens = SchemaTokens(text)
     for token, start, end in zip(tokens.tokens, tokens.starts, tokens.ends, strict=True):
         assert text[start:end] == token.removesuffix(END)
 
 
 def test_the_end_stands_right_after_the_last_token() -> None:
-    tokens = Tokens("node   \n // nothing\n")
+    tokens = SchemaTokens("node   \n // nothing\n")
     assert tokens.starts[1] == len("node")
 
 

@@ -21,7 +21,7 @@ def declared(text: str) -> ast.Declaration:
 
 def member(text: str) -> ast.Member:
     found = declared(f"node P {{ {text} }}")
-    assert isinstance(found, ast.Node)
+    assert isinstance(found, ast.NodeDeclaration)
     (only,) = found.members
     return only
 
@@ -31,47 +31,52 @@ def member(text: str) -> ast.Member:
 
 @cases("text", ["", " \n", "// nothing\n", "/* nothing */", "\ufeff"])
 def test_an_empty_text_is_an_empty_schema(text: str) -> None:
-    assert parse(text) == ast.Schema()
+    assert parse(text) == ast.SchemaDocument()
 
 
 def test_an_interface_has_properties() -> None:
-    assert declared("interface Named { name: String }") == ast.Interface(
-        name("Named"), (), (ast.Property(name("name"), PropertyType("String")),)
+    assert declared("interface Named { name: String }") == ast.InterfaceDeclaration(
+        name("Named"), (), (ast.PropertyDeclaration(name("name"), PropertyType("String")),)
     )
 
 
 def test_an_interface_has_annotations_before_its_body() -> None:
-    assert declared('interface Named @description("x") @custom(1) { }') == ast.Interface(
+    assert declared('interface Named @description("x") @custom(1) { }') == ast.InterfaceDeclaration(
         name("Named"),
         (
-            ast.Annotation("description", ast.Literal("x", True)),
-            ast.Annotation("custom", ast.Literal("1", False)),
+            ast.AnnotationDeclaration("description", ast.AnnotationValue("x", True)),
+            ast.AnnotationDeclaration("custom", ast.AnnotationValue("1", False)),
         ),
     )
 
 
 def test_a_range_reaches_all_of_64_bits_signed_or_not() -> None:
-    assert member("@range(a, -9223372036854775808..18446744073709551615)") == ast.Range(
+    assert member("@range(a, -9223372036854775808..18446744073709551615)") == ast.RangeDeclaration(
         name("a"), -(1 << 63), (1 << 64) - 1
     )
 
 
 def test_a_node_has_annotations_then_interfaces_then_a_body() -> None:
-    assert declared('node P @description("x") @open implements A, B { }') == ast.Node(
+    assert declared('node P @description("x") @open implements A, B { }') == ast.NodeDeclaration(
         name("P"),
-        (ast.Annotation("description", ast.Literal("x", True)), ast.Annotation("open")),
+        (
+            ast.AnnotationDeclaration("description", ast.AnnotationValue("x", True)),
+            ast.AnnotationDeclaration("open"),
+        ),
         (name("A"), name("B")),
     )
 
 
 def test_an_edge_has_ends_a_cardinality_annotations_and_perhaps_a_body() -> None:
     ends = name("E"), name("A"), name("B")
-    assert declared("edge E: A -> B") == ast.Edge(*ends)
-    assert declared("edge E:A->B{}") == ast.Edge(*ends)
-    assert declared("edge E: A -> B @card(1..2) @open { @unique(src, dst) }") == ast.Edge(
+    assert declared("edge E: A -> B") == ast.EdgeDeclaration(*ends)
+    assert declared("edge E:A->B{}") == ast.EdgeDeclaration(*ends)
+    assert declared(
+        "edge E: A -> B @card(1..2) @open { @unique(src, dst) }"
+    ) == ast.EdgeDeclaration(
         *ends,
         ast.Card(1, 2),
-        (ast.Annotation("open"),),
+        (ast.AnnotationDeclaration("open"),),
         (ast.Columns("unique", (name("src"), name("dst"))),),
     )
 
@@ -86,7 +91,7 @@ def test_an_edge_has_ends_a_cardinality_annotations_and_perhaps_a_body() -> None
     ],
 )
 def test_a_cardinality_may_have_no_maximum(text: str, card: ast.Card) -> None:
-    assert declared(f"edge E: A -> B @card({text})") == ast.Edge(
+    assert declared(f"edge E: A -> B @card({text})") == ast.EdgeDeclaration(
         name("E"), name("A"), name("B"), card
     )
 
@@ -106,31 +111,40 @@ def test_a_cardinality_may_have_no_maximum(text: str, card: ast.Card) -> None:
     ],
 )
 def test_every_type_of_values_is_read(text: str, type_: PropertyType) -> None:
-    assert member(f"x: {text}") == ast.Property(name("x"), type_)
+    assert member(f"x: {text}") == ast.PropertyDeclaration(name("x"), type_)
 
 
 @cases(
     ("text", "annotation"),
     [
-        ("@note", ast.Annotation("note")),
-        ("@ note ( 5 )", ast.Annotation("note", ast.Literal("5", False))),
-        ("@note(-0.5e-3)", ast.Annotation("note", ast.Literal("-0.5e-3", False))),
-        ("@note(true)", ast.Annotation("note", ast.Literal("true", False))),
-        ("@note(word)", ast.Annotation("note", ast.Literal("word", False))),
-        ('@note("")', ast.Annotation("note", ast.Literal("", True))),
-        (r'@note("a\"\u00e9\n\\")', ast.Annotation("note", ast.Literal('a"é\n\\', True))),
-        (r'@note("\ud83d\ude00")', ast.Annotation("note", ast.Literal("😀", True))),
+        ("@note", ast.AnnotationDeclaration("note")),
+        ("@ note ( 5 )", ast.AnnotationDeclaration("note", ast.AnnotationValue("5", False))),
+        (
+            "@note(-0.5e-3)",
+            ast.AnnotationDeclaration("note", ast.AnnotationValue("-0.5e-3", False)),
+        ),
+        ("@note(true)", ast.AnnotationDeclaration("note", ast.AnnotationValue("true", False))),
+        ("@note(word)", ast.AnnotationDeclaration("note", ast.AnnotationValue("word", False))),
+        ('@note("")', ast.AnnotationDeclaration("note", ast.AnnotationValue("", True))),
+        (
+            r'@note("a\"\u00e9\n\\")',
+            ast.AnnotationDeclaration("note", ast.AnnotationValue('a"é\n\\', True)),
+        ),
+        (
+            r'@note("\ud83d\ude00")',
+            ast.AnnotationDeclaration("note", ast.AnnotationValue("😀", True)),
+        ),
         (
             '@note("// no /* comment")',
-            ast.Annotation("note", ast.Literal("// no /* comment", True)),
+            ast.AnnotationDeclaration("note", ast.AnnotationValue("// no /* comment", True)),
         ),
-        ("@key", ast.Annotation("key")),
+        ("@key", ast.AnnotationDeclaration("key")),
     ],
 )
 def test_annotations_stand_behind_the_type_of_a_property(
-    text: str, annotation: ast.Annotation
+    text: str, annotation: ast.AnnotationDeclaration
 ) -> None:
-    assert member(f"x: String {text}") == ast.Property(
+    assert member(f"x: String {text}") == ast.PropertyDeclaration(
         name("x"), PropertyType("String"), (annotation,)
     )
 
@@ -141,12 +155,15 @@ def test_annotations_stand_behind_the_type_of_a_property(
         ("@key(a)", ast.Columns("key", (name("a"),))),
         ("@unique(a, b)", ast.Columns("unique", (name("a"), name("b")))),
         ("@index ( a )", ast.Columns("index", (name("a"),))),
-        ("@range(a, 0..100)", ast.Range(name("a"), 0, 100)),
-        ("@range(a, 0..)", ast.Range(name("a"), 0, None)),
-        ("@range(a, ..100)", ast.Range(name("a"), None, 100)),
-        ("@range(a, -1.5..-1)", ast.Range(name("a"), -1.5, -1)),
-        ("@range(a, 1e3 .. 1e+5)", ast.Range(name("a"), 1000.0, 100000.0)),
-        (r'@check(a, "^\\d+$")', ast.Check(name("a"), ast.Literal(r"^\d+$", True))),
+        ("@range(a, 0..100)", ast.RangeDeclaration(name("a"), 0, 100)),
+        ("@range(a, 0..)", ast.RangeDeclaration(name("a"), 0, None)),
+        ("@range(a, ..100)", ast.RangeDeclaration(name("a"), None, 100)),
+        ("@range(a, -1.5..-1)", ast.RangeDeclaration(name("a"), -1.5, -1)),
+        ("@range(a, 1e3 .. 1e+5)", ast.RangeDeclaration(name("a"), 1000.0, 100000.0)),
+        (
+            r'@check(a, "^\\d+$")',
+            ast.CheckDeclaration(name("a"), ast.AnnotationValue(r"^\d+$", True)),
+        ),
     ],
 )
 def test_constraints_stand_in_a_body(text: str, constraint: ast.Member) -> None:
@@ -155,7 +172,7 @@ def test_constraints_stand_in_a_body(text: str, constraint: ast.Member) -> None:
 
 def test_a_constraint_with_arguments_belongs_to_the_body_even_behind_a_property() -> None:
     found = declared("node P { a: String @index @key(a) b: I32 @range(b, 0..1) }")
-    assert isinstance(found, ast.Node)
+    assert isinstance(found, ast.NodeDeclaration)
     assert [type(each).__name__ for each in found.members] == [
         "Property",
         "Columns",
@@ -167,7 +184,7 @@ def test_a_constraint_with_arguments_belongs_to_the_body_even_behind_a_property(
 def test_keywords_are_not_reserved() -> None:
     text = "node P { node: I32 edge: I32 interface: I32 implements: I32 enum: I32 key: I32 }"
     found = declared(text)
-    assert isinstance(found, ast.Node)
+    assert isinstance(found, ast.NodeDeclaration)
     assert len(found.members) == 6
 
 

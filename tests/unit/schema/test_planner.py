@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mycel import schema
-from mycel.schema import ir
+from mycel.schema import catalog_json
 from mycel.schema.catalog import Catalog, Dropped
 from mycel.schema.model import Key, NodeType, Property, PropertyType
 from mycel.schema.planner import Plan, plan
@@ -888,10 +888,10 @@ def test_numbers_survive_renames() -> None:
         """,
     )
     ship, near = found.catalog.nodes["Ship"], found.catalog.edges["Near"]
-    assert ship.type_id == ir.type_id("node", "Boat")
-    assert ship.properties[0].prop_id == ir.prop_id("node", "Boat", "name")
-    assert near.type_id == ir.type_id("edge", "Nears")
-    assert near.properties[0].prop_id == ir.prop_id("edge", "Nears", "miles")
+    assert ship.type_id == catalog_json.type_id("node", "Boat")
+    assert ship.properties[0].prop_id == catalog_json.prop_id("node", "Boat", "name")
+    assert near.type_id == catalog_json.type_id("edge", "Nears")
+    assert near.properties[0].prop_id == catalog_json.prop_id("edge", "Nears", "miles")
     # What a text says afterwards has the numbers of its names, and gets those that things have.
     again = planned(
         found.catalog,
@@ -906,9 +906,9 @@ def test_something_new_under_an_old_name_gets_a_number_of_its_own() -> None:
         'node Ship @rename_from("Boat") { title: String? @rename_from("name") }',
     )
     found = planned(renamed, "node Ship { title: String? } node Boat { name: String? }")
-    assert found.catalog.nodes["Boat"].type_id == ir.type_id("node", "Boat") + 1
+    assert found.catalog.nodes["Boat"].type_id == catalog_json.type_id("node", "Boat") + 1
     assert found.catalog.nodes["Boat"].properties[0].prop_id == (
-        ir.prop_id("node", "Boat", "name") + 1
+        catalog_json.prop_id("node", "Boat", "name") + 1
     )
 
 

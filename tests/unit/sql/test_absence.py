@@ -18,7 +18,7 @@ def graph(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[myce
     links = {(0, town) for town in towns}
     links |= {(town, (town * 7) % 90) for town in towns if town != (town * 7) % 90}
     links |= {(town, 91) for town in towns if town % 3 == 0}
-    with mycel.open(tmp_path / "towns.db", bootstrap=False, durability="off") as db:
+    with mycel.open(tmp_path / "towns.db", core_capsules=False, durability="off") as db:
         with db.transaction() as tx:
             tx.define_type("Town")
             tx.define_predicate("leads_to")

@@ -22,7 +22,7 @@ ROWS = 'FIND(?t.name, ?r.name) WHERE { ?t {type: "Town"} (?t, "feeds", ?r) }'
 
 def test_equal_values_share_a_place_and_values_of_other_types_do_not() -> None:
     bindings = Bindings()
-    values = [ir.Known(1, "number"), ir.Known(1.0, "number"), ir.Known(True, "true")]
+    values = [ir.Constant(1, "number"), ir.Constant(1.0, "number"), ir.Constant(True, "true")]
     places = [bindings.add(value) for value in (*values, *values)]
     assert places == ["?1", "?2", "?3", "?1", "?2", "?3"]
 
@@ -30,18 +30,18 @@ def test_equal_values_share_a_place_and_values_of_other_types_do_not() -> None:
 def test_a_given_value_is_not_the_constant_of_the_same_name() -> None:
     bindings = Bindings()
     places = {
-        bindings.add(ir.Known("n", "text")),
-        bindings.add(ir.Given("n", "text")),
-        bindings.add(ir.Given("n", "text", "pattern")),
+        bindings.add(ir.Constant("n", "text")),
+        bindings.add(ir.Parameter("n", "text")),
+        bindings.add(ir.Parameter("n", "text", "pattern")),
     }
     assert len(places) == 3
 
 
 def test_places_that_are_not_used_are_not_bound() -> None:
-    bindings = Bindings([ir.Known(value, "number") for value in range(12)])
+    bindings = Bindings([ir.Constant(value, "number") for value in range(12)])
     text, values = bindings.used_in("?3 + ?11 + ?3 + ?1")
     assert text == "?2 + ?3 + ?2 + ?1"
-    assert [value.value for value in values if isinstance(value, ir.Known)] == [0, 2, 10]
+    assert [value.value for value in values if isinstance(value, ir.Constant)] == [0, 2, 10]
 
 
 @given(
@@ -65,13 +65,13 @@ def test_no_value_of_a_command_is_part_of_its_statement(value: Any) -> None:
 @cases("word", ["x'); DROP TABLE concept; --", "?1", "'", '"', "\0", "😀"])
 def test_a_constant_of_a_command_is_bound_and_not_written(word: str) -> None:
     query = ir.Query(
-        (ir.Block((ir.ConceptAtom("t", 3, ir.Known(word, "text")),), binds=frozenset({"t"})),),
+        (ir.Block((ir.ConceptAtom("t", 3, ir.Constant(word, "text")),), binds=frozenset({"t"})),),
         (ir.Field("t", ("name",)),),
         variables=("t",),
     )
     statement = compile_query(query)
     assert statement.text == "SELECT c1.name FROM concept c1 WHERE c1.name = ?1 AND c1.type = ?2"
-    assert statement.bindings == (ir.Known(word, "text"), ir.Known(3, "number"))
+    assert statement.bindings == (ir.Constant(word, "text"), ir.Constant(3, "number"))
 
 
 def test_commands_about_other_types_and_predicates_share_a_statement() -> None:
@@ -117,7 +117,7 @@ def test_numbers_of_targets_come_once_and_in_order() -> None:
 
 @pytest.fixture(scope="module")
 def ring() -> mycel.Nexus:
-    db = mycel.open(":memory:", bootstrap=False)
+    db = mycel.open(":memory:", core_capsules=False)
     with db.transaction() as tx:
         tx.define_type("Town")
         tx.define_predicate("feeds")
@@ -168,6 +168,6 @@ def test_two_hundred_conditions_are_tested(ring: mycel.Nexus) -> None:
 
 def test_thousands_of_values_each_have_a_place() -> None:
     bindings = Bindings()
-    places = [bindings.add(ir.Known(n % 5_000, "number")) for n in range(10_000)]
+    places = [bindings.add(ir.Constant(n % 5_000, "number")) for n in range(10_000)]
     assert places[:5_000] == places[5_000:]
     assert len(bindings.values) == 5_000

@@ -19,5 +19,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def db(path: Path, clock: Clock) -> Iterator[mycel.Nexus]:
-    with mycel.open(path, actor="tester", clock_us=clock, durability="off", bootstrap=False) as db:
+    with mycel.open(
+        path, actor="tester", clock_us=clock, durability="off", core_capsules=False
+    ) as db:
         yield db

@@ -94,6 +94,6 @@ def build(name: str, path: Path | str) -> None:
         actor="tester",
         clock_us=TickingClock(),
         durability="off",
-        bootstrap=SHAPES[name] is pending,
+        core_capsules=SHAPES[name] is pending,
     ) as db:
         SHAPES[name](db)

@@ -245,7 +245,7 @@ def test_the_files_used_here_are_closed_and_sound(sound: Path, path: Path) -> No
 def test_who_writes_to_a_damaged_tree_or_proves_with_it_is_told(
     path: Path, damaged: Callable[[list[bytes]], list[bytes]]
 ) -> None:
-    with mycel.open(path, bootstrap=False) as db:
+    with mycel.open(path, core_capsules=False) as db:
         db.write(lambda tx: tx.define_type("Fact"))
         db.search("fact")  # Folds.
     with raw(path) as connection:
@@ -255,7 +255,7 @@ def test_who_writes_to_a_damaged_tree_or_proves_with_it_is_told(
             "UPDATE concept_tree SET body = ? WHERE page = 1",
             (body[:1] + b"".join(damaged(leaves)),),
         )
-    with mycel.open(path, bootstrap=False) as db:
+    with mycel.open(path, core_capsules=False) as db:
         with pytest.raises(DatabaseCorrupt, match="concepts tree"):
             db.write(lambda tx: tx.put_concept("Fact", "one"))
         with pytest.raises(DatabaseCorrupt, match="concepts tree"):

@@ -33,7 +33,7 @@ def test_a_head_that_is_incomplete_is_found_and_never_built_upon(
     with raw(pending) as connection:
         connection.execute(f"UPDATE tx SET {column} = NULL WHERE seq = (SELECT max(seq) FROM tx)")
     rows = dump(pending)
-    with mycel.open(pending, bootstrap=False) as db:
+    with mycel.open(pending, core_capsules=False) as db:
         found = problems(db.verify())
         assert {"head", "journal"} & {each["check"] for each in found}
         assert not any("NoneType" in each["what"] for each in found)
@@ -58,7 +58,7 @@ def test_a_head_that_cannot_be_is_refused_by_all_who_need_it(pending: Path, dama
     with raw(pending) as connection:
         connection.execute(f"UPDATE tx SET {damage} WHERE seq = (SELECT max(seq) FROM tx)")
     rows = dump(pending)
-    with mycel.open(pending, bootstrap=False) as db:
+    with mycel.open(pending, core_capsules=False) as db:
         assert not db.verify().ok
         with pytest.raises(DatabaseCorrupt):
             db._store.fold()
@@ -78,7 +78,7 @@ def test_nothing_is_proven_by_trees_that_do_not_lead_to_their_roots(pending: Pat
         connection.execute(
             "UPDATE tx SET changes = substr(changes, 66) WHERE seq = (SELECT max(seq) FROM tx)"
         )
-    with mycel.open(pending, bootstrap=False) as db, pytest.raises(DatabaseCorrupt):
+    with mycel.open(pending, core_capsules=False) as db, pytest.raises(DatabaseCorrupt):
         db.prove((FACT, "one"))
 
 
@@ -88,7 +88,7 @@ def test_pending_changes_that_are_missing_are_not_folded_over(pending: Path) -> 
         names = ", ".join(f"{each} = NULL" for each in HEAD_COLUMNS)
         connection.execute(f"UPDATE tx SET {names} WHERE seq = ?", (forgotten,))
     rows = dump(pending)
-    with mycel.open(pending, bootstrap=False) as db:
+    with mycel.open(pending, core_capsules=False) as db:
         for work in (db._store.fold, lambda: db.write(lambda tx: tx.define_type("New"))):
             with pytest.raises(DatabaseCorrupt):
                 work()
@@ -118,13 +118,13 @@ def forge(path: Path, seq: int, message: str | None = None) -> None:
 
 
 def found_in(path: Path) -> list[tuple[str, str]]:
-    with mycel.open(path, bootstrap=False) as db:
+    with mycel.open(path, core_capsules=False) as db:
         return [(each["check"], each["where"]) for each in problems(db.verify(replay=True))]
 
 
 @pytest.mark.parametrize("message", [None, "tidy"])
 def test_a_forged_root_is_found(path: Path, message: str | None) -> None:
-    with mycel.open(path, bootstrap=False) as db:
+    with mycel.open(path, core_capsules=False) as db:
         db.write(lambda tx: tx.define_type(FACT))
         victim = db.snapshot().seq
         db.write(lambda tx: tx.put_concept(FACT, "one"))

@@ -143,7 +143,7 @@ EDGES = st.sets(
 def test_a_walk_ends_with_the_smallest_link_of_a_shortest_one(
     edges: set[tuple[int, int]], minimum: int, extra: int | None
 ) -> None:
-    with mycel.open(":memory:", bootstrap=False) as db:
+    with mycel.open(":memory:", core_capsules=False) as db:
         with db.transaction() as tx:
             tx.define_type("Node")
             tx.define_predicate("to")

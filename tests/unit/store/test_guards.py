@@ -341,7 +341,7 @@ def test_a_guard_that_writes_to_what_it_is_asked_about_is_refused(
     path: Path, change: Callable[[mycel.Transaction, str, str, str], object]
 ) -> None:
     guard = Meddler()
-    with mycel.open(path, guards=[guard], durability="off", bootstrap=False) as db:
+    with mycel.open(path, guards=[guard], durability="off", core_capsules=False) as db:
         with db.transaction() as tx:
             tx.define_type(FACT)
             tx.define_predicate("about")

@@ -34,7 +34,7 @@ PUTS = [put_alone, put_in_bulk]
 @pytest.fixture
 def graph(path: Path) -> tuple[Path, str, str, str]:
     """A file with two concepts and a link between them."""
-    with mycel.open(path, bootstrap=False) as db:
+    with mycel.open(path, core_capsules=False) as db:
         define(db, [FACT], ["likes", "says"])
         one, two = add_concepts(db, "one", "two", type_name=FACT)
         return path, one, two, db.add_edge(one, "likes", two)

@@ -16,7 +16,7 @@ DEEP = 1_200
 
 def build(path: Path, depth: int) -> tuple[str, str, str]:
     """A chain of links, each about the one before. A concept, and the first and the last link."""
-    with mycel.open(path, bootstrap=False, durability="off") as db, db.transaction() as tx:
+    with mycel.open(path, core_capsules=False, durability="off") as db, db.transaction() as tx:
         tx.define_type(FACT)
         one, end = tx.put_concept(FACT, "one"), tx.put_concept(FACT, "end")
         links = [end]
@@ -46,15 +46,18 @@ def test_a_deep_chain_is_written_to_proven_and_forgotten_like_any_other(path: Pa
 def test_a_chain_that_is_too_deep_for_a_row_is_not_exported(path: Path, tmp_path: Path) -> None:
     target = tmp_path / "rows.jsonl"
     build(path, JSON_DEPTH_MAX + 1)
-    with mycel.open(path, bootstrap=False) as db:
+    with mycel.open(path, core_capsules=False) as db:
         assert db.export(target).links == JSON_DEPTH_MAX + 1
-    with mycel.open(tmp_path / "other.db", bootstrap=False) as db:
+    with mycel.open(tmp_path / "other.db", core_capsules=False) as db:
         db.write(lambda tx: tx.define_type(FACT))
         assert db.load(target).links == JSON_DEPTH_MAX + 1
     for depth in (JSON_DEPTH_MAX + 2, DEEP):
         path.unlink()
         build(path, depth)
-        with mycel.open(path, bootstrap=False) as db, pytest.raises(ResourceExhausted) as refused:
+        with (
+            mycel.open(path, core_capsules=False) as db,
+            pytest.raises(ResourceExhausted) as refused,
+        ):
             db.export(tmp_path / f"{depth}.jsonl")
         assert "64 levels" in str(refused.value)
 
@@ -64,7 +67,7 @@ def test_a_link_about_itself_is_damage(path: Path) -> None:
     with raw(path) as connection:
         number = int(first.split(":")[1])
         connection.execute("UPDATE proposition SET subject = id WHERE id = ?", (number,))
-    with mycel.open(path, bootstrap=False) as db:
+    with mycel.open(path, core_capsules=False) as db:
         assert not db.verify().ok
         with pytest.raises(DatabaseCorrupt):
             db.prove(last)

@@ -43,7 +43,7 @@ def files_in(folder: Path) -> dict[str, bytes]:
 
 
 def test_a_new_graph_begins_with_its_genesis(path: Path, clock: Clock) -> None:
-    with mycel.open(path, clock_us=clock, bootstrap=False) as db:
+    with mycel.open(path, clock_us=clock, core_capsules=False) as db:
         assert db.path == str(path)
         (genesis,) = db.log()
         assert (genesis.actor, genesis.message, genesis.first_seq) == (
@@ -68,8 +68,8 @@ def test_two_new_graphs_are_equal_if_their_clocks_are(tmp_path: Path, clock: Clo
 
 def test_graphs_in_memory_share_nothing(clock: Clock) -> None:
     with (
-        mycel.open(":memory:", clock_us=clock, bootstrap=False) as one,
-        mycel.open(clock_us=clock, bootstrap=False) as other,
+        mycel.open(":memory:", clock_us=clock, core_capsules=False) as one,
+        mycel.open(clock_us=clock, core_capsules=False) as other,
     ):
         add_concepts(one, "one")
         assert other.log().__next__().message == "create the graph"
@@ -275,7 +275,7 @@ def test_a_newer_format_is_refused_and_left_alone(
 def test_who_has_a_file_open_that_a_later_version_upgrades_writes_to_it_no_more(
     path: Path,
 ) -> None:
-    with mycel.open(path, bootstrap=False) as db:
+    with mycel.open(path, core_capsules=False) as db:
         db.write(lambda tx: tx.define_type(FACT))
         with raw(path) as connection:
             connection.execute(f"PRAGMA user_version = {FORMAT + 1}")
@@ -314,7 +314,7 @@ def test_a_file_that_is_gone_or_replaced_is_noticed_and_one_that_is_back_is_fine
     path: Path, tmp_path: Path
 ) -> None:
     away, other = tmp_path / "away.db", tmp_path / "other.db"
-    with mycel.open(path, bootstrap=False) as db:
+    with mycel.open(path, core_capsules=False) as db:
         db.check_in_place()
         path.rename(away)
         with pytest.raises(DatabaseError, match="is gone"):
@@ -326,14 +326,14 @@ def test_a_file_that_is_gone_or_replaced_is_noticed_and_one_that_is_back_is_fine
         away.replace(path)
         db.check_in_place()
         db.write(lambda tx: tx.define_type(FACT))
-    with mycel.open(bootstrap=False) as db:
+    with mycel.open(core_capsules=False) as db:
         db.check_in_place()
 
 
 def test_a_log_that_was_deleted_or_replaced_is_noticed_before_anything_is_acknowledged(
     path: Path,
 ) -> None:
-    with mycel.open(path, bootstrap=False) as db:
+    with mycel.open(path, core_capsules=False) as db:
         db.write(lambda tx: tx.define_type(FACT))
     log, kept = Path(f"{path}-wal"), Path(f"{path}-kept")
     elsewhere = (
@@ -372,7 +372,7 @@ def test_a_log_that_was_deleted_or_replaced_is_noticed_before_anything_is_acknow
 def test_a_file_beside_the_graph_that_goes_before_the_first_write_is_noticed(
     path: Path, suffix: str
 ) -> None:
-    with mycel.open(path, bootstrap=False) as db:
+    with mycel.open(path, core_capsules=False) as db:
         db.write(lambda tx: tx.define_type(FACT))
     with mycel.open(path) as db:
         Path(f"{path}{suffix}").unlink()

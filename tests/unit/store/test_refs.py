@@ -10,7 +10,7 @@ from mycel.errors import MycelError, NotFound
 
 @pytest.fixture
 def db() -> mycel.Nexus:
-    db = mycel.open(":memory:", actor="tester", bootstrap=False)
+    db = mycel.open(":memory:", actor="tester", core_capsules=False)
     with db.transaction() as tx:
         tx.define_type("Town")
         for predicate in ("near", "feeds", "notes"):

@@ -75,8 +75,8 @@ def test_values_that_python_calls_equal_are_still_changes(db: mycel.Nexus) -> No
 
 def test_a_search_does_not_wait_for_whoever_is_writing(path: Path) -> None:
     with (
-        mycel.open(path, bootstrap=False) as writer,
-        mycel.open(path, busy_timeout_s=60, bootstrap=False) as reader,
+        mycel.open(path, core_capsules=False) as writer,
+        mycel.open(path, busy_timeout_s=60, core_capsules=False) as reader,
     ):
         define(writer, [FACT])
         put(writer, "found")

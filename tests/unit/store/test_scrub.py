@@ -219,7 +219,7 @@ def test_what_is_hidden_goes_with_the_past_and_is_named(path: Path, clock: Clock
 def test_scrubbing_any_history_at_any_moment_leaves_all_later_states(clock: Clock) -> None:
     for seed in range(4):
         random = Random(seed)
-        with mycel.open(":memory:", clock_us=clock, bootstrap=False) as db:
+        with mycel.open(":memory:", clock_us=clock, core_capsules=False) as db:
             define(db, [FACT], ["likes"])
             moments = [_disturb(db, random) for _ in range(40)]
             states = {moment: _state(db, moment) for moment in moments}

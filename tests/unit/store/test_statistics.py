@@ -15,7 +15,7 @@ MANY = SAMPLE * 3
 
 def stars_and_leaves(many: int) -> mycel.Nexus:
     """A few stars, many leaves; every leaf hangs on one of ten stars, and some leaves touch."""
-    db = mycel.open(":memory:", bootstrap=False)
+    db = mycel.open(":memory:", core_capsules=False)
     with db.transaction() as tx:
         for name in ("Star", "Leaf", "Void"):
             tx.define_type(name)
@@ -75,7 +75,7 @@ def test_many_are_estimated_well_enough(statistics: tuple[StoreStatistics, Vocab
 
 
 def test_a_graph_with_nothing_in_it_has_counts() -> None:
-    with mycel.open(":memory:", bootstrap=False) as db, db._store.reading() as reader:
+    with mycel.open(":memory:", core_capsules=False) as db, db._store.reading() as reader:
         counts = StoreStatistics(reader, {})
         assert counts.concepts(None) >= 1
         assert min(counts.links(None)) >= 1

@@ -105,7 +105,7 @@ def test_the_next_transaction_after_a_failed_one_works_as_if_it_had_not_been(
     with pytest.raises(DeliberateError):
         fail_after(db, lambda tx: tx.put_concept("$ConceptType", "Lost"))
     with mycel.open(
-        tmp_path / "other.db", actor="tester", clock_us=clock, bootstrap=False
+        tmp_path / "other.db", actor="tester", clock_us=clock, core_capsules=False
     ) as other:
         for each in (db, other):
             one, two = add_concepts(each, "one", "two")
@@ -337,7 +337,9 @@ def test_an_element_as_it_was_found_is_changed_and_removed_like_one_that_is_name
     snapshots = []
     for suffix in ("", "_found"):
         path = tmp_path / f"graph{suffix}.db"
-        with mycel.open(path, clock_us=lambda: START_US, durability="off", bootstrap=False) as db:
+        with mycel.open(
+            path, clock_us=lambda: START_US, durability="off", core_capsules=False
+        ) as db:
             one, two = add_concepts(db, "one", "two")
             edge = db.add_edge(one, "references", two)
             with db.transaction() as tx:
@@ -700,7 +702,7 @@ def test_many_changes_in_one_transaction_all_count_in_the_root(
     names = [f"n{n}" for n in range(40)]
     add_concepts(db, *names)
     with mycel.open(
-        tmp_path / "other.db", actor="tester", clock_us=clock, bootstrap=False
+        tmp_path / "other.db", actor="tester", clock_us=clock, core_capsules=False
     ) as other:
         for name in names:
             add_concepts(other, name)

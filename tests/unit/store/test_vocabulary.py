@@ -11,7 +11,7 @@ from mycel.store.query.vocabulary import Vocabulary
 
 @pytest.fixture
 def db() -> mycel.Nexus:
-    db = mycel.open(":memory:", bootstrap=False)
+    db = mycel.open(":memory:", core_capsules=False)
     with db.transaction() as tx:
         tx.define_type("Harbour")
         tx.define_predicate("near", {"is_symmetric": True})

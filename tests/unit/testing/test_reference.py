@@ -8,8 +8,8 @@ import pytest
 
 from mycel import errors
 from mycel.kip import ast, parse
-from mycel.testing.reference import ReferenceNexus
-from mycel.testing.reference.patterns import join
+from tests.reference import ReferenceNexus
+from tests.reference.patterns import join
 
 HARBOUR = """
 UPSERT {

@@ -35,7 +35,7 @@ edge Wrote: Person -> Note
 
 @pytest.fixture
 def db() -> Iterator[mycel.Nexus]:
-    with mycel.open(bootstrap=False) as db:
+    with mycel.open(core_capsules=False) as db:
         db.schema.apply(SCHEMA)
         yield db
 

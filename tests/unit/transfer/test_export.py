@@ -90,7 +90,7 @@ def test_json_lines_give_the_same_graph_back(db: mycel.Nexus, tmp_path: Path) ->
     exported = db.export(tmp_path / "all.jsonl")
     assert (exported.concepts, exported.links) == (6, 6)
     assert exported.files == (str(tmp_path / "all.jsonl"),)
-    with mycel.open(bootstrap=False) as other:
+    with mycel.open(core_capsules=False) as other:
         other.schema.apply(SCHEMA)
         flexible(other)
         loaded = other.load(tmp_path / "all.jsonl")
@@ -143,7 +143,7 @@ def test_tables_give_back_everything_that_a_schema_declares_with_weights_and_met
     assert [path.name for path in files] == [
         f"{name}.{format_}" for name in ("Person", "Seat", "Note", "Knows", "Sits", "Wrote")
     ]
-    with mycel.open(bootstrap=False) as other:
+    with mycel.open(core_capsules=False) as other:
         other.schema.apply(SCHEMA)
         other.load([*reversed(files)])
         assert sorted(map(json.dumps, lines(other))) == sorted(map(json.dumps, lines(db)))
@@ -358,7 +358,7 @@ def test_tables_of_a_predicate_without_a_schema_can_be_loaded(
     flexible(db)
     db.load([*ROWS, *FLEXIBLE, FLEXIBLE[1] | {"from": {"type": "Note", "name": "n"}}])
     files = db.export(tmp_path / "out", format=format_).files
-    with mycel.open(bootstrap=False) as other:
+    with mycel.open(core_capsules=False) as other:
         other.schema.apply(SCHEMA)
         flexible(other)
         other.load(list(files))
@@ -393,7 +393,7 @@ def test_rows_of_the_past_are_those_of_then_with_the_schema_of_then(
 
 
 def test_types_that_were_renamed_since_have_their_old_names_in_the_past() -> None:
-    with mycel.open(bootstrap=False) as db:
+    with mycel.open(core_capsules=False) as db:
         db.schema.apply("node Old { k: String @key }  edge Links: Old -> Old")
         rows = [
             {"type": "Old", "data": {"k": "a"}},
@@ -435,7 +435,7 @@ def test_text_that_csv_cannot_tell_from_none_is_told_of(db: mycel.Nexus) -> None
 
 
 def test_attributes_beyond_the_schema_are_told_of() -> None:
-    with mycel.open(bootstrap=False) as db:
+    with mycel.open(core_capsules=False) as db:
         db.schema.apply("node Thing @open { name: String @key }")
         db.load([{"type": "Thing", "data": {"name": "a", "extra": 1}}])
         assert lines(db) == [{"type": "Thing", "data": {"name": "a", "extra": 1}}]
@@ -443,7 +443,7 @@ def test_attributes_beyond_the_schema_are_told_of() -> None:
 
 
 def test_lists_of_moments_and_large_numbers_survive() -> None:
-    with mycel.open(bootstrap=False) as db:
+    with mycel.open(core_capsules=False) as db:
         db.schema.apply(
             "node T { k: U64 @key  at: [DateTime]?  days: [Date]?  v: Vector(2)?  big: I64? }"
         )

@@ -33,7 +33,7 @@ SEED = """\
 
 @pytest.fixture
 def seeded() -> Iterator[mycel.Nexus]:
-    with mycel.open(bootstrap=False) as db:
+    with mycel.open(core_capsules=False) as db:
         db.schema.apply(SEED_SCHEMA)
         yield db
 

@@ -109,7 +109,7 @@ def test_edges_of_the_schema_are_told_without_regard_to_case(db: mycel.Nexus, na
 
 
 def test_a_type_is_known_by_its_name_in_the_schema_and_in_kip() -> None:
-    with mycel.open(bootstrap=False) as db:
+    with mycel.open(core_capsules=False) as db:
         db.schema.apply('node Drug @kip("medicine") { name: String @key }')
         db.load(
             [{"type": "Drug", "data": {"name": "a"}}, {"type": "medicine", "data": {"name": "b"}}]
@@ -181,7 +181,7 @@ def test_dates_bytes_and_other_objects_of_python_are_taken(db: mycel.Nexus) -> N
 
 def test_keys_may_be_objects_of_python() -> None:
     day, moment = date(2024, 1, 31), datetime(2024, 1, 31, 12, tzinfo=UTC)
-    with mycel.open(bootstrap=False) as db:
+    with mycel.open(core_capsules=False) as db:
         db.schema.apply(
             "node Day { on: Date @key }\nnode Slot { at: DateTime  number: I32  @key(at, number) }"
             "\nedge Has: Day -> Slot"
@@ -212,7 +212,7 @@ def test_an_edge_needs_both_of_its_ends_once(db: mycel.Nexus, rows: list[Any]) -
 
 
 def test_a_property_may_be_called_like_an_end() -> None:
-    with mycel.open(bootstrap=False) as db:
+    with mycel.open(core_capsules=False) as db:
         db.schema.apply("node A { k: String @key }\nedge E: A -> A { from: String?  to: String? }")
         db.load([{"k": "x"}, {"k": "y"}], type="A")
         db.load([{"src": "x", "dst": "y", "from": "here"}], type="E")
@@ -363,7 +363,7 @@ def test_a_type_that_is_misspelt_is_told_with_the_closest(db: mycel.Nexus) -> No
 
 
 def test_an_interface_has_no_rows() -> None:
-    with mycel.open(bootstrap=False) as db:
+    with mycel.open(core_capsules=False) as db:
         db.schema.apply("interface Named { name: String }\nnode A implements Named { x: I32? }")
         error = refused(db, [{"type": "Named", "data": {"name": "x"}}])
         assert "interface" in error.message

@@ -401,7 +401,7 @@ def test_progress_of_what_has_no_size_counts_rows(db: mycel.Nexus) -> None:
 
 
 def test_many_warnings_are_cut() -> None:
-    with mycel.open(bootstrap=False) as db:
+    with mycel.open(core_capsules=False) as db:
         schema = {"instance_schema": {"color": {"type": "string", "is_required": True}}}
         db.write(lambda tx: tx.define_type("Plant", schema))
         rows = [{"type": "Plant", "name": f"p{at}"} for at in range(50)]

@@ -71,7 +71,7 @@ def key(thing: dict[str, Any]) -> tuple[str, int]:
 @pytest.fixture(scope="module")
 def graphs() -> Iterator[tuple[mycel.Nexus, mycel.Nexus]]:
     """Where rows leave, and where they arrive."""
-    with mycel.open(bootstrap=False) as one, mycel.open(bootstrap=False) as other:
+    with mycel.open(core_capsules=False) as one, mycel.open(core_capsules=False) as other:
         for each in (one, other):
             each.schema.apply(SCHEMA)
         yield one, other
@@ -134,7 +134,7 @@ def rows_of(db: mycel.Nexus) -> list[str]:
 def test_a_single_is_the_same_key_and_within_the_same_range_when_it_comes_back(
     tmp_path: Path, format_: Any
 ) -> None:
-    with mycel.open(bootstrap=False) as db:
+    with mycel.open(core_capsules=False) as db:
         db.schema.apply("node Mark { k: F32 @key  v: Vector(2)  @range(k, 0..0.1) }")
         db.load([{"type": "Mark", "data": {"k": 0.1, "v": [0.1, 0.123456789]}}])
         files = db.export(tmp_path / "tables", format=format_).files

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import rich_click as click
 
-from mycel.cli.frame.context import Command, Session, pass_session
+from mycel.cli.console.context import Command, Invocation, pass_session
 from mycel.model.commits import short
 from mycel.model.names import count
 
@@ -18,7 +18,7 @@ from mycel.model.names import count
 @click.option("--force", is_flag=True, help="Replace a file that is no earlier state of the graph")
 @click.option("--full", is_flag=True, help="Verify all of the copy, not only what has changed")
 @pass_session
-def backup(session: Session, target: Path, *, force: bool, full: bool) -> None:
+def backup(session: Invocation, target: Path, *, force: bool, full: bool) -> None:
     """Copy the graph to a file, or with all of its branches into a folder, and verify the copy.
 
     Others may use the graph meanwhile. An older backup is replaced when the new one has been
@@ -42,7 +42,7 @@ def backup(session: Session, target: Path, *, force: bool, full: bool) -> None:
 @click.argument("source", type=click.Path(path_type=Path), help="The backup")
 @click.option("--force", is_flag=True, help="Keep an existing graph under another name")
 @pass_session
-def restore(session: Session, source: Path, *, force: bool) -> None:
+def restore(session: Invocation, source: Path, *, force: bool) -> None:
     """Replace the graph with a backup, which is verified first.
 
     With --force, an existing graph is kept under another name. It must not be in use.

@@ -12,15 +12,21 @@ from typing import TYPE_CHECKING
 import rich_click as click
 
 from mycel.cli.commands.mcp import knowledge_of, open_or_create
-from mycel.cli.frame.context import Command, Session, pass_session
-from mycel.cli.frame.output import Output
-from mycel.cli.frame.progress_bar import progress_bar
-from mycel.cli.frame.project_graph import choose_graph
-from mycel.cli.frame.search_index import index_written
+from mycel.cli.console.context import Command, Invocation, pass_session
+from mycel.cli.console.output import Output
+from mycel.cli.console.progress_bar import progress_bar
+from mycel.cli.console.project_graph import choose_graph
+from mycel.cli.console.search_index import index_written
 from mycel.model.names import count
 
 if TYPE_CHECKING:
-    from mycel.knowledge.bootstrap import Bootstrap, Progress, Report, SkippedPath, Summary
+    from mycel.knowledge.bootstrap import (
+        Bootstrap,
+        BootstrapProgress,
+        BootstrapReport,
+        SkippedPath,
+        Summary,
+    )
 
 _SKIPPED_SHOWN = 10
 
@@ -65,7 +71,7 @@ _SKIPPED_SHOWN = 10
 )
 @pass_session
 def bootstrap(
-    session: Session,
+    session: Invocation,
     *,
     path: Path,
     watch: bool,
@@ -139,7 +145,7 @@ def _warn(out: Output, skipped: Sequence[SkippedPath], number: int) -> None:
 
 
 @contextmanager
-def _progress(out: Output) -> Iterator[Report | None]:
+def _progress(out: Output) -> Iterator[BootstrapReport | None]:
     names = {"reading": "Reading files", "relating": "Finding relations", "writing": "Writing"}
     with progress_bar(out, "{task.completed:.0f}/{task.total:.0f}") as bar:
         if bar is None:
@@ -147,7 +153,7 @@ def _progress(out: Output) -> Iterator[Report | None]:
             return
         tasks = {stage: bar.add_task(name, total=0, visible=False) for stage, name in names.items()}
 
-        def show(progress: Progress) -> None:
+        def show(progress: BootstrapProgress) -> None:
             task = tasks[progress.stage]
             bar.update(task, total=progress.total, completed=progress.done, visible=True)
 

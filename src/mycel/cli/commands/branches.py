@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import rich_click as click
 
-from mycel.cli.frame.context import Command, Group, Session, pass_session
-from mycel.cli.frame.parameters import confirmed
+from mycel.cli.console.context import Command, Group, Invocation, pass_session
+from mycel.cli.console.parameters import confirmed
 from mycel.model.commits import short
 from mycel.model.names import count
 from mycel.store.file.branch_files import MAIN
@@ -29,7 +29,7 @@ def branch() -> None:
 @click.argument("name", help="Letters, digits, '.', '_' and '-'")
 @click.option("--switch", "also_switch", is_flag=True, help="Use it for later commands too")
 @pass_session
-def create(session: Session, name: str, *, also_switch: bool) -> None:
+def create(session: Invocation, name: str, *, also_switch: bool) -> None:
     """Copy the graph, or the branch in use, to a new branch.
 
     Others may write meanwhile.
@@ -45,7 +45,7 @@ def create(session: Session, name: str, *, also_switch: bool) -> None:
 
 @branch.command("list", cls=Command)
 @pass_session
-def list_(session: Session) -> None:
+def list_(session: Invocation) -> None:
     """List all branches, with the number of commits that each is ahead of main, and behind it.
 
     A merged branch is not ahead: main has all that it has.
@@ -73,7 +73,7 @@ def list_(session: Session) -> None:
 @click.argument("name", help="The branch")
 @click.option("--yes", is_flag=True, help="Do not ask about commits that main lacks")
 @pass_session
-def delete(session: Session, name: str, *, yes: bool) -> int:
+def delete(session: Invocation, name: str, *, yes: bool) -> int:
     """Delete a branch. If it has commits that main lacks, you are asked first."""
     session.given["branch"] = MAIN
     with session.open() as db:
@@ -91,7 +91,7 @@ def delete(session: Session, name: str, *, yes: bool) -> int:
 @branch.command("switch", cls=Command)
 @click.argument("name", help="The branch; main is the graph itself")
 @pass_session
-def switch(session: Session, name: str) -> None:
+def switch(session: Invocation, name: str) -> None:
     """Choose the branch that later commands use.
 
     The choice is kept in a file beside the graph, for every user of it. Servers that run, and

@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import rich_click as click
 
-from mycel.cli.frame.context import Group, Session, pass_session
-from mycel.cli.frame.kip_command import apply_capsule, gathered, parameters_by, with_parameters
-from mycel.cli.frame.kip_output import sizes, written
-from mycel.cli.frame.output import visible
-from mycel.cli.frame.parameters import read_text
+from mycel.cli.console.context import Group, Invocation, pass_session
+from mycel.cli.console.kip_command import apply_capsule, gathered, parameters_by, with_parameters
+from mycel.cli.console.kip_output import sizes, written
+from mycel.cli.console.output import visible
+from mycel.cli.console.parameters import read_text
 from mycel.errors import MycelError, NotFound
 from mycel.model.limits import CAPSULE_BYTES_MAX
 from mycel.model.names import count, name_few
 
 if TYPE_CHECKING:
     from mycel.capsules import CapsuleInfo
-    from mycel.engine.bootstrap import Applied
+    from mycel.engine.seed import Applied
     from mycel.nexus import Nexus
 
 _NAMES_SHOWN = 8
@@ -47,7 +47,7 @@ def capsule() -> None:
 @click.option("--dry-run", is_flag=True, help="Check them, and write nothing")
 @pass_session
 def apply(
-    session: Session,
+    session: Invocation,
     *,
     capsules: tuple[str, ...],
     param: tuple[tuple[str, Any], ...],
@@ -61,7 +61,7 @@ def apply(
     against the graph as it is. A file whose name is that of a shipped capsule is written ./name.
     """
     from mycel.capsules import NAMES
-    from mycel.engine.bootstrap import CORE
+    from mycel.engine.seed import CORE
 
     out = session.out
     shipped = [name for name in capsules if name in (*NAMES, CORE)]
@@ -96,7 +96,7 @@ def _naming(path: str) -> Iterator[None]:
 
 
 def _apply_shipped(db: Nexus, names: list[str], *, dry_run: bool) -> Applied:
-    from mycel.engine.bootstrap import apply as apply_shipped
+    from mycel.engine.seed import apply as apply_shipped
     from mycel.model.names import CORE_MESSAGE, SYSTEM_ACTOR
     from mycel.store.write.transaction import rehearsal
 
@@ -126,7 +126,7 @@ def _changes(applied: Applied) -> str:
 
 @capsule.command("list")
 @pass_session
-def list_(session: Session) -> None:
+def list_(session: Invocation) -> None:
     """List the capsules that are shipped, and whether the graph has them."""
     from mycel.capsules import list_capsules
 
@@ -205,7 +205,7 @@ def _is_there(db: Nexus, matcher: Any) -> bool:
 @with_parameters
 @pass_session
 def export(
-    session: Session,
+    session: Invocation,
     *,
     where: tuple[str, ...],
     types: tuple[str, ...],
@@ -237,7 +237,7 @@ def export(
             session.out.note("The graph was written to meanwhile: pages may be of different times.")
 
 
-def _show(session: Session, pages: Iterator[dict[str, Any]]) -> None:
+def _show(session: Invocation, pages: Iterator[dict[str, Any]]) -> None:
     totals = _Totals()
     for page in pages:
         session.out.say(page["capsule"], page)
@@ -248,7 +248,7 @@ def _show(session: Session, pages: Iterator[dict[str, Any]]) -> None:
         _tell_outside(session, totals)
 
 
-def _write(session: Session, pages: Iterator[dict[str, Any]], output: str) -> None:
+def _write(session: Invocation, pages: Iterator[dict[str, Any]], output: str) -> None:
     totals = _Totals()
     with _replacing(Path(output)) as file:
         for page in pages:
@@ -285,7 +285,7 @@ class _Totals:
         return {**self._sizes, "definitions": self._definitions, **outside}
 
 
-def _tell_outside(session: Session, totals: _Totals) -> None:
+def _tell_outside(session: Invocation, totals: _Totals) -> None:
     if totals.outside:
         session.out.note(
             f"It refers to {count(len(totals.outside), 'element')} that it does not hold and that a"
@@ -298,7 +298,7 @@ def _listed_names(names: list[str]) -> str:
     return visible(name_few(names, _NAMES_SHOWN))
 
 
-def _warn(session: Session, page: Mapping[str, Any]) -> None:
+def _warn(session: Invocation, page: Mapping[str, Any]) -> None:
     if not session.as_json:
         session.out.warn(page.get("warnings", ()))
 

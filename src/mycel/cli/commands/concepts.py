@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import rich_click as click
 
 from mycel.cli.commands.mcp import knowledge_of
-from mycel.cli.frame.conflict_warnings import warn_conflicts
-from mycel.cli.frame.context import Command, Group, Session, pass_session
-from mycel.cli.frame.labels import labels, readable
-from mycel.cli.frame.output import when, wire
-from mycel.cli.frame.parameters import (
+from mycel.cli.console.conflict_warnings import warn_conflicts
+from mycel.cli.console.context import Command, Group, Invocation, pass_session
+from mycel.cli.console.labels import labels, readable
+from mycel.cli.console.output import when, wire
+from mycel.cli.console.parameters import (
     ELEMENT,
     exactly,
     find_concept,
@@ -22,7 +22,7 @@ from mycel.cli.frame.parameters import (
     node_reference,
     resolve,
 )
-from mycel.cli.frame.search_index import index_for_search
+from mycel.cli.console.search_index import index_for_search
 from mycel.errors import InvalidId
 from mycel.model.elements import Concept, Element
 from mycel.model.names import count
@@ -68,7 +68,7 @@ def define() -> None:
 @click.argument("name", help="The type, such as Drug")
 @click.option("--description", metavar="TEXT", help="What the type means")
 @pass_session
-def define_type(session: Session, name: str, description: str | None) -> None:
+def define_type(session: Invocation, name: str, description: str | None) -> None:
     """Define a type of concepts."""
     _define(session, "type", name, description)
 
@@ -77,12 +77,12 @@ def define_type(session: Session, name: str, description: str | None) -> None:
 @click.argument("name", help="The predicate, such as treats")
 @click.option("--description", metavar="TEXT", help="What the predicate means")
 @pass_session
-def define_predicate(session: Session, name: str, description: str | None) -> None:
+def define_predicate(session: Invocation, name: str, description: str | None) -> None:
     """Define a predicate of edges; it gets a number for good."""
     _define(session, "predicate", name, description)
 
 
-def _define(session: Session, kind: str, name: str, description: str | None) -> None:
+def _define(session: Invocation, kind: str, name: str, description: str | None) -> None:
     attributes = {} if description is None else {"description": description}
     with session.open() as db, db.transaction() as tx:
         make = tx.define_type if kind == "type" else tx.define_predicate
@@ -111,7 +111,7 @@ def concept() -> None:
 )
 @pass_session
 def put(
-    session: Session,
+    session: Invocation,
     *,
     type_name: str,
     name: str,
@@ -138,7 +138,7 @@ def put(
 @click.option("--mentions", is_flag=True, help="Also show the concepts that its text mentions")
 @pass_session
 def get(
-    session: Session, words: tuple[str, ...], as_of: int | str | None, *, mentions: bool
+    session: Invocation, words: tuple[str, ...], as_of: int | str | None, *, mentions: bool
 ) -> None:
     """Show a concept."""
     exactly(words, 1, 2, form=f"mycel concept get {_CONCEPT}")
@@ -179,7 +179,7 @@ def _mentioned(db: Nexus, found: Concept) -> list[str]:
     "--reason", default="", show_default=False, metavar="TEXT", help="Why, for the journal"
 )
 @pass_session
-def retire(session: Session, words: tuple[str, ...], reason: str) -> None:
+def retire(session: Invocation, words: tuple[str, ...], reason: str) -> None:
     """Remove a concept with every edge that touches it; history keeps them."""
     exactly(words, 1, 2, form=f"mycel concept retire {_CONCEPT}")
     with session.open() as db, db.transaction() as tx:
@@ -197,7 +197,7 @@ def retire(session: Session, words: tuple[str, ...], reason: str) -> None:
 @click.argument("element", metavar=ELEMENT, help="The concept that is merged and removed")
 @click.argument("into", metavar=ELEMENT, help="The concept that stays")
 @pass_session
-def merge(session: Session, element: str, into: str) -> None:
+def merge(session: Invocation, element: str, into: str) -> None:
     """Merge a concept into another one, also of another type.
 
     Its edges move, and attributes that the other one lacks. Its name becomes an alias, and leads to
@@ -268,7 +268,7 @@ def _concept(graph: GraphView | Transaction, text: str, *, at_home: bool = False
 @click.option("--limit", type=click.IntRange(1, 1000), default=10, help="Maximum number of hits")
 @pass_session
 def search(
-    session: Session,
+    session: Invocation,
     /,
     words: tuple[str, ...],
     elements: tuple[str, ...],
@@ -341,7 +341,7 @@ class _Found(NamedTuple):
 
 
 def _search(
-    session: Session,
+    session: Invocation,
     db: Nexus,
     question: str,
     elements: Sequence[str],

@@ -21,12 +21,12 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import rich_click as click
 
 from mycel.cli.commands.capsules import presence
-from mycel.cli.frame.context import Command, Session, pass_session
+from mycel.cli.console.context import Command, Invocation, pass_session
 from mycel.clients import config_files, programs
 from mycel.errors import InvalidIdentifier, MycelError
 from mycel.model.extras import install_command
 from mycel.model.names import count
-from mycel.workspaces import Location
+from mycel.workspaces import WorkspaceLocation
 
 if TYPE_CHECKING:
     from mycel.nexus import Nexus
@@ -112,7 +112,7 @@ def _entry_name(text: str) -> str:
 )
 @pass_session
 def init(
-    session: Session,
+    session: Invocation,
     *,
     bare: bool,
     git: bool,
@@ -173,7 +173,11 @@ def init(
 
 
 def _entry_form(
-    place: Location, client_names: tuple[programs.ClientName, ...], *, user: bool, absolute: bool
+    place: WorkspaceLocation,
+    client_names: tuple[programs.ClientName, ...],
+    *,
+    user: bool,
+    absolute: bool,
 ) -> programs.EntryForm:
     """The form of the entries that the options ask for."""
     if not user:
@@ -191,7 +195,7 @@ def _entry_form(
     return "everywhere"
 
 
-def _create(session: Session, place: Location, *, bare: bool) -> None:
+def _create(session: Invocation, place: WorkspaceLocation, *, bare: bool) -> None:
     import mycel
 
     if place.is_default:
@@ -199,7 +203,7 @@ def _create(session: Session, place: Location, *, bare: bool) -> None:
         place.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     existed = place.path.exists() and place.path.stat().st_size > 0
     candidates = "" if existed else session.candidates(namesakes=True)
-    with mycel.open(place.path, bootstrap=not (bare or existed)) as db:
+    with mycel.open(place.path, core_capsules=not (bare or existed)) as db:
         entries = db.snapshot().entries
     session.claim(place)
     if candidates:
@@ -212,7 +216,7 @@ def _create(session: Session, place: Location, *, bare: bool) -> None:
 
 
 def _report_client(
-    session: Session, client: programs.Client, told: config_files.ConfigOutcome
+    session: Invocation, client: programs.Client, told: config_files.ConfigOutcome
 ) -> None:
     if told.changed:
         done = f"{client.title} is configured, as {told.name}: {told.path}. {client.afterwards}"
@@ -233,7 +237,7 @@ def _report_client(
     session.out.say(done, wire)
 
 
-def _warn_of_paths(session: Session, command: list[str]) -> None:
+def _warn_of_paths(session: Invocation, command: list[str]) -> None:
     """Warn if the entry in a project's file has a path of this machine."""
     paths = [word for word in command if Path(word).is_absolute()]
     if paths:
@@ -241,7 +245,7 @@ def _warn_of_paths(session: Session, command: list[str]) -> None:
         session.out.warn([f"The entry cannot be shared: it has {paths[0]}, because {why}."])
 
 
-def _print(session: Session, client: programs.Client, server: programs.Server) -> None:
+def _print(session: Invocation, client: programs.Client, server: programs.Server) -> None:
     name, command = config_files.preview(client, server)
     snippet, typed = client.snippet(name, command), programs.shell_command(client, name, command)
     text = f"{client.title}, in {client.path}:\n\n{snippet}"
@@ -253,7 +257,7 @@ def _print(session: Session, client: programs.Client, server: programs.Server) -
 
 @click.command(cls=Command)
 @pass_session
-def doctor(session: Session) -> int:
+def doctor(session: Invocation) -> int:
     """Check the installation and the database; exit status 1 if something is broken."""
     out = session.out
     worst = 0
@@ -264,7 +268,7 @@ def doctor(session: Session) -> int:
     return worst
 
 
-def examine(place: Location, folder: Path) -> Iterator[Finding]:
+def examine(place: WorkspaceLocation, folder: Path) -> Iterator[Finding]:
     """All findings, the most basic first; `folder` is that of the project."""
     yield from _installation()
     try:
@@ -367,7 +371,7 @@ def _startable(command: tuple[str, ...], folder: Path) -> str | None:
     return f"is for {place.path}, which does not exist (yet)"
 
 
-def _location(place: Location) -> Iterator[Finding]:
+def _location(place: WorkspaceLocation) -> Iterator[Finding]:
     named = f"workspace {place.workspace}, " if place.workspace else ""
     yield Finding("ok", "path", f"{place.path.absolute()} ({named}from {place.chosen_by})")
     if place.path.exists():
@@ -419,7 +423,7 @@ def _contents(path: Path) -> Iterator[Finding]:
     try:
         # Not read-only where that can be avoided: see `Session.open`.
         readonly = not os.access(path, os.W_OK)
-        with mycel.open(path, create=False, readonly=readonly, bootstrap=False) as db:
+        with mycel.open(path, create=False, readonly=readonly, core_capsules=False) as db:
             yield Finding("ok", "opens", count(db.snapshot().entries, "journal entry"))
             yield _core(db)
     except MycelError as error:

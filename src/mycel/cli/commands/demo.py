@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
-from mycel.cli.frame.context import Command, Session, pass_session
+from mycel.cli.console.context import Command, Invocation, pass_session
 from mycel.store.file.branch_files import MAIN
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ _QUESTION = (
 @click.command(cls=Command)
 @pass_session
 @click.pass_context
-def demo(context: click.Context, session: Session) -> int:
+def demo(context: click.Context, session: Invocation) -> int:
     """Show the main commands on a small example graph.
 
     The graph is temporary, unless --db names a new file to keep it in.
@@ -113,7 +113,7 @@ def demo(context: click.Context, session: Session) -> int:
 
 
 @contextmanager
-def _new_file(session: Session, folder: str) -> Iterator[Path]:
+def _new_file(session: Invocation, folder: str) -> Iterator[Path]:
     if "db" not in session.given:
         yield Path(folder) / "forest.db"
         return
@@ -126,7 +126,7 @@ def _new_file(session: Session, folder: str) -> Iterator[Path]:
 class _Tale:
     """Numbered steps, each with commands and what they print."""
 
-    def __init__(self, session: Session, root: click.Command, path: Path) -> None:
+    def __init__(self, session: Invocation, root: click.Command, path: Path) -> None:
         self._session = session
         self._root = root
         self._more = ("--db", str(path), "--branch", MAIN)
@@ -147,7 +147,7 @@ class _Tale:
         out = self._session.out
         if not out.as_json:
             out.line(out.style(f"   $ mycel {shlex.join(words)}", fg="cyan"))
-        inner = Session(as_json=out.as_json)
+        inner = Invocation(as_json=out.as_json)
         words = (*words, *self._more)
         status = self._root.main(words, prog_name="mycel", standalone_mode=False, obj=inner)
         return status if isinstance(status, int) else 0

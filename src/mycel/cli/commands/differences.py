@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
-from mycel.cli.frame.context import Command, Session, pass_session
-from mycel.cli.frame.output import Output, cell, visible
-from mycel.cli.frame.parameters import confirmed, moment
+from mycel.cli.console.context import Command, Invocation, pass_session
+from mycel.cli.console.output import Output, cell, visible
+from mycel.cli.console.parameters import confirmed, moment
 from mycel.model.commits import short
 from mycel.model.names import count
 
@@ -29,7 +29,7 @@ _BAR_WIDTH = 40
 @click.option("--stat", is_flag=True, help="Count the changes of each type instead")
 @pass_session
 def diff(
-    session: Session, a: int | str, b: int | str | None, *, paths: tuple[str, ...], stat: bool
+    session: Invocation, a: int | str, b: int | str | None, *, paths: tuple[str, ...], stat: bool
 ) -> None:
     """Show what differs between two states of the graph.
 
@@ -51,7 +51,7 @@ def diff(
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation")
 @pass_session
 def rollback(
-    session: Session, to: int | str, *, paths: tuple[str, ...], dry_run: bool, yes: bool
+    session: Invocation, to: int | str, *, paths: tuple[str, ...], dry_run: bool, yes: bool
 ) -> int:
     """Return the graph, or a part of it, to an earlier state.
 
@@ -75,7 +75,7 @@ def rollback(
 @click.argument("commit", type=moment, help="A commit or a tag")
 @click.option("--dry-run", is_flag=True, help="Only show what would change")
 @pass_session
-def revert(session: Session, commit: int | str, *, dry_run: bool) -> None:
+def revert(session: Invocation, commit: int | str, *, dry_run: bool) -> None:
     """Take back what one commit changed, and keep what changed since.
 
     If a value that it changed has changed again since, nothing is done, and all such values are
@@ -89,7 +89,7 @@ def revert(session: Session, commit: int | str, *, dry_run: bool) -> None:
         _done(session, done)
 
 
-def _done(session: Session, done: Rollback) -> None:
+def _done(session: Invocation, done: Rollback) -> None:
     wire: dict[str, Any] = {"commit": done.commit} | done.diff.counts
     if done.commit is None:
         session.out.say("Nothing had to change.", wire)

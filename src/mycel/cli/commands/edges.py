@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import rich_click as click
 
-from mycel.cli.frame.conflict_warnings import warn_conflicts
-from mycel.cli.frame.context import Command, Group, Session, pass_session
-from mycel.cli.frame.labels import labels, readable_text
-from mycel.cli.frame.output import when, wire
-from mycel.cli.frame.parameters import (
+from mycel.cli.console.conflict_warnings import warn_conflicts
+from mycel.cli.console.context import Command, Group, Invocation, pass_session
+from mycel.cli.console.labels import labels, readable_text
+from mycel.cli.console.output import when, wire
+from mycel.cli.console.parameters import (
     ELEMENT,
     direction_option,
     exactly,
@@ -56,7 +56,7 @@ def edge() -> None:
 )
 @pass_session
 def add(
-    session: Session,
+    session: Invocation,
     /,
     src: str,
     predicate: str,
@@ -83,7 +83,7 @@ def add(
     "--reason", default="", show_default=False, metavar="TEXT", help="Why, for the journal"
 )
 @pass_session
-def remove(session: Session, src: str, predicate: str, dst: str, reason: str) -> None:
+def remove(session: Invocation, src: str, predicate: str, dst: str, reason: str) -> None:
     """Remove an edge; history and `edge get` still show it."""
     with session.open() as db:
         removed = db.write(
@@ -99,7 +99,7 @@ def remove(session: Session, src: str, predicate: str, dst: str, reason: str) ->
 @click.argument("words", metavar=f"{_EDGE}|ID", nargs=-1, required=True, help="The edge")
 @_as_of
 @pass_session
-def get(session: Session, words: tuple[str, ...], as_of: int | str | None) -> None:
+def get(session: Invocation, words: tuple[str, ...], as_of: int | str | None) -> None:
     """Show an edge, even one that was removed."""
     exactly(words, 1, 3, form=f"mycel edge get {_EDGE}, or with the edge's id")
     with session.open(reading=True) as db:
@@ -146,7 +146,7 @@ _choice = together(
 @click.argument("end", metavar=ELEMENT, help="Where the edges start")
 @_choice
 @pass_session
-def edges_out(session: Session, /, **options: Any) -> None:
+def edges_out(session: Invocation, /, **options: Any) -> None:
     """List the edges that leave an element."""
     _list(session, "out", **options)
 
@@ -155,13 +155,13 @@ def edges_out(session: Session, /, **options: Any) -> None:
 @click.argument("end", metavar=ELEMENT, help="Where the edges end")
 @_choice
 @pass_session
-def edges_in(session: Session, /, **options: Any) -> None:
+def edges_in(session: Invocation, /, **options: Any) -> None:
     """List the edges that reach an element."""
     _list(session, "in", **options)
 
 
 def _list(
-    session: Session,
+    session: Invocation,
     direction: Literal["out", "in"],
     *,
     end: str,
@@ -220,7 +220,7 @@ def _list(
 @_as_of
 @pass_session
 def find(
-    session: Session,
+    session: Invocation,
     /,
     *,
     start: str,

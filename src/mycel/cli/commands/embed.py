@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import rich_click as click
 
-from mycel.cli.frame.context import Command, Group, Session, pass_session
-from mycel.cli.frame.output import Output
-from mycel.cli.frame.progress_bar import counting_bar
+from mycel.cli.console.context import Command, Group, Invocation, pass_session
+from mycel.cli.console.output import Output
+from mycel.cli.console.progress_bar import counting_bar
 from mycel.model.names import count
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def embed() -> None:
 
 @embed.command("status", cls=Command)
 @pass_session
-def status(session: Session) -> None:
+def status(session: Invocation) -> None:
     """Show the embedder in use and how much is embedded."""
     with session.open(reading=True) as db:
         _show(session.out, db.embeddings.status())
@@ -35,7 +35,7 @@ def status(session: Session) -> None:
     help="static, onnx:FOLDER, sentence-transformers:NAME, or http(s)://HOST/v1#MODEL",
 )
 @pass_session
-def use(session: Session, embedder: str) -> None:
+def use(session: Invocation, embedder: str) -> None:
     """Choose the embedder of this graph, for every command and server, and embed with it.
 
     It is tried first. Servers that run answer with the model inside the package until all is
@@ -48,7 +48,7 @@ def use(session: Session, embedder: str) -> None:
 
 @embed.command("rebuild", cls=Command)
 @pass_session
-def rebuild(session: Session) -> None:
+def rebuild(session: Invocation) -> None:
     """Rebuild all vectors of the embedder in use."""
     with session.open() as db, counting_bar(session.out, "Embedding") as report:
         _show(session.out, db.embeddings.rebuild(report=report))

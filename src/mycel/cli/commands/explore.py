@@ -10,8 +10,8 @@ import rich_click as click
 
 from mycel.cli.commands.mcp import knowledge_of
 from mycel.cli.commands.serve import TOKEN_VARIABLE, serve
-from mycel.cli.frame.context import Command, Session, pass_session
-from mycel.cli.frame.parameters import ELEMENT, node_reference
+from mycel.cli.console.context import Command, Invocation, pass_session
+from mycel.cli.console.parameters import ELEMENT, node_reference
 from mycel.model.names import count
 
 NODES = 300
@@ -50,7 +50,7 @@ NODES_MAX = 2_000
 @click.pass_context
 def explore(
     context: click.Context,
-    session: Session,
+    session: Invocation,
     *,
     target: Path | None,
     center: str | None,
@@ -78,7 +78,7 @@ def explore(
 
 
 def _export(
-    session: Session,
+    session: Invocation,
     target: Path,
     center: str | None,
     at: str | None,

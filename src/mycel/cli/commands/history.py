@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
-from mycel.cli.frame.context import Command, Session, pass_session
-from mycel.cli.frame.labels import readable
-from mycel.cli.frame.parameters import ELEMENT, confirmed, moment, resolve
+from mycel.cli.console.context import Command, Invocation, pass_session
+from mycel.cli.console.labels import readable
+from mycel.cli.console.parameters import ELEMENT, confirmed, moment, resolve
 from mycel.model.commits import short, with_short_hashes
 from mycel.model.names import count
 from mycel.model.times import to_datetime
@@ -30,7 +30,7 @@ _BUSY = "Others kept the file busy: traces may remain in unused space. Run `myce
 @click.option("--until", type=moment, metavar="MOMENT", help="Only commits up to this moment")
 @click.option("--text", metavar="TEXT", help="Only commits with this text in their message")
 @pass_session
-def log(session: Session, /, limit: int, **conditions: Any) -> None:
+def log(session: Invocation, /, limit: int, **conditions: Any) -> None:
     """List transactions, newest first; each is a commit.
 
     A moment is a commit, a tag, a time or the number of a journal entry. Only transactions that
@@ -59,7 +59,7 @@ def log(session: Session, /, limit: int, **conditions: Any) -> None:
 @click.argument("commit", type=moment, required=False, help="A moment; by default the present")
 @click.option("--delete", is_flag=True, help="Take the tag back")
 @pass_session
-def tag(session: Session, name: str | None, commit: int | str | None, *, delete: bool) -> None:
+def tag(session: Invocation, name: str | None, commit: int | str | None, *, delete: bool) -> None:
     """Name a commit, or list the names.
 
     A tag is part of the journal and can be given wherever a moment is asked for.
@@ -86,7 +86,7 @@ def tag(session: Session, name: str | None, commit: int | str | None, *, delete:
 @click.command(cls=Command)
 @click.argument("element", metavar=ELEMENT, help="The element")
 @pass_session
-def history(session: Session, element: str) -> None:
+def history(session: Invocation, element: str) -> None:
     """List every version of an element, oldest first."""
     with session.open(reading=True) as db:
         versions = db.history(resolve(db, element, removed=True))
@@ -107,7 +107,7 @@ def history(session: Session, element: str) -> None:
 @click.command(cls=Command)
 @click.option("--as-of", type=moment, metavar="SEQ|TIME", help="The roots of this moment instead")
 @pass_session
-def snapshot(session: Session, as_of: int | str | None) -> None:
+def snapshot(session: Invocation, as_of: int | str | None) -> None:
     """Show all roots of this moment.
 
     Whoever writes down the overall root can check any proof of this moment against it, offline.
@@ -129,7 +129,7 @@ def _with_time(wire: dict[str, Any]) -> Iterator[tuple[str, object]]:
 @click.option("--reason", required=True, metavar="TEXT", help="Why, for the journal")
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation")
 @pass_session
-def purge(session: Session, element: str, reason: str, yes: bool) -> int:
+def purge(session: Invocation, element: str, reason: str, yes: bool) -> int:
     """Forget an element for good, with every edge that ever touched it.
 
     Its content goes from history and journal too; only hashes stay, so that the journal can still
@@ -157,7 +157,7 @@ def purge(session: Session, element: str, reason: str, yes: bool) -> int:
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation")
 @pass_session
 def scrub(
-    session: Session, before: int | str | None, reason: str, *, dry_run: bool, yes: bool
+    session: Invocation, before: int | str | None, reason: str, *, dry_run: bool, yes: bool
 ) -> int:
     """Forget for good what was removed, superseded or hidden before a moment.
 
@@ -197,7 +197,7 @@ def _forgotten(scrubbed: Scrubbed) -> str:
     return f"{said}{hidden}, from before entry {scrubbed.until}"
 
 
-def _traces(session: Session, is_clean: bool) -> int:
+def _traces(session: Invocation, is_clean: bool) -> int:
     if not is_clean:
         session.out.note(_BUSY)
     return 0

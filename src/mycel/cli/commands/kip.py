@@ -12,12 +12,12 @@ from typing import Any
 
 import rich_click as click
 
-from mycel.cli.frame.context import Command, Session, pass_session
-from mycel.cli.frame.kip_command import execute, gathered, parameters_by, with_parameters
-from mycel.cli.frame.kip_output import answer, first_word
-from mycel.cli.frame.labels import labels
-from mycel.cli.frame.output import is_terminal
-from mycel.cli.frame.parameters import read_text
+from mycel.cli.console.context import Command, Invocation, pass_session
+from mycel.cli.console.kip_command import execute, gathered, parameters_by, with_parameters
+from mycel.cli.console.kip_output import answer, first_word
+from mycel.cli.console.labels import labels
+from mycel.cli.console.output import is_terminal
+from mycel.cli.console.parameters import read_text
 from mycel.errors import InvalidSyntax
 from mycel.model.limits import CAPSULE_BYTES_MAX
 
@@ -44,7 +44,7 @@ READS = ("FIND", "SEARCH", "NEAREST", "DESCRIBE", "EXPORT", "TRAVERSE", "EXPLAIN
 )
 @pass_session
 def kip(
-    session: Session,
+    session: Invocation,
     *,
     command: tuple[str, ...],
     file: str | None,
@@ -95,7 +95,7 @@ def _separated(text: str) -> list[str]:
     """The commands of a text, each in its place, so that errors name its lines; at least one."""
     if ";" not in text:
         return [text]
-    from mycel.cli.session.line_editor import split_at_semicolons
+    from mycel.cli.session.completion import split_at_semicolons
 
     return split_at_semicolons(text)
 
@@ -121,7 +121,12 @@ def _is_file(text: str) -> bool:
 
 
 def _session(
-    session: Session, how: dict[str, Any], values: dict[str, Any], *, readonly: bool, dry_run: bool
+    session: Invocation,
+    how: dict[str, Any],
+    values: dict[str, Any],
+    *,
+    readonly: bool,
+    dry_run: bool,
 ) -> None:
     if not is_terminal():
         raise click.UsageError("Give a command: a session needs a terminal to write to.")

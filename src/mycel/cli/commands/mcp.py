@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
-from mycel.cli.frame.context import Command, Session, pass_session
-from mycel.cli.frame.exit_status import INTERRUPTED
+from mycel.cli.console.context import Command, Invocation, pass_session
+from mycel.cli.console.exit_status import INTERRUPTED
 from mycel.errors import NotADatabase
 from mycel.syntax.gc_pause import collector_paused
 
@@ -55,7 +55,7 @@ sampling_option = click.option(
 @sampling_option
 @pass_session
 def mcp(
-    session: Session,
+    session: Invocation,
     *,
     root: Path | None,
     readonly: bool,
@@ -99,7 +99,7 @@ def mcp(
     return INTERRUPTED if stopped_by == signal.SIGINT else 0
 
 
-def open_served(session: Session, *, readonly: bool, **how: Any) -> Graph:
+def open_served(session: Invocation, *, readonly: bool, **how: Any) -> Graph:
     """The database that is served. Whoever only reads creates none: it would stay empty.
 
     `how` goes to `mycel.open`.
@@ -112,7 +112,7 @@ def open_served(session: Session, *, readonly: bool, **how: Any) -> Graph:
     return open_or_create(session, by_person=False, **how)
 
 
-def open_or_create(session: Session, **how: Any) -> Graph:
+def open_or_create(session: Invocation, **how: Any) -> Graph:
     """The database of a session; a missing one is created, with the core capsules.
 
     `how` goes to `mycel.open`.
@@ -135,7 +135,7 @@ def open_or_create(session: Session, **how: Any) -> Graph:
 
 
 def knowledge_of(
-    session: Session, db: Graph, root: Path, *, context_size: int | None = None
+    session: Invocation, db: Graph, root: Path, *, context_size: int | None = None
 ) -> Knowledge:
     """The knowledge of a session's workspace, with its files below a folder.
 

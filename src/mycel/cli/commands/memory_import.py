@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import rich_click as click
 
 from mycel.cli.commands.mcp import open_or_create
-from mycel.cli.frame.context import Command, Session, pass_session
-from mycel.cli.frame.output import Output
+from mycel.cli.console.context import Command, Invocation, pass_session
+from mycel.cli.console.output import Output
 from mycel.errors import NotFound
 from mycel.model.names import count
 from mycel.store.file.plain_files import NoPlainFile, open_given, refusal_of
@@ -32,7 +32,7 @@ _STANDARD = "-"
     help="The memory server's memory.jsonl, or memory.json; - is standard input",
 )
 @pass_session
-def import_(session: Session, *, file: str) -> None:
+def import_(session: Invocation, *, file: str) -> None:
     """Import the file of the MCP memory server: its entities, relations and observations.
 
     All of it is one transaction. Existing entities get the observations that they lack, so

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import rich_click as click
 
 from mycel.cli.commands.differences import show_diff
-from mycel.cli.frame.context import Command, Session, pass_session
-from mycel.cli.frame.output import Output, cell, visible
-from mycel.cli.frame.parameters import ELEMENT, json_value, moment, read_text
-from mycel.cli.frame.parameters import resolve as resolve_element
+from mycel.cli.console.context import Command, Invocation, pass_session
+from mycel.cli.console.output import Output, cell, visible
+from mycel.cli.console.parameters import ELEMENT, json_value, moment, read_text
+from mycel.cli.console.parameters import resolve as resolve_element
 from mycel.history.conflict_text import (
     SideRow,
     element_lines,
@@ -64,7 +64,7 @@ _SIDE_STYLES = ("dim", "green", "magenta")
 @click.option("--merge", "merge_id", metavar="ID", help="The merge, if several are open")
 @pass_session
 def merge(
-    session: Session,
+    session: Invocation,
     /,
     *,
     source: str | None,
@@ -101,7 +101,7 @@ def merge(
     return _report(session, done, dry_run=dry_run)
 
 
-def _committed(session: Session, db: Graph, merge_id: str | None) -> Merge:
+def _committed(session: Invocation, db: Graph, merge_id: str | None) -> Merge:
     """The merge after its commit, or as it is if something is left to decide."""
     found = _open_merge(db, merge_id)
     if found is not None and found.unresolved:
@@ -124,7 +124,7 @@ def _policy(words: tuple[str, ...]) -> dict[str, str] | None:
     return found or None
 
 
-def _report(session: Session, done: Merge, *, dry_run: bool = False) -> int:
+def _report(session: Invocation, done: Merge, *, dry_run: bool = False) -> int:
     out = session.out
     left = len(done.unresolved)
     if out.as_json:
@@ -154,7 +154,7 @@ def _summary(done: Merge) -> str:
 @click.argument("conflict", required=False, metavar="[ID]", help="One conflict, by its id")
 @click.option("--element", metavar=ELEMENT, help="Only those of one element")
 @pass_session
-def conflicts(session: Session, *, conflict: str | None, element: str | None) -> int:
+def conflicts(session: Invocation, *, conflict: str | None, element: str | None) -> int:
     """Show the conflicts of open merges: base, ours and theirs side by side.
 
     The exit status is 0 if none is left to decide, and 1 otherwise.
@@ -200,7 +200,7 @@ def conflicts(session: Session, *, conflict: str | None, element: str | None) ->
 @click.option("--edit", is_flag=True, help="Edit the value in your editor (VISUAL, EDITOR)")
 @pass_session
 def resolve(
-    session: Session,
+    session: Invocation,
     *,
     conflict: str,
     choice: str | None,
@@ -240,9 +240,9 @@ def _lines(text: str) -> str:
     return read_text(text[1:], JSON_BYTES_MAX) if text.startswith("@") else text
 
 
-def _edited(session: Session, db: Graph, conflict: str) -> tuple[str, str, Any] | None:
+def _edited(session: Invocation, db: Graph, conflict: str) -> tuple[str, str, Any] | None:
     """The conflict, the word and the value of an edited file; None if nothing is to be done."""
-    from mycel.cli.frame.conflict_editor import NothingEdited, edited_value
+    from mycel.cli.console.conflict_editor import NothingEdited, edited_value
 
     found = [each for each in db.conflicts() if each.id.startswith(conflict)]
     if len(found) != 1:
@@ -260,7 +260,7 @@ def _edited(session: Session, db: Graph, conflict: str) -> tuple[str, str, Any] 
 )
 @click.option("--undo", metavar="ID", help="Take the other value, in a new commit")
 @pass_session
-def choices(session: Session, *, commit: int | str | None, undo: str | None) -> None:
+def choices(session: Invocation, *, commit: int | str | None, undo: str | None) -> None:
     """List the values that rules have chosen in merges, newest first, each with its reason.
 
     Those of an open merge are shown by `mycel merge`, and overruled by `mycel resolve`.

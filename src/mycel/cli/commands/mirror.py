@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 import rich_click as click
 
-from mycel.cli.frame.context import Command, Group, Session, pass_session
-from mycel.cli.frame.parameters import together
+from mycel.cli.console.context import Command, Group, Invocation, pass_session
+from mycel.cli.console.parameters import together
 from mycel.model.names import count
 
 if TYPE_CHECKING:
     from mycel.history.graph import Graph
+    from mycel.mirror.import_edits import Imported
     from mycel.mirror.inspection import Status
-    from mycel.mirror.intake import Imported
-    from mycel.mirror.upkeep import Pushed
+    from mycel.mirror.sync import Pushed
 
 
 _place = together(
@@ -67,7 +67,7 @@ def mirror() -> None:
 @click.option("--remote", metavar="URL", help="Where `mycel mirror push` sends commits to")
 @pass_session
 def init(
-    session: Session,
+    session: Invocation,
     folder: Path | None,
     *,
     git_branch: str | None,
@@ -85,7 +85,7 @@ def init(
 
 
 def create(
-    session: Session,
+    session: Invocation,
     db: Graph,
     folder: Path | None = None,
     branch: str | None = None,
@@ -121,7 +121,7 @@ def create(
 @_policy
 @pass_session
 def join(
-    session: Session,
+    session: Invocation,
     folder: Path | None,
     *,
     git_branch: str | None,
@@ -162,7 +162,7 @@ def join(
 
 @mirror.command("status", cls=Command)
 @pass_session
-def status(session: Session) -> int:
+def status(session: Invocation) -> int:
     """Show how far the mirror has come, and what was edited; exit status 1 if it cannot go on."""
     from mycel.mirror.mirror import Mirror
 
@@ -175,7 +175,7 @@ def status(session: Session) -> int:
 @mirror.command("push", cls=Command)
 @click.option("--remote", metavar="NAME", help="Send commits to this remote of Git, or URL")
 @pass_session
-def push(session: Session, *, remote: str | None) -> None:
+def push(session: Invocation, *, remote: str | None) -> None:
     """Write what the mirror lacks, and send it to a remote if one is given or set.
 
     With --message, all of it is one Git commit with this message. A remote is never forced.
@@ -196,7 +196,7 @@ def push(session: Session, *, remote: str | None) -> None:
 @_policy
 @pass_session
 def pull(
-    session: Session, *, allow_deletions: bool, accept_purges: bool, policy: str | None
+    session: Invocation, *, allow_deletions: bool, accept_purges: bool, policy: str | None
 ) -> int:
     """Fetch the branch of the remote, and import it: `git fetch` and `mycel mirror import`.
 
@@ -239,7 +239,7 @@ def merge_file(base: Path, ours: Path, theirs: Path, path: str) -> int:
 @click.option("--dry-run", is_flag=True, help="Show what would change; change nothing")
 @pass_session
 def import_(
-    session: Session,
+    session: Invocation,
     *,
     allow_deletions: bool,
     accept_purges: bool,
@@ -295,7 +295,7 @@ def _said(pushed: Pushed) -> str:
     return "\n".join([f"{made}; the mirror is at entry {pushed.seq}{sent}.", *pushed.notes])
 
 
-def _tell(session: Session, status: Status, text: str) -> None:
+def _tell(session: Invocation, status: Status, text: str) -> None:
     lines = [text]
     if status.behind:
         lines.append(f"{count(status.behind, 'transaction')} behind the graph.")

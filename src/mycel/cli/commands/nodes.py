@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import rich_click as click
 
 from mycel.cli.commands.mcp import knowledge_of, open_or_create
-from mycel.cli.frame.context import Command, Session, pass_session
-from mycel.cli.frame.parameters import ELEMENT, node_reference, read_text
+from mycel.cli.console.context import Command, Invocation, pass_session
+from mycel.cli.console.parameters import ELEMENT, node_reference, read_text
 from mycel.errors import InvalidSyntax, NotFound
 from mycel.knowledge.note_names import note_path, title_of
 from mycel.model.limits import JSON_BYTES_MAX
@@ -38,7 +38,7 @@ CHILDREN_SHOWN = 200
 @click.option("--uri", metavar="URI", help="Its URI or path; by default below notes/")
 @pass_session
 def note(
-    session: Session,
+    session: Invocation,
     *,
     text: str,
     about: tuple[str, ...],
@@ -86,7 +86,7 @@ def _free_uri(knowledge: Knowledge, title: str, content: str) -> str:
     )
 
 
-def _report(session: Session, written: Written) -> None:
+def _report(session: Invocation, written: Written) -> None:
     done = "Created" if written.created else "Updated" if written.changed else "Unchanged:"
     session.out.say(f"{done} {written.uri}.", written.to_dict())
     session.out.warn(written.warnings)
@@ -96,7 +96,7 @@ def _report(session: Session, written: Written) -> None:
 @click.argument("element", metavar=ELEMENT, help="The node; a path of a file is enough")
 @click.option("--all", "everything", is_flag=True, help="All relations, metadata and times too")
 @pass_session
-def show(session: Session, element: str, *, everything: bool) -> None:
+def show(session: Invocation, element: str, *, everything: bool) -> None:
     """Show a node: its text, its properties, and its relations."""
     from mycel.mcp import node_text
 
@@ -126,7 +126,7 @@ def show(session: Session, element: str, *, everything: bool) -> None:
 @click.command(cls=Command)
 @click.argument("path", metavar="[PATH|URI]", default="", help="By default all of the workspace")
 @pass_session
-def ls(session: Session, path: str) -> None:
+def ls(session: Invocation, path: str) -> None:
     """List what is directly below a path: nodes, and how many are below each."""
     with session.open(reading=True) as db:
         knowledge = knowledge_of(session, db, session.root())

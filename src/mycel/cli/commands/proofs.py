@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import rich_click as click
 
-from mycel.cli.frame.context import Command, Session, pass_session
-from mycel.cli.frame.output import is_terminal, visible
-from mycel.cli.frame.parameters import (
+from mycel.cli.console.context import Command, Invocation, pass_session
+from mycel.cli.console.output import is_terminal, visible
+from mycel.cli.console.parameters import (
     ELEMENT,
     exactly,
     is_uri,
@@ -53,7 +53,7 @@ _ABOUT = "TYPE:NAME, or TYPE:NAME PREDICATE TYPE:NAME"
 )
 @pass_session
 def prove(
-    session: Session,
+    session: Invocation,
     words: tuple[str, ...],
     entry: int | None,
     since: int | None,
@@ -127,7 +127,7 @@ def _named(db: Nexus, word: str) -> str | tuple[str, str]:
 )
 @pass_session
 def verify(
-    session: Session,
+    session: Invocation,
     *,
     about: tuple[str, ...],
     replay: bool,
@@ -157,7 +157,7 @@ def verify(
     return 0 if report.ok else 1
 
 
-def _show(session: Session, report: Report) -> None:
+def _show(session: Invocation, report: Report) -> None:
     out = session.out
     if out.as_json:
         out.object(report.to_dict())
@@ -182,7 +182,7 @@ def _show(session: Session, report: Report) -> None:
 
 
 def _check_proof(
-    session: Session,
+    session: Invocation,
     path: str,
     root: bytes | None,
     old_root: bytes | None,

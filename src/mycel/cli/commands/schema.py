@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
-from mycel.cli.frame.context import Group, Session, pass_session
-from mycel.cli.frame.parameters import confirmed, moment, read_text
+from mycel.cli.console.context import Group, Invocation, pass_session
+from mycel.cli.console.parameters import confirmed, moment, read_text
 from mycel.model.limits import SCHEMA_BYTES_MAX
 from mycel.model.names import count
 
 if TYPE_CHECKING:
     from mycel.migration.apply import ApplyResult
     from mycel.schema import Catalog
-    from mycel.schema.steps import Step
+    from mycel.schema.steps import SchemaStep
 
 FILE = "FILE"
 _HIDDEN = "What is hidden: Team, or Person.city"
@@ -32,7 +32,7 @@ def schema() -> None:
 @click.option("--as-of", type=moment, metavar="SEQ|TIME", help="The schema in force at this moment")
 @click.option("--ir", is_flag=True, help="As schema IR, in JSON")
 @pass_session
-def show(session: Session, as_of: int | str | None, ir: bool) -> None:
+def show(session: Invocation, as_of: int | str | None, ir: bool) -> None:
     """Show the schema in force, in its canonical form."""
     with session.open(reading=True) as db:
         catalog = db.schema.catalog if as_of is None else db.schema.at(as_of)
@@ -53,7 +53,7 @@ def show(session: Session, as_of: int | str | None, ir: bool) -> None:
     "files", metavar="FILE...", nargs=-1, required=True, help="Schemas (- is standard input)"
 )
 @pass_session
-def check(session: Session, files: tuple[str, ...]) -> None:
+def check(session: Invocation, files: tuple[str, ...]) -> None:
     """Check schemas against the rules of the language, without a graph."""
     for path in files:
         catalog = _load(path)
@@ -77,7 +77,7 @@ def check(session: Session, files: tuple[str, ...]) -> None:
     "--check", "only_check", is_flag=True, help="Only say which would change; exit 1 if any"
 )
 @pass_session
-def fmt(session: Session, files: tuple[str, ...], write: bool, only_check: bool) -> int:
+def fmt(session: Invocation, files: tuple[str, ...], write: bool, only_check: bool) -> int:
     """Format schemas the one canonical way. Comments stay."""
     from mycel.schema import tidy
 
@@ -105,7 +105,7 @@ def fmt(session: Session, files: tuple[str, ...], write: bool, only_check: bool)
 @click.option("--no-data", is_flag=True, help="Compare the schemas only; do not look at the data")
 @click.option("--allow-data-loss", is_flag=True, help="Drop what goes, instead of hiding it")
 @pass_session
-def plan(session: Session, file: str, no_data: bool, allow_data_loss: bool) -> int:
+def plan(session: Invocation, file: str, no_data: bool, allow_data_loss: bool) -> int:
     """Show what applying a schema would do, and whether it can be done.
 
     Constraints that are added, and properties that become required, are checked against the data in
@@ -132,7 +132,7 @@ def plan(session: Session, file: str, no_data: bool, allow_data_loss: bool) -> i
     help="Drop what goes, instead of hiding it: it cannot be restored",
 )
 @pass_session
-def apply(session: Session, file: str, allow_removals: bool, allow_data_loss: bool) -> int:
+def apply(session: Invocation, file: str, allow_removals: bool, allow_data_loss: bool) -> int:
     """Put a schema in force: definitions, data and indexes, as one transaction.
 
     Properties that are no longer declared are hidden, and with --allow-removals types, too; they
@@ -149,7 +149,7 @@ def apply(session: Session, file: str, allow_removals: bool, allow_data_loss: bo
 
 @schema.command()
 @pass_session
-def hidden(session: Session) -> None:
+def hidden(session: Invocation) -> None:
     """List types and properties that are hidden, with the number of their rows.
 
     They come back when they are declared again, by `schema apply` or `schema restore`.
@@ -167,7 +167,7 @@ def hidden(session: Session) -> None:
 @schema.command()
 @click.argument("names", metavar="NAME...", nargs=-1, required=True, help=_HIDDEN)
 @pass_session
-def restore(session: Session, names: tuple[str, ...]) -> int:
+def restore(session: Invocation, names: tuple[str, ...]) -> int:
     """Declare hidden types and properties again, as they were, with their data."""
     with session.open() as db, session.out.waiting("Applying"):
         result = db.schema.restore(*names)
@@ -178,7 +178,7 @@ def restore(session: Session, names: tuple[str, ...]) -> int:
 @click.argument("names", metavar="NAME...", nargs=-1, required=True, help=_HIDDEN)
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation")
 @pass_session
-def discard(session: Session, names: tuple[str, ...], yes: bool) -> int:
+def discard(session: Invocation, names: tuple[str, ...], yes: bool) -> int:
     """Let hidden types and properties go: they cannot be restored any more.
 
     Declared again, they are new and empty. Earlier states still show their data.
@@ -199,7 +199,7 @@ def discard(session: Session, names: tuple[str, ...], yes: bool) -> int:
 @schema.command()
 @click.argument("files", metavar="FILE [FILE]", nargs=-1, required=True, help="From, and to")
 @pass_session
-def diff(session: Session, files: tuple[str, ...]) -> int:
+def diff(session: Invocation, files: tuple[str, ...]) -> int:
     """Show how two schemas differ: of two files, or of the graph and a file.
 
     The data is not looked at. Exits with 1 if they differ.
@@ -221,7 +221,7 @@ def diff(session: Session, files: tuple[str, ...]) -> int:
 
 @schema.command()
 @pass_session
-def history(session: Session) -> None:
+def history(session: Invocation) -> None:
     """List every schema that was applied, oldest first."""
     with session.open(reading=True) as db:
         versions = db.schema.history()
@@ -238,7 +238,7 @@ def history(session: Session) -> None:
     "types", metavar="[TYPE...]", nargs=-1, help="Only these types, and links between them"
 )
 @pass_session
-def infer(session: Session, types: tuple[str, ...]) -> None:
+def infer(session: Invocation, types: tuple[str, ...]) -> None:
     """Write a schema for types that grew without one.
 
     It holds the schema in force, and declares what all instances of other types have in common, so
@@ -255,7 +255,7 @@ def _load(path: str) -> Catalog:
     return load(read_text(path, SCHEMA_BYTES_MAX), file=None if path == "-" else path)
 
 
-def _show_result(session: Session, result: ApplyResult) -> int:
+def _show_result(session: Invocation, result: ApplyResult) -> int:
     """Show what became of a schema; the status is 1 if it is not supported."""
     _show_steps(session, result.changes, result.to_dict(), result.warnings)
     if not session.as_json and result.changes:
@@ -269,7 +269,10 @@ def _sizes(sizes: dict[str, int]) -> str:
 
 
 def _show_steps(
-    session: Session, changes: Sequence[Step], wire: dict[str, Any], warnings: Sequence[str]
+    session: Invocation,
+    changes: Sequence[SchemaStep],
+    wire: dict[str, Any],
+    warnings: Sequence[str],
 ) -> None:
     from mycel.schema.steps import UnsupportedChange
 

@@ -24,9 +24,9 @@ from mycel.cli.commands.mcp import (
     open_served,
     sampling_option,
 )
-from mycel.cli.frame.context import Command, Session, pass_session
-from mycel.cli.frame.output import Output, PipeClosed
-from mycel.cli.frame.project_graph import choose_graph
+from mycel.cli.console.context import Command, Invocation, pass_session
+from mycel.cli.console.output import Output, PipeClosed
+from mycel.cli.console.project_graph import choose_graph
 from mycel.clients.programs import Server, connection_help, own_program, server_name
 from mycel.errors import AccessDenied
 from mycel.model.limits import TOOL_ARGUMENT_BYTES_MAX
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from mycel.history.graph import Graph
     from mycel.history.open_branches import OpenBranches
     from mycel.http.policy import Policy, Token
-    from mycel.http.request_guard import Guard
+    from mycel.http.request_guard import RequestGate
 
 HOST = "127.0.0.1"
 PORT = 6923
@@ -150,7 +150,7 @@ def _seconds(option: str, name: str, usual: float, least: float, says: str) -> C
 @click.option("--verbose", is_flag=True, help="Log each request to standard error")
 @pass_session
 def serve(
-    session: Session,
+    session: Invocation,
     *,
     host: str,
     port: int,
@@ -283,7 +283,7 @@ def serve(
     _say_stopped(session)
 
 
-def _project_folder(session: Session, project: Path | None) -> Path:
+def _project_folder(session: Invocation, project: Path | None) -> Path:
     """The folder of the project; the graph of one that is brought in is chosen here."""
     if project is None:
         return session.root()
@@ -325,7 +325,7 @@ def _secret(out: Output, path: Path) -> str:
 # The graph.
 
 
-def _graph(session: Session, policy: Policy, *, readonly: bool) -> Graph:
+def _graph(session: Invocation, policy: Policy, *, readonly: bool) -> Graph:
     return open_served(
         session,
         readonly=readonly,
@@ -334,7 +334,7 @@ def _graph(session: Session, policy: Policy, *, readonly: bool) -> Graph:
     )
 
 
-def _bring_in(session: Session, db: Graph, root: Path, project: Path) -> None:
+def _bring_in(session: Invocation, db: Graph, root: Path, project: Path) -> None:
     from mycel.knowledge.bootstrap import bootstrap
 
     with session.out.waiting(f"Reading {project}"):
@@ -352,12 +352,12 @@ def _application(
     *,
     sampling: bool,
     opens_page: bool,
-) -> Guard:
+) -> RequestGate:
     # Thousands of objects are made by loading and none is garbage: to look for it takes a fifth of
     # the time.
     with collector_paused(True):
         # These take longest to load.
-        from mycel.http.app import Door, build_app
+        from mycel.http.app import Mount, build_app
         from mycel.http.worker_pool import Workers
         from mycel.knowledge.active_context import Contexts, NoContexts
 
@@ -389,7 +389,7 @@ def _application(
         app = build_app(
             db,
             policy,
-            doors=[Door(MCP_PATH, "mcp", load_mcp, MCP_BODY_BYTES_MAX)],
+            doors=[Mount(MCP_PATH, "mcp", load_mcp, MCP_BODY_BYTES_MAX)],
             branches=branches,
             workspace=workspace,
             root=root,
@@ -413,7 +413,7 @@ def _prepare_logs(*, verbose: bool) -> None:
 
 
 def _be_ready(
-    session: Session, db: Graph, url: str, root: Path, policy: Policy, *, open_page: bool
+    session: Invocation, db: Graph, url: str, root: Path, policy: Policy, *, open_page: bool
 ) -> None:
     _say_ready(session, db, url, root, policy, brief=open_page)
     if open_page:
@@ -423,7 +423,7 @@ def _be_ready(
         ).start()
 
 
-def _open_page(session: Session, address: str, policy: Policy) -> None:
+def _open_page(session: Invocation, address: str, policy: Policy) -> None:
     """Open the page in a browser; without one, tell the address, with time to copy it."""
     # Late: only a person at a desktop needs it.
     import webbrowser
@@ -441,7 +441,7 @@ def _open_page(session: Session, address: str, policy: Policy) -> None:
 
 
 def _say_ready(
-    session: Session, db: Graph, url: str, root: Path, policy: Policy, *, brief: bool
+    session: Invocation, db: Graph, url: str, root: Path, policy: Policy, *, brief: bool
 ) -> None:
     path = str(Path(db.path).resolve())
     out = session.out
@@ -469,16 +469,16 @@ def _say_ready(
     sys.stdout.flush()
 
 
-def _say_stopping(session: Session, running: int, grace_s: float) -> None:
+def _say_stopping(session: Invocation, running: int, grace_s: float) -> None:
     waits = f"; {running} in progress get up to {grace_s:g} s" if running else ""
     _tell(session, f"Stopping: no new requests{waits}.", "stopping", in_progress=running)
 
 
-def _say_stopped(session: Session) -> None:
+def _say_stopped(session: Invocation) -> None:
     _tell(session, "Stopped.", "stopped")
 
 
-def _tell(session: Session, text: str, event: str, **more: int) -> None:
+def _tell(session: Invocation, text: str, event: str, **more: int) -> None:
     """Say what the server does. If nobody listens any more, it does it all the same."""
     with suppress(PipeClosed, BrokenPipeError):
         session.out.say(text, {"event": event, **more})

@@ -5,14 +5,14 @@ from __future__ import annotations
 import rich_click as click
 
 from mycel.cli.commands.databases import size_text
-from mycel.cli.frame.context import Command, Session, pass_session
+from mycel.cli.console.context import Command, Invocation, pass_session
 from mycel.model.commits import short, with_short_hashes
 from mycel.model.times import to_text
 
 
 @click.command(cls=Command)
 @pass_session
-def status(session: Session) -> None:
+def status(session: Invocation) -> None:
     """Show which graph is used here, its branch, size and last change, and who writes."""
     from mycel.mirror import settings
     from mycel.store.query import summary

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
-from mycel.cli.frame.context import Command, Session, pass_session
-from mycel.cli.frame.output import Output
-from mycel.cli.frame.parameters import moment
-from mycel.cli.frame.progress_bar import progress_bar
-from mycel.cli.frame.search_index import index_written
+from mycel.cli.console.context import Command, Invocation, pass_session
+from mycel.cli.console.output import Output
+from mycel.cli.console.parameters import moment
+from mycel.cli.console.progress_bar import progress_bar
+from mycel.cli.console.search_index import index_written
 from mycel.model.names import count
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ _STANDARD = "-"
 )
 @click.option("--delimiter", metavar="C", help="The character between the cells of a line")
 @pass_session
-def load(session: Session, /, files: tuple[str, ...], **how: Any) -> None:
+def load(session: Invocation, /, files: tuple[str, ...], **how: Any) -> None:
     """Load rows of JSON Lines, CSV, TSV, Parquet or Arrow: all of them, or none.
 
     A line of JSON says what it is: {"type": "Person", "data": {…}} is a node, and {"edge": "Knows",
@@ -140,7 +140,7 @@ def _is_file_name(word: str) -> bool:
 @click.option("--as-of", type=moment, metavar="SEQ|TIME", help="The rows at this moment")
 @pass_session
 def export(
-    session: Session,
+    session: Invocation,
     *,
     types: tuple[str, ...],
     output: str | None,

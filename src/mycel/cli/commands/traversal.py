@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
-from mycel.cli.frame.conflict_warnings import warn_conflicts
-from mycel.cli.frame.context import Command, Session, pass_session
-from mycel.cli.frame.output import is_terminal, visible
-from mycel.cli.frame.parameters import ELEMENT, direction_option, follow_option, moment, resolve
+from mycel.cli.console.conflict_warnings import warn_conflicts
+from mycel.cli.console.context import Command, Invocation, pass_session
+from mycel.cli.console.output import is_terminal, visible
+from mycel.cli.console.parameters import ELEMENT, direction_option, follow_option, moment, resolve
 from mycel.model.elements import Concept
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ MISSING = "Missing"
 @click.option("--as-of", type=moment, metavar="SEQ|TIME", help="The state at this moment")
 @pass_session
 def traverse(
-    session: Session,
+    session: Invocation,
     /,
     *,
     start: str,

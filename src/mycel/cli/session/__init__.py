@@ -1,5 +1,5 @@
 """The interactive session of `mycel kip`.
 
-- `line_editor`  completeness, completion and colours of the text being typed; knows no terminal
+- `completion`   completeness, completion and colours of the text being typed; knows no terminal
 - `shell`        the session on a terminal
 """

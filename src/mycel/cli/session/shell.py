@@ -22,14 +22,14 @@ from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.lexers import Lexer
 
-from mycel.cli.frame.exit_status import report
-from mycel.cli.frame.kip_command import execute, named_value, parameters_by
-from mycel.cli.frame.kip_output import answer, first_word
-from mycel.cli.frame.labels import labels
-from mycel.cli.frame.output import Output, PipeClosed, has_colour, is_terminal, json_line
-from mycel.cli.frame.parameters import json_object
-from mycel.cli.session.line_editor import (
-    Known,
+from mycel.cli.console.exit_status import report
+from mycel.cli.console.kip_command import execute, named_value, parameters_by
+from mycel.cli.console.kip_output import answer, first_word
+from mycel.cli.console.labels import labels
+from mycel.cli.console.output import Output, PipeClosed, has_colour, is_terminal, json_line
+from mycel.cli.console.parameters import json_object
+from mycel.cli.session.completion import (
+    CompletionNames,
     indent_of_closing,
     is_complete,
     offers,
@@ -74,7 +74,7 @@ class Shell:
         self._dry_run = dry_run
         self._timing = True
         self._said_short = False
-        self._known: Known | None = None
+        self._known: CompletionNames | None = None
         self.parameters: dict[str, Any] = {}
         self._dot_commands: dict[str, tuple[Callable[[str], bool], str]] = {
             ".help": (self._help, "what can be typed here"),
@@ -120,12 +120,12 @@ class Shell:
         return True
 
     @property
-    def known(self) -> Known:
+    def known(self) -> CompletionNames:
         """Names to complete, as they are since the last command."""
         if self._known is None:
             names = ("DESCRIBE CONCEPT TYPES", "DESCRIBE PROPOSITION TYPES")
             types, predicates = (self._db.execute(each).value for each in names)
-            self._known = Known(
+            self._known = CompletionNames(
                 types,
                 predicates,
                 list(self.parameters),

@@ -22,7 +22,6 @@ from mycel.errors import (
     MycelError,
     NotFound,
 )
-from mycel.history.goals import GONE, Obstacle, Reached, attempt
 from mycel.history.merge.edits import EditSides
 from mycel.history.merge.origins import OriginsByPlace, merged_origins
 from mycel.history.merge.outcome import (
@@ -38,6 +37,7 @@ from mycel.history.merge.rules import Rules
 from mycel.history.merge.schemas import declared_keys, without_exchanged
 from mycel.history.merge.sides import BranchSides
 from mycel.history.merge.versions import OBJECT, SUBJECT, values_of, with_values
+from mycel.history.state_steps import GONE, Obstacle, ReachedState, attempt
 from mycel.migration.apply import apply_within
 from mycel.migration.schema_in_force import read as schema_at
 from mycel.model import ids
@@ -47,7 +47,7 @@ from mycel.model.names import META_TYPES, first_few
 from mycel.model.state import LIVE, State
 from mycel.model.values import object_text
 from mycel.schema.catalog import Catalog
-from mycel.schema.steps import Step
+from mycel.schema.steps import SchemaStep
 from mycel.store.database import Store
 from mycel.store.log import marks, merges
 from mycel.store.query.alignment import NEW
@@ -73,7 +73,7 @@ TURN_S_MAX: Final = 10.0
 LISTED_MAX: Final = 5
 """The number of conflicts in the message of an error."""
 
-Reading = Callable[[str], AbstractContextManager[Reader]]
+OpenReader = Callable[[str], AbstractContextManager[Reader]]
 """Opens a branch, by name."""
 
 
@@ -149,7 +149,7 @@ class _BrokenError(Exception):
 class Merging:
     """Merges into one open graph."""
 
-    def __init__(self, store: Store, into: str, reading: Reading) -> None:
+    def __init__(self, store: Store, into: str, reading: OpenReader) -> None:
         self._store: Final = store
         self._into: Final = into
         self._reading: Final = reading
@@ -372,7 +372,7 @@ class Merging:
         choices = tuple(each._replace(commit=commit) for each in draft.plan.choices)
         return merged._replace(commit=commit, choices=choices)
 
-    def _apply(self, tx: Transaction, draft: MergeDraft) -> Reached:
+    def _apply(self, tx: Transaction, draft: MergeDraft) -> ReachedState:
         """Write a draft."""
         if tx.first_seq - 1 != draft.seq:
             raise _MovedError
@@ -639,7 +639,7 @@ def _apply_schema(tx: Transaction, ours: Catalog, merged: Catalog) -> None:
                 raise _BrokenError(tuple(map(_impossible, impossible)))
 
 
-def _impossible(step: Step) -> Conflict:
+def _impossible(step: SchemaStep) -> Conflict:
     """The conflict of a step of the merged schema that is not possible, with the rows."""
     told = step.to_dict()
     message = f"{told.get('entity', '')}: {told.get('reason', '')}"
@@ -650,7 +650,7 @@ def _impossible(step: Step) -> Conflict:
     return _constraint(str(told.get("entity", "schema")), message, rows)
 
 
-def _first(reached: Reached) -> list[Obstacle]:
+def _first(reached: ReachedState) -> list[Obstacle]:
     """The obstacles, without those that only follow from others: links to what is not there."""
     found = [each for each in reached.obstacles if each.code != NotFound.code]
     return found or reached.obstacles
@@ -662,7 +662,9 @@ def _is_too_few(error: MycelError) -> bool:
     return isinstance(count, int) and isinstance(least, int) and count < least
 
 
-def _violation(tx: Transaction, draft: MergeDraft, reached: Reached, error: MycelError) -> Conflict:
+def _violation(
+    tx: Transaction, draft: MergeDraft, reached: ReachedState, error: MycelError
+) -> Conflict:
     """The conflict of a constraint that the merged elements break, with all of these."""
     here = {made: number for number, made in reached.numbers.items() if made != GONE}
     data = error.data
@@ -727,7 +729,7 @@ def _purge_mark(tx: Transaction, draft: MergeDraft) -> Iterator[marks.Mark]:
             yield marks.Mark.of_purge(left)
 
 
-def _matches(tx: Transaction, draft: MergeDraft, reached: Reached) -> Mapping[int, int]:
+def _matches(tx: Transaction, draft: MergeDraft, reached: ReachedState) -> Mapping[int, int]:
     """The numbers of elements in the source, and those that they have now."""
     found = {there: reached.numbers.get(here, here) for there, here in draft.matches.items()}
     alive = tx.reader.elements(each for each in found.values() if 0 < each < NEW)

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from mycel.history.goals import Goal
 from mycel.history.merge.edits import EditSides
 from mycel.history.merge.planner import MergePlan
 from mycel.history.merge.sides import BranchSides
 from mycel.history.merge.values import same
 from mycel.history.merge.versions import Place, Values, values_of
+from mycel.history.state_steps import Goal
 from mycel.store.query.diff import ABSENT
 from mycel.store.query.origins import EVERYWHERE, Origin
 

@@ -17,7 +17,6 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 from mycel.engine.missing_concepts import MISSING, MISSING_DEFINITION, SCHEME
-from mycel.history.goals import Goal
 from mycel.history.merge.edits import EditSides
 from mycel.history.merge.element_merge import ElementMerge, MergeContext, chosen_element, edited
 from mycel.history.merge.outcome import Choice, Conflict, Resolution, conflict_id
@@ -42,6 +41,7 @@ from mycel.history.merge.versions import (
     values_of,
     with_values,
 )
+from mycel.history.state_steps import Goal
 from mycel.model import allowance
 from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.names import CONCEPT_TYPE, META_TYPES, PROPOSITION_TYPE

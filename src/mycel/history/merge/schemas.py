@@ -49,10 +49,10 @@ class SchemaContest(NamedTuple):
         return next(each for each in (self.ours, self.theirs, self.base) if each is not None)
 
 
-Judge = Callable[[SchemaContest], SchemaType | None]
+SchemaJudge = Callable[[SchemaContest], SchemaType | None]
 
 
-def merge_schemas(base: Catalog, ours: Catalog, theirs: Catalog, judge: Judge) -> Catalog:
+def merge_schemas(base: Catalog, ours: Catalog, theirs: Catalog, judge: SchemaJudge) -> Catalog:
     """The merged schema."""
     states = [{each.identity: each for each in state.types} for state in (base, ours, theirs)]
     order = dict.fromkeys(identity for state in states[1:] for identity in state)
@@ -91,7 +91,7 @@ def _still_named(merged: list[SchemaType], states: list[dict[str, SchemaType]]) 
 
 
 def _merged(
-    base: SchemaType | None, ours: SchemaType | None, theirs: SchemaType | None, judge: Judge
+    base: SchemaType | None, ours: SchemaType | None, theirs: SchemaType | None, judge: SchemaJudge
 ) -> SchemaType | None:
     if theirs in (ours, base):
         return ours

@@ -28,7 +28,7 @@ from mycel.store.query.origins import UNKNOWN_ORIGIN, Origin
 from mycel.store.query.purges import Purges, keys_ever, purged_after, purges_since
 from mycel.store.query.reader import Reader
 
-Reading = Callable[[Iterable[int]], Mapping[int, Element]]
+ReadElements = Callable[[Iterable[int]], Mapping[int, Element]]
 
 
 class MergeTarget:
@@ -118,7 +118,7 @@ class BranchSides(MergeTarget):
         self._alignment.numbers(since.numbers)
         # So does what a common ancestor had changed, and the source has not kept.
         known = {*self._alignment.numbers(changed)}
-        self._bases: Final[list[Reading]] = []
+        self._bases: Final[list[ReadElements]] = []
         for copy, seq in self.lineage.bases:
             reading, own = self._ancestor(copy, seq)
             self._bases.append(reading)
@@ -131,7 +131,7 @@ class BranchSides(MergeTarget):
         )
         """The commits that are merged: ours and theirs."""
 
-    def _ancestor(self, copy: Reader, seq: int) -> tuple[Reading, set[int]]:
+    def _ancestor(self, copy: Reader, seq: int) -> tuple[ReadElements, set[int]]:
         """A common ancestor, and the elements that it had changed; those of theirs are known."""
         ours, before = self.reader, copy.at(State(seq))
         if copy is ours:

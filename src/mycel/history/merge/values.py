@@ -43,7 +43,7 @@ class Contest(NamedTuple):
     """Of a text: its lines, in regions; those without a merged value are contested."""
 
 
-Judge = Callable[[Contest], Any]
+ValueJudge = Callable[[Contest], Any]
 """Decides about a contested value: returns the value to use."""
 
 
@@ -59,12 +59,12 @@ def settle(base: Any, ours: Any, theirs: Any, contested: Callable[[], Any]) -> A
     return theirs if same(base, ours) else contested()
 
 
-def merge_value(path: Path, base: Any, ours: Any, theirs: Any, judge: Judge) -> Any:
+def merge_value(path: Path, base: Any, ours: Any, theirs: Any, judge: ValueJudge) -> Any:
     """The merged value; ABSENT if there is none."""
     return settle(base, ours, theirs, lambda: combine(path, base, ours, theirs, judge))
 
 
-def combine(path: Path, base: Any, ours: Any, theirs: Any, judge: Judge) -> Any:
+def combine(path: Path, base: Any, ours: Any, theirs: Any, judge: ValueJudge) -> Any:
     """The merged value of two that differ from the base and from each other."""
     if isinstance(ours, dict) and isinstance(theirs, dict):
         return _objects(path, base, ours, theirs, judge)
@@ -79,7 +79,7 @@ def combine(path: Path, base: Any, ours: Any, theirs: Any, judge: Judge) -> Any:
     return judge(Contest("value", path, base, ours, theirs))
 
 
-def _objects(path: Path, base: Any, ours: Any, theirs: Any, judge: Judge) -> dict[str, Any]:
+def _objects(path: Path, base: Any, ours: Any, theirs: Any, judge: ValueJudge) -> dict[str, Any]:
     before = base if isinstance(base, dict) else {}
     nothing = UNKNOWN if base is UNKNOWN else ABSENT
     merged = {
@@ -151,7 +151,7 @@ def _text(item: Any) -> str:
 # Texts.
 
 
-def _texts(path: Path, base: Any, ours: str, theirs: str, judge: Judge) -> Any:
+def _texts(path: Path, base: Any, ours: str, theirs: str, judge: ValueJudge) -> Any:
     before = base if isinstance(base, str) else ""
     texts = [_lines(text) for text in (before, ours, theirs)]
     if base is UNKNOWN or max(len(each.lines) for each in texts) > LINES_MAX:

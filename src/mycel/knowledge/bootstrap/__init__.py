@@ -24,17 +24,29 @@ from pathlib import Path
 
 from mycel.knowledge.bootstrap.limits import FILE_BYTES_MAX, JOBS_DEFAULT
 from mycel.knowledge.bootstrap.run import Bootstrap
-from mycel.knowledge.bootstrap.run_summary import Progress, Report, SkippedPath, Summary
+from mycel.knowledge.bootstrap.run_summary import (
+    BootstrapProgress,
+    BootstrapReport,
+    SkippedPath,
+    Summary,
+)
 from mycel.knowledge.knowledge import Knowledge
 
-__all__ = ["Bootstrap", "Progress", "Report", "SkippedPath", "Summary", "bootstrap"]
+__all__ = [
+    "Bootstrap",
+    "BootstrapProgress",
+    "BootstrapReport",
+    "SkippedPath",
+    "Summary",
+    "bootstrap",
+]
 
 
 def bootstrap(
     knowledge: Knowledge,
     path: str | Path | None = None,
     *,
-    progress: Report | None = None,
+    progress: BootstrapReport | None = None,
     jobs: int = JOBS_DEFAULT,
     bytes_max: int = FILE_BYTES_MAX,
     authors: bool = True,

@@ -31,7 +31,7 @@ from mycel.knowledge.bootstrap.project_graph import (
     WantedEdge,
 )
 from mycel.knowledge.bootstrap.renamed_sections import Renamed, find_renamed
-from mycel.knowledge.bootstrap.run_summary import Progress, Report, Summary
+from mycel.knowledge.bootstrap.run_summary import BootstrapProgress, BootstrapReport, Summary
 from mycel.knowledge.bootstrap_stamp import AUTHOR, MISSING_SINCE
 from mycel.knowledge.vocabulary import STAMP
 from mycel.model import ids
@@ -64,7 +64,7 @@ _LEAVING: Final = (
 )
 _REACHING: Final = (words.TESTED_BY, words.DOCUMENTED_BY)
 
-Place = tuple[int, int, int]
+LinePlace = tuple[int, int, int]
 
 
 class FileNodes(NamedTuple):
@@ -115,14 +115,14 @@ class WritePlan:
 
 
 def write(
-    db: Nexus, plan: WritePlan, namer: Namer, summary: Summary, report: Report | None
+    db: Nexus, plan: WritePlan, namer: Namer, summary: Summary, report: BootstrapReport | None
 ) -> None:
     """Carry out a plan."""
     total = plan.rows
 
     def told(done: int) -> None:
         if report is not None:
-            report(Progress("writing", min(done, total), total))
+            report(BootstrapProgress("writing", min(done, total), total))
 
     is_small = total <= ROWS_IN_TRANSACTION
     with ExitStack() as stack:
@@ -425,7 +425,7 @@ class _Work:
         made = self._tx.put_concepts(ConceptRow(MISSING, uri) for uri in absent)
         numbers.update(zip(absent, map(ids.parse_id, made), strict=True))
 
-    def _present(self, paths: Sequence[str]) -> dict[Place, HeldLink]:
+    def _present(self, paths: Sequence[str]) -> dict[LinePlace, HeldLink]:
         """The stored relations written in these files."""
         uris = {path: self._namer.file(path) for path in paths}
         numbers = self._find(uris.values())
@@ -441,7 +441,7 @@ class _Work:
         links += prefixes.links_at(self._tx.reader, "object", files, reaching)
         return {(link.subject, link.predicate, link.object): link for link in links}
 
-    def _placed(self, edges: Sequence[WantedEdge]) -> dict[Place, float]:
+    def _placed(self, edges: Sequence[WantedEdge]) -> dict[LinePlace, float]:
         """Edges by the numbers of their ends and predicate; those without both ends are dropped."""
         uris = {edge.source for edge in edges} | {edge.target for edge in edges}
         numbers = self._find(uris)
@@ -466,7 +466,7 @@ class _Work:
     def _predicates(self, names: Iterable[str]) -> list[int]:
         return [self._tx.reader.predicate_number(name) for name in names]
 
-    def _put_places(self, places: Mapping[Place, float]) -> None:
+    def _put_places(self, places: Mapping[LinePlace, float]) -> None:
         tx, fresh = self._tx, self._fresh
         old = [place for place in places if place[0] not in fresh and place[2] not in fresh]
         there = {*lookup.links_between(tx.reader, old)} if old else set()

@@ -18,7 +18,13 @@ from mycel.knowledge.bootstrap.facts_cache import FactsCache
 from mycel.knowledge.bootstrap.file_walk import Entry
 from mycel.knowledge.bootstrap.limits import FILE_BYTES_MAX, JOBS_DEFAULT, JOBS_MAX
 from mycel.knowledge.bootstrap.project_graph import AUTHORS, Namer, Totals, Wanted
-from mycel.knowledge.bootstrap.run_summary import Progress, Report, SkippedPath, Stage, Summary
+from mycel.knowledge.bootstrap.run_summary import (
+    BootstrapProgress,
+    BootstrapReport,
+    BootstrapStage,
+    SkippedPath,
+    Summary,
+)
 from mycel.knowledge.code.edge_values import FileEdges, affected
 from mycel.knowledge.code.file_analysis import LANGUAGES, missing_extra
 from mycel.knowledge.code.languages import detect
@@ -93,7 +99,7 @@ class Bootstrap:
         self._cache = FactsCache(str(self._graph), knowledge.workspace)
         self._wants_authors = authors
 
-    def run(self, report: Report | None = None) -> Summary:
+    def run(self, report: BootstrapReport | None = None) -> Summary:
         """Bring the graph up to date with the folder."""
         began = monotonic()
         summary = Summary()
@@ -105,7 +111,7 @@ class Bootstrap:
         summary.seconds = monotonic() - began
         return summary
 
-    def _run(self, summary: Summary, report: Report | None) -> None:
+    def _run(self, summary: Summary, report: BootstrapReport | None) -> None:
         known, stamp = self._known()
         is_complete = stamp.is_complete
         authors = self._authors(stamp, summary)
@@ -211,7 +217,7 @@ class Bootstrap:
         return known, graph_writer.read_root_stamp(root)
 
     def _read(
-        self, paths: Collection[str], summary: Summary, report: Report | None
+        self, paths: Collection[str], summary: Summary, report: BootstrapReport | None
     ) -> dict[str, FileRead]:
         reads: dict[str, FileRead] = {}
         for read in _counted(self._readers.read(paths), "reading", len(paths), report):
@@ -237,7 +243,7 @@ class Bootstrap:
     # Planning.
 
     def _plan(
-        self, step: _RunState, summary: Summary, report: Report | None
+        self, step: _RunState, summary: Summary, report: BootstrapReport | None
     ) -> graph_writer.WritePlan | None:
         edges = self._edges(step, report)
         for path, found in edges.items():
@@ -329,7 +335,7 @@ class Bootstrap:
 
     # Relations.
 
-    def _edges(self, step: _RunState, report: Report | None) -> dict[str, FileEdges]:
+    def _edges(self, step: _RunState, report: BootstrapReport | None) -> dict[str, FileEdges]:
         """The edges of the files whose edges may differ."""
         before = self._edges_before if step.is_complete else {}
         if any(path in before for path in step.added):
@@ -361,7 +367,7 @@ class Bootstrap:
                 found[path] = FileEdges(path)
         return found
 
-    def _recall(self, step: _RunState, report: Report | None) -> None:
+    def _recall(self, step: _RunState, report: BootstrapReport | None) -> None:
         """Gather the facts of all files; those of files not read now from the cache."""
         facts = step.facts
         for path, read in step.reads.items():
@@ -452,15 +458,17 @@ def _may_have_facts(path: str) -> bool:
     return detect(path).language in LANGUAGES or "." not in name
 
 
-def _counted(items: Any, stage: Stage, total: int, report: Report | None) -> Iterator[Any]:
+def _counted(
+    items: Any, stage: BootstrapStage, total: int, report: BootstrapReport | None
+) -> Iterator[Any]:
     """Items, with progress reports."""
     if report is None:
         yield from items
         return
-    report(Progress(stage, 0, total))
+    report(BootstrapProgress(stage, 0, total))
     last = monotonic()
     for done, item in enumerate(items, 1):
         yield item
         if done == total or monotonic() - last >= _REPORT_SECONDS:
-            report(Progress(stage, done, total))
+            report(BootstrapProgress(stage, done, total))
             last = monotonic()

@@ -14,9 +14,9 @@ SKIPPED_TOLD: Final = 100
 NAMES_TOLD: Final = 5
 """Names of folders left out in the line about a run."""
 
-Stage = Literal["reading", "relating", "writing"]
+BootstrapStage = Literal["reading", "relating", "writing"]
 
-_DOING: Final[dict[Stage, str]] = {
+_DOING: Final[dict[BootstrapStage, str]] = {
     "reading": "Reading files",
     "relating": "Finding relations",
     "writing": "Writing",
@@ -25,13 +25,17 @@ _COUNTS: Final = (
     "files", "added", "changed", "removed", "unchanged", "symbols", "sections",
     "relations_added", "relations_removed", "kept",
 )  # fmt: skip
-_UNIT: Final[dict[Stage, str]] = {"reading": "files", "relating": "files", "writing": "rows"}
+_UNIT: Final[dict[BootstrapStage, str]] = {
+    "reading": "files",
+    "relating": "files",
+    "writing": "rows",
+}
 
 
-class Progress(NamedTuple):
+class BootstrapProgress(NamedTuple):
     """The progress of a run. `done` and `total` count files, or rows while writing."""
 
-    stage: Stage
+    stage: BootstrapStage
     done: int
     total: int
 
@@ -39,7 +43,7 @@ class Progress(NamedTuple):
         return f"{_DOING[self.stage]}: {self.done:,} of {self.total:,} {_UNIT[self.stage]}"
 
 
-Report = Callable[[Progress], object]
+BootstrapReport = Callable[[BootstrapProgress], object]
 
 
 class SkippedPath(NamedTuple):

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from mycel.knowledge.documents.markdown_links import ADDRESS, FoundLink
-from mycel.knowledge.documents.text_lines import Block, NumberedLine
+from mycel.knowledge.documents.text_lines import NumberedLine, TextBlock
 
 _HEADING: Final = re.compile(r"(={1,6})[ \t]++(\S.*)")
 _ANCHOR: Final = re.compile(
@@ -21,7 +21,7 @@ _MACRO: Final = re.compile(
 _CROSS: Final = re.compile(r"<<([^<>,\n]{1,200})(?:,[^<>\n]{0,300})?>>")
 
 
-def asciidoc_blocks(lines: Iterable[NumberedLine]) -> Iterator[Block]:
+def asciidoc_blocks(lines: Iterable[NumberedLine]) -> Iterator[TextBlock]:
     """The headings of a document, each with the lines below it."""
     level, heading, anchor, start = 0, "", "", 0
     body: list[NumberedLine] = []
@@ -43,11 +43,11 @@ def asciidoc_blocks(lines: Iterable[NumberedLine]) -> Iterator[Block]:
                 body.append(line)
         else:
             if heading or any(each.text.strip() for each in body):
-                yield Block(level, heading, start, tuple(body), anchor)
+                yield TextBlock(level, heading, start, tuple(body), anchor)
             level, heading, anchor = len(found[1]), found[2].strip().rstrip("= "), label
             start, body, label = line.number, [], ""
     if heading or any(each.text.strip() for each in body):
-        yield Block(level, heading, start, tuple(body), anchor)
+        yield TextBlock(level, heading, start, tuple(body), anchor)
 
 
 def asciidoc_links(text: str) -> list[FoundLink]:

@@ -23,7 +23,7 @@ from mycel.knowledge.documents.notebooks import notebook_text
 from mycel.knowledge.documents.pdf_pages import PdfPages
 from mycel.knowledge.documents.restructured_text import restructured_blocks, restructured_links
 from mycel.knowledge.documents.sections import MODULE_SLUG, SECTIONS_MAX, arrange_sections
-from mycel.knowledge.documents.text_lines import Block, NumberedLine
+from mycel.knowledge.documents.text_lines import NumberedLine, TextBlock
 from mycel.knowledge.documents.text_names import names_in
 from mycel.search.names import is_test_path
 
@@ -123,7 +123,7 @@ def _markdown(path: str, text: str, language: str) -> FileFacts:
 
 
 def _linked(
-    path: str, text: str, language: str, blocks: Iterable[Block], links: list[FoundLink]
+    path: str, text: str, language: str, blocks: Iterable[TextBlock], links: list[FoundLink]
 ) -> FileFacts:
     """The facts of a document whose links have their places in the text."""
     sections = arrange_sections(blocks, title_of(path))

@@ -10,7 +10,7 @@ from html.parser import HTMLParser
 from typing import Final
 
 from mycel.knowledge.documents.markdown_links import FoundLink
-from mycel.knowledge.documents.text_lines import Block, NumberedLine
+from mycel.knowledge.documents.text_lines import NumberedLine, TextBlock
 
 WORDS_MIN: Final = 20
 """A page with fewer words outside of headings is no document."""
@@ -29,7 +29,7 @@ _EMPTY_LINES: Final = re.compile(r"\n\s*\n+")
 _SPACES: Final = re.compile(r"[ \t\r\f\v]+")
 
 
-def html_blocks(text: str) -> tuple[list[Block], list[FoundLink], str]:
+def html_blocks(text: str) -> tuple[list[TextBlock], list[FoundLink], str]:
     """The headings of a page with their texts, its links by line, and its title."""
     if _TEMPLATE.search(text):
         return [], [], ""
@@ -101,8 +101,8 @@ class _Page(HTMLParser):
         else:
             self._found[-1][3].append((self.getpos()[0], text))
 
-    def blocks(self) -> list[Block]:
-        blocks: list[Block] = []
+    def blocks(self) -> list[TextBlock]:
+        blocks: list[TextBlock] = []
         for level, heading, line, texts, anchor in self._found:
             whole = _EMPTY_LINES.sub("\n\n", _SPACES.sub(" ", "".join(text for _, text in texts)))
             lines = [each.strip() for each in whole.strip().split("\n")]
@@ -112,5 +112,5 @@ class _Page(HTMLParser):
             # Only the first and the last line of a text are known.
             numbered = [NumberedLine(line, each) for each in lines[:-1]]
             numbered.append(NumberedLine(max(last, line), lines[-1]))
-            blocks.append(Block(level, heading, line, tuple(numbered), anchor))
+            blocks.append(TextBlock(level, heading, line, tuple(numbered), anchor))
         return blocks

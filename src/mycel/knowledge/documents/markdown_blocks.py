@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from mycel.knowledge.documents.markdown_links import FENCE
-from mycel.knowledge.documents.text_lines import Block, NumberedLine
+from mycel.knowledge.documents.text_lines import NumberedLine, TextBlock
 
 _ATX: Final = re.compile(r" {0,3}(#{1,6})(?:[ \t]++(.*))?")
 _HTML_HEADING: Final = re.compile(
@@ -39,7 +39,7 @@ _WIKILINK: Final = re.compile(r"\[\[(?:[^\[\]|\n]{0,300}\|)?([^\[\]|\n]{0,300})\
 _EMPHASIS: Final = re.compile(r"\*{2,3}|~~|(?<!\w)\*|\*(?!\w)")
 
 
-def markdown_blocks(lines: Iterable[NumberedLine]) -> Iterator[Block]:
+def markdown_blocks(lines: Iterable[NumberedLine]) -> Iterator[TextBlock]:
     """The headings of a document, each with the lines below it."""
     level, heading, anchor, start = 0, "", "", 0
     body: list[NumberedLine] = []
@@ -82,12 +82,12 @@ def markdown_blocks(lines: Iterable[NumberedLine]) -> Iterator[Block]:
         if new[0] < 0:  # The line above is the heading.
             new, first = (-new[0], body[-1].text), body.pop().number
         if heading or any(each.text.strip() for each in body):
-            yield Block(level, heading, start, tuple(body), anchor)
+            yield TextBlock(level, heading, start, tuple(body), anchor)
         level, start, body = new[0], first, []
         heading, anchor = plain_heading(new[1])
     body += _texts(opened)
     if heading or any(each.text.strip() for each in body):
-        yield Block(level, heading, start, tuple(body), anchor)
+        yield TextBlock(level, heading, start, tuple(body), anchor)
 
 
 def _texts(lines: Iterable[NumberedLine]) -> list[NumberedLine]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from time import process_time
 from typing import Final
 
-from mycel.knowledge.documents.text_lines import Block, NumberedLine
+from mycel.knowledge.documents.text_lines import NumberedLine, TextBlock
 
 PAGES_MAX: Final = 300
 SECONDS_MAX: Final = 1.2
@@ -25,7 +25,7 @@ class PdfPages:
         self.note = ""
         self.title = ""
 
-    def read(self, data: bytes) -> Iterator[Block]:
+    def read(self, data: bytes) -> Iterator[TextBlock]:
         """Each page with text as a block whose line is the number of the page."""
         import pypdf  # noqa: PLC0415 - an extra
 
@@ -45,6 +45,6 @@ class PdfPages:
                 text = _HYPHEN.sub("", page.extract_text() or "").replace("\0", "")
                 if text.strip():
                     lines = tuple(NumberedLine(number, line) for line in text.split("\n"))
-                    yield Block(2, f"Page {number}", number, lines)
+                    yield TextBlock(2, f"Page {number}", number, lines)
         except Exception:  # noqa: BLE001 - pypdf raises errors of every kind for broken documents
             self.note = self.note or "cannot be read as a PDF, or not to its end"

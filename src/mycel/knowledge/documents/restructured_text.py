@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from mycel.knowledge.documents.markdown_links import ADDRESS, FoundLink
-from mycel.knowledge.documents.text_lines import Block, NumberedLine
+from mycel.knowledge.documents.text_lines import NumberedLine, TextBlock
 
 LABEL: Final = "::"
 """The beginning of a link to a label, which may be in another document."""
@@ -32,7 +32,7 @@ class _Style(NamedTuple):
     has_overline: bool
 
 
-def restructured_blocks(lines: Sequence[NumberedLine]) -> Iterator[Block]:
+def restructured_blocks(lines: Sequence[NumberedLine]) -> Iterator[TextBlock]:
     """The headings of a document, each with the lines below it."""
     styles: list[_Style] = []
     level, heading, anchor, start = 0, "", "", lines[0].number if lines else 0
@@ -52,7 +52,7 @@ def restructured_blocks(lines: Sequence[NumberedLine]) -> Iterator[Block]:
             continue
         style, text, taken = found
         if heading or any(each.text.strip() for each in body):
-            yield Block(level, heading, start, tuple(body), anchor)
+            yield TextBlock(level, heading, start, tuple(body), anchor)
         if style not in styles:
             styles.append(style)
         level = min(styles.index(style) + 1, 6)
@@ -60,7 +60,7 @@ def restructured_blocks(lines: Sequence[NumberedLine]) -> Iterator[Block]:
         label = ""
         at += taken
     if heading or any(each.text.strip() for each in body):
-        yield Block(level, heading, start, tuple(body), anchor)
+        yield TextBlock(level, heading, start, tuple(body), anchor)
 
 
 def plain_heading(text: str) -> str:

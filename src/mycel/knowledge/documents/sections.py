@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from mycel.knowledge.code.source_facts import Section
-from mycel.knowledge.documents.text_lines import Block, NumberedLine
+from mycel.knowledge.documents.text_lines import NumberedLine, TextBlock
 
 SECTION_CHARACTERS_MAX: Final = 2_000
 """Characters of a section; a longer one is split."""
@@ -55,7 +55,7 @@ def anchor_of(heading: str) -> str:
 
 
 def arrange_sections(
-    blocks: Iterable[Block], title: str, *, above: str = "", base: str = ""
+    blocks: Iterable[TextBlock], title: str, *, above: str = "", base: str = ""
 ) -> tuple[Section, ...]:
     """The sections of a document.
 
@@ -103,7 +103,7 @@ def _unique(path: str, taken: set[str]) -> str:
     return slug
 
 
-def _parts(block: Block, heading: str, slug: str, parent: str, name: str) -> Iterator[Section]:
+def _parts(block: TextBlock, heading: str, slug: str, parent: str, name: str) -> Iterator[Section]:
     level = block.level
     for number, lines in enumerate(_split(block.lines) or [()], 1):
         text = "\n".join(line.text for line in lines).strip("\n").rstrip()

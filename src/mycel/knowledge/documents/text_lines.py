@@ -12,7 +12,7 @@ class NumberedLine(NamedTuple):
     text: str
 
 
-class Block(NamedTuple):
+class TextBlock(NamedTuple):
     """A heading and the lines up to the next one. Level 0 is text before the first heading."""
 
     level: int

@@ -15,7 +15,7 @@ def each_block(query: ir.Query, change: Callable[[ir.Block], ir.Block]) -> ir.Qu
 
 def _changed(block: ir.Block, change: Callable[[ir.Block], ir.Block]) -> ir.Block:
     attempts = tuple(
-        ir.Attempt(tuple(_changed(branch, change) for branch in attempt.branches))
+        ir.Optional(tuple(_changed(branch, change) for branch in attempt.branches))
         for attempt in block.attempts
     )
     conditions = tuple(_condition(each, change) for each in block.conditions)
@@ -24,8 +24,8 @@ def _changed(block: ir.Block, change: Callable[[ir.Block], ir.Block]) -> ir.Bloc
 
 def _condition(node: ir.Condition, change: Callable[[ir.Block], ir.Block]) -> ir.Condition:
     match node:
-        case ir.Inverse(inner):
-            return ir.Inverse(_condition(inner, change))
+        case ir.Not(inner):
+            return ir.Not(_condition(inner, change))
         case ir.Exists(branches):
             return ir.Exists(tuple(_changed(branch, change) for branch in branches))
         case _:

@@ -25,7 +25,7 @@ def count_once(query: ir.Query, _: Statistics) -> ir.Query:
         return query
     (block,), (total,) = query.branches, query.outputs
     if (
-        not isinstance(total, ir.Total)
+        not isinstance(total, ir.Aggregate)
         or total.function != "COUNT"
         or total.distinct
         or total.argument.path

@@ -28,7 +28,7 @@ def cut_early(query: ir.Query, statistics: Statistics) -> ir.Query:
     if not query.gathers_early or not query.sort:
         return query
     first = query.sort[0].output
-    if not isinstance(first, ir.Total) or first.function != "COUNT":
+    if not isinstance(first, ir.Aggregate) or first.function != "COUNT":
         return query
     keys = [output for output in query.outputs if isinstance(output, ir.Field)]
     variables = {key.variable for key in keys}

@@ -40,9 +40,13 @@ def _grounded(block: ir.Block) -> ir.Block:
 
 def _names(condition: ir.Condition) -> tuple[ir.Variable, ir.Value] | None:
     match condition:
-        case ir.Compare("==", ir.Field(variable, ("name",)), ir.Known() | ir.Given() as value):
+        case ir.Compare(
+            "==", ir.Field(variable, ("name",)), ir.Constant() | ir.Parameter() as value
+        ):
             pass
-        case ir.Compare("==", ir.Known() | ir.Given() as value, ir.Field(variable, ("name",))):
+        case ir.Compare(
+            "==", ir.Constant() | ir.Parameter() as value, ir.Field(variable, ("name",))
+        ):
             pass
         case _:
             return None

@@ -57,7 +57,7 @@ def _ordered(block: ir.Block, estimate: _Estimate) -> ir.Block:
     filters = [
         (condition_variables(each), _selectivity(each, probes, estimate))
         for each in block.conditions
-        if not isinstance(each, ir.Inverse)
+        if not isinstance(each, ir.Not)
     ]
     search = _exact if len(block.atoms) <= EXACT_MAX else _greedy
     places = search(block.atoms, outer, filters, estimate)

@@ -16,7 +16,7 @@ _LISTED: Final = 5.0
 """The assumed length of a list of IN."""
 
 
-def share(index: ir.Index, operator: ir.ProbeOperator, statistics: Statistics) -> float:
+def share(index: ir.PropertyIndex, operator: ir.ProbeOperator, statistics: Statistics) -> float:
     """The share of the entries of an index within one bound."""
     if operator not in ("==", "in"):
         return _RANGE

@@ -34,10 +34,10 @@ def _trimmed(block: ir.Block) -> ir.Block:
 
 def _plain(condition: ir.Condition) -> ir.Condition:
     match condition:
-        case ir.Inverse(ir.Exists((block,))) if not (block.atoms or block.attempts):
+        case ir.Not(ir.Exists((block,))) if not (block.atoms or block.attempts):
             return _inverse(_all(block.conditions))
-        case ir.Inverse(ir.Exists(branches)):
-            return ir.Inverse(ir.Exists(tuple(_looked_at(block) for block in branches)))
+        case ir.Not(ir.Exists(branches)):
+            return ir.Not(ir.Exists(tuple(_looked_at(block) for block in branches)))
         case _:
             return condition
 
@@ -47,7 +47,7 @@ def _looked_at(block: ir.Block) -> ir.Block:
     if block.independent:
         return block  # What it binds is compared with what is around it.
     used = frozenset().union(*map(condition_variables, block.conditions))
-    kept: list[ir.Attempt] = []
+    kept: list[ir.Optional] = []
     for attempt in reversed(block.attempts):
         if used & frozenset().union(*(branch.binds for branch in attempt.branches)):
             kept.insert(0, attempt)
@@ -56,8 +56,8 @@ def _looked_at(block: ir.Block) -> ir.Block:
 
 
 def _all(conditions: tuple[ir.Condition, ...]) -> ir.Condition:
-    return conditions[0] if len(conditions) == 1 else ir.All(conditions)
+    return conditions[0] if len(conditions) == 1 else ir.And(conditions)
 
 
 def _inverse(condition: ir.Condition) -> ir.Condition:
-    return condition.condition if isinstance(condition, ir.Inverse) else ir.Inverse(condition)
+    return condition.condition if isinstance(condition, ir.Not) else ir.Not(condition)

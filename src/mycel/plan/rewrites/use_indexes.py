@@ -53,7 +53,7 @@ def use_indexes(query: ir.Query, statistics: Statistics) -> ir.Query:
     return each_block(query, lambda block: _probed(block, indexes, statistics))
 
 
-Indexes = Mapping[tuple[int, bool, str], ir.Index]
+Indexes = Mapping[tuple[int, bool, str], ir.PropertyIndex]
 
 
 def _probed(block: ir.Block, indexes: Indexes, statistics: Statistics) -> ir.Block:
@@ -74,7 +74,7 @@ def _with_probe(
             is_link = True
         case _:
             return atom
-    bounds: dict[ir.Index, list[ir.Bound]] = {}
+    bounds: dict[ir.PropertyIndex, list[ir.Bound]] = {}
     for name, key, bound in restrictions:
         index = indexes.get((owner, is_link, key))
         if name == variable and index is not None:
@@ -101,12 +101,12 @@ def _tightest(bounds: Sequence[ir.Bound]) -> tuple[ir.Bound, ...]:
 def restriction(condition: ir.Condition) -> Restriction | None:
     """The restriction of a condition to some values of a property, if it is one."""
     match condition:
-        case ir.OneOf(ir.Field(variable, ("attributes", key)), values):
+        case ir.In(ir.Field(variable, ("attributes", key)), values):
             if values.kind in _LISTED:
                 return Restriction(variable, key, ir.Bound("in", values))
-        case ir.Compare(operator, ir.Field() as field, ir.Known() | ir.Given() as value):
+        case ir.Compare(operator, ir.Field() as field, ir.Constant() | ir.Parameter() as value):
             return _compared(field, _STRAIGHT.get(operator), value)
-        case ir.Compare(operator, ir.Known() | ir.Given() as value, ir.Field() as field):
+        case ir.Compare(operator, ir.Constant() | ir.Parameter() as value, ir.Field() as field):
             return _compared(field, _TURNED.get(operator), value)
         case _:
             pass

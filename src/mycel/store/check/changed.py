@@ -23,7 +23,7 @@ from mycel.model import ids
 from mycel.store.check.verify import Findings, Report, Verification, report_of
 from mycel.store.database import Store
 from mycel.store.file.connections import translated
-from mycel.store.file.rows import every, only
+from mycel.store.file.rows import fetch_all, fetch_one
 from mycel.store.index import text
 from mycel.store.log.audit import Auditor
 from mycel.store.log.journal import Head, JournalNodes, Kind, entry_row_bytes
@@ -90,7 +90,7 @@ class _ChangedVerification:
     def is_possible(self) -> bool:
         """True if the entries since then are few, and change nothing but contents."""
         query = "SELECT kind, element FROM main.journal WHERE seq > ? LIMIT ?"
-        rows = every(self._connection, query, (self._old.seq, 4 * ELEMENTS_MAX))
+        rows = fetch_all(self._connection, query, (self._old.seq, 4 * ELEMENTS_MAX))
         self._touched = frozenset(element for kind, element in rows if kind != Kind.MARK)
         return len(self._touched) <= ELEMENTS_MAX and {kind for kind, _ in rows} <= {*_PLAIN_KINDS}
 
@@ -131,7 +131,7 @@ class _ChangedVerification:
     ) -> Iterator[tuple[int, ...]]:
         """Keys of rows that are not the same; of a table that only grows, without new ones."""
         if not columns:
-            info = every(self._connection, f"SELECT name FROM pragma_table_info('{table}')")
+            info = fetch_all(self._connection, f"SELECT name FROM pragma_table_info('{table}')")
             columns = [name for (name,) in info if name not in key]
         named = ", ".join(f"{{}}.{each}" for each in key)
         joined = " AND ".join(f"n.{each} = o.{each}" for each in key)
@@ -153,7 +153,7 @@ class _ChangedVerification:
         tx_row_bytes = JournalNodes(self._connection, self._reader.registry).tx_row_bytes
         entries = {
             seq: entry_row_bytes(*row)
-            for seq, *row in every(
+            for seq, *row in fetch_all(
                 self._connection,
                 "SELECT seq, kind, element, before, after, purged FROM main.journal WHERE seq > ?",
                 (self._old.seq,),
@@ -161,7 +161,7 @@ class _ChangedVerification:
         }
         entries |= {
             seq: tx_row_bytes(*row)
-            for seq, *row in every(
+            for seq, *row in fetch_all(
                 self._connection,
                 f"SELECT seq, {', '.join(_TX_COLUMNS)} FROM main.tx WHERE seq > ?",
                 (self._old.seq,),
@@ -198,12 +198,12 @@ class _ChangedVerification:
             for row in rows:
                 yield from self._all.version_problems(namespace, row)
             yield from self._all.version_problems(namespace, None)
-        (entries,) = only(
+        (entries,) = fetch_one(
             self._connection,
             "SELECT count(*) FROM main.journal WHERE seq > ? AND kind != ?",
             (self._old.seq, int(Kind.MARK)),
         )
-        (found,) = only(
+        (found,) = fetch_one(
             self._connection,
             "SELECT sum(n) FROM (SELECT count(*) n FROM main.concept WHERE seq > ?1 UNION ALL"
             " SELECT count(*) FROM main.proposition WHERE seq > ?1 UNION ALL"

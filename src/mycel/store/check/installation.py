@@ -10,7 +10,7 @@ import apsw
 
 from mycel.errors import MycelError
 from mycel.store.file.format import check_format
-from mycel.store.file.rows import only
+from mycel.store.file.rows import fetch_one
 from mycel.store.schema_objects import check_objects
 
 
@@ -60,11 +60,11 @@ def read_header(path: Path) -> FileHeader:
     try:
         connection = apsw.Connection(str(path.absolute()), flags=apsw.SQLITE_OPEN_READONLY)
         try:
-            (format_,) = only(connection, "PRAGMA user_version")
+            (format_,) = fetch_one(connection, "PRAGMA user_version")
             problem = _problem(path, connection)
             said = None
             if problem is None:  # Otherwise SQLite would compute what foreign objects say.
-                (said,) = only(connection, "PRAGMA quick_check(1)")
+                (said,) = fetch_one(connection, "PRAGMA quick_check(1)")
         finally:
             connection.close()
     except apsw.Error as error:

@@ -17,7 +17,7 @@ from mycel.model.values import parse_object
 from mycel.schema.model import Interface, index_slots
 from mycel.schema.stored_declaration import PG, declaration
 from mycel.store.file.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
-from mycel.store.file.rows import every
+from mycel.store.file.rows import fetch_all
 from mycel.store.index.properties import live_rows
 from mycel.store.index.slots import Slot, read_slots, value_of
 
@@ -46,7 +46,7 @@ def property_problems(connection: apsw.Connection) -> Iterator[tuple[str, str]]:
 
 def _rows_of_slots(connection: apsw.Connection) -> Iterator[tuple[str, str]]:
     """Each row of `property_slot` is one that could have been written."""
-    for number, is_link, columns, is_unique in every(
+    for number, is_link, columns, is_unique in fetch_all(
         connection, "SELECT slot, is_link, columns, is_unique FROM property_slot"
     ):
         names = orjson.loads(columns)
@@ -62,7 +62,7 @@ def _undeclared(
 ) -> Iterator[tuple[str, str]]:
     """Each declared type has the slots that its constraints ask for."""
     for table, meta, link in _DEFINITIONS:
-        rows = every(
+        rows = fetch_all(
             connection,
             f"SELECT n.id, n.name, c.attributes FROM concept c JOIN {table} n ON n.name = c.name"
             " WHERE c.type = ?",
@@ -105,7 +105,7 @@ def _extra(
     connection: apsw.Connection, slots: Mapping[int, Slot], found: Mapping[int, int]
 ) -> Iterator[tuple[str, str]]:
     """Each entry belongs to a live row."""
-    counts = every(connection, "SELECT slot, count(*) FROM property GROUP BY slot")
+    counts = fetch_all(connection, "SELECT slot, count(*) FROM property GROUP BY slot")
     for number, count in counts:
         if number not in slots:
             yield f"slot {number}", "has entries, but is not there"

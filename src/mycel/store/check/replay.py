@@ -36,7 +36,7 @@ from mycel.model.records import (
 from mycel.model.values import object_text
 from mycel.store.file import layout
 from mycel.store.file.layout import CONCEPT_COLUMNS, OPEN_END, PROPOSITION_COLUMNS
-from mycel.store.file.rows import Row, first
+from mycel.store.file.rows import Row, fetch_first
 from mycel.store.log.journal import (
     Head,
     Kind,
@@ -117,13 +117,15 @@ class _Replay:
                 head.frontier.append(log.leaf_hash(entry_row_bytes(*row[1:])))
                 self._apply(row, purged)
                 continue
-            seq, first, time_us, actor, message, *roots = row
+            seq, fetch_first, time_us, actor, message, *roots = row
             since, head.seq = head.seq, seq
             pending = self._trees.apply(head, since, self._changes)
-            head.append(self._connection, (first, actor, message), pending, b"")
+            head.append(self._connection, (fetch_first, actor, message), pending, b"")
             self._changes = {name: TreeChanges() for name in NAMESPACES}
             name = reader.registry.actors.name(source, actor)
-            head.frontier.append(log.leaf_hash(tx_bytes(first, time_us, name, message, *roots)))
+            head.frontier.append(
+                log.leaf_hash(tx_bytes(fetch_first, time_us, name, message, *roots))
+            )
             if roots != [head.concepts_root, head.edges_root]:
                 yield f"tx {seq}", "the journal does not lead to its roots"
                 return
@@ -270,7 +272,7 @@ class _Replay:
         )
 
     def _known(self, start: bytes) -> tuple[int, bytes]:
-        row = first(
+        row = fetch_first(
             self._connection, "SELECT element, key FROM element_key WHERE start = ?", (start,)
         )
         if row is None:

@@ -38,7 +38,7 @@ from mycel.store.database import Store
 from mycel.store.file import layout
 from mycel.store.file.connections import translate
 from mycel.store.file.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
-from mycel.store.file.rows import Row, every, only
+from mycel.store.file.rows import Row, fetch_all, fetch_one
 from mycel.store.index import link_ends, passages, text
 from mycel.store.log import marks, merges, saved_views
 from mycel.store.log.audit import Auditor, VersionRow
@@ -202,7 +202,7 @@ class Verification:
             f" AND tbl_name NOT GLOB '{saved_views.PREFIX}*'"
             " ORDER BY type, name"
         )
-        wanted, found = every(fresh, schema), every(self._connection, schema)
+        wanted, found = fetch_all(fresh, schema), fetch_all(self._connection, schema)
         for kind, name, _ in set(wanted).difference(found):
             yield f"{kind} {name}", "is not as it should be"
 
@@ -315,7 +315,7 @@ class Verification:
                 total += 1
                 yield from self.version_problems(namespace, row)
             yield from self.version_problems(namespace, None)
-        (entries,) = only(
+        (entries,) = fetch_one(
             self._connection,
             "SELECT count(*) FROM journal WHERE kind NOT IN (?, ?) AND coalesce(purged, -1) < 0",
             (int(Kind.PURGE), int(Kind.MARK)),
@@ -394,7 +394,7 @@ class Verification:
                 yield f"{namespace} tree", f"disagrees with the elements at key {key.hex()}"
 
     def _roots_since(self, seq: int) -> list[Row]:
-        return every(
+        return fetch_all(
             self._connection,
             "SELECT seq, concepts_root, edges_root FROM tx WHERE seq > ? ORDER BY seq",
             (seq,),
@@ -425,7 +425,7 @@ class Verification:
         for seq, number in text.pending_by_transaction(connection):
             stated.setdefault(seq, set()).add(number)
         folded = Head.read(connection).folded_seq
-        for (seq,) in every(connection, "SELECT seq FROM head WHERE seq > ?", (folded,)):
+        for (seq,) in fetch_all(connection, "SELECT seq FROM head WHERE seq > ?", (folded,)):
             certain, possible = self._texts_changed_in(seq)
             if not certain <= stated.get(seq, set()) <= certain | possible:
                 yield f"head {seq}", "names other elements than those whose text it changed"
@@ -443,7 +443,7 @@ class Verification:
         """Elements whose text a transaction changed; and those of which a purge left no record."""
         certain: set[int] = set()
         possible: set[int] = set()
-        rows = every(
+        rows = fetch_all(
             self._connection,
             "SELECT j.element, j.kind, j.before, j.after, j.purged FROM tx"
             " JOIN journal j ON j.seq BETWEEN tx.first_seq AND tx.seq WHERE tx.seq = ?",
@@ -459,7 +459,7 @@ class Verification:
     def head(self) -> Findings:
         """The rows of the head agree with each other; `journal` checks what each of them says."""
         pending = 0
-        rows = every(
+        rows = fetch_all(
             self._connection,
             "SELECT seq, folded_seq, coalesce(pending, -1), coalesce(length(changes), -1),"
             " coalesce(length(texts), -1) FROM head ORDER BY seq",
@@ -471,7 +471,7 @@ class Verification:
                 yield f"head {seq}", "counts pending changes wrongly"
             if seq == folded and (changes or texts):
                 yield f"head {seq}", "is folded, but has changes left"
-        left = every(
+        left = fetch_all(
             self._connection,
             "SELECT seq FROM tx WHERE frontier IS NULL AND coalesce(next_concept,"
             " next_proposition, definitions, folded_seq, pending, changes, texts) IS NOT NULL",
@@ -482,7 +482,7 @@ class Verification:
     def _definitions(self) -> Findings:
         """Each row of the head knows the last change of a definition before it."""
         metas = f"({CONCEPT_TYPE_NUMBER}, {PROPOSITION_TYPE_NUMBER})"
-        made = every(
+        made = fetch_all(
             self._connection,
             f"SELECT seq FROM concept WHERE type IN {metas}"
             f" UNION SELECT from_seq FROM concept_past WHERE type IN {metas}",
@@ -492,9 +492,11 @@ class Verification:
         for seq, _, fields in purges(self._connection):
             if fields.defines:
                 seqs.add(seq)
-                rows = every(self._connection, "SELECT seq FROM journal WHERE purged = ?", (seq,))
+                rows = fetch_all(
+                    self._connection, "SELECT seq FROM journal WHERE purged = ?", (seq,)
+                )
                 forgotten.update(each for (each,) in rows)
-        for seq, definitions in every(self._connection, "SELECT seq, definitions FROM head"):
+        for seq, definitions in fetch_all(self._connection, "SELECT seq, definitions FROM head"):
             expected = max((each for each in seqs if each <= seq), default=0)
             if definitions != expected and not (
                 definitions in forgotten and expected < definitions <= seq

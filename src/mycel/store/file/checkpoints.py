@@ -14,7 +14,7 @@ from typing import Final
 
 import apsw
 
-from mycel.store.file.connections import Location
+from mycel.store.file.connections import DatabaseLocation
 
 CHECKPOINT_PAGES: Final = 1000
 """The smallest log that is moved."""
@@ -25,7 +25,7 @@ _RESTART_PAUSE_S: Final = 0.001
 class Checkpointer:
     """Checkpoints of one file, whenever its log is long."""
 
-    def __init__(self, location: Location) -> None:
+    def __init__(self, location: DatabaseLocation) -> None:
         self._location = location
         self._unwanted = threading.Lock()
         """Held until a checkpoint is wanted. The thread takes it again, then makes one."""

@@ -45,7 +45,7 @@ JOURNAL_SIZE_LIMIT = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Location:
+class DatabaseLocation:
     """The location of a database, and the settings of its connections."""
 
     path: str

@@ -25,7 +25,7 @@ import apsw
 
 from mycel.errors import DatabaseBusy, DatabaseError, DatabaseReadOnly, DiskFull, DuplicateExists
 from mycel.store.file.branch_files import COMPANIONS, MAIN, file_of, names
-from mycel.store.file.connections import Location, translated
+from mycel.store.file.connections import DatabaseLocation, translated
 from mycel.store.file.locks import set_aside, turn
 
 LARGE_BYTES: Final = 8 << 20
@@ -33,7 +33,7 @@ _IN_USE_MS: Final = 500
 
 
 def create_branch(
-    source: Location, graph: Path, name: str, prepare: Callable[[Path], None]
+    source: DatabaseLocation, graph: Path, name: str, prepare: Callable[[Path], None]
 ) -> Path:
     """Copy a database to the file of a new branch. Other creations of branches take turns.
 
@@ -53,7 +53,7 @@ def create_branch(
 
 
 @contextmanager
-def making_alone(source: Location, target: Path, making: str) -> Iterator[None]:
+def making_alone(source: DatabaseLocation, target: Path, making: str) -> Iterator[None]:
     """Let one process at a time make a copy, and remove what killed ones have left.
 
     Raises:
@@ -66,7 +66,7 @@ def making_alone(source: Location, target: Path, making: str) -> Iterator[None]:
 
 
 def copy_whole(
-    source: Location,
+    source: DatabaseLocation,
     target: Path,
     making: str,
     check: Callable[[Path], None] = lambda _copy: None,
@@ -121,13 +121,13 @@ def _escaped(name: str) -> str:
     return "".join(f"[{each}]" if each in "*?[" else each for each in name)
 
 
-def _copy(source: Location, target: Path) -> None:
+def _copy(source: DatabaseLocation, target: Path) -> None:
     size = Path(source.path).stat().st_size
     if size < LARGE_BYTES or source.readonly or not _copy_by_system(source, target):
         _copy_by_backup(source, target)
 
 
-def _copy_by_backup(source: Location, target: Path) -> None:
+def _copy_by_backup(source: DatabaseLocation, target: Path) -> None:
     with closing(source.connect()) as reading, closing(apsw.Connection(str(target))) as writing:
         for pragma in ("journal_mode = off", "synchronous = off", "locking_mode = exclusive"):
             writing.execute(f"PRAGMA {pragma}").fetchall()
@@ -135,7 +135,7 @@ def _copy_by_backup(source: Location, target: Path) -> None:
             backup.step(-1)  # All pages at once are all of one moment.
 
 
-def _copy_by_system(source: Location, target: Path) -> bool:
+def _copy_by_system(source: DatabaseLocation, target: Path) -> bool:
     """Let `cp` copy a database and its log. False if there is no `cp`, or it fails."""
     program = shutil.which("cp")
     if program is None:

@@ -10,7 +10,7 @@ import apsw
 
 from mycel.errors import FormatTooNew, NotADatabase
 from mycel.store.file.layout import APPLICATION_ID, DEVELOPMENT_APPLICATION_ID, FORMAT
-from mycel.store.file.rows import only
+from mycel.store.file.rows import fetch_one
 
 
 def check_format(path: str, connection: apsw.Connection) -> None:
@@ -20,8 +20,8 @@ def check_format(path: str, connection: apsw.Connection) -> None:
         NotADatabase: another program made it, or a version of Mycel before the first release.
         FormatTooNew: a later version of Mycel made it.
     """
-    (application,) = only(connection, "PRAGMA application_id")
-    (found,) = only(connection, "PRAGMA user_version")
+    (application,) = fetch_one(connection, "PRAGMA application_id")
+    (found,) = fetch_one(connection, "PRAGMA user_version")
     if application == DEVELOPMENT_APPLICATION_ID:
         raise NotADatabase(
             f"{path!r} has format {found} of the time before the first release, which this version"

@@ -19,32 +19,32 @@ Bindings = tuple[Any, ...] | dict[str, Any]
 """Values of a query by position, or by name."""
 
 
-def first(connection: apsw.Connection, query: str, bindings: Bindings = ()) -> Row | None:
+def fetch_first(connection: apsw.Connection, query: str, bindings: Bindings = ()) -> Row | None:
     """The first row of a query, or None."""
     cursor = connection.execute(query, bindings)
     row: Row | None = cursor.fetchone()
     return row
 
 
-def only(connection: apsw.Connection, query: str, bindings: Bindings = ()) -> Row:
+def fetch_one(connection: apsw.Connection, query: str, bindings: Bindings = ()) -> Row:
     """The first row of a query that always has one in a sound database.
 
     Raises:
         DatabaseCorrupt: it has none.
     """
-    row = first(connection, query, bindings)
+    row = fetch_first(connection, query, bindings)
     if row is None:
         raise DatabaseCorrupt("A row that must be there is missing.")
     return row
 
 
-def every(connection: apsw.Connection, query: str, bindings: Bindings = ()) -> list[Row]:
+def fetch_all(connection: apsw.Connection, query: str, bindings: Bindings = ()) -> list[Row]:
     """All rows of a query."""
     rows: list[Row] = connection.execute(query, bindings).fetchall()
     return rows
 
 
-def listed(values: Iterable[Any]) -> str:
+def json_array(values: Iterable[Any]) -> str:
     """Values as they are bound to `json_each`."""
     return orjson.dumps(list(values)).decode()
 

@@ -106,7 +106,7 @@ class Steps:
         return level
 
 
-class Search:
+class WalkSearch:
     """The elements that walks from one element reach, searched as far as somebody asks."""
 
     def __init__(self, steps: Steps, start: int, minimum: int, maximum: int) -> None:
@@ -186,7 +186,7 @@ class _Memory:
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection: Final = connection
         self._run: int | None = None
-        self._searches: dict[tuple[Any, ...], Search] = {}
+        self._searches: dict[tuple[Any, ...], WalkSearch] = {}
         self._size = 0
 
     def reaches(self, *arguments: Any) -> bool:
@@ -201,7 +201,7 @@ class _Memory:
             steps = Steps(
                 self._connection, Way(predicate, bool(mirrored), moment, is_forward=bool(forward))
             )
-            search = self._searches[key] = Search(steps, start, minimum, maximum)
+            search = self._searches[key] = WalkSearch(steps, start, minimum, maximum)
         before = len(search.found)
         try:
             reached = search.reaches(end)
@@ -355,7 +355,7 @@ class _ReachCursor:
         self._levels = iter(())
         if start is not None:
             way = Way(predicate, bool(mirrored), moment, is_forward=bool(forward))
-            self._levels = iter(Search(Steps(self._connection, way), start, minimum, maximum))
+            self._levels = iter(WalkSearch(Steps(self._connection, way), start, minimum, maximum))
         self.Next()
 
     def Next(self) -> None:  # noqa: N802

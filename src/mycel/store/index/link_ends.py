@@ -14,7 +14,7 @@ from typing import Final
 import apsw
 
 from mycel.store.file.layout import OBJECT_SIDE, SUBJECT_SIDE
-from mycel.store.file.rows import every, first
+from mycel.store.file.rows import fetch_all, fetch_first
 from mycel.store.index.write_cache import WriteCache
 from mycel.store.log.journal import Kind
 
@@ -31,7 +31,7 @@ FOUND: Final = " UNION ".join(
 
 def read(connection: apsw.Connection) -> set[LinkEnd]:
     """The ends that have links."""
-    return set(every(connection, "SELECT predicate, side FROM link_end"))
+    return set(fetch_all(connection, "SELECT predicate, side FROM link_end"))
 
 
 def note(
@@ -52,10 +52,10 @@ def problems(connection: apsw.Connection) -> Iterator[tuple[str, str]]:
     A purged link may have left its row behind.
     """
     known = read(connection)
-    found: set[LinkEnd] = set(every(connection, FOUND))
+    found: set[LinkEnd] = set(fetch_all(connection, FOUND))
     for predicate, side in sorted(found - known):
         yield f"link_end {predicate} {side}", "is missing, although a link is at this end"
     purged = "SELECT 1 FROM journal WHERE kind = ? AND element & 1"
-    if first(connection, purged, (int(Kind.PURGE),)) is None:
+    if fetch_first(connection, purged, (int(Kind.PURGE),)) is None:
         for predicate, side in sorted(known - found):
             yield f"link_end {predicate} {side}", "exists, although no link was ever at this end"

@@ -20,7 +20,7 @@ from typing import Any, Final, NamedTuple
 
 import apsw
 
-from mycel.store.file.rows import first, only
+from mycel.store.file.rows import fetch_first, fetch_one
 
 PREFIX: Final = "recall_"
 """The names of all tables of this module begin so."""
@@ -99,14 +99,14 @@ def has_tables(connection: apsw.Connection) -> bool:
     """True if something was ever derived in this file, and no table was lost since."""
     marks = ", ".join("?" * len(_NAMES))
     query = f"SELECT count(*) FROM sqlite_schema WHERE name IN ({marks})"
-    return bool(only(connection, query, _NAMES) == (len(_NAMES),))
+    return bool(fetch_one(connection, query, _NAMES) == (len(_NAMES),))
 
 
 def mark(connection: apsw.Connection, name: str) -> int | None:
     """The entry of the journal up to which this is derived; None if it is not there."""
     if not has_tables(connection):
         return None
-    row = first(connection, "SELECT seq FROM recall_mark WHERE name = ?", (name,))
+    row = fetch_first(connection, "SELECT seq FROM recall_mark WHERE name = ?", (name,))
     return None if row is None or row[0] == _UNFINISHED else int(row[0])
 
 
@@ -141,7 +141,7 @@ def write(
         " ON CONFLICT (name) DO UPDATE SET seq = ?2",
         (model, seq),
     )
-    (number,) = only(connection, "SELECT id FROM recall_mark WHERE name = ?", (model,))
+    (number,) = fetch_one(connection, "SELECT id FROM recall_mark WHERE name = ?", (model,))
     if since is None:
         for table, those in (("recall_vector", f"model = {number:d} AND"), ("recall_passage", "")):
             connection.execute(
@@ -192,7 +192,7 @@ def _begun(connection: apsw.Connection, model: str) -> int:
     _forget_other_versions(connection, model)
     query = "INSERT INTO recall_mark (name, seq) VALUES (?, ?) ON CONFLICT (name) DO NOTHING"
     connection.execute(query, (model, _UNFINISHED))
-    (number,) = only(connection, "SELECT id FROM recall_mark WHERE name = ?", (model,))
+    (number,) = fetch_one(connection, "SELECT id FROM recall_mark WHERE name = ?", (model,))
     return int(number)
 
 
@@ -200,7 +200,7 @@ def _forget_other_versions(connection: apsw.Connection, model: str) -> None:
     """Drop what another version of the derivation stored: passages do not name their version."""
     version, slash, _ = model.partition("/")
     query = "SELECT 1 FROM recall_mark WHERE substr(name, 1, length(?1)) <> ?1 LIMIT 1"
-    if first(connection, query, (version + slash,)) is not None:
+    if fetch_first(connection, query, (version + slash,)) is not None:
         forget(connection)
         _make_tables(connection)
 
@@ -236,7 +236,7 @@ def calibration(connection: apsw.Connection, name: str) -> tuple[float, float, f
     if not has_tables(connection):
         return None
     query = "SELECT other, answer, separation FROM recall_model WHERE name = ?"
-    row = first(connection, query, (name,))
+    row = fetch_first(connection, query, (name,))
     return None if row is None else (float(row[0]), float(row[1]), float(row[2]))
 
 

@@ -23,7 +23,7 @@ import orjson
 
 from mycel.model.limits import INTEGER_MAX
 from mycel.model.values import JsonObject, parse_object
-from mycel.store.file.rows import every, only
+from mycel.store.file.rows import fetch_all, fetch_one
 from mycel.store.index.slots import (
     NO_ENDS,
     OBJECT,
@@ -143,7 +143,7 @@ class Properties:
         self._connection.execute("DELETE FROM property_slot WHERE slot = ?", (slot.number,))
 
     def _add(self, owner: int, columns: tuple[str, ...], unique: bool, *, link: bool) -> Slot:
-        (last,) = only(self._connection, "SELECT coalesce(max(slot), 0) FROM property_slot")
+        (last,) = fetch_one(self._connection, "SELECT coalesce(max(slot), 0) FROM property_slot")
         slot = Slot(last + 1, owner, link, columns, unique)
         self._connection.execute(
             "INSERT INTO property_slot VALUES (?, ?, ?, ?, ?)",
@@ -239,7 +239,7 @@ class Properties:
     def _repeated(self, slot: Slot, limit: int) -> list[Value]:
         touched = self._touched[slot]
         if touched is None:
-            rows = every(
+            rows = fetch_all(
                 self._connection,
                 "SELECT value FROM property WHERE slot = ? GROUP BY value"
                 " HAVING count(*) > 1 LIMIT ?",
@@ -249,7 +249,7 @@ class Properties:
         repeated: list[Value] = []
         probe = "SELECT count(*) FROM (SELECT 1 FROM property WHERE slot = ? AND value = ? LIMIT 2)"
         for value in sorted(touched, key=_order):
-            if only(self._connection, probe, (slot.number, value)) != (2,):
+            if fetch_one(self._connection, probe, (slot.number, value)) != (2,):
                 continue
             repeated.append(value)
             if len(repeated) == limit:
@@ -257,7 +257,7 @@ class Properties:
         return repeated
 
     def _conflict(self, slot: Slot, value: Value) -> UniqueConflict:
-        rows = every(
+        rows = fetch_all(
             self._connection,
             "SELECT element FROM property WHERE slot = ? AND value = ? ORDER BY element LIMIT ?",
             (slot.number, value, HOLDERS_MAX),

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 import apsw
 
-from mycel.store.file.rows import first, only
+from mycel.store.file.rows import fetch_first, fetch_one
 
 TABLES: Final = """
 CREATE TABLE IF NOT EXISTS recall_column (
@@ -55,7 +55,7 @@ class PropertyVector(NamedTuple):
 def has_tables(connection: apsw.Connection) -> bool:
     """True if vectors of properties are kept in this file, and no table was lost."""
     query = "SELECT count(*) FROM sqlite_schema WHERE name IN (?, ?)"
-    return bool(only(connection, query, _NAMES) == (len(_NAMES),))
+    return bool(fetch_one(connection, query, _NAMES) == (len(_NAMES),))
 
 
 def number_of(connection: apsw.Connection, column: Column) -> int | None:
@@ -63,7 +63,7 @@ def number_of(connection: apsw.Connection, column: Column) -> int | None:
     if not has_tables(connection):
         return None
     query = "SELECT id FROM recall_column WHERE model = ? AND type = ? AND property = ?"
-    row = first(connection, query, column)
+    row = fetch_first(connection, query, column)
     return None if row is None else int(row[0])
 
 

@@ -9,7 +9,7 @@ import apsw
 import orjson
 
 from mycel.model.limits import INTEGER_MAX, INTEGER_MIN, JSON_INTEGER_MAX
-from mycel.store.file.rows import every
+from mycel.store.file.rows import fetch_all
 
 SUBJECT, OBJECT = "src", "dst"
 """Columns of links: the numbers of their ends."""
@@ -97,7 +97,7 @@ class KnownSlots(NamedTuple):
 
 def read_slots(connection: apsw.Connection) -> list[Slot]:
     """Every slot there is, in order."""
-    rows = every(
+    rows = fetch_all(
         connection,
         "SELECT slot, owner, is_link, columns, is_unique FROM property_slot ORDER BY slot",
     )

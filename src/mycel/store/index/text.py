@@ -19,9 +19,9 @@ from mycel.errors import DatabaseCorrupt
 from mycel.model import ids
 from mycel.model.limits import INTEGER_MAX
 from mycel.model.values import parse_object
-from mycel.search.analysis import Document, concept_document, link_document
+from mycel.search.analysis import AnalysedText, concept_document, link_document
 from mycel.store.file.layout import FTS, NEWEST_HEAD
-from mycel.store.file.rows import every, first, listed
+from mycel.store.file.rows import fetch_all, fetch_first, json_array
 
 _DELETE: Final = "DELETE FROM text WHERE rowid = ?"
 _INSERT: Final = "INSERT INTO text (rowid, keys, title, body) VALUES (?, ?, ?, ?)"
@@ -39,7 +39,7 @@ def pending(connection: apsw.Connection) -> set[int]:
 
 def pending_by_transaction(connection: apsw.Connection) -> list[tuple[int, int]]:
     """Pending elements, each with the transaction that changed it."""
-    rows = every(
+    rows = fetch_all(
         connection,
         "SELECT seq, texts FROM head WHERE texts IS NOT x''"
         f" AND seq > (SELECT folded_seq {NEWEST_HEAD})",
@@ -63,7 +63,9 @@ def fold(connection: apsw.Connection, more: Iterable[int] = ()) -> None:
     index(connection, ((number, live_document(connection, number)) for number in numbers))
 
 
-def index(connection: apsw.Connection, documents: Iterable[tuple[int, Document | None]]) -> None:
+def index(
+    connection: apsw.Connection, documents: Iterable[tuple[int, AnalysedText | None]]
+) -> None:
     """Add documents that the index does not hold yet; one without text is left out."""
     connection.executemany(_INSERT, ((number, *each) for number, each in documents if each))
 
@@ -73,13 +75,13 @@ def remove(connection: apsw.Connection, number: int) -> None:
     connection.execute(_DELETE, (number,))
 
 
-def live_document(connection: apsw.Connection, number: int) -> Document | None:
+def live_document(connection: apsw.Connection, number: int) -> AnalysedText | None:
     """The text of an element that should be indexed, if it is live and has any."""
     row = _live(connection, number)
     return None if row is None else document(number, *row)
 
 
-def document(number: int, name: str, attributes: str) -> Document | None:
+def document(number: int, name: str, attributes: str) -> AnalysedText | None:
     """The text of an element, if it has any; links have no name."""
     if ids.is_concept(number):
         return concept_document(name, parse_object(attributes))
@@ -91,7 +93,7 @@ def _live(connection: apsw.Connection, number: int) -> tuple[str, str] | None:
         query = "SELECT name, attributes FROM concept WHERE id = ?"
     else:
         query = "SELECT '', attributes FROM proposition WHERE id = ?"
-    row = first(connection, query, (number,))
+    row = fetch_first(connection, query, (number,))
     return None if row is None else (row[0], row[1])
 
 
@@ -133,7 +135,7 @@ def differences_of(
     found = []
     for each in (fresh, connection):
         with _terms(each, "instance"):
-            found.append(set(every(each, query, (listed(numbers),))))
+            found.append(set(fetch_all(each, query, (json_array(numbers),))))
     for row in sorted(found[0] ^ found[1])[:1]:
         yield f"text {row[1]}", "does not hold the text of the element"
 
@@ -141,8 +143,10 @@ def differences_of(
 def _unreachable(connection: apsw.Connection) -> Iterator[str]:
     """Terms that a scan of the index meets, and a look-up does not find as often."""
     with _terms(connection, "row"):
-        for row in every(connection, "SELECT term, doc, cnt FROM temp.text_row"):
-            if every(connection, "SELECT * FROM temp.text_row WHERE term = ?", row[:1]) != [row]:
+        for row in fetch_all(connection, "SELECT term, doc, cnt FROM temp.text_row"):
+            if fetch_all(connection, "SELECT * FROM temp.text_row WHERE term = ?", row[:1]) != [
+                row
+            ]:
                 yield row[0]
 
 
@@ -190,5 +194,5 @@ def row_count(connection: apsw.Connection) -> int:
 
     FTS5 keeps it in the record of its averages, as the first number; counting would take long.
     """
-    record = first(connection, "SELECT block FROM text_data WHERE id = 1")
+    record = fetch_first(connection, "SELECT block FROM text_data WHERE id = 1")
     return next(iter(_varints(record[0])), 0) if record is not None else 0

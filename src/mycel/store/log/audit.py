@@ -23,7 +23,7 @@ from mycel.model.records import (
 )
 from mycel.model.values import parse_object
 from mycel.store.file.layout import CONCEPT_COLUMNS, OPEN_END, PROPOSITION_COLUMNS
-from mycel.store.file.rows import Row, every, first, listed
+from mycel.store.file.rows import Row, fetch_all, fetch_first, json_array
 from mycel.store.log.registry import Registry
 from mycel.store.log.topological import inside_out
 
@@ -84,7 +84,7 @@ class Auditor:
             f" tombstoned_reason FROM {table}_past{among} UNION ALL"
             f" SELECT {columns.format(seq='seq')}, NULL, NULL, NULL, NULL FROM {table}{among}"
             " ORDER BY id, from_seq",
-            () if numbers is None else (listed(numbers),),
+            () if numbers is None else (json_array(numbers),),
         )
 
     def _concept(self, row: Row) -> VersionRow:
@@ -154,7 +154,7 @@ class Auditor:
         if ids.is_concept(number):
             found = self._look_up(number)
         else:
-            rows = every(
+            rows = fetch_all(
                 self._connection,
                 "SELECT from_seq FROM proposition_past WHERE id = ?1"
                 " UNION ALL SELECT seq FROM proposition WHERE id = ?1 ORDER BY 1",
@@ -165,7 +165,7 @@ class Auditor:
 
     def _look_up(self, number: int) -> list[tuple[int, bytes]]:
         """All keys of a concept, in order. They are remembered, up to a number of concepts."""
-        rows = every(
+        rows = fetch_all(
             self._connection,
             "SELECT from_seq, type, name FROM concept_past WHERE id = ?1"
             " UNION ALL SELECT seq, type, name FROM concept WHERE id = ?1 ORDER BY 1",
@@ -217,14 +217,14 @@ class Auditor:
 
         In place of one that was scrubbed, it is the oldest that is left.
         """
-        row = first(
+        row = fetch_first(
             self._connection,
             "SELECT seq, subject, predicate, object FROM proposition"
             f" WHERE id = ?1 AND seq <= {seq}"
             " UNION ALL SELECT from_seq, subject, predicate, object FROM proposition_past"
             f" WHERE id = ?1 AND from_seq <= {seq} AND to_seq > {seq} LIMIT 1",
             (number,),
-        ) or first(
+        ) or fetch_first(
             self._connection,
             "SELECT from_seq AS seq, subject, predicate, object FROM proposition_past WHERE id = ?1"
             " UNION ALL SELECT seq, subject, predicate, object FROM proposition WHERE id = ?1"

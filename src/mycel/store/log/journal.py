@@ -31,7 +31,7 @@ from mycel.merkle.proofs import Snapshot
 from mycel.model import cbor, ids
 from mycel.model.records import record_hash
 from mycel.store.file.layout import NEWEST_HEAD
-from mycel.store.file.rows import Row, every, first, only
+from mycel.store.file.rows import Row, fetch_all, fetch_first, fetch_one
 from mycel.store.log.registry import Registry
 
 _ENTRY = Struct(">Bq32s32s")
@@ -115,8 +115,8 @@ class Head:
     @classmethod
     def before_genesis(cls) -> Self:
         """The head before the first entry."""
-        first = ids.FIRST_CONCEPT, ids.FIRST_PROPOSITION
-        return cls(0, 0, *first, 0, 0, 0, log.Frontier(), EMPTY, EMPTY)
+        fetch_first = ids.FIRST_CONCEPT, ids.FIRST_PROPOSITION
+        return cls(0, 0, *fetch_first, 0, 0, 0, log.Frontier(), EMPTY, EMPTY)
 
     @classmethod
     def read(cls, connection: apsw.Connection) -> Self:
@@ -182,7 +182,7 @@ class Head:
 
 def newest(connection: apsw.Connection, columns: str) -> Row:
     """Columns of the newest row of the head."""
-    return only(connection, f"SELECT {columns} {NEWEST_HEAD}")
+    return fetch_one(connection, f"SELECT {columns} {NEWEST_HEAD}")
 
 
 def current_head(connection: apsw.Connection, known: Head | None) -> Head:
@@ -202,7 +202,7 @@ class JournalNodes:
 
     def entry(self, seq: int) -> bytes:
         """The bytes of the entry, or transaction, with this number."""
-        row = first(
+        row = fetch_first(
             self._connection,
             "SELECT kind, element, before, after, purged FROM journal WHERE seq = ?",
             (seq,),
@@ -211,7 +211,7 @@ class JournalNodes:
 
     def leaves(self, start: int, stop: int) -> Sequence[bytes]:
         """Leaf hashes; the entry with number `seq` is leaf `seq` - 1."""
-        rows = every(
+        rows = fetch_all(
             self._connection,
             "SELECT seq, kind, element, before, after, purged FROM journal"
             " WHERE seq > ? AND seq <= ?",
@@ -232,7 +232,7 @@ class JournalNodes:
         return [row[0] for row in rows]
 
     def _tx_bytes(self, seq: int) -> bytes:
-        row = first(
+        row = fetch_first(
             self._connection,
             "SELECT first_seq, time, actor, message, concepts_root, edges_root FROM tx"
             " WHERE seq = ?",

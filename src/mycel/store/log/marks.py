@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 import apsw
 
 from mycel.model import cbor
-from mycel.store.file.rows import every, first
+from mycel.store.file.rows import fetch_all, fetch_first
 
 INDEX: Final = "CREATE INDEX IF NOT EXISTS journal_mark ON journal (seq) WHERE kind = 9"
 TAG: Final = "tag"
@@ -51,7 +51,7 @@ class Mark(NamedTuple):
 def are_indexed(connection: apsw.Connection) -> bool:
     """True if the journal ever had a mark."""
     query = "SELECT 1 FROM sqlite_schema WHERE name = 'journal_mark'"
-    return first(connection, query) is not None
+    return fetch_first(connection, query) is not None
 
 
 def tags(connection: apsw.Connection) -> dict[str, str]:
@@ -73,7 +73,7 @@ def _marks(connection: apsw.Connection, kind: str) -> Iterator[tuple[int, Mark]]
     if not are_indexed(connection):
         return
     query = "SELECT seq, after FROM journal INDEXED BY journal_mark WHERE kind = 9 ORDER BY seq"
-    for seq, record in every(connection, query):
+    for seq, record in fetch_all(connection, query):
         mark = Mark(*cbor.decode(record))
         if mark.kind == kind:
             yield seq, mark

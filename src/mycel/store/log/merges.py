@@ -23,7 +23,7 @@ import orjson
 
 from mycel.model.ids import parse_id
 from mycel.store.file.connections import translated
-from mycel.store.file.rows import every, first
+from mycel.store.file.rows import fetch_all, fetch_first
 
 PREFIX: Final = "merge_"
 """The names of all tables of this module begin so."""
@@ -71,13 +71,15 @@ class MergeRow(NamedTuple):
 
 def are_there(connection: apsw.Connection) -> bool:
     """True if there ever was a merge in this file that needed the tables."""
-    return first(connection, "SELECT 1 FROM sqlite_schema WHERE name = 'merge_open'") is not None
+    return (
+        fetch_first(connection, "SELECT 1 FROM sqlite_schema WHERE name = 'merge_open'") is not None
+    )
 
 
 def have_origins(connection: apsw.Connection) -> bool:
     """True if there ever was a merge in this file that has kept origins of values."""
     query = "SELECT 1 FROM sqlite_schema WHERE name = 'merge_origin'"
-    return first(connection, query) is not None
+    return fetch_first(connection, query) is not None
 
 
 def is_at(connection: apsw.Connection, body: Mapping[str, Any]) -> bool:
@@ -135,7 +137,7 @@ def opened(connection: apsw.Connection) -> list[dict[str, Any]]:
     if not are_there(connection):
         return []
     query = "SELECT body FROM merge_open ORDER BY json_extract(body, '$.opened'), id"
-    return [orjson.loads(body) for (body,) in every(connection, query)]
+    return [orjson.loads(body) for (body,) in fetch_all(connection, query)]
 
 
 def forget(connection: apsw.Connection, numbers: Collection[int], until: int = 0) -> None:

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 import apsw
 
 from mycel.model import cbor
-from mycel.store.file.rows import every, first
+from mycel.store.file.rows import fetch_all, fetch_first
 
 NO_ELEMENT: Final = 0
 """The number in the entry that says where the past begins."""
@@ -68,13 +68,13 @@ class PurgeFields(NamedTuple):
 def purges(connection: apsw.Connection, since: int = 0) -> Iterator[tuple[int, int, PurgeFields]]:
     """The purges after an entry: the entry, the element, and the record of each."""
     query = "SELECT seq, element, after FROM journal WHERE kind = 6 AND seq > ?"
-    for seq, element, record in every(connection, query, (since,)):
+    for seq, element, record in fetch_all(connection, query, (since,)):
         yield seq, element, PurgeFields.decode(record)
 
 
 def past_begins_at(connection: apsw.Connection) -> int:
     """The first position of the journal whose state can be asked for; 0 if nothing was scrubbed."""
-    row = first(
+    row = fetch_first(
         connection,
         f"SELECT after FROM journal WHERE element = {NO_ELEMENT} AND kind = 6"
         " ORDER BY seq DESC LIMIT 1",

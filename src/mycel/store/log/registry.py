@@ -22,7 +22,7 @@ from mycel.store.file.layout import (
     FIRST_TYPE_NUMBER,
     PROPOSITION_TYPE_NUMBER,
 )
-from mycel.store.file.rows import every, only
+from mycel.store.file.rows import fetch_all, fetch_one
 
 LISTED_MAX: Final = 10
 """The number of names that an error lists."""
@@ -73,7 +73,7 @@ class NameTable:
     def load(self, connection: apsw.Connection) -> None:
         """Read what has been added since, by others or before the first look."""
         query = f"SELECT id, name FROM {self.table} WHERE id > ? ORDER BY id"
-        for number, name in every(connection, query, (self._last,)):
+        for number, name in fetch_all(connection, query, (self._last,)):
             self.know(number, name)
 
     def know(self, number: int, name: str) -> None:
@@ -114,7 +114,7 @@ class Registry:
         """The number of a name, which gets the next one if it has none."""
         number = names.number(connection, name)
         if number is None:
-            (last,) = only(connection, f"SELECT max(id) FROM {names.table}")
+            (last,) = fetch_one(connection, f"SELECT max(id) FROM {names.table}")
             number = max(names.first_number, (last or 0) + 1)
             connection.execute(f"INSERT INTO {names.table} VALUES (?, ?)", (number, name))
             names.know(number, name)

@@ -16,7 +16,7 @@ import orjson
 
 from mycel.errors import InvalidId
 from mycel.model import ids
-from mycel.store.file.rows import every, first
+from mycel.store.file.rows import fetch_all, fetch_first
 
 PREFIX: Final = "view_"
 """The names of all tables of this module begin so."""
@@ -40,20 +40,22 @@ class SavedView(NamedTuple):
 
 def are_there(connection: apsw.Connection) -> bool:
     """True if a view was ever saved in this file."""
-    return first(connection, "SELECT 1 FROM sqlite_schema WHERE name = 'view_saved'") is not None
+    return (
+        fetch_first(connection, "SELECT 1 FROM sqlite_schema WHERE name = 'view_saved'") is not None
+    )
 
 
 def heads(connection: apsw.Connection) -> list[SavedView]:
     """All views without their content, by name."""
     if not are_there(connection):
         return []
-    rows = every(connection, "SELECT id, name, actor, time FROM view_saved ORDER BY name")
+    rows = fetch_all(connection, "SELECT id, name, actor, time FROM view_saved ORDER BY name")
     return list(map(SavedView._make, rows))
 
 
 def body_of(connection: apsw.Connection, id_: str) -> dict[str, Any]:
     """The content of a view that is there."""
-    row = first(connection, "SELECT body FROM view_saved WHERE id = ?", (id_,))
+    row = fetch_first(connection, "SELECT body FROM view_saved WHERE id = ?", (id_,))
     found: dict[str, Any] = orjson.loads(row[0]) if row else {}
     return found
 
@@ -109,7 +111,7 @@ def remove(connection: apsw.Connection, id_: str) -> SavedView | None:
     """Remove a view. Returns it as it was; None if there is none."""
     if not are_there(connection):
         return None
-    row = first(
+    row = fetch_first(
         connection, "DELETE FROM view_saved WHERE id = ? RETURNING id, name, actor, time", (id_,)
     )
     return None if row is None else SavedView._make(row)
@@ -127,7 +129,7 @@ def forget(
         return
     purged, purged_names = frozenset(numbers), frozenset(names)
     folders = {folder for name in purged_names for folder in _folders(name)}
-    for (id_,) in every(connection, "SELECT id FROM view_saved"):
+    for (id_,) in fetch_all(connection, "SELECT id FROM view_saved"):
         body = body_of(connection, id_)
         view = body.get("view", {})
         at, group = view.get("at"), view.get("group")
@@ -166,4 +168,4 @@ def _is_in_use(connection: apsw.Connection, group: str) -> bool:
         " OR (name > ?1 || '#' AND name < ?1 || '$')"
         for table in ("concept", "concept_past")
     )
-    return first(connection, f"{query} LIMIT 1", (group,)) is not None
+    return fetch_first(connection, f"{query} LIMIT 1", (group,)) is not None

@@ -20,10 +20,10 @@ import apsw
 
 from mycel.errors import DatabaseCorrupt
 from mycel.merkle import pages, sparse
-from mycel.merkle.pages import Branch, Page
+from mycel.merkle.pages import BranchPage, Page
 from mycel.merkle.proofs import Namespace
 from mycel.model.records import tree_key
-from mycel.store.file.rows import every, only
+from mycel.store.file.rows import fetch_all, fetch_one
 from mycel.store.log.journal import Head
 
 FOLD_CHANGES_MAX: Final = 256
@@ -38,7 +38,7 @@ _KEPT_PAGE_MAX: Final = 1 << 13
 """Branches with smaller numbers stay in memory: at most 4369 of them, 5 MiB a tree."""
 
 P = ParamSpec("P")
-Result = TypeVar("Result")
+T = TypeVar("T")
 
 _LISTED_MAX: Final = 4096
 _REMOVED: Final = bytes(32)
@@ -132,7 +132,7 @@ class _Pages:
             f"INSERT INTO {table} VALUES (?1, ?2) ON CONFLICT (page) DO UPDATE SET body = ?2"
         )
         self._delete = f"DELETE FROM {table} WHERE page = ?"
-        self.branches: dict[int, Branch] = {}
+        self.branches: dict[int, BranchPage] = {}
         """Those in memory: the ones that stay there, and below them those that were changed."""
         self._buckets: dict[int, bytes | None] = {}
         """Buckets that were put; None for a page that was deleted. What lies above has changed."""
@@ -150,12 +150,12 @@ class _Pages:
             body = pages.unpack(page, stored)
         except ValueError as error:
             raise DatabaseCorrupt(f"Page {page} of {self._table} is {error}.") from None
-        if page < _KEPT_PAGE_MAX and isinstance(body, Branch):
+        if page < _KEPT_PAGE_MAX and isinstance(body, BranchPage):
             self.branches[page] = body
         return body
 
     def put(self, page: int, body: Page) -> None:
-        if isinstance(body, Branch):
+        if isinstance(body, BranchPage):
             self.branches[page] = body
             self._buckets.pop(page, None)
         else:
@@ -195,7 +195,7 @@ class StoredPages(_Pages):
         super().__init__(connection, _TABLES[namespace])
 
     def count(self) -> int:
-        (rows,) = only(self._connection, f"SELECT count(*) FROM {self._table}")
+        (rows,) = fetch_one(self._connection, f"SELECT count(*) FROM {self._table}")
         return int(rows)
 
 
@@ -221,7 +221,7 @@ class StateTrees:
         if self._at < folded_seq:
             self.forget()
             self._at = folded_seq
-        rows = every(
+        rows = fetch_all(
             self._connection,
             "SELECT changes FROM head WHERE seq > ? AND seq <= ? ORDER BY seq",
             (self._at, seq),
@@ -289,10 +289,10 @@ class StateTrees:
     def _on(
         self,
         name: Namespace,
-        work: Callable[Concatenate[sparse.TreeNodes, P], Result],
+        work: Callable[Concatenate[sparse.TreeNodes, P], T],
         *args: P.args,
         **kwargs: P.kwargs,
-    ) -> Result:
+    ) -> T:
         """Do something with the pages of a tree.
 
         Raises:

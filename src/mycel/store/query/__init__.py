@@ -11,7 +11,7 @@
 - `property_vectors`  vectors of properties, as they are stored
 - `weighted_links`  links with weights in whole units, for traversals
 - `outline`     all concepts and links in short, and what changed since a moment
-- `surroundings`  neighbours of elements, the links among them, and placeholders of missing concepts
+- `neighbours`    neighbours of elements, the links among them, and placeholders of missing concepts
 - `authorship`    elements by the time and the author of their versions, and authors
 - `saved_views`  views that people have saved under names
 - `statements`  running what `sql` has compiled

@@ -51,7 +51,7 @@ def touched(reader: Reader, low: int, high: int) -> Touched:
     made_from = [NEW, NEW]
     # A purge leaves the hash of a record that was there, and nothing where none was.
     query = "SELECT kind, element, before IS NULL FROM journal WHERE seq > ? AND seq <= ?"
-    for kind, element, is_new in reader.every(query, (low, high)):
+    for kind, element, is_new in reader.fetch_all(query, (low, high)):
         if kind == Kind.PURGE:
             purged.append(element)
         elif kind != Kind.MARK:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Final, NamedTuple
 
-from mycel.store.file.rows import listed
+from mycel.store.file.rows import json_array
 from mycel.store.log.journal import Kind
 from mycel.store.query.reader import Reader
 
@@ -59,7 +59,7 @@ def written_in(reader: Reader, numbers: Collection[int], span: WritingSpan) -> s
             "SELECT j.value FROM json_each(:numbers) j"
             f" WHERE EXISTS (SELECT 1 FROM {table} v WHERE {_fits(span, 'seq')})"
             f" OR EXISTS (SELECT 1 FROM {table}_past v WHERE {_fits(span, 'from_seq')})",
-            _bindings(span) | {"numbers": listed(wanted)},
+            _bindings(span) | {"numbers": json_array(wanted)},
         )
         found.update(number for (number,) in rows)
     return found
@@ -88,4 +88,4 @@ def _fits(span: WritingSpan, seq: str) -> str:
 
 
 def _bindings(span: WritingSpan) -> dict[str, object]:
-    return {"after": span.after, "until": span.until, "names": listed(span.actors or ())}
+    return {"after": span.after, "until": span.until, "names": json_array(span.actors or ())}

@@ -23,7 +23,7 @@ import apsw
 
 from mycel.model import ids
 from mycel.model.values import parse_object
-from mycel.search.analysis import Document, all_of, any_of, body_text, terms_of
+from mycel.search.analysis import AnalysedText, all_of, any_of, body_text, terms_of
 from mycel.search.names import (
     ASIDE_KEY,
     LINK_KEY,
@@ -34,7 +34,7 @@ from mycel.search.names import (
 )
 from mycel.sql.state_tables import tables
 from mycel.store.file.layout import FTS
-from mycel.store.file.rows import Row, every, listed
+from mycel.store.file.rows import Row, fetch_all, json_array
 from mycel.store.index import text
 from mycel.store.query.changed_texts import ChangedTexts
 from mycel.store.query.filters import ALL, Condition
@@ -85,7 +85,7 @@ class Term(NamedTuple):
 def counted(reader: Reader, terms: Iterable[str]) -> list[Term]:
     """Terms with the number of elements that have each, the rarest first."""
     query = "SELECT count(*) FROM (SELECT 1 FROM text WHERE text MATCH ? LIMIT ?)"
-    found = [Term(term, *reader.only(query, (f'"{term}"', COUNTED_MAX + 1))) for term in terms]
+    found = [Term(term, *reader.fetch_one(query, (f'"{term}"', COUNTED_MAX + 1))) for term in terms]
     return sorted(found, key=lambda term: (term.elements, term.text))
 
 
@@ -117,13 +117,15 @@ class TermIndex:
         """BM25 of every element that has a term; None if more than `most` have it."""
         expression = f'"{term}"'
         query = "SELECT rowid FROM text WHERE text MATCH ? LIMIT 1 OFFSET ?"
-        if self._reader.first(query, (expression, most)) is not None:
+        if self._reader.fetch_first(query, (expression, most)) is not None:
             return None
         query = f"SELECT rowid, -{_WEIGHTS.replace('(', '(text, ')} FROM text WHERE text MATCH ?"
-        found = [(number, bm25) for number, bm25 in self._reader.every(query, (expression,))]
+        found = [(number, bm25) for number, bm25 in self._reader.fetch_all(query, (expression,))]
         if self._fresh is not None:
             found = [each for each in found if each[0] not in self._pending]
-            found += [(number, bm25) for number, bm25 in every(self._fresh, query, (expression,))]
+            found += [
+                (number, bm25) for number, bm25 in fetch_all(self._fresh, query, (expression,))
+            ]
         return found
 
 
@@ -185,13 +187,13 @@ class Candidates:
                 "SELECT min(c.id), max(c.id) FROM json_each(?) j"
                 " CROSS JOIN concept c ON c.type = j.value"
             )
-            low, high = reader.only(query, (listed(condition.types),))
+            low, high = reader.fetch_one(query, (json_array(condition.types),))
             self._where += f" AND text.rowid BETWEEN {low or 0} AND {high or 0}"
         fresh = self._documents(reader, pending.difference(without))
         without = {*without, *pending}
         if changed is not None:
             fresh = chain(fresh, changed.documents(condition, without))
-        self._bindings = {"without": listed(without), **condition.bindings}
+        self._bindings = {"without": json_array(without), **condition.bindings}
         self._fresh = in_memory(fresh) if pending or changed is not None else None
 
     def by_keys(self, keys: Collection[str], limit: int) -> list[int]:
@@ -202,7 +204,7 @@ class Candidates:
             found |= dict.fromkeys(self._numbers("LIMIT :limit", expression, limit))
             if self._fresh is not None:
                 query = "SELECT rowid FROM text WHERE text MATCH ? LIMIT ?"
-                rows = every(self._fresh, query, (expression, limit))
+                rows = fetch_all(self._fresh, query, (expression, limit))
                 found |= {number: None for (number,) in rows}
             if len(found) >= limit:
                 break
@@ -314,11 +316,11 @@ class Candidates:
             f" WHERE text MATCH :expression AND {self._where} {tail}"
         )
         bindings = self._bindings | {"expression": expression, "limit": limit}
-        return every(self._connection, query, bindings)
+        return fetch_all(self._connection, query, bindings)
 
     def _documents(
         self, reader: Reader, numbers: Iterable[int]
-    ) -> Iterator[tuple[int, Document | None]]:
+    ) -> Iterator[tuple[int, AnalysedText | None]]:
         """The texts of elements that pass, in the state of the reader."""
         name = "''" if self._is_link else "e.name"
         passing = self._condition
@@ -326,7 +328,7 @@ class Candidates:
             f"{self._with}SELECT e.id, {name}, e.attributes FROM json_each(:numbers) j"
             f" CROSS JOIN {passing.table} e ON e.id = j.value WHERE TRUE{passing.sql}"
         )
-        bindings = {"numbers": listed(numbers), **passing.bindings}
+        bindings = {"numbers": json_array(numbers), **passing.bindings}
         for number, name, attributes in reader.execute(query, bindings):
             yield number, text.document(number, name, attributes)
 
@@ -338,7 +340,7 @@ def matches_in(
 
     How rare a term is, the index of all elements says.
     """
-    connection = in_memory((number, Document("", "", body)) for number, body in texts)
+    connection = in_memory((number, AnalysedText("", "", body)) for number, body in texts)
     size = text.row_count(reader.connection)
     weights = {
         number: (_K + 1) / (1 + _K * (1 - _B + _B * len(body.split()) / SENTENCE_WORDS))
@@ -346,7 +348,9 @@ def matches_in(
     }
     bm25, counts = dict.fromkeys(weights, 0.0), dict.fromkeys(weights, 0)
     for term in terms:
-        rows = every(connection, "SELECT rowid FROM text WHERE text MATCH ?", (f'"{term.text}"',))
+        rows = fetch_all(
+            connection, "SELECT rowid FROM text WHERE text MATCH ?", (f'"{term.text}"',)
+        )
         for (number,) in rows:
             bm25[number] += weights[number] * _rarity(term, size)
             counts[number] += 1
@@ -370,10 +374,12 @@ def sentences(reader: Reader, links: Iterable[int]) -> Iterator[Sentence]:
     among = "IN (SELECT value FROM json_each(?))"
     query = "SELECT p.id, p.predicate, p.subject, p.object, p.attributes FROM proposition p"
     then = tables(reader.state)
-    found = reader.every(f"{then}{query} WHERE p.id {among}", (listed(links),))
+    found = reader.fetch_all(f"{then}{query} WHERE p.id {among}", (json_array(links),))
     ends = {end for _, _, *both, _ in found for end in both}
     query = f"{then}SELECT c.id, c.name, c.attributes FROM concept c WHERE c.id {among}"
-    names = {number: _names(*rest) for number, *rest in reader.every(query, (listed(ends),))}
+    names = {
+        number: _names(*rest) for number, *rest in reader.fetch_all(query, (json_array(ends),))
+    }
     for link, predicate, subject, object_, attributes in found:
         name = reader.predicate_name(predicate)
         # The end of a link may be another link, which has no name.
@@ -388,7 +394,7 @@ def _names(name: str, attributes: str) -> tuple[str, ...]:
     return found.names + found.aliases
 
 
-def in_memory(documents: Iterable[tuple[int, Document | None]]) -> apsw.Connection:
+def in_memory(documents: Iterable[tuple[int, AnalysedText | None]]) -> apsw.Connection:
     """An index of its own for some documents."""
     connection = apsw.Connection(":memory:")
     connection.execute(FTS)
@@ -403,7 +409,7 @@ def _best(connection: apsw.Connection, expression: str, limit: int) -> list[Text
         "SELECT rowid, -rank, hits(text) FROM text WHERE text MATCH ?"
         f" AND rank MATCH '{_WEIGHTS}' ORDER BY rank LIMIT ?"
     )
-    return [TextMatch(*row) for row in every(connection, query, (expression, limit))]
+    return [TextMatch(*row) for row in fetch_all(connection, query, (expression, limit))]
 
 
 def _know_hits(connection: apsw.Connection) -> None:

@@ -15,10 +15,10 @@ from typing import Any, Final
 
 import apsw
 
-from mycel.search.analysis import Document
+from mycel.search.analysis import AnalysedText
 from mycel.sql.state_tables import tables
 from mycel.store.file.layout import Table
-from mycel.store.file.rows import listed
+from mycel.store.file.rows import json_array
 from mycel.store.index import text
 from mycel.store.query.filters import Condition
 from mycel.store.query.reader import Reader
@@ -39,7 +39,7 @@ class ChangedTexts:
 
     def documents(
         self, condition: Condition, without: Collection[int]
-    ) -> Iterator[tuple[int, Document | None]]:
+    ) -> Iterator[tuple[int, AnalysedText | None]]:
         """Texts of elements that pass and may have words of the question."""
         table = condition.table
         numbers = self._changed(table).difference(without)
@@ -65,7 +65,7 @@ class ChangedTexts:
             f" ORDER BY {whole} DESC, fits DESC, e.id DESC LIMIT :most"
         )
         bindings: dict[str, Any] = {
-            "numbers": listed(numbers),
+            "numbers": json_array(numbers),
             "most": READ_MAX,
             "state": self._reader.state.seq,
             **condition.bindings,
@@ -78,7 +78,7 @@ class ChangedTexts:
     def _changed(self, table: Table) -> set[int]:
         if table not in self._numbers:
             query = "SELECT DISTINCT element FROM journal WHERE seq > ? AND element & 1 = ?"
-            rows = self._reader.every(query, (self._reader.state.seq, table == "proposition"))
+            rows = self._reader.fetch_all(query, (self._reader.state.seq, table == "proposition"))
             self._numbers[table] = {number for (number,) in rows}
         return self._numbers[table]
 

@@ -163,14 +163,14 @@ def _versions_under(path: GraphPath, fits: str) -> str:
 
 def transaction_of(reader: Reader, seq: int) -> LogEntry:
     """The transaction that an entry is part of."""
-    row = reader.only(f"SELECT {_TX} FROM tx WHERE seq >= ? ORDER BY seq LIMIT 1", (seq,))
+    row = reader.fetch_one(f"SELECT {_TX} FROM tx WHERE seq >= ? ORDER BY seq LIMIT 1", (seq,))
     return _entry(reader, row)
 
 
 def transactions_after(reader: Reader, seq: int, limit: int) -> list[LogEntry]:
     """The transactions that ended after an entry, oldest first."""
     query = f"SELECT {_TX} FROM tx WHERE seq > ? ORDER BY seq LIMIT ?"
-    return [_entry(reader, row) for row in reader.every(query, (seq, limit))]
+    return [_entry(reader, row) for row in reader.fetch_all(query, (seq, limit))]
 
 
 def changed_elements(reader: Reader, entry: LogEntry, limit: int) -> list[int]:
@@ -186,13 +186,13 @@ def changed_elements(reader: Reader, entry: LogEntry, limit: int) -> list[int]:
 def has_purged(reader: Reader, entry: LogEntry) -> bool:
     """True if a transaction has purged elements."""
     query = "SELECT 1 FROM journal WHERE seq >= ? AND seq < ? AND kind = ? LIMIT 1"
-    return reader.first(query, (entry.first_seq, entry.seq, int(Kind.PURGE))) is not None
+    return reader.fetch_first(query, (entry.first_seq, entry.seq, int(Kind.PURGE))) is not None
 
 
 def transactions_called(reader: Reader, word: str) -> list[LogEntry]:
     """The transactions whose message begins with a word and a space, oldest first."""
     query = f"SELECT {_TX} FROM tx WHERE message >= ? AND message < ? ORDER BY seq"
-    return [_entry(reader, row) for row in reader.every(query, (f"{word} ", f"{word}!"))]
+    return [_entry(reader, row) for row in reader.fetch_all(query, (f"{word} ", f"{word}!"))]
 
 
 def _entry(reader: Reader, row: Row) -> LogEntry:
@@ -233,7 +233,7 @@ def entry_named(reader: Reader, text: str) -> int | None:
             return None
         text = known[text]
         seq = commits.entry_in(text)
-    is_end = reader.first("SELECT 1 FROM tx WHERE seq = ?", (seq,)) is not None
+    is_end = reader.fetch_first("SELECT 1 FROM tx WHERE seq = ?", (seq,)) is not None
     if seq is None or not is_end or not commit_at(reader, seq).startswith(text):
         raise NotFound(
             f"This graph has no commit {shorten(text, 40)}.",

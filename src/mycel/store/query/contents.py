@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from mycel.sql.state_tables import tables
 from mycel.store.file.layout import SUBJECT_SIDE
-from mycel.store.file.rows import Row, listed
+from mycel.store.file.rows import Row, json_array
 from mycel.store.query.reader import Reader
 
 _CONCEPT: Final = "e.id, e.type, e.name, e.attributes, e.metadata"
@@ -41,7 +41,7 @@ because they are read by the million.
 def page(reader: Reader, after: int, limit: int) -> list[StoredConcept]:
     """Concepts by number, after one that was seen before."""
     query = _select(reader, "concept", _CONCEPT, "", "e.id > ?1") + " ORDER BY 1 LIMIT ?2"
-    return list(map(StoredConcept._make, reader.every(query, (after, limit))))
+    return list(map(StoredConcept._make, reader.fetch_all(query, (after, limit))))
 
 
 def concepts(reader: Reader, numbers: Collection[int]) -> list[StoredConcept]:
@@ -86,7 +86,7 @@ def shared_names(reader: Reader) -> list[str]:
 def has_links_on_links(reader: Reader) -> bool:
     """True if a link is, or once was, the subject of another one."""
     query = "SELECT 1 FROM link_end WHERE side = ? LIMIT 1"
-    return reader.first(query, (SUBJECT_SIDE,)) is not None
+    return reader.fetch_first(query, (SUBJECT_SIDE,)) is not None
 
 
 def _among(
@@ -94,7 +94,7 @@ def _among(
 ) -> list[Row]:
     """The rows of a table whose column `key` has one of these values."""
     query = _select(reader, table, columns, "json_each(?1) j CROSS JOIN ", f"e.{key} = j.value")
-    return reader.every(query, (listed(values),))
+    return reader.fetch_all(query, (json_array(values),))
 
 
 def _select(reader: Reader, table: str, columns: str, joined: str, where: str) -> str:

@@ -32,7 +32,7 @@ from mycel.store.query.reader import Reader
 LINES_MAX: Final = 5_000
 """Texts with more lines are not compared line by line."""
 
-ChangeKind = Literal["added", "removed", "changed", "moved"]
+DiffKind = Literal["added", "removed", "changed", "moved"]
 Field = Literal[
     "type", "name", "subject", "predicate", "object", "weight", "attributes", "metadata"
 ]
@@ -86,7 +86,7 @@ class ValueChange(NamedTuple):
 class ElementChange:
     """One element that differs. What differs in it is computed when somebody asks."""
 
-    kind: ChangeKind
+    kind: DiffKind
     before: Element | None
     after: Element | None
     _names: tuple[Mapping[int, Element], Mapping[int, Element]] = field(repr=False, compare=False)
@@ -326,7 +326,7 @@ def change_of(
     """The difference between two versions of an element; None if they have the same content."""
     names = old_names, new_names
     if before is None or after is None:
-        kind: ChangeKind = "added" if before is None else "removed"
+        kind: DiffKind = "added" if before is None else "removed"
         return ElementChange(kind, before, after, names) if before is not after else None
     if _has_moved(before, after, *names):
         return ElementChange("moved", before, after, names)

@@ -17,10 +17,10 @@ from mycel.errors import InvalidValueType, ResourceExhausted
 from mycel.model import times
 from mycel.model.limits import INTEGER_MAX
 from mycel.model.names import check_actor, check_text, kind_of
-from mycel.search.kinds import CODE, CODE_TYPES, STAMP, Kind, checked_kind
+from mycel.search.kinds import CODE, CODE_TYPES, STAMP, AnswerKind, checked_kind
 from mycel.sql.state_tables import tables
 from mycel.store.file.layout import KIND_COLUMN, Table
-from mycel.store.file.rows import listed
+from mycel.store.file.rows import json_array
 from mycel.store.log.registry import named_actor
 from mycel.store.query.history import Moment, state_at
 from mycel.store.query.paths import below, path_of
@@ -37,7 +37,7 @@ METADATA_KEYS_MAX: Final = 100
 class Filters(TypedDict, total=False):
     """The filters of a search, as its callers name them; None is no filter."""
 
-    kind: Kind | None
+    kind: AnswerKind | None
     """Notes, or code that a bootstrap read from files; "any" is no filter."""
     path: str | None
     """A URI, `kip:Type`, or an id: the concept there, all below it, and links that leave those."""
@@ -69,7 +69,7 @@ class Condition(NamedTuple):
     bindings: Mapping[str, Any] = MappingProxyType({})
     types: frozenset[int] | None = None
     """The types, or predicates, of which an element has to have one."""
-    kind: Kind | None = None
+    kind: AnswerKind | None = None
     """The kind that an element has to have; None for any."""
     table: Table = "concept"
     few: frozenset[int] | None = None
@@ -91,7 +91,7 @@ class Condition(NamedTuple):
         """The condition, and that one of these columns has one of these numbers."""
         among = "(SELECT value FROM json_each(:filter_among))"
         fits = " OR ".join(f"e.{column} IN {among}" for column in columns)
-        bindings = {**self.bindings, "filter_among": listed(numbers)}
+        bindings = {**self.bindings, "filter_among": json_array(numbers)}
         few = frozenset(numbers) if columns == ("id",) else None
         return self._replace(others=f"{self.others} AND ({fits})", bindings=bindings, few=few)
 

@@ -87,7 +87,7 @@ def version_page(
 def _version_rows(reader: Reader, number: int) -> list[tuple[int, int | None, bytes | None]]:
     """The entry of each version or purge of an element; the row of an old version; the purge."""
     table = table_of(number)
-    return reader.every(
+    return reader.fetch_all(
         f"SELECT from_seq, rowid, NULL FROM {table}_past WHERE id = ?1"
         f" UNION ALL SELECT seq, NULL, NULL FROM {table} WHERE id = ?1"
         " UNION ALL SELECT seq, NULL, after FROM journal"
@@ -112,7 +112,7 @@ def value_since(reader: Reader, number: int, read: Callable[[Element], object]) 
     `read` takes the value from a version. None if the element is not there.
     """
     table = table_of(number)
-    rows = reader.every(
+    rows = reader.fetch_all(
         f"SELECT from_seq, rowid FROM {table}_past WHERE id = ?1 AND from_seq <= ?2"
         f" UNION ALL SELECT seq, NULL FROM {table} WHERE id = ?1 AND seq <= ?2 ORDER BY 1 DESC",
         (number, reader.position),
@@ -144,7 +144,7 @@ def time_of_state(reader: Reader) -> int:
     if reader.state.seq is None:
         return reader.now_us()
     query = "SELECT time FROM tx WHERE seq <= ? ORDER BY seq DESC LIMIT 1"
-    row = reader.first(query, (reader.state.seq,))
+    row = reader.fetch_first(query, (reader.state.seq,))
     return 0 if row is None else int(row[0])
 
 
@@ -190,7 +190,7 @@ def entry_at(reader: Reader, moment: Moment) -> int:
                 f"There is no moment {moment}: the journal goes from 0 to {last}.",
                 hint="Give a position that the log shows (`mycel log`, db.log()), or a time.",
             )
-        (seq,) = reader.only("SELECT max(seq) FROM tx WHERE seq <= ?", (moment,))
+        (seq,) = reader.fetch_one("SELECT max(seq) FROM tx WHERE seq <= ?", (moment,))
         return seq or 0
     if isinstance(moment, str) and (named := entry_named(reader, moment)) is not None:
         return named
@@ -248,7 +248,7 @@ def position_at_time(reader: Reader, time_us: int) -> int:
     low, high, best = 0, last, 0
     while low < high:
         middle = (low + high) // 2
-        seq, time = reader.only(
+        seq, time = reader.fetch_one(
             "SELECT seq, time FROM tx WHERE seq > ? ORDER BY seq LIMIT 1",
             (middle,),
         )
@@ -270,7 +270,7 @@ def _row_element(reader: Reader, seq: int, number: int, rowid: int | None) -> El
 
 
 def _version(reader: Reader, seq: int, element: Element) -> Version:
-    (kind,) = reader.only("SELECT kind FROM journal WHERE seq = ?", (seq,))
+    (kind,) = reader.fetch_one("SELECT kind FROM journal WHERE seq = ?", (seq,))
     reason = element.tombstoned_reason or ""
     return Version(seq, Kind(kind).label, transaction_of(reader, seq), element, reason)
 
@@ -282,7 +282,7 @@ def snapshot_of(reader: Reader) -> Snapshot:
         return reader.head().snapshot()
     nodes = JournalNodes(reader.connection, reader.registry)
     journal_root = log.root_at(nodes, seq)
-    row = reader.first(
+    row = reader.fetch_first(
         "SELECT time, concepts_root, edges_root FROM tx WHERE seq = ?",
         (seq,),
     )
@@ -303,10 +303,10 @@ def end_at(reader: Reader, moment: Moment | None, *, last: bool) -> End:
     """The end of the last transaction at or before a moment; without one, of the last or first."""
     if moment is None:
         way = "DESC" if last else "ASC"
-        row = reader.only(f"SELECT seq, time FROM tx ORDER BY seq {way} LIMIT 1")
+        row = reader.fetch_one(f"SELECT seq, time FROM tx ORDER BY seq {way} LIMIT 1")
     else:
         query = "SELECT seq, time FROM tx WHERE seq >= ? ORDER BY seq LIMIT 1"
-        row = reader.only(query, (entry_at(reader, moment),))
+        row = reader.fetch_one(query, (entry_at(reader, moment),))
     return End(*row)
 
 

@@ -70,9 +70,9 @@ def _find_parting(one: Reader, other: Reader) -> Parting:
     if differ(low):  # Otherwise one of them only goes on where the other one ends.
         low = bisect_left(range(low), True, lo=1, key=differ) - 1
     # Two transactions that part may begin alike: the last whole one that both have counts.
-    (entries,) = one.only("SELECT coalesce(max(seq), 0) FROM tx WHERE seq <= ?", (low,))
+    (entries,) = one.fetch_one("SELECT coalesce(max(seq), 0) FROM tx WHERE seq <= ?", (low,))
     beyond = "SELECT count(*) FROM tx WHERE seq > ?"
-    (ahead,), (behind,) = (each.only(beyond, (entries,)) for each in (one, other))
+    (ahead,), (behind,) = (each.fetch_one(beyond, (entries,)) for each in (one, other))
     return Parting(entries, commit_at(one, entries) if entries else None, ahead, behind)
 
 
@@ -240,7 +240,7 @@ def _marked(reader: Reader, kind: str) -> list[tuple[int, marks.Mark]]:
     end = reader.position
     found = []
     for entry, mark in marks.of_kind(reader.connection, kind):
-        (seq,) = reader.only("SELECT min(seq) FROM tx WHERE seq >= ?", (entry,))
+        (seq,) = reader.fetch_one("SELECT min(seq) FROM tx WHERE seq >= ?", (entry,))
         if seq <= end:
             found.append((seq, mark))
     return found
@@ -249,7 +249,7 @@ def _marked(reader: Reader, kind: str) -> list[tuple[int, marks.Mark]]:
 def has_content(reader: Reader, after: int) -> bool:
     """True if entries after a position, up to the state, are more than marks of commits."""
     query = "SELECT 1 FROM journal WHERE seq > ? AND seq <= ? AND kind != 9 LIMIT 1"
-    if reader.first(query, (after, reader.position)) is not None:
+    if reader.fetch_first(query, (after, reader.position)) is not None:
         return True
     return any(seq > after for seq, _ in _marked(reader, marks.PURGE))
 

@@ -13,7 +13,7 @@ from mycel.store.file.layout import (
     OPEN_END,
     PROPOSITION_TYPE_NUMBER,
 )
-from mycel.store.file.rows import Row, listed
+from mycel.store.file.rows import Row, json_array
 from mycel.store.query.filters import ALL, Condition
 from mycel.store.query.reader import Direction, Reader
 
@@ -41,7 +41,7 @@ def named(reader: Reader, names: Collection[str]) -> list[tuple[int, int, str]]:
         "SELECT c.id, c.type, c.name FROM json_each(?) j"
         f" CROSS JOIN {reader.tables.concepts('c')} ON c.name = j.value"
     )
-    found = reader.every(query, (listed(names),))
+    found = reader.fetch_all(query, (json_array(names),))
     return [(number, type_number, name) for number, type_number, name in found]
 
 
@@ -52,7 +52,7 @@ def numbers_named(reader: Reader, type_number: int, names: Collection[str]) -> d
         "SELECT c.name, c.id FROM json_each(?2) j CROSS JOIN concept c"
         " ON c.name = j.value AND c.type = ?1"
     )
-    return dict(reader.every(query, (type_number, listed(names))))
+    return dict(reader.fetch_all(query, (type_number, json_array(names))))
 
 
 def concepts_at_most(reader: Reader) -> int:
@@ -68,14 +68,14 @@ def definitions(reader: Reader) -> set[int]:
 
 def type_of(reader: Reader, number: int) -> int | None:
     """The type of a live concept, by number."""
-    row = reader.first("SELECT type FROM concept WHERE id = ?", (number,))
+    row = reader.fetch_first("SELECT type FROM concept WHERE id = ?", (number,))
     return None if row is None else row[0]
 
 
 def types_between(reader: Reader, start: int, stop: int) -> list[tuple[int, int]]:
     """The live concepts with numbers from `start` to before `stop`, each with its type."""
     query = "SELECT id, type FROM concept WHERE id >= ? AND id < ?"
-    return [(number, kind) for number, kind in reader.every(query, (start, stop))]
+    return [(number, kind) for number, kind in reader.fetch_all(query, (start, stop))]
 
 
 def heirs(reader: Reader, key: str, sources: Collection[str]) -> dict[str, int]:
@@ -88,7 +88,7 @@ def heirs(reader: Reader, key: str, sources: Collection[str]) -> dict[str, int]:
         " WHERE instr(c.metadata, ?2) AND value IN (SELECT value FROM json_each(?3))"
         " ORDER BY c.seq"
     )
-    return dict(reader.every(query, (f"$.{key}", key, listed(sources)))) if sources else {}
+    return dict(reader.fetch_all(query, (f"$.{key}", key, json_array(sources)))) if sources else {}
 
 
 class FormerName(NamedTuple):
@@ -110,7 +110,7 @@ def former_names(
         " WHERE p.type NOT IN (SELECT value FROM json_each(?3))"
         " ORDER BY CASE p.to_seq WHEN ?2 THEN p.from_seq ELSE p.to_seq END"
     )
-    rows = reader.every(query, (listed(names), OPEN_END, listed(without)))
+    rows = reader.fetch_all(query, (json_array(names), OPEN_END, json_array(without)))
     return {name: FormerName(number, kind, bool(gone)) for name, number, kind, gone in rows}
 
 
@@ -122,7 +122,7 @@ def former_names_ending(reader: Reader, root: str, ends: Collection[str]) -> lis
         " AND substr(name, length(rtrim(name, replace(name, '/', ''))) + 1)"
         " IN (SELECT value FROM json_each(?2)) ORDER BY name"
     )
-    return reader.column(query, (root, listed(ends)))
+    return reader.column(query, (root, json_array(ends)))
 
 
 def named_below(
@@ -141,8 +141,8 @@ def named_below(
         "SELECT id, type, name FROM concept WHERE name > max(?1 || '/', ?2) AND name < ?1 || '0'"
         " AND type NOT IN (SELECT value FROM json_each(?4)) ORDER BY name, type LIMIT ?3"
     )
-    types = listed(without)
-    found = reader.every(query, (path, after, limit, types))
+    types = json_array(without)
+    found = reader.fetch_all(query, (path, after, limit, types))
     return [(number, type_number, name) for number, type_number, name in found]
 
 
@@ -152,7 +152,7 @@ def count_below(reader: Reader, path: str, without: Collection[int] = ()) -> int
         "SELECT count(*) FROM concept WHERE (name = ?1 OR (name > ?1 || '/' AND name < ?1 || '0'))"
         " AND type NOT IN (SELECT value FROM json_each(?2))"
     )
-    return reader.count(query, (path, listed(without)))
+    return reader.count(query, (path, json_array(without)))
 
 
 class Segment(NamedTuple):
@@ -175,7 +175,7 @@ def segments_below(reader: Reader, path: str, *, without: Collection[int] = ()) 
         " sum(slash > 0), min(CASE slash WHEN 0 THEN id END), min(CASE slash WHEN 0 THEN type END)"
         " FROM cut GROUP BY segment ORDER BY segment"
     )
-    return list(map(Segment._make, reader.every(query, (path, listed(without)))))
+    return list(map(Segment._make, reader.fetch_all(query, (path, json_array(without)))))
 
 
 def has_any_of(reader: Reader, types: Collection[str]) -> bool:
@@ -185,7 +185,7 @@ def has_any_of(reader: Reader, types: Collection[str]) -> bool:
         f"{tables(reader.state)}SELECT 1 FROM json_each(?) j"
         " CROSS JOIN concept c ON c.type = j.value LIMIT 1"
     )
-    return bool(numbers) and reader.first(query, (listed(numbers),)) is not None
+    return bool(numbers) and reader.fetch_first(query, (json_array(numbers),)) is not None
 
 
 def furniture(reader: Reader) -> frozenset[int]:
@@ -199,14 +199,14 @@ def links_towards(reader: Reader, numbers: Collection[int], limit: int) -> dict[
         f"{tables(reader.state)}SELECT j.value, (SELECT count(*) FROM"
         " (SELECT 1 FROM proposition WHERE object = j.value LIMIT ?2)) FROM json_each(?1) j"
     )
-    found = reader.every(query, (listed(numbers), limit))
+    found = reader.fetch_all(query, (json_array(numbers), limit))
     return dict(found)
 
 
 def had_name(reader: Reader, number: int, name: str) -> bool:
     """True if a concept once had this name."""
     query = "SELECT 1 FROM concept_past WHERE id = ? AND name = ? LIMIT 1"
-    return reader.first(query, (number, name)) is not None
+    return reader.fetch_first(query, (number, name)) is not None
 
 
 def twins(
@@ -220,11 +220,11 @@ def twins(
 
     `others` are the types that the second one may have, if that matters.
     """
-    found = reader.every(
+    found = reader.fetch_all(
         "SELECT m.id, min(c.id) FROM json_each(?2) j CROSS JOIN concept m ON m.name = j.value"
         " AND m.type = ?1 CROSS JOIN concept c ON c.name = m.name AND c.type <> ?1"
         " AND (?3 IS NULL OR c.type IN (SELECT value FROM json_each(?3))) GROUP BY m.id",
-        (type_number, listed(names), None if others is None else listed(others)),
+        (type_number, json_array(names), None if others is None else json_array(others)),
     )
     return [(one, other) for one, other in found]
 
@@ -246,7 +246,7 @@ def names_of_type(reader: Reader, type_number: int | None, limit: int) -> list[s
 def attributes_of_type(reader: Reader, type_number: int, limit: int) -> list[JsonObject]:
     """The attributes of some concepts of a type."""
     query = "SELECT attributes FROM concept WHERE type = ? LIMIT ?"
-    return [parse_object(each) for (each,) in reader.every(query, (type_number, limit))]
+    return [parse_object(each) for (each,) in reader.fetch_all(query, (type_number, limit))]
 
 
 def names_from(reader: Reader, beginning: str, type_number: int | None, limit: int) -> list[str]:
@@ -289,11 +289,11 @@ def links_around_each(
     reader: Reader, numbers: Collection[int], limit: int
 ) -> list[tuple[int, Around]]:
     """Links that leave or reach one of these elements, at most `limit` in each direction."""
-    given = listed(numbers)
+    given = json_array(numbers)
     return [
         (number, Around(*row))
         for near, far in (("subject", "object"), ("object", "subject"))
-        for number, *row in reader.every(
+        for number, *row in reader.fetch_all(
             f"SELECT given.value, p.id, p.predicate, p.{far} FROM json_each(?) given"
             f" CROSS JOIN proposition p ON p.{near} = given.value LIMIT ?",
             (given, limit),
@@ -310,7 +310,7 @@ def links_around(
     return [
         Around(*row)
         for near, far in (("subject", "object"), ("object", "subject"))
-        for row in reader.every(
+        for row in reader.fetch_all(
             f"{tables(reader.state)}SELECT e.id, e.predicate, e.{far} FROM proposition e"
             f" WHERE e.{near} = :number {kind}{condition.sql} LIMIT :limit",
             bindings,
@@ -335,11 +335,11 @@ def links_after(
     """
     near, far = ("subject", "object") if direction == "out" else ("object", "subject")
     kind = "AND predicate NOT IN (SELECT value FROM json_each(?5))"
-    bindings: Row = (number, *after, limit, listed(without))
+    bindings: Row = (number, *after, limit, json_array(without))
     if predicates is not None:
         kind += " AND predicate IN (SELECT value FROM json_each(?6))"
-        bindings = (*bindings, listed(predicates))
-    found = reader.every(
+        bindings = (*bindings, json_array(predicates))
+    found = reader.fetch_all(
         f"SELECT id, predicate, {far} FROM {reader.tables.links('p')}"
         f" WHERE {near} = ?1 AND (predicate, {far}) > (?2, ?3) {kind}"
         f" ORDER BY predicate, {far} LIMIT ?4",
@@ -352,11 +352,11 @@ def links_between(
     reader: Reader, places: Collection[tuple[int, int, int]]
 ) -> dict[tuple[int, int, int], int]:
     """The live links with these subjects, predicates and objects, by number."""
-    found = reader.every(
+    found = reader.fetch_all(
         "SELECT p.subject, p.predicate, p.object, p.id FROM json_each(?1) j CROSS JOIN proposition"
         " p ON p.subject = j.value ->> 0 AND p.predicate = j.value ->> 1"
         " AND p.object = j.value ->> 2",
-        (listed(places),),
+        (json_array(places),),
     )
     return {(subject, predicate, object_): link for subject, predicate, object_, link in found}
 
@@ -377,7 +377,7 @@ def links_at_named(
     return reader.column(
         f"SELECT id FROM ({at.format(end='subject')} UNION {at.format(end='object')})"
         " WHERE id > ?2 ORDER BY id LIMIT ?3",
-        (listed(beginnings.items()), after, limit),
+        (json_array(beginnings.items()), after, limit),
     )
 
 

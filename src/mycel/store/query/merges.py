@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import orjson
 
-from mycel.store.file.rows import Row, listed
+from mycel.store.file.rows import Row, json_array
 from mycel.store.log import merges
 from mycel.store.query.reader import Reader
 
@@ -53,7 +53,7 @@ def open_conflicts(reader: Reader, numbers: Collection[int]) -> dict[int, list[d
         " CROSS JOIN merge_conflict AS told ON told.merge = place.merge AND told.id = place.id"
         f" WHERE {_UNDECIDED} ORDER BY told.rowid"
     )
-    for element, body in reader.every(query, (listed(numbers),)):
+    for element, body in reader.fetch_all(query, (json_array(numbers),)):
         found.setdefault(element, []).append(orjson.loads(body))
     return found
 
@@ -79,7 +79,7 @@ def match(
         f"SELECT seq, {wanted} FROM merge_match WHERE {known} = ?"
         " AND seq IN (SELECT value FROM json_each(?)) ORDER BY seq DESC LIMIT 1"
     )
-    return reader.first(query, (number, listed(merged)))
+    return reader.fetch_first(query, (number, json_array(merged)))
 
 
 def choices(reader: Reader, seq: int | None = None) -> list[tuple[int, dict[str, Any]]]:
@@ -87,4 +87,4 @@ def choices(reader: Reader, seq: int | None = None) -> list[tuple[int, dict[str,
     if not may_have_conflicts(reader):
         return []
     query = "SELECT seq, body FROM merge_choice WHERE ?1 IS NULL OR seq = ?1 ORDER BY seq DESC, id"
-    return [(at, orjson.loads(body)) for at, body in reader.every(query, (seq,))]
+    return [(at, orjson.loads(body)) for at, body in reader.fetch_all(query, (seq,))]

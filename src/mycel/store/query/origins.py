@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from mycel.model.elements import Element
-from mycel.store.file.rows import listed
+from mycel.store.file.rows import json_array
 from mycel.store.log import merges
 from mycel.store.log.journal import Kind
 from mycel.store.query.history import value_since
@@ -40,11 +40,11 @@ def origin_of(reader: Reader, number: int, place: str, read: Callable[[Element],
 
 def written_by(reader: Reader, number: int, entry: int, place: str) -> Origin:
     """The origin of a value that an entry has written."""
-    seq, time_us, actor = reader.only(
+    seq, time_us, actor = reader.fetch_one(
         "SELECT seq, time, actor FROM tx WHERE seq >= ? ORDER BY seq LIMIT 1", (entry,)
     )
     if merges.have_origins(reader.connection):
-        kept = reader.first(
+        kept = reader.fetch_first(
             "SELECT time, actor FROM merge_origin WHERE number = ? AND seq = ? AND place IN (?, ?)"
             " ORDER BY place DESC LIMIT 1",
             (number, seq, EVERYWHERE, place),
@@ -63,11 +63,13 @@ def written_once(reader: Reader, numbers: Iterable[int], after: int) -> Mapping[
     entries: dict[int, int] = {}
     several: set[int] = set()
     query = "SELECT seq, element FROM journal WHERE seq > ? AND seq <= ? AND kind NOT IN (?, ?)"
-    for seq, element in reader.every(query, (after, reader.position, Kind.PURGE, Kind.MARK)):
+    for seq, element in reader.fetch_all(query, (after, reader.position, Kind.PURGE, Kind.MARK)):
         if element in wanted and entries.setdefault(element, seq) != seq:
             several.add(element)
     once = {element: seq for element, seq in entries.items() if element not in several}
-    written = reader.every("SELECT seq, time, actor FROM tx WHERE seq > ? ORDER BY seq", (after,))
+    written = reader.fetch_all(
+        "SELECT seq, time, actor FROM tx WHERE seq > ? ORDER BY seq", (after,)
+    )
     ends = [seq for seq, _, _ in written]
     kept = _kept(reader, once)
     found: dict[int, Origin] = {}
@@ -89,6 +91,6 @@ def _kept(reader: Reader, numbers: Iterable[int]) -> Mapping[tuple[int, int], Ma
             "SELECT number, seq, place, time, actor FROM json_each(?) AS wanted"
             " CROSS JOIN merge_origin ON number = wanted.value"
         )
-        for number, seq, place, time_us, actor in reader.every(query, (listed(numbers),)):
+        for number, seq, place, time_us, actor in reader.fetch_all(query, (json_array(numbers),)):
             found.setdefault((number, seq), {})[place] = Origin(time_us, actor)
     return found

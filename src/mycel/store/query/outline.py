@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from mycel.store.file.rows import listed
+from mycel.store.file.rows import json_array
 from mycel.store.log.journal import Kind, newest
 from mycel.store.query.reader import Reader
 
@@ -104,7 +104,7 @@ def concepts_among(reader: Reader, numbers: Collection[int]) -> list[ConceptLine
     """Those of these concepts that are part of a state."""
     source = reader.tables.concepts("c")
     query = f"SELECT {_CONCEPT} FROM json_each(?) j CROSS JOIN {source} ON c.id = j.value"
-    return list(map(ConceptLine._make, reader.every(query, (listed(numbers),))))
+    return list(map(ConceptLine._make, reader.fetch_all(query, (json_array(numbers),))))
 
 
 def links_among(reader: Reader, numbers: Collection[int]) -> list[LinkLine]:
@@ -124,4 +124,4 @@ def _links(reader: Reader, columns: Sequence[str], numbers: Collection[int]) -> 
         f" FROM json_each(?1) j CROSS JOIN {reader.tables.links('p')} ON p.{column} = j.value"
         for column in columns
     )
-    return list(map(LinkLine._make, reader.every(query, (listed(numbers),))))
+    return list(map(LinkLine._make, reader.fetch_all(query, (json_array(numbers),))))

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from typing import Final, NamedTuple
 
 from mycel.store.file.layout import FURNITURE
-from mycel.store.file.rows import listed
+from mycel.store.file.rows import json_array
 from mycel.store.index import passages
 from mycel.store.index.passages import PassageRow
 from mycel.store.query.reader import Reader
@@ -37,7 +37,7 @@ def calibration(reader: Reader, model: str) -> tuple[float, float, float] | None
 
 def last_entry(reader: Reader) -> int:
     """The last entry of the journal."""
-    return int(reader.only("SELECT coalesce(max(seq), 0) FROM journal")[0])
+    return int(reader.fetch_one("SELECT coalesce(max(seq), 0) FROM journal")[0])
 
 
 def changed_since(reader: Reader, seq: int) -> set[int]:
@@ -56,9 +56,9 @@ def sources(reader: Reader, numbers: Collection[int] | None = None) -> list[Sour
     """Live concepts that are no definitions, or those among them with these numbers."""
     query = "SELECT id, seq, type, name, attributes FROM concept WHERE type NOT IN (1, 2)"
     if numbers is None:
-        return [SourceRow(*row) for row in reader.every(query)]
+        return [SourceRow(*row) for row in reader.fetch_all(query)]
     query += " AND id IN (SELECT value FROM json_each(?))"
-    return [SourceRow(*row) for row in reader.every(query, (listed(numbers),))]
+    return [SourceRow(*row) for row in reader.fetch_all(query, (json_array(numbers),))]
 
 
 def stored(reader: Reader, model: str) -> Iterator[tuple[PassageRow, bytes]]:
@@ -101,7 +101,7 @@ def vectors_of(reader: Reader, model: str, numbers: Collection[int]) -> dict[int
         " JOIN recall_vector v ON v.element = c.id AND v.seq = c.seq"
         " AND v.model = (SELECT id FROM recall_mark WHERE name = ?)"
     )
-    found: dict[int, bytes] = dict(reader.every(query, (listed(numbers), model)))
+    found: dict[int, bytes] = dict(reader.fetch_all(query, (json_array(numbers), model)))
     return found
 
 
@@ -125,7 +125,7 @@ def vector_bytes(reader: Reader, model: str) -> tuple[int, int]:
         "SELECT count(*), coalesce(sum(length(vector)), 0) FROM recall_vector"
         " WHERE model = (SELECT id FROM recall_mark WHERE name = ?)"
     )
-    count, size = reader.only(query, (model,))
+    count, size = reader.fetch_one(query, (model,))
     return count, size
 
 
@@ -137,5 +137,5 @@ def pieces_of(reader: Reader, numbers: Collection[int]) -> dict[int, bytes]:
     )
     if not passages.has_tables(reader.connection):
         return {}
-    found: dict[int, bytes] = dict(reader.every(query, (listed(numbers),)))
+    found: dict[int, bytes] = dict(reader.fetch_all(query, (json_array(numbers),)))
     return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from mycel.store.file.rows import listed
+from mycel.store.file.rows import json_array
 from mycel.store.index import property_vectors
 from mycel.store.index.property_vectors import Column
 from mycel.store.query.passages import SourceRow
@@ -52,5 +52,5 @@ def _among(numbers: Collection[int] | None) -> str:
 def _bindings(
     kept: int | None, column: Column, numbers: Collection[int] | None
 ) -> dict[str, int | str | None]:
-    among = None if numbers is None else listed(numbers)
+    among = None if numbers is None else json_array(numbers)
     return {"column": kept, "type": column.type, "numbers": among}

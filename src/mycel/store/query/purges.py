@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from mycel.store.file.rows import listed
+from mycel.store.file.rows import json_array
 from mycel.store.log import marks
 from mycel.store.log.audit import Auditor
 from mycel.store.log.purge_entries import PurgeFields, purges
@@ -73,7 +73,7 @@ def purged_lives(reader: Reader, seq: int) -> list[PurgedLife]:
         "SELECT element, min(seq) FROM journal WHERE seq > ? AND purged IS NOT NULL"
         " AND element IN (SELECT value FROM json_each(?)) GROUP BY element"
     )
-    began = reader.every(query, (seq, listed(found)))
+    began = reader.fetch_all(query, (seq, json_array(found)))
     return [PurgedLife(number, first, *found[number]) for number, first in began]
 
 

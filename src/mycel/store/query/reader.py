@@ -24,7 +24,15 @@ from mycel.model.names import check_name, shorten
 from mycel.model.state import LIVE, State
 from mycel.sql.state_tables import StateTables
 from mycel.store.file.layout import CONCEPT_COLUMNS, OPEN_END, PROPOSITION_COLUMNS
-from mycel.store.file.rows import Bindings, Row, every, first, listed, only, table_of
+from mycel.store.file.rows import (
+    Bindings,
+    Row,
+    fetch_all,
+    fetch_first,
+    fetch_one,
+    json_array,
+    table_of,
+)
 from mycel.store.log.journal import Head, newest
 from mycel.store.log.registry import Registry
 from mycel.store.query.refs import Ref, is_natural, missing, resolve
@@ -125,29 +133,29 @@ class Reader:
         self.newest = 0
         """The position of the journal when `definitions` was read."""
 
-    def every(self, query: str, bindings: Bindings = ()) -> list[Row]:
+    def fetch_all(self, query: str, bindings: Bindings = ()) -> list[Row]:
         """All rows of a query."""
-        return every(self.connection, query, bindings)
+        return fetch_all(self.connection, query, bindings)
 
     def column(self, query: str, bindings: Bindings = ()) -> list[Any]:
         """The only column of all rows of a query."""
         return [value for (value,) in self.connection.execute(query, bindings)]
 
-    def first(self, query: str, bindings: Bindings = ()) -> Row | None:
+    def fetch_first(self, query: str, bindings: Bindings = ()) -> Row | None:
         """The first row of a query, or None."""
-        return first(self.connection, query, bindings)
+        return fetch_first(self.connection, query, bindings)
 
-    def only(self, query: str, bindings: Bindings = ()) -> Row:
+    def fetch_one(self, query: str, bindings: Bindings = ()) -> Row:
         """The first row of a query that always has one in a sound database.
 
         Raises:
             DatabaseCorrupt: it has none.
         """
-        return only(self.connection, query, bindings)
+        return fetch_one(self.connection, query, bindings)
 
     def count(self, query: str, bindings: Bindings = ()) -> int:
         """The only number of a query."""
-        (number,) = self.only(query, bindings)
+        (number,) = self.fetch_one(query, bindings)
         return int(number)
 
     def at(self, state: State) -> Reader:
@@ -246,7 +254,7 @@ class Reader:
 
     def identity(self) -> str:
         """A text that identifies this database: the time and root of its first transaction."""
-        began, root = self.only("SELECT time, concepts_root FROM tx ORDER BY seq LIMIT 1")
+        began, root = self.fetch_one("SELECT time, concepts_root FROM tx ORDER BY seq LIMIT 1")
         return f"{began}:{root.hex()}"
 
     # Names of types and predicates.
@@ -348,12 +356,12 @@ class Reader:
         found: dict[int, Element] = {}
         if concepts:
             rows = self.execute(
-                self._concepts_where("id = number", tombstoned, _NUMBERS), (listed(concepts),)
+                self._concepts_where("id = number", tombstoned, _NUMBERS), (json_array(concepts),)
             )
             found = {concept[0]: concept for concept in self._as_concepts(rows)}
         if links:
             rows = self.execute(
-                self._propositions_where("id = number", tombstoned, _NUMBERS), (listed(links),)
+                self._propositions_where("id = number", tombstoned, _NUMBERS), (json_array(links),)
             )
             found |= {link[0]: link for link in self._as_propositions(rows)}
         return found
@@ -380,13 +388,13 @@ class Reader:
 
     def record_at(self, seq: int) -> bytes | None:
         """The record that the entry `seq` left behind."""
-        row = self.first("SELECT after FROM journal WHERE seq = ?", (seq,))
+        row = self.fetch_first("SELECT after FROM journal WHERE seq = ?", (seq,))
         return None if row is None else row[0]
 
     def records_at(self, seqs: Sequence[int]) -> dict[int, bytes]:
         """The records that these entries left behind, by entry."""
         query = "SELECT seq, after FROM journal WHERE seq IN (SELECT value FROM json_each(?1))"
-        return dict(self.execute(query, (listed(seqs),)))
+        return dict(self.execute(query, (json_array(seqs),)))
 
     def proposition(self, number: int, *, tombstoned: bool = False) -> Proposition | None:
         return self._proposition("id = ?1", (number,), tombstoned)
@@ -412,7 +420,7 @@ class Reader:
             f"SELECT 1 FROM {table} WHERE id = ?1{self._written} UNION ALL"
             f" SELECT 1 FROM {table}_past WHERE id = ?1{self._from_written} LIMIT 1"
         )
-        return self.first(query, (number,)) is not None
+        return self.fetch_first(query, (number,)) is not None
 
     # Adjacency.
 
@@ -457,7 +465,7 @@ class Reader:
         if alone:
             rows = self.execute(f"{query} ORDER BY 2, 3", (ends[0], *(predicates or ())))
             return (other for _, _, other in rows)
-        found: list[Row] = self.execute(query, (listed(ends), *(predicates or ()))).fetchall()
+        found: list[Row] = self.execute(query, (json_array(ends), *(predicates or ()))).fetchall()
         found.sort()  # Usually they come in this order, which makes it quick; no promise is made.
         return (other for _, _, other in found)
 
@@ -539,9 +547,9 @@ class Reader:
         """An element as a row of the past tables has it."""
         if ids.is_concept(number):
             query = f"SELECT {_CONCEPT_PAST} FROM concept_past WHERE rowid = ?"
-            return next(self._as_concepts((self.only(query, (rowid,)),)))
+            return next(self._as_concepts((self.fetch_one(query, (rowid,)),)))
         query = f"SELECT {_PROPOSITION_PAST} FROM proposition_past WHERE rowid = ?"
-        return next(self._as_propositions((self.only(query, (rowid,)),)))
+        return next(self._as_propositions((self.fetch_one(query, (rowid,)),)))
 
     # From rows to elements.
 
@@ -607,7 +615,7 @@ class Reader:
         """The id that people see. A proposition's names its predicate, or the last one it had."""
         if ids.is_concept(number):
             return ids.concept_id(number)
-        row = self.first(
+        row = self.fetch_first(
             f"SELECT predicate FROM proposition WHERE id = ?1{self._written} UNION ALL"
             " SELECT * FROM (SELECT predicate FROM proposition_past"
             f" WHERE id = ?1{self._from_written} ORDER BY from_seq DESC LIMIT 1) LIMIT 1",

@@ -15,7 +15,7 @@ from mycel.model.allowance import charge, current
 from mycel.model.limits import RESULT_BYTES_MAX, RESULT_ROWS_MAX
 from mycel.sql.compiler import Statement
 from mycel.store.file.connections import FAILURES, translate
-from mycel.store.file.rows import Row, every
+from mycel.store.file.rows import Row, fetch_all
 from mycel.store.query.reader import Reader
 
 _CELL: Final = itemgetter(0)
@@ -127,7 +127,7 @@ def numbers(reader: Reader, statement: Statement, bindings: Row) -> list[tuple[i
     """
     try:
         with reader.watched():
-            return every(reader.connection, statement.text, bindings)
+            return fetch_all(reader.connection, statement.text, bindings)
     except FAILURES as error:
         raise translate(error) from error
 
@@ -137,7 +137,9 @@ def steps(reader: Reader, statement: Statement) -> list[str]:
     depth = {0: -1}
     found = []
     nothing = (None,) * len(statement.bindings)
-    for number, parent, _, detail in reader.every(f"EXPLAIN QUERY PLAN {statement.text}", nothing):
+    for number, parent, _, detail in reader.fetch_all(
+        f"EXPLAIN QUERY PLAN {statement.text}", nothing
+    ):
         depth[number] = depth.get(parent, -1) + 1
         found.append(f"{'  ' * depth[number]}{detail}")
     return found

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
 from mycel.plan.catalog import Entries, Spread
-from mycel.store.file.rows import only
+from mycel.store.file.rows import fetch_one
 from mycel.store.query.reader import Reader
 
 SAMPLE: Final = 2000
@@ -134,4 +134,4 @@ class StoreStatistics:
         )
 
     def _numbers(self, query: str) -> tuple[float, ...]:
-        return tuple(float(number or 0) for number in only(self._connection, query))
+        return tuple(float(number or 0) for number in fetch_one(self._connection, query))

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from typing import Final
 
 from mycel.sql.state_tables import tables
-from mycel.store.file.rows import listed
+from mycel.store.file.rows import json_array
 from mycel.store.query.reader import Reader
 
 _LINKS: Final = (("supersedes", "object", "subject"), ("superseded_by", "subject", "object"))
@@ -23,12 +23,12 @@ def successors(reader: Reader, numbers: Collection[int]) -> dict[int, list[int]]
         predicate = reader.find_predicate(name)
         if predicate is None or not numbers:
             continue
-        rows = reader.every(
+        rows = reader.fetch_all(
             f"{tables(reader.state)}SELECT p.{old}, p.{new} FROM json_each(?1) given"
             f" CROSS JOIN proposition p ON p.{old} = given.value AND p.predicate = ?2"
             f" JOIN concept c ON c.id = p.{new} WHERE p.{new} <> p.{old}"
             " ORDER BY p.seq DESC",
-            (listed(numbers), predicate),
+            (json_array(numbers), predicate),
         )
         for number, successor in rows:
             others = found.setdefault(number, [])

@@ -73,7 +73,7 @@ class Shape(NamedTuple):
 
 def totals(reader: Reader) -> tuple[int, int]:
     """The numbers of concepts and links."""
-    concepts, links = reader.only(
+    concepts, links = reader.fetch_one(
         "SELECT (SELECT count(*) FROM concept), (SELECT count(*) FROM proposition)",
     )
     return concepts, links
@@ -99,7 +99,7 @@ def count_up_to(reader: Reader, table: str, column: str, at: int, most: int) -> 
 
 def shapes(reader: Reader) -> list[Shape]:
     """The types that predicates join, most frequent first, from a sample of links."""
-    rows = reader.every(
+    rows = reader.fetch_all(
         f"{_sample(reader, 'proposition')}"
         " SELECT p.predicate, s.type, o.type, count(*) FROM sample"
         " JOIN proposition p ON p.id = sample.id"
@@ -128,7 +128,7 @@ def definition(reader: Reader, meta: int, name: str) -> JsonObject:
     query = (
         f"SELECT c.attributes FROM {reader.tables.concepts('c')} WHERE c.name = ? AND c.type = ?"
     )
-    row = reader.first(query, (name, meta))
+    row = reader.fetch_first(query, (name, meta))
     return {} if row is None else parse_object(row[0])
 
 
@@ -147,7 +147,7 @@ class Domain(NamedTuple):
 
 def domains(reader: Reader, domain_type: int, membership: int, limit: int) -> list[Domain]:
     """Domains, those with the most members first."""
-    rows = reader.every(
+    rows = reader.fetch_all(
         "SELECT id, name, attributes, (SELECT count(*) FROM (SELECT 1 FROM proposition"
         " WHERE predicate = ?2 AND object = c.id LIMIT ?3)) AS members"
         " FROM concept c WHERE type = ?1 ORDER BY members DESC, name LIMIT ?4",
@@ -159,7 +159,7 @@ def domains(reader: Reader, domain_type: int, membership: int, limit: int) -> li
 def defined_in(reader: Reader, membership: int) -> list[tuple[int, int, str]]:
     """Definitions that belong to a domain: domain, meta-type, name."""
     # From the few definitions to their domains, not from the many members to what they are.
-    rows = reader.every(
+    rows = reader.fetch_all(
         "SELECT p.object, c.type, c.name FROM concept c"
         " CROSS JOIN proposition p ON p.subject = c.id AND p.predicate = ?1"
         " WHERE c.type IN (?2, ?3) ORDER BY c.name",
@@ -175,7 +175,7 @@ def member_types(
 
     Definitions are left out: they belong to a domain as what they define, see `defined_in`.
     """
-    rows = reader.every(
+    rows = reader.fetch_all(
         "SELECT c.type, count(*) FROM (SELECT subject FROM proposition"
         " WHERE predicate = ?1 AND object = ?2 LIMIT ?3) m JOIN concept c ON c.id = m.subject"
         " WHERE c.type NOT IN (?4, ?5) GROUP BY 1 ORDER BY 2 DESC, 1",
@@ -188,7 +188,7 @@ def key_members(
     reader: Reader, membership: int, domain: int, sample: int, limit: int
 ) -> list[tuple[int, str]]:
     """The most linked among the first members of a domain: type and name."""
-    rows = reader.every(
+    rows = reader.fetch_all(
         f"SELECT c.type, c.name, {_DEGREE} FROM (SELECT subject FROM proposition"
         " WHERE predicate = ?1 AND object = ?2 LIMIT ?3) m JOIN concept c ON c.id = m.subject"
         " WHERE c.type NOT IN (?5, ?6) ORDER BY 3 DESC, c.id LIMIT ?4",
@@ -214,7 +214,7 @@ def instances(reader: Reader, type_number: int, sample: int) -> list[SampledConc
     """Instances of a type from all over its range, the most linked first."""
     few = count_up_to(reader, "concept", "type", type_number, sample + 1) <= sample
     chosen = (_EVERYTHING if few else _SAMPLE).format(table=f"concept WHERE type = {type_number}")
-    rows = reader.every(
+    rows = reader.fetch_all(
         f"{chosen} SELECT c.id, c.name, c.attributes, {_DEGREE} FROM sample"
         " JOIN concept c ON c.id = sample.id ORDER BY 4 DESC, c.id",
         (sample,),
@@ -237,7 +237,7 @@ def relationships(
             " LEFT JOIN concept c ON c.id = p.other GROUP BY 1, 2"
         )
         for number in numbers:
-            for predicate, other, count in reader.every(query, (number, per_element)):
+            for predicate, other, count in reader.fetch_all(query, (number, per_element)):
                 key = direction, predicate, other
                 seen[key] = seen.get(key, 0) + count
     ordered = sorted(seen.items(), key=lambda item: (-item[1], item[0][:2], item[0][2] or 0))
@@ -264,7 +264,7 @@ def kinds_at(
 
     Each comes with its number of links, the most frequent first; at most `most` links are read.
     """
-    rows = reader.every(
+    rows = reader.fetch_all(
         f"SELECT coalesce(t.name, r.name), count(*) FROM (SELECT {end} AS number FROM proposition"
         " WHERE predicate = ? LIMIT ?) p LEFT JOIN concept c ON c.id = p.number"
         " LEFT JOIN type t ON t.id = c.type LEFT JOIN proposition l ON l.id = p.number"
@@ -278,7 +278,7 @@ def links_of(reader: Reader, predicate: int, sample: int) -> list[SampledLink]:
     """Links of a predicate: some from the beginning of its range, some from its end."""
     rows: list[Row] = []
     for order in ("ASC", "DESC"):
-        rows += reader.every(
+        rows += reader.fetch_all(
             "SELECT p.id, p.subject, s.type, s.name, p.object, o.type, o.name, p.attributes"
             f" FROM (SELECT id FROM proposition WHERE predicate = ? ORDER BY object {order},"
             f" subject {order} LIMIT ?) m JOIN proposition p ON p.id = m.id"
@@ -293,7 +293,7 @@ def links_of(reader: Reader, predicate: int, sample: int) -> list[SampledLink]:
 
 def touching(reader: Reader, number: int) -> list[tuple[int, int]]:
     """Links that have this element as an end: the link, and its other end."""
-    rows = reader.every(
+    rows = reader.fetch_all(
         "SELECT id, object FROM proposition WHERE subject = ?1"
         " UNION ALL SELECT id, subject FROM proposition WHERE object = ?1",
         (number,),
@@ -302,14 +302,14 @@ def touching(reader: Reader, number: int) -> list[tuple[int, int]]:
 
 
 def _counts(reader: Reader, table: str, column: str) -> list[Count]:
-    (total,) = reader.only(f"SELECT count(*) FROM {table}")
+    (total,) = reader.fetch_one(f"SELECT count(*) FROM {table}")
     if total <= COUNTED_ROWS_MAX:
         query = f"SELECT {column}, count(*) FROM {table} GROUP BY 1 ORDER BY 2 DESC, 1"
-        return [Count(number, count, True) for number, count in reader.every(query)]
+        return [Count(number, count, True) for number, count in reader.fetch_all(query)]
     kinds = _KINDS.format(table=table, column=column)
-    cap = COUNTED_ROWS_MAX // max(1, len(reader.every(kinds, (1,))))
+    cap = COUNTED_ROWS_MAX // max(1, len(reader.fetch_all(kinds, (1,))))
     sampled: dict[int, int] = dict(
-        reader.every(
+        reader.fetch_all(
             f"{_sample(reader, table)} SELECT t.{column}, count(*) FROM sample"
             f" JOIN {table} t ON t.id = sample.id GROUP BY 1",
             (SAMPLE_ROWS,),
@@ -320,14 +320,14 @@ def _counts(reader: Reader, table: str, column: str) -> list[Count]:
         Count(number, count, True)
         if count < cap
         else Count(number, max(cap, _rounded(sampled.get(number, 0) * share)), False)
-        for number, count in reader.every(kinds, (cap,))
+        for number, count in reader.fetch_all(kinds, (cap,))
     ]
     return sorted(found, key=lambda each: (-each.rows, each.number))
 
 
 def _sample(reader: Reader, table: str) -> str:
     """The beginning of a query over `sample`: its one binding is how many rows are wanted."""
-    (total,) = reader.only(f"SELECT count(*) FROM {table}")
+    (total,) = reader.fetch_one(f"SELECT count(*) FROM {table}")
     return (_EVERYTHING if total <= SAMPLE_ROWS else _SAMPLE).format(table=f"{table} WHERE TRUE")
 
 

@@ -55,11 +55,11 @@ class Vocabulary:
 
     def __init__(self, reader: Reader) -> None:
         source = reader.tables.concepts("c")
-        self.types: Final[dict[str, int]] = dict(reader.every(_TYPES.format(source=source)))
+        self.types: Final[dict[str, int]] = dict(reader.fetch_all(_TYPES.format(source=source)))
         links = link_ends.read(reader.connection)
         self.predicates: Final[dict[str, PredicateFacts]] = {}
         self._ends: Final[dict[int, tuple[int, int]]] = {}
-        for name, number, symmetric, *ends in reader.every(_PREDICATES.format(source=source)):
+        for name, number, symmetric, *ends in reader.fetch_all(_PREDICATES.format(source=source)):
             self.predicates[name] = PredicateFacts(
                 number,
                 symmetric == "true",
@@ -124,7 +124,7 @@ def _moments(reader: Reader, source: str) -> dict[tuple[int, bool, bool], set[st
     found: dict[tuple[int, bool, bool], set[str]] = {}
     for names, meta in (("type", CONCEPT_TYPE_NUMBER), ("predicate", PROPOSITION_TYPE_NUMBER)):
         query = _MOMENTS.format(source=source, names=names, meta=meta)
-        for owner, name, is_list in reader.every(query):
+        for owner, name, is_list in reader.fetch_all(query):
             found.setdefault((owner, names == "predicate", bool(is_list)), set()).add(name)
     return found
 
@@ -151,7 +151,7 @@ def definitions_with(reader: Reader, key: str) -> list[JsonObject]:
         f"SELECT c.attributes FROM {reader.tables.concepts('c')}"
         f" WHERE c.type IN {_META} AND json_type(c.attributes, ?) = 'object' ORDER BY c.id"
     )
-    return [parse_object(text) for (text,) in reader.every(query, (f"$.{key}",))]
+    return [parse_object(text) for (text,) in reader.fetch_all(query, (f"$.{key}",))]
 
 
 def retired_definitions_with(reader: Reader, key: str) -> list[tuple[JsonObject, int]]:
@@ -163,7 +163,7 @@ def retired_definitions_with(reader: Reader, key: str) -> list[tuple[JsonObject,
         " AND c.tombstoned_at IS NOT NULL AND json_type(c.attributes, ?2) = 'object' ORDER BY c.id"
     )
     seq = OPEN_END - 1 if reader.state.seq is None else reader.state.seq
-    return [(parse_object(text), at) for text, at in reader.every(query, (seq, f"$.{key}"))]
+    return [(parse_object(text), at) for text, at in reader.fetch_all(query, (seq, f"$.{key}"))]
 
 
 def undefined(

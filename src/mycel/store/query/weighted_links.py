@@ -7,7 +7,7 @@ from typing import Final
 
 from mycel.model import ids
 from mycel.store.file.layout import PROPOSITION_TYPE_NUMBER
-from mycel.store.file.rows import Row, every, listed
+from mycel.store.file.rows import Row, fetch_all, json_array
 from mycel.store.log.journal import Kind, newest
 from mycel.store.query.reader import Reader
 
@@ -41,7 +41,7 @@ class NearLinks:
 
     def of(self, number: int) -> list[Row]:
         """Units, predicate and other end of each link, in this order."""
-        return every(self._connection, self._query, (number,))
+        return fetch_all(self._connection, self._query, (number,))
 
 
 def symmetric_predicates(reader: Reader) -> frozenset[int]:
@@ -67,13 +67,13 @@ def changed_ends(reader: Reader, since: int, until: int) -> frozenset[int] | Non
     None if that cannot be known: a purge leaves no trace of the links that there were.
     """
     query = "SELECT kind, element FROM journal WHERE seq > ? AND seq <= ?"
-    entries = reader.every(query, (since, until))
+    entries = reader.fetch_all(query, (since, until))
     if any(kind == Kind.PURGE for kind, _ in entries):
         return None
     links = {number for _, number in entries if not ids.is_concept(number)}
     if not links:
         return frozenset()
-    rows = reader.every(_ENDS, (listed(links), since))
+    rows = reader.fetch_all(_ENDS, (json_array(links), since))
     return frozenset(end for ends in rows for end in ends)
 
 

@@ -22,9 +22,9 @@ from mycel.model import allowance, ids
 from mycel.model.names import META_TYPES, check_name, kind_of
 from mycel.model.records import canonical_weight
 from mycel.model.values import JsonObject, parse_object
-from mycel.search.analysis import Document, concept_document, link_document
+from mycel.search.analysis import AnalysedText, concept_document, link_document
 from mycel.store.file.layout import OPEN_END
-from mycel.store.file.rows import listed
+from mycel.store.file.rows import json_array
 from mycel.store.index import text
 from mycel.store.index.properties import NewElement
 from mycel.store.index.slots import NO_ENDS, Slots
@@ -81,7 +81,7 @@ class PropositionRow(NamedTuple):
 
 
 AnyRow = TypeVar("AnyRow", ConceptRow, PropositionRow)
-Item = TypeVar("Item")
+T = TypeVar("T")
 
 
 def put_concepts(
@@ -349,7 +349,7 @@ class _Batch:
         """
         connection = self._ledger.connection
         if self._ledger.row(_ANY_TOMBSTONE.format(table=table), ()) is not None:
-            identities = listed(row[identity] for row in self._live)
+            identities = json_array(row[identity] for row in self._live)
             if self._ledger.row(buried, (identities,)) is not None:
                 return False
         before = connection.total_changes()
@@ -365,8 +365,8 @@ class _Batch:
         """Journal the rows, and note what trees and text index must learn of them."""
         ledger = self._ledger
         ledger.properties.note_new(self._indexed)
-        if len(self.numbers) < BATCH_ROWS and len(ledger.retext) < BATCH_ROWS:
-            ledger.retext.update(number for number, _, _ in self._texts)
+        if len(self.numbers) < BATCH_ROWS and len(ledger.dirty_text) < BATCH_ROWS:
+            ledger.dirty_text.update(number for number, _, _ in self._texts)
         else:
             text.index(ledger.connection, (_document(*each) for each in _paced(self._texts)))
         ledger.flush_entries()
@@ -385,12 +385,12 @@ class _Batch:
             ledger.connection.execute(f"PRAGMA cache_size = -{LOAD_CACHE_KIB}")
 
 
-def _paced(rows: Iterable[Item]) -> Iterable[Item]:
+def _paced(rows: Iterable[T]) -> Iterable[T]:
     """The rows, of which some megabytes are written between two looks at the allowance."""
     return rows if allowance.current() is None else _watched(rows)
 
 
-def _watched(rows: Iterable[Item]) -> Iterator[Item]:
+def _watched(rows: Iterable[T]) -> Iterator[T]:
     for at, row in enumerate(rows):
         if at % _WATCH_EVERY == 0:
             allowance.check()
@@ -399,6 +399,6 @@ def _watched(rows: Iterable[Item]) -> Iterator[Item]:
 
 def _document(
     number: int, name: str | None, attributes: Mapping[str, Any]
-) -> tuple[int, Document | None]:
+) -> tuple[int, AnalysedText | None]:
     """The text of a concept, or of a link, which has no name."""
     return number, link_document(attributes) if name is None else concept_document(name, attributes)

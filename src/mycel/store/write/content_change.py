@@ -58,7 +58,7 @@ def change_content(
     if same[0] != attributes_text:
         state = tx.ledger.state_of(before)
         tx.ledger.properties.note(before.number, state, (state[0], attributes_text, state[2]))
-        tx.ledger.retext.add(before.number)
+        tx.ledger.dirty_text.add(before.number)
     return True
 
 

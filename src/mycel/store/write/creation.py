@@ -66,7 +66,7 @@ def create_concept(
         (number, type_number, name, attributes_text, metadata_text, seq, now, by, now),
     )
     ledger.properties.note(number, None, (type_number, attributes_text, NO_ENDS))
-    ledger.retext.add(number)
+    ledger.dirty_text.add(number)
     if type_name in META_TYPES:
         tx.guards.forget()
     made = ids.concept_id(number)
@@ -119,7 +119,7 @@ def create_proposition(
     ledger.properties.note(number, None, state)
     ledger.note_ends(predicate_number, subject, object_)
     if has_text(attributes_text):
-        ledger.retext.add(number)
+        ledger.dirty_text.add(number)
     return ids.proposition_id(number, predicate)
 
 

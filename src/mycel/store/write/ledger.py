@@ -26,7 +26,7 @@ from mycel.store.file.layout import (
     OPEN_END,
     PROPOSITION_COLUMNS,
 )
-from mycel.store.file.rows import Row, every, first
+from mycel.store.file.rows import Row, fetch_all, fetch_first
 from mycel.store.index import link_ends, text
 from mycel.store.index.properties import IndexedState, Properties
 from mycel.store.index.slots import NO_ENDS
@@ -94,7 +94,7 @@ class Ledger:
         )
         self.write: Final = connection.execute
         self.write_many: Final = connection.executemany
-        self.row: Final = partial(first, connection)
+        self.row: Final = partial(fetch_first, connection)
         """The first row of a query, or None."""
         self._reader: Reader | None = None
         self.head: Final = head
@@ -103,7 +103,7 @@ class Ledger:
         self.recorder: Final = Recorder(self.time_us, self.actor)
         """Makes keys and records of what is new."""
         self.changes: Final = {name: TreeChanges() for name in NAMESPACES}
-        self.retext: Final[set[int]] = set()
+        self.dirty_text: Final[set[int]] = set()
         """Elements whose text has to be indexed again."""
         self.is_load = False
         """True if the page cache was enlarged for this transaction."""
@@ -370,7 +370,7 @@ class Ledger:
         self.write_over(element, f"DELETE FROM {table} WHERE id = ? AND seq = ?")
         self.properties.note(number, self.state_of(element), None)
         self.memory.forget_element(number)
-        self.retext.add(number)
+        self.dirty_text.add(number)
 
     def write_over(self, element: Element, statement: str, values: tuple[Any, ...] = ()) -> None:
         """Change or delete the row of an element, provided it is still the one that was read.
@@ -415,9 +415,9 @@ class Ledger:
         message = self.message or self._summary()
         changes, texts = self._trees.apply(head, since, self.changes), b""
         if head.folded_seq == head.seq:
-            text.fold(self.connection, self.retext)
+            text.fold(self.connection, self.dirty_text)
         else:
-            texts = text.pack(self.retext)
+            texts = text.pack(self.dirty_text)
         entry = tx_bytes(
             self.first_seq,
             self.time_us,
@@ -443,5 +443,5 @@ class Ledger:
                 "SELECT seq, kind, element, before, after FROM journal"
                 " WHERE seq >= ? AND purged IS NULL"  # Purged entries hold hashes, not records.
             )
-            entries = every(self.connection, query, (self.first_seq,))
+            entries = fetch_all(self.connection, query, (self.first_seq,))
         return summary(self.connection, self.registry, entries)

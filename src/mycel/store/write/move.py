@@ -181,7 +181,7 @@ def _write(ledger: Ledger, before: Concept, after: Concept, type_number: int) ->
     state = type_number, after.attributes_json, NO_ENDS
     ledger.properties.note(number, ledger.state_of(before), state)
     if (before.name, before.attributes_json) != (after.name, after.attributes_json):
-        ledger.retext.add(number)
+        ledger.dirty_text.add(number)
 
 
 def _set_aside(ledger: Ledger, dead: Concept, type_number: int) -> None:

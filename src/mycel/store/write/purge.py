@@ -22,7 +22,7 @@ from mycel.merkle.proofs import Namespace
 from mycel.model import ids
 from mycel.model.limits import REASON_BYTES_MAX
 from mycel.model.names import check_text
-from mycel.store.file.rows import every, first, only, table_of
+from mycel.store.file.rows import fetch_all, fetch_first, fetch_one, table_of
 from mycel.store.index import passages, property_vectors, text
 from mycel.store.log import merges, saved_views
 from mycel.store.log.audit import Auditor
@@ -104,7 +104,7 @@ def names_ever(connection: apsw.Connection, numbers: Iterable[int]) -> set[str]:
         "SELECT name FROM concept WHERE id = ?1 UNION SELECT name FROM concept_past WHERE id = ?1"
     )
     concepts = filter(ids.is_concept, numbers)
-    return {name for number in concepts for (name,) in every(connection, query, (number,))}
+    return {name for number in concepts for (name,) in fetch_all(connection, query, (number,))}
 
 
 def keys_of(ledger: Ledger, numbers: Iterable[int]) -> dict[int, Keys]:
@@ -120,7 +120,7 @@ def _keys_ever(ledger: Ledger, auditor: Auditor, number: int) -> list[tuple[int,
     """
     table, connection = table_of(number), ledger.connection
     found = dict(auditor.keys_ever(number))
-    earlier = first(
+    earlier = fetch_first(
         connection,
         f"SELECT -j.purged FROM {table}_past p JOIN journal j ON j.seq = p.from_seq"
         " WHERE p.id = ?1 AND j.purged < 0"
@@ -129,7 +129,7 @@ def _keys_ever(ledger: Ledger, auditor: Auditor, number: int) -> list[tuple[int,
         (number,),
     )
     if earlier is not None:
-        (record,) = only(connection, "SELECT after FROM journal WHERE seq = ?", earlier)
+        (record,) = fetch_one(connection, "SELECT after FROM journal WHERE seq = ?", earlier)
         found |= dict(PurgeFields.decode(record).keys)
     return sorted(found.items())
 
@@ -148,7 +148,7 @@ def _purge_one(
     ledger.changes[namespace].set(key, None)  # There is an entry, but no element.
     ledger.flush_entries()
     connection = ledger.connection
-    versions = every(
+    versions = fetch_all(
         connection,
         f"SELECT from_seq FROM {table}_past WHERE id = ?1"
         f" UNION ALL SELECT seq FROM {table} WHERE id = ?1",
@@ -170,7 +170,7 @@ def purge_entry(connection: apsw.Connection, version: int, seq: int) -> None:
 
     With a negative `seq`, the record after stays.
     """
-    before, after, purged = only(
+    before, after, purged = fetch_one(
         connection, "SELECT before, after, purged FROM journal WHERE seq = ?", (version,)
     )
     if purged is None and before is not None:
@@ -184,7 +184,7 @@ def purge_entry(connection: apsw.Connection, version: int, seq: int) -> None:
 def forget_traces(ledger: Ledger) -> None:
     """Remove what the index and the planner's statistics still know of the content."""
     ledger.connection.execute("INSERT INTO text (text) VALUES ('optimize')")
-    statistics = every(
+    statistics = fetch_all(
         ledger.connection,
         "SELECT name FROM sqlite_schema WHERE name GLOB 'sqlite_stat[14]'",
     )
@@ -194,7 +194,7 @@ def forget_traces(ledger: Ledger) -> None:
 
 def _definition(ledger: Ledger, number: int) -> tuple[int, str, str] | tuple[()]:
     """Number, name and kind of what a concept defines, now or before it was retired."""
-    row = first(
+    row = fetch_first(
         ledger.connection,
         "SELECT type, name FROM concept WHERE id = ?1"
         " UNION ALL SELECT type, name FROM concept_past WHERE id = ?1 LIMIT 1",

@@ -22,7 +22,7 @@ from mycel.errors import DatabaseCorrupt
 from mycel.model import ids
 from mycel.model.records import concept_key, proposition_key, with_ends
 from mycel.store.file.layout import OPEN_END
-from mycel.store.file.rows import every, listed, only
+from mycel.store.file.rows import fetch_all, fetch_one, json_array
 from mycel.store.log.journal import Kind
 from mycel.store.log.topological import all_about, inside_out
 from mycel.store.write.bitset import LinkSet
@@ -133,7 +133,7 @@ def _settle(ledger: Ledger, link: _Link) -> None:
 
 
 def _links(ledger: Ledger, numbers: list[int]) -> dict[int, _Link]:
-    rows = every(ledger.connection, _LINKS, (listed(numbers),))
+    rows = fetch_all(ledger.connection, _LINKS, (json_array(numbers),))
     return {row[0]: _Link(*row) for row in rows}
 
 
@@ -159,9 +159,9 @@ def present_key(ledger: Ledger, number: int) -> bytes:
     if key is not None:
         return key
     if ids.is_concept(number):
-        type_number, name = only(ledger.connection, _CONCEPT_IDENTITY, (number,))
+        type_number, name = fetch_one(ledger.connection, _CONCEPT_IDENTITY, (number,))
         return concept_key(ledger.registry.types.name(ledger.connection, type_number), name)
-    subject, predicate, object_ = only(ledger.connection, _LINK_IDENTITY, (number,))
+    subject, predicate, object_ = fetch_one(ledger.connection, _LINK_IDENTITY, (number,))
     ends = present_key(ledger, subject), present_key(ledger, object_)
     return proposition_key(ends[0], _predicate(ledger, predicate), ends[1])
 

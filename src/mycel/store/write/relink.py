@@ -91,7 +91,7 @@ def _write(ledger: Ledger, before: Proposition, after: Proposition, place: Tripl
     ledger.properties.note(number, ledger.state_of(before), state)
     ledger.note_ends(place.predicate, place.subject, place.object)
     if before.attributes_json != after.attributes_json:
-        ledger.retext.add(number)
+        ledger.dirty_text.add(number)
 
 
 def _write_tombstone(ledger: Ledger, link: Proposition, place: Triple) -> None:

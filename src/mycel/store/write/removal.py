@@ -13,7 +13,7 @@ from mycel.model.elements import Concept, Proposition
 from mycel.model.limits import REASON_BYTES_MAX
 from mycel.model.names import CONCEPT_TYPE, META_TYPES, check_text, shorten
 from mycel.model.records import Tombstone, concept_key, proposition_key, record_of, record_of_link
-from mycel.store.file.rows import every, only
+from mycel.store.file.rows import fetch_all, fetch_one
 from mycel.store.log.journal import Kind
 from mycel.store.log.topological import all_about
 from mycel.store.query.reader import Reader
@@ -71,10 +71,12 @@ def check_not_in_use(ledger: Ledger, concept: Concept) -> None:
     )
     number = ledger.number_defined_by(concept)
     users = f"FROM {table} WHERE {column} = ?"
-    some = every(ledger.connection, f"SELECT id {users} ORDER BY id LIMIT ?", (number, USERS_SHOWN))
+    some = fetch_all(
+        ledger.connection, f"SELECT id {users} ORDER BY id LIMIT ?", (number, USERS_SHOWN)
+    )
     if not some:
         return
-    (count,) = only(ledger.connection, f"SELECT count(*) {users}", (number,))
+    (count,) = fetch_one(ledger.connection, f"SELECT count(*) {users}", (number,))
     noun = table if count == 1 else f"{table}s"
     listed = ", ".join(_shown(ledger.reader, user) for (user,) in some)
     raise ConstraintViolation(

@@ -20,7 +20,7 @@ import apsw
 
 from mycel.model import ids
 from mycel.store.file.layout import CONCEPT_TYPE_NUMBER, OPEN_END, PROPOSITION_TYPE_NUMBER
-from mycel.store.file.rows import every, table_of
+from mycel.store.file.rows import fetch_all, table_of
 from mycel.store.index import passages, property_vectors, text
 from mycel.store.log import merges, saved_views
 from mycel.store.log.journal import Kind
@@ -127,10 +127,10 @@ def _removed(connection: apsw.Connection, seq: int) -> list[int]:
             f"SELECT id FROM {table}_past WHERE to_seq = {OPEN_END} AND from_seq <= ?{condition}"
             " ORDER BY id"
         )
-        found += (number for (number,) in every(connection, query, (seq,)))
+        found += (number for (number,) in fetch_all(connection, query, (seq,)))
 
     def about(number: int) -> Iterable[int]:
-        return (link for (link,) in every(connection, _TOMBSTONES_ABOUT, (number,)))
+        return (link for (link,) in fetch_all(connection, _TOMBSTONES_ABOUT, (number,)))
 
     return [*found, *all_about(found, about)]
 
@@ -148,7 +148,7 @@ def _superseded(
             f"SELECT id, from_seq, to_seq FROM {table}_past WHERE to_seq <= ?{condition}"
             " ORDER BY id, from_seq"
         )
-        for number, *version in every(connection, query, (seq,)):
+        for number, *version in fetch_all(connection, query, (seq,)):
             found.setdefault(number, []).append((version[0], version[1]))
     for number in removed:
         found.pop(number, None)

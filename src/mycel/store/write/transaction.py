@@ -90,19 +90,19 @@ class Guard(Protocol):
 
 
 P = ParamSpec("P")
-Result = TypeVar("Result")
+T = TypeVar("T")
 
 
 def whole(
-    primitive: Callable[Concatenate[Transaction, P], Result],
-) -> Callable[Concatenate[Transaction, P], Result]:
+    primitive: Callable[Concatenate[Transaction, P], T],
+) -> Callable[Concatenate[Transaction, P], T]:
     """A primitive that fails halfway spoils its transaction: half of it must not be committed.
 
     Errors of SQLite become ours.
     """
 
     @wraps(primitive)
-    def guarded(self: Transaction, /, *args: P.args, **kwargs: P.kwargs) -> Result:
+    def guarded(self: Transaction, /, *args: P.args, **kwargs: P.kwargs) -> T:
         head = self.ledger.head
         before = head.seq
         try:

@@ -40,7 +40,7 @@ from mycel.errors import (
 )
 from mycel.model.allowance import RETRY_AFTER, Allowance, current
 from mycel.store.file.checkpoints import Checkpointer
-from mycel.store.file.connections import FAILURES, Location, abandon, translate, translated
+from mycel.store.file.connections import FAILURES, DatabaseLocation, abandon, translate, translated
 from mycel.store.file.format import check_format
 from mycel.store.index.write_cache import WriteCache
 from mycel.store.log.journal import Head, current_head
@@ -62,7 +62,7 @@ _LOST_COMPANION: Final = (
 )
 _WRITE_WITH_TX: Final = "Inside `with db.transaction() as tx`, write with the methods of tx."
 
-Result = TypeVar("Result")
+T = TypeVar("T")
 
 
 def _is_lost(path: str) -> str:
@@ -121,7 +121,7 @@ class Writer:
 
     def __init__(
         self,
-        location: Location,
+        location: DatabaseLocation,
         registry: Registry,
         clock_us: Callable[[], int],
         guards: Sequence[Guard],
@@ -132,7 +132,7 @@ class Writer:
         self._clock_us = clock_us
         self._guards = guards
         self._turn = threading.Lock()
-        self._lane = threading.Lock()
+        self._long_writers = threading.Lock()
         """Held by the long transaction that has the turn or waits for it."""
         self._counting = threading.Lock()
         self._short_waiting = 0
@@ -170,22 +170,22 @@ class Writer:
 
     def run(
         self,
-        work: Callable[[Transaction], Result],
+        work: Callable[[Transaction], T],
         *,
         actor: str,
         message: str,
         is_long: bool = False,
-    ) -> Result:
+    ) -> T:
         """Run `work` as one short transaction and return what it returns, once it is durable.
 
         Of those of a server that are `is_long`, one at a time waits for the turn. So a short one
         waits for one long one at most.
         """
         self._refuse_nesting()
-        with self._in_time(self._lane) if is_long else nullcontext():
+        with self._in_time(self._long_writers) if is_long else nullcontext():
             return self._run(work, actor, message)
 
-    def _run(self, work: Callable[[Transaction], Result], actor: str, message: str) -> Result:
+    def _run(self, work: Callable[[Transaction], T], actor: str, message: str) -> T:
         member = GroupMember()
         waiting = False
         try:
@@ -209,7 +209,7 @@ class Writer:
             raise member.error
         return result
 
-    def together(self, work: Callable[[Sequence[GroupMember]], Result]) -> Result:
+    def together(self, work: Callable[[Sequence[GroupMember]], T]) -> T:
         """Let the short transactions that `work` runs in this thread share one commit at its end.
 
         Each is a transaction of its own, and one that fails takes nothing with it. Others may come
@@ -350,7 +350,7 @@ class Writer:
     def after_fork(self) -> None:
         """In a forked child: leave the parent's connection alone and start afresh."""
         self._forks += 1
-        self._turn, self._lane = threading.Lock(), threading.Lock()
+        self._turn, self._long_writers = threading.Lock(), threading.Lock()
         self._counting = threading.Lock()
         self._short_waiting, self._owner, self._group, self._held = 0, None, [], {}
         self._is_half_done = False
@@ -387,7 +387,7 @@ class Writer:
     # Functions with their own `try`, here and in `_open`. A generator, interrupted where its caller
     # leaves it, would be resumed when somebody drops the traceback, in the middle of another turn.
 
-    def _in_turn(self, work: Callable[[], Result]) -> Result:
+    def _in_turn(self, work: Callable[[], T]) -> T:
         """Run the work of the thread that has the turn, between the steps that begin and end it."""
         try:
             self._begin_turn()
@@ -410,7 +410,7 @@ class Writer:
         if self._is_half_done:
             self._undo_half_done()
         if self._group:
-            self._settle_the_forgotten()
+            self._fail_orphaned_group()
 
     def _in_time(self, lock: threading.Lock) -> AbstractContextManager[object]:
         """A lock, waited for no longer than the allowance of this thread lasts."""
@@ -426,8 +426,8 @@ class Writer:
     # One member of a group.
 
     def _one(
-        self, member: GroupMember, work: Callable[[Transaction], Result], actor: str, message: str
-    ) -> Result:
+        self, member: GroupMember, work: Callable[[Transaction], T], actor: str, message: str
+    ) -> T:
         """Do the work of one more member, who then belongs to the group."""
         if self._group:
             result = self._one_more(work, actor, message)
@@ -442,8 +442,8 @@ class Writer:
         self._group.append(member)
         return result
 
-    def _one_more(self, work: Callable[[Transaction], Result], actor: str, message: str) -> Result:
-        tools = self._at_hand()
+    def _one_more(self, work: Callable[[Transaction], T], actor: str, message: str) -> T:
+        tools = self._write_tools()
         connection = tools.connection
         self._is_half_done = True
         with translated():
@@ -484,9 +484,7 @@ class Writer:
         self._roll_back(connection)
         self._settle(error)
 
-    def _work(
-        self, tools: _Tools, work: Callable[[Transaction], Result], actor: str, message: str
-    ) -> Result:
+    def _work(self, tools: _Tools, work: Callable[[Transaction], T], actor: str, message: str) -> T:
         tx = self._transaction(tools, actor, message)
         try:
             result = work(tx)
@@ -497,7 +495,7 @@ class Writer:
             self._grown = tx.end() or self._grown
         return result
 
-    def _settle_the_forgotten(self) -> None:
+    def _fail_orphaned_group(self) -> None:
         """End a group whose transaction is over, but whose thread was interrupted before that."""
         tools = self._tools
         if self._group and (tools is None or not tools.connection.in_transaction):
@@ -529,11 +527,11 @@ class Writer:
 
     def _commit_group(self) -> None:
         self._undo_half_done()
-        self._settle_the_forgotten()
+        self._fail_orphaned_group()
         if not self._group:
             return
         try:
-            self._commit(self._at_hand())
+            self._commit(self._write_tools())
         except MycelError as error:
             self._settle(error)
         else:
@@ -555,7 +553,7 @@ class Writer:
 
     # SQLite's part.
 
-    def _at_hand(self) -> _Tools:
+    def _write_tools(self) -> _Tools:
         """The tools for writing; on a new connection, if there is none or it was lost."""
         tools = self._tools
         if tools is None:
@@ -597,12 +595,12 @@ class Writer:
         return Transaction(ledger, self._guards)
 
     def _begin(self, *, patient: bool = True) -> _Tools:
-        tools = self._at_hand()
+        tools = self._write_tools()
         if tools.connection.txn_state() != apsw.SQLITE_TXN_NONE:
             # Whoever was reading on it was interrupted and left a statement open. SQLite does not
             # wait for others then, and the log could not start over.
             self._drop(tools.connection)
-            tools = self._at_hand()
+            tools = self._write_tools()
         connection = tools.connection
         try:
             if not patient:

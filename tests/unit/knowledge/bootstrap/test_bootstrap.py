@@ -8,7 +8,7 @@ import pytest
 
 import mycel
 from mycel.errors import ConstraintViolation, NotFound
-from mycel.knowledge.bootstrap import Bootstrap, Progress, Summary, bootstrap, limits
+from mycel.knowledge.bootstrap import Bootstrap, BootstrapProgress, Summary, bootstrap, limits
 from mycel.knowledge.bootstrap import graph_writer as bootstrap_writing
 from mycel.knowledge.code import file_analysis, name_resolution
 from mycel.knowledge.code.project_edges import NAMES_NOTE
@@ -742,7 +742,7 @@ def test_an_empty_folder_is_a_project_too(shop: mycel.Knowledge, root: Path) -> 
 
 
 def test_progress_goes_from_reading_to_writing(shop: mycel.Knowledge, project: Path) -> None:
-    seen: list[Progress] = []
+    seen: list[BootstrapProgress] = []
     bootstrap(shop, progress=seen.append)
     assert list(dict.fromkeys(each.stage for each in seen)) == ["reading", "relating", "writing"]
     assert str(seen[0]) == "Reading files: 0 of 6 files"

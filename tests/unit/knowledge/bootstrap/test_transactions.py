@@ -55,8 +55,8 @@ def test_any_split_into_transactions_gives_the_graph_of_one(
 ) -> None:
     with (
         tempfile.TemporaryDirectory() as folder,
-        mycel.open(bootstrap=False) as db,
-        mycel.open(bootstrap=False) as whole,
+        mycel.open(core_capsules=False) as db,
+        mycel.open(core_capsules=False) as whole,
     ):
         root = Path(folder, "shop")
         split = mycel.Knowledge(db, workspace="shop", root=root)

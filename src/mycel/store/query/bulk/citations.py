@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Final, NamedTuple
 
-from mycel.store.file.rows import listed
+from mycel.store.file.rows import json_array
 from mycel.store.query.reader import Reader
 
 CITATIONS_MAX: Final = 1_000
@@ -41,11 +41,11 @@ def changed_citations(
     reader: Reader, notes: Collection[int], without: str
 ) -> list[ChangedCitation]:
     """The newer concepts that links join with these; links with the metadata `without` are not."""
-    rows = reader.every(_QUERY, (listed(notes), without))
+    rows = reader.fetch_all(_QUERY, (json_array(notes), without))
     return list(map(ChangedCitation._make, rows))
 
 
 def attributes_then(reader: Reader, number: int, seq: int) -> str | None:
     """The attributes of a concept after a journal entry, if it was changed since; else None."""
-    row = reader.first(_THEN, (number, seq))
+    row = reader.fetch_first(_THEN, (number, seq))
     return None if row is None else str(row[0])

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from mycel.model.state import State
 from mycel.model.values import JsonObject, parse_object
 from mycel.store.file.layout import KIND_COLUMN, OPEN_END, Table
-from mycel.store.file.rows import listed
+from mycel.store.file.rows import json_array
 from mycel.store.query.reader import Reader
 
 CHUNK_ROWS: Final = 2000
@@ -66,7 +66,7 @@ def count_named(reader: Reader, kind: int, names: Sequence[str]) -> int:
     query = (
         "SELECT count(*) FROM concept WHERE type = ? AND name IN (SELECT value FROM json_each(?))"
     )
-    return reader.count(query, (kind, listed(names)))
+    return reader.count(query, (kind, json_array(names)))
 
 
 def are_there(reader: Reader, table: Table, kind: int, reason: str | None = None) -> bool:
@@ -78,7 +78,7 @@ def are_there(reader: Reader, table: Table, kind: int, reason: str | None = None
             f" AND to_seq = {OPEN_END} AND tombstoned_reason = ?2"
         )
     bindings = (kind,) if reason is None else (kind, reason)
-    return bool(reader.every(f"{query} LIMIT 1", bindings))
+    return bool(reader.fetch_all(f"{query} LIMIT 1", bindings))
 
 
 def rows(reader: Reader, table: Table, kind: int) -> Iterator[Instance]:
@@ -101,8 +101,8 @@ def _in_chunks(
 ) -> Iterator[list[Instance]]:
     for at in range(0, len(chosen), CHUNK_ROWS):
         wanted = chosen[at : at + CHUNK_ROWS]
-        text = listed(wanted)
-        rows = [Instance(*row) for query in queries for row in reader.every(query, (text,))]
+        text = json_array(wanted)
+        rows = [Instance(*row) for query in queries for row in reader.fetch_all(query, (text,))]
         if len(queries) > 1:
             place = {number: at for at, number in enumerate(wanted)}
             rows.sort(key=lambda each: place[each.number])
@@ -115,11 +115,11 @@ def names(reader: Reader, chosen: Iterable[int]) -> dict[int, tuple[str, str]]:
         "SELECT c.id, t.name, c.name FROM json_each(?) j CROSS JOIN {table} c ON c.id = j.value"
         " JOIN type t ON t.id = c.type WHERE {in_force}"
     )
-    wanted = listed(set(chosen))
+    wanted = json_array(set(chosen))
     return {
         number: (type_, name)
         for each in _queries(query, "concept", reader.state)
-        for number, type_, name in reader.every(each, (wanted,))
+        for number, type_, name in reader.fetch_all(each, (wanted,))
     }
 
 
@@ -137,7 +137,7 @@ def first_versions(
         " WHERE t.message = ?2 AND {in_force}"
     )
     for each in _queries(query, table, reader.state):
-        yield from (number for (number,) in reader.every(each, (actor, message)))
+        yield from (number for (number,) in reader.fetch_all(each, (actor, message)))
 
 
 def has_metadata(reader: Reader, table: Table, kind: int) -> bool:
@@ -147,14 +147,14 @@ def has_metadata(reader: Reader, table: Table, kind: int) -> bool:
         " AND c.metadata <> '{{}}' AND EXISTS"
         " (SELECT 1 FROM json_each(c.metadata) k WHERE substr(k.key, 1, 1) <> '_') LIMIT 1"
     )
-    return any(reader.first(each, (kind,)) for each in _queries(query, table, reader.state))
+    return any(reader.fetch_first(each, (kind,)) for each in _queries(query, table, reader.state))
 
 
 def has_weights(reader: Reader, kind: int, usual: float) -> bool:
     """True if a link of a predicate has a weight other than the default."""
     query = "SELECT 1 FROM {table} c WHERE c.predicate = ? AND c.weight <> ? AND {in_force} LIMIT 1"
     queries = _queries(query, "proposition", reader.state)
-    return any(reader.first(each, (kind, usual)) for each in queries)
+    return any(reader.fetch_first(each, (kind, usual)) for each in queries)
 
 
 def _queries(query: str, table: Table, state: State) -> list[str]:
@@ -184,7 +184,7 @@ def attributes_at(
         f" AND NOT EXISTS (SELECT 1 FROM {table}_past t WHERE t.id = c.id AND t.from_seq > ?2"
         " AND t.tombstoned_at IS NOT NULL AND t.tombstoned_reason IS NOT ?3)"
     )
-    return dict(reader.every(query, (listed(chosen), seq, besides)))
+    return dict(reader.fetch_all(query, (json_array(chosen), seq, besides)))
 
 
 def removed_since(reader: Reader, chosen: Iterable[int], seq: int, *, besides: str) -> set[int]:
@@ -197,7 +197,7 @@ def removed_since(reader: Reader, chosen: Iterable[int], seq: int, *, besides: s
         " WHERE t.id = j.value AND t.from_seq > ?2 AND t.tombstoned_at IS NOT NULL"
         " AND t.tombstoned_reason IS NOT ?3)"
     )
-    wanted = listed(sorted(set(chosen)))
+    wanted = json_array(sorted(set(chosen)))
     return set(reader.column(query, (wanted, seq, besides)))
 
 
@@ -267,7 +267,7 @@ def links_elsewhere(
         " LEFT JOIN concept s ON s.id = p.subject LEFT JOIN concept o ON o.id = p.object"
         " WHERE p.predicate = ?1 AND (s.type IS NOT ?2 OR o.type IS NOT ?3)"
     )
-    yield from reader.every(query, (predicate, from_type, to_type))
+    yield from reader.fetch_all(query, (predicate, from_type, to_type))
 
 
 def sources_beyond(
@@ -278,7 +278,7 @@ def sources_beyond(
         "SELECT subject, count(*) FROM proposition WHERE predicate = ?1 GROUP BY subject"
         " HAVING count(*) < ?2 OR count(*) > coalesce(?3, count(*))"
     )
-    yield from reader.every(query, (predicate, minimum, maximum))
+    yield from reader.fetch_all(query, (predicate, minimum, maximum))
 
 
 def ends_of(reader: Reader, predicate: int) -> list[tuple[int | None, int | None]]:
@@ -288,4 +288,4 @@ def ends_of(reader: Reader, predicate: int) -> list[tuple[int | None, int | None
         " LEFT JOIN concept s ON s.id = p.subject LEFT JOIN concept o ON o.id = p.object"
         " WHERE p.predicate = ? ORDER BY 1, 2"
     )
-    return [(subject, object_) for subject, object_ in reader.every(query, (predicate,))]
+    return [(subject, object_) for subject, object_ in reader.fetch_all(query, (predicate,))]

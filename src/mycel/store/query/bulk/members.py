@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from mycel.store.file.layout import PROPOSITION_TYPE_NUMBER
-from mycel.store.file.rows import Row, listed
+from mycel.store.file.rows import Row, json_array
 from mycel.store.query.reader import Reader
 
 
@@ -45,7 +45,7 @@ def page(reader: Reader, type_numbers: Collection[int], after: int, limit: int) 
         f"SELECT {_COLUMNS} FROM concept c WHERE type IN ({_types(type_numbers)}) AND id > ?"
         " ORDER BY id LIMIT ?"
     )
-    return list(map(Member._make, reader.every(query, (after, limit))))
+    return list(map(Member._make, reader.fetch_all(query, (after, limit))))
 
 
 def named(reader: Reader, type_numbers: Collection[int], names: Collection[str]) -> list[Member]:
@@ -54,7 +54,7 @@ def named(reader: Reader, type_numbers: Collection[int], names: Collection[str])
         f"SELECT {_COLUMNS} FROM json_each(?1) j CROSS JOIN concept c ON c.name = j.value"
         f" AND c.type IN ({_types(type_numbers)})"
     )
-    return list(map(Member._make, reader.every(query, (listed(set(names)),))))
+    return list(map(Member._make, reader.fetch_all(query, (json_array(set(names)),))))
 
 
 def containing(reader: Reader, type_numbers: Collection[int], text: str) -> Iterator[Member]:
@@ -89,9 +89,9 @@ def links(
     query = _LINKS.format(near="subject", types=types)
     if both_ways:
         query = f"{query} UNION {_LINKS.format(near='object', types=types)}"
-    (text,) = reader.only(
+    (text,) = reader.fetch_one(
         f"SELECT json_group_array(json_array(at, id, subject, predicate, object)) FROM ({query})",
-        (listed(numbers),),
+        (json_array(numbers),),
     )
     found: list[list[Any]] = orjson.loads(text)
     found.sort()
@@ -105,5 +105,5 @@ def predicate_names(reader: Reader, numbers: Collection[int], said_as: str) -> d
         " FROM json_each(?1) j CROSS JOIN predicate r ON r.id = j.value"
         f" LEFT JOIN concept d ON d.name = r.name AND d.type = {PROPOSITION_TYPE_NUMBER}"
     )
-    bindings = (listed(numbers), f"$.{said_as}")
-    return dict(reader.every(query, bindings))
+    bindings = (json_array(numbers), f"$.{said_as}")
+    return dict(reader.fetch_all(query, bindings))

@@ -12,7 +12,7 @@ from typing import Final, Literal, NamedTuple
 import orjson
 
 from mycel.store.file.layout import OPEN_END
-from mycel.store.file.rows import listed
+from mycel.store.file.rows import json_array
 from mycel.store.query.reader import Reader
 
 _HELD: Final = "c.id, c.type, c.name, c.attributes, c.metadata, c.version"
@@ -59,7 +59,7 @@ def attribute_below(reader: Reader, path: str, key: str) -> list[tuple[str, obje
 
     Objects and lists come as JSON.
     """
-    rows = reader.every(
+    rows = reader.fetch_all(
         "SELECT name, attributes ->> ?2 FROM concept WHERE name > ?1 || '/' AND name < ?1 || '0'"
         " AND attributes ->> ?2 IS NOT NULL",
         (path, f'$."{key}"'),
@@ -69,7 +69,7 @@ def attribute_below(reader: Reader, path: str, key: str) -> list[tuple[str, obje
 
 def attribute_of(reader: Reader, name: str, key: str) -> object:
     """An attribute of the concept with a name, of any type; None if it has none."""
-    row = reader.first(
+    row = reader.fetch_first(
         "SELECT attributes ->> ?2 FROM concept WHERE name = ?1 ORDER BY id LIMIT 1",
         (name, f'$."{key}"'),
     )
@@ -81,24 +81,24 @@ def named(reader: Reader, names: Collection[str]) -> list[Held]:
     query = (
         f"SELECT {_HELD} FROM json_each(?) j CROSS JOIN concept c ON c.name = j.value ORDER BY c.id"
     )
-    return list(map(Held._make, reader.every(query, (listed(names),))))
+    return list(map(Held._make, reader.fetch_all(query, (json_array(names),))))
 
 
 def numbered(reader: Reader, numbers: Collection[int]) -> list[Held]:
     """The live concepts among these elements."""
     query = f"SELECT {_HELD} FROM json_each(?) j CROSS JOIN concept c ON c.id = j.value"
-    return list(map(Held._make, reader.every(query, (listed(numbers),))))
+    return list(map(Held._make, reader.fetch_all(query, (json_array(numbers),))))
 
 
 def below(reader: Reader, paths: Collection[str]) -> list[Held]:
     """The concepts whose names continue one of these paths after a slash, by number."""
     query = f"SELECT {_HELD} {_BELOW} ORDER BY c.id"
-    return list(map(Held._make, reader.every(query, (listed(paths),))))
+    return list(map(Held._make, reader.fetch_all(query, (json_array(paths),))))
 
 
 def numbers_below(reader: Reader, paths: Collection[str]) -> list[tuple[str, int]]:
     """The concepts whose names continue one of these paths: name and number."""
-    rows = reader.every(f"SELECT c.name, c.id {_BELOW}", (listed(paths),))
+    rows = reader.fetch_all(f"SELECT c.name, c.id {_BELOW}", (json_array(paths),))
     return [(name, number) for name, number in rows]
 
 
@@ -119,7 +119,7 @@ def spans_below(reader: Reader, type_number: int, paths: Collection[str]) -> lis
         f" {_BELOW} WHERE +c.type = ?2"
     )
     found = []
-    for name, values in reader.every(query, (listed(paths), type_number)):
+    for name, values in reader.fetch_all(query, (json_array(paths), type_number)):
         kind, first, last = orjson.loads(values)
         if isinstance(first, int) and isinstance(last, int):
             found.append(StoredSpan(name, str(kind), first, last))
@@ -129,7 +129,7 @@ def spans_below(reader: Reader, type_number: int, paths: Collection[str]) -> lis
 def names_of(reader: Reader, numbers: Collection[int]) -> dict[int, str]:
     """The names of the live concepts among these elements."""
     query = "SELECT c.id, c.name FROM json_each(?) j CROSS JOIN concept c ON c.id = j.value"
-    return dict(reader.every(query, (listed(numbers),)))
+    return dict(reader.fetch_all(query, (json_array(numbers),)))
 
 
 def links_on(reader: Reader, numbers: Collection[int]) -> list[HeldLink]:
@@ -138,7 +138,7 @@ def links_on(reader: Reader, numbers: Collection[int]) -> list[HeldLink]:
         f"SELECT {_LINK} FROM json_each(?1) j CROSS JOIN proposition p ON p.{end} = j.value"
         for end in ("subject", "object")
     )
-    return list(map(HeldLink._make, reader.every(query, (listed(numbers),))))
+    return list(map(HeldLink._make, reader.fetch_all(query, (json_array(numbers),))))
 
 
 def links_at(
@@ -152,7 +152,7 @@ def links_at(
         f"SELECT {_LINK} FROM json_each(?1) j CROSS JOIN json_each(?2) k CROSS JOIN proposition p"
         f" ON p.{end} = j.value AND p.predicate = k.value"
     )
-    rows = reader.every(query, (listed(numbers), listed(predicates)))
+    rows = reader.fetch_all(query, (json_array(numbers), json_array(predicates)))
     return list(map(HeldLink._make, rows))
 
 
@@ -163,9 +163,9 @@ def removed_links(
 
     Not for the reason that is given, and not because one of its ends was removed.
     """
-    if reader.first(_ANY_REMOVED, ()) is None:
+    if reader.fetch_first(_ANY_REMOVED, ()) is None:
         return set()
-    rows = reader.every(_REMOVED, (listed(places), except_for))
+    rows = reader.fetch_all(_REMOVED, (json_array(places), except_for))
     return {(subject, predicate, object_) for subject, predicate, object_ in rows}
 
 

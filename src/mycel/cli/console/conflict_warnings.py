@@ -1,0 +1,26 @@
+"""Warnings about open conflicts of merges at elements that a command shows or writes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from mycel.cli.console.context import Invocation
+from mycel.history.conflict_text import place
+
+if TYPE_CHECKING:
+    from mycel.nexus import Nexus
+
+
+def warn_conflicts(session: Invocation, db: Nexus, elements: Iterable[str]) -> None:
+    """Print a warning for each open conflict at elements, which are given by their ids."""
+    from mycel.model import ids
+    from mycel.store.query.merges import open_conflicts
+
+    with db.reading() as reader:
+        found = open_conflicts(reader, {ids.parse_id(each) for each in elements})
+    session.out.warn(
+        f"In conflict: {place(told)}. `mycel conflicts {told['id']}` shows the versions."
+        for conflicts in found.values()
+        for told in conflicts
+    )

@@ -1,0 +1,451 @@
+"""Options of every command, and the database that they choose.
+
+Every command and group has `--db`, `--workspace`, `--branch`, `--actor` and `--json`, so they may
+come anywhere; the last one counts. Environment variables apply where the command line has no
+option.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click as bare_click
+import rich_click as click
+from click.core import ParameterSource
+
+from mycel import workspaces
+from mycel.cli.console.output import Output
+from mycel.errors import InvalidIdentifier, MycelError, NotADatabase
+from mycel.store.file.workspace_databases import database_of
+from mycel.workspaces import WorkspaceLocation
+
+if TYPE_CHECKING:
+    from mycel.history.graph import Graph
+
+EVERYWHERE = "Options of every command"
+
+CANDIDATES_NAMED = 3
+GIT_SECONDS_MAX = 2
+ACTOR_CHARACTERS_MAX = 200
+_NAMED = ("--workspace", "MYCEL_WORKSPACE")
+
+
+@dataclass(slots=True)
+class Invocation:
+    """One call of `mycel`: the values of its shared options."""
+
+    given: dict[str, str] = field(default_factory=dict)
+    environment: dict[str, str] = field(default_factory=dict)
+    as_json: bool = False
+    directory: Path | None = None
+    """The folder of the command, if it is not the current one."""
+    owner: Path | None = None
+    """The folder whose own graph is meant, if the nearest one above is not."""
+    written: Path | None = None
+    """The database that was opened for writing, if it has a mirror to follow it."""
+    graph: Graph | None = None
+    """The graph that was opened for writing by a person's command."""
+    says_graph: bool = True
+    """False if the command has already said which graph it writes to."""
+
+    @property
+    def out(self) -> Output:
+        return Output(as_json=self.as_json)
+
+    def place(self) -> WorkspaceLocation:
+        """The database that the options, the environment or the current directory name.
+
+        Raises:
+            click.UsageError: `--db` and `--workspace` contradict each other, or name no file.
+        """
+        if {"db", "workspace"} <= self.given.keys():
+            raise click.UsageError("Give --db or --workspace, not both.")
+        for source, option, name in (
+            (self.given, "db", "--db"),
+            (self.given, "workspace", "--workspace"),
+            (self.environment, "db", "MYCEL_DB"),
+            (self.environment, "workspace", "MYCEL_WORKSPACE"),
+        ):
+            if option in source:
+                return _named(option, source[option], name)
+        return self._own_place(above=True)
+
+    def own_place(self) -> WorkspaceLocation:
+        """The location for a command that creates a database: folders above do not count."""
+        place = self.place()
+        is_above = place.folder is not None and place.chosen_by not in _NAMED
+        return self._own_place(above=False) if is_above else place
+
+    def _own_place(self, *, above: bool) -> WorkspaceLocation:
+        """The database of the command's folder, or the location of a new one."""
+        folder = self.owner or self.directory or _current_directory()
+        home = _home()
+        owner = workspaces.found_from(home, folder, above=above and self.owner is None)
+        if owner is None:
+            owner = workspaces.Owner(workspaces.new_name(home, folder), folder)
+        chosen_by = "the current directory" if self.directory is None else "the folder"
+        if owner.folder != folder:
+            chosen_by = f"the folder above, {owner.folder}"
+        path = database_of(home, owner.workspace)
+        return WorkspaceLocation(path, owner.workspace, chosen_by, owner.folder)
+
+    def root(self) -> Path:
+        """The folder that `file://` URIs are relative to, unless the command says otherwise.
+
+        That is the folder that the database belongs to, or else the current one.
+        """
+        current = self.directory or _current_directory()
+        folder = self.place().folder
+        return folder if folder is not None and current.is_relative_to(folder) else current
+
+    def workspace(self, root: Path) -> str:
+        """The workspace of URIs that name none: the name of the database, or of the folder.
+
+        A database that an earlier version has made for this folder has a hash in its name, and none
+        in its URIs.
+        """
+        from mycel.knowledge.uris import workspace_named
+
+        place = self.place()
+        if place.workspace is None:
+            return workspace_named(root.name)
+        if place.workspace == workspaces.hashed_name(root):
+            owner = workspaces.owner_of(_home(), place.workspace)
+            return workspace_named(root.name if owner is None else place.workspace)
+        return workspace_named(place.workspace)
+
+    def claim(self, place: WorkspaceLocation) -> None:
+        """Record that a new workspace belongs to its folder.
+
+        A workspace that was named is claimed too if its folder is gone: it was moved here.
+        """
+        if place.workspace is None:
+            return
+        home, folder = _home(), place.folder
+        if place.chosen_by in _NAMED:
+            owner = workspaces.owner_of(home, place.workspace)
+            if owner is None or owner.folder.exists():
+                return
+            folder = self.directory or _current_directory()
+        if folder is not None:
+            workspaces.claim(home, workspaces.Owner(place.workspace, folder))
+
+    def candidates(self, *, namesakes: bool = False) -> str:
+        """A sentence about workspaces whose folder is gone; empty if there is none.
+
+        With `namesakes`, only those whose folder had the name of this one.
+        """
+        if self.place().folder is None:
+            return ""
+        folder = self.directory or _current_directory()
+        found = workspaces.left_behind(_home(), folder)
+        if namesakes:
+            found = [each for each in found if each.folder.name == folder.name]
+        named = [
+            f"`mycel init --workspace {each.workspace}` goes on with that of {each.folder}"
+            for each in found[:CANDIDATES_NAMED]
+        ]
+        return f"If the folder was moved here: {'; '.join(named)}." if named else ""
+
+    def branch_place(self) -> WorkspaceLocation:
+        """The database of the branch that the options or the environment name.
+
+        If they name none, it is that of `mycel branch switch`.
+
+        Raises:
+            InvalidIdentifier, NotFound: there is no such branch.
+        """
+        from mycel.store.file.branch_files import MAIN, current, existing, split
+
+        place = self.place()
+        path = place.path.resolve()
+        name = self.given.get("branch", self.environment.get("branch"))
+        if name is None:
+            name = current(path)
+            if name == MAIN:
+                return place
+        return replace(place, path=existing(split(path)[0], name))
+
+    def refuse_branch(self, command: str, *sources: dict[str, str]) -> None:
+        """Refuse a branch that options or the environment name: the command creates a graph.
+
+        Raises:
+            click.UsageError: they name another branch than main.
+        """
+        from mycel.store.file.branch_files import MAIN
+
+        for source in sources:
+            name = source.get("branch", MAIN)
+            if name != MAIN:
+                option = "--branch" if source is self.given else "MYCEL_BRANCH"
+                raise click.UsageError(
+                    f"`mycel {command}` creates the graph itself, and {option} names the branch"
+                    f" {name!r}. Leave it out; then `mycel branch create {name}` makes the branch."
+                )
+
+    def actor(self) -> str:
+        """The actor of what a person writes: as given, or else the person's own name.
+
+        The name is that in Git's configuration, or that of the user of the system.
+        """
+        # Late: this is where the engine is loaded.
+        from mycel.nexus import DEFAULT_ACTOR
+
+        given = self.given.get("actor", self.environment.get("actor"))
+        return given or _name_in_git() or _name_of_user() or DEFAULT_ACTOR
+
+    def open(self, *, reading: bool = False, by_person: bool = True, **how: Any) -> Graph:
+        """Open the existing database, or its branch.
+
+        A server that others write through is not opened `by_person`: its actor is the agent, unless
+        one is given. With `reading`, a file without write permission is opened too. One with it is
+        opened for writing all the same: then closing it moves the log into the database and leaves
+        no files beside it. The core capsules are not added. `how` goes to `mycel.open`.
+
+        Raises:
+            NotADatabase, FormatTooNew, DatabaseReadOnly, DatabaseError: it cannot be opened.
+            InvalidIdentifier, NotFound: there is no such branch.
+        """
+        # Late: this is where the engine is loaded.
+        import mycel
+        from mycel.mirror.settings import has_mirror
+
+        place = self.branch_place()
+        path = place.path
+        readonly = reading and path.exists() and not os.access(path, os.W_OK)
+        for option in ("actor", "message"):
+            value = self.given.get(option, self.environment.get(option))
+            if value is not None:
+                how[option] = value
+        if by_person and not reading:
+            how["actor"] = self.actor()
+        if not reading and has_mirror(path):
+            self.written = path
+        try:
+            db = mycel.open(path, create=False, readonly=readonly, core_capsules=False, **how)
+            self.graph = db if by_person and not reading else None
+            return db
+        except NotADatabase as error:
+            if not path.exists():
+                error.hint = f"Create one with `{place.creation}`. {self.candidates()}".rstrip()
+            raise
+
+    def follow_up(self) -> None:
+        """Say which graph a command has written to, and let its Git mirror follow."""
+        says_graph = self.says_graph and not self.as_json
+        if says_graph and self.graph is not None and self.graph.has_written:
+            place = self.branch_place()
+            named = "" if place.workspace is None else f"workspace {place.workspace}, "
+            self.out.note(f"Written to {named}{place.path}")
+        if self.written is None:
+            return
+        # Late: most graphs have no mirror.
+        import mycel
+        from mycel.mirror.sync import Upkeep
+
+        try:
+            with mycel.open(self.written, create=False, core_capsules=False) as db:
+                notes = Upkeep(db).catch_up().notes
+        except MycelError as error:
+            notes = (f"The Git mirror was not updated: {error.message} {error.hint}",)
+        for each in notes:
+            self.out.note(each)
+
+
+def _named(option: str, value: str, chosen_by: str) -> WorkspaceLocation:
+    try:
+        if option == "db":
+            return workspaces.file_location(value, chosen_by)
+        return workspaces.workspace_location(_home(), value, chosen_by)
+    except InvalidIdentifier as error:
+        raise click.UsageError(error.message) from None
+
+
+def _home() -> Path:
+    try:
+        return Path.home()
+    except RuntimeError:
+        raise click.UsageError("There is no home directory: name a file with --db.") from None
+
+
+def _name_in_git() -> str:
+    """The name of the user in Git's configuration; empty if there is none."""
+    # Late: only commands that write need a name.
+    import subprocess
+
+    try:
+        done = subprocess.run(
+            ["git", "config", "user.name"],
+            capture_output=True,
+            check=False,
+            timeout=GIT_SECONDS_MAX,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return done.stdout.decode(errors="replace").strip()[:ACTOR_CHARACTERS_MAX]
+
+
+def _name_of_user() -> str:
+    """The name of the system's user; empty if the system knows none."""
+    from getpass import getuser
+
+    try:
+        return getuser()[:ACTOR_CHARACTERS_MAX]
+    except (OSError, KeyError):
+        return ""
+
+
+def _current_directory() -> Path:
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        raise click.UsageError(
+            "The current directory is gone: name a file with --db, or a --workspace."
+        ) from None
+
+
+# The options themselves, and the classes that give them to every command.
+
+
+def _remember(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
+    session = ctx.find_object(Invocation)
+    if value is None or session is None or param.name is None:
+        return
+    typed = ctx.get_parameter_source(param.name) is ParameterSource.COMMANDLINE
+    (session.given if typed else session.environment)[param.name] = value
+
+
+def _remember_json(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
+    session = ctx.find_object(Invocation)
+    if value and session is not None:
+        session.as_json = True
+
+
+def shared_options(*, root: bool = False) -> list[click.Parameter]:
+    """Fresh options for one command. Only the root command's read the environment."""
+
+    def text_option(name: str, metavar: str, says: str, *short: str) -> click.Option:
+        return click.RichOption(
+            [*short, f"--{name}"],
+            metavar=metavar,
+            envvar=f"MYCEL_{name.upper()}" if root else None,
+            help=f"{says} (or MYCEL_{name.upper()})",
+            panel=EVERYWHERE,
+            callback=_remember,
+            expose_value=False,
+        )
+
+    as_json = click.RichOption(
+        ["--json"],
+        is_flag=True,
+        # Eager, so that an error in another option is already told as JSON.
+        is_eager=True,
+        help="One JSON object per line instead of tables; errors as JSON too",
+        panel=EVERYWHERE,
+        callback=_remember_json,
+        expose_value=False,
+    )
+    return [
+        text_option("db", "PATH", "The database file"),
+        text_option("workspace", "NAME", "A database by name; by default the current directory's"),
+        text_option("branch", "NAME", "A branch of it; by default the one that was switched to"),
+        text_option("actor", "NAME", "Who writes, for the journal"),
+        text_option(
+            "message", "TEXT", "Why, for the journal; by default a count of what changed", "-m"
+        ),
+        as_json,
+    ]
+
+
+def _panels(*commands: str) -> list[click.RichPanel[Any, Any]]:
+    """The order in which help shows commands, their own parameters, and those of all."""
+    options = ("Arguments", "Options", EVERYWHERE)
+    return [
+        *(click.RichCommandPanel(name) for name in commands),
+        *(click.RichOptionPanel(name) for name in options),
+    ]
+
+
+class Context(click.RichContext):
+    """The context of one call, which renders help."""
+
+    def make_formatter(self, error_mode: bool = False) -> click.RichHelpFormatter:
+        _introduce_click()
+        return super().make_formatter(error_mode)
+
+
+def _introduce_click() -> None:
+    """Set the version of click, which rich-click asks for.
+
+    click would load `importlib.metadata` to answer: a sixth of the time of `mycel --help`. The name
+    of the folder of its metadata says the same.
+    """
+    if "__version__" in vars(bare_click):
+        return
+    packages = Path(bare_click.__file__).parents[1]
+    found = [each.name for each in packages.glob("click-*.dist-info")]
+    if len(found) == 1:
+        bare_click.__version__ = found[0].removeprefix("click-").removesuffix(".dist-info")
+
+
+class Command(click.RichCommand):
+    """A command with the options that every command has."""
+
+    context_class = Context
+
+    def __init__(self, *, params: list[click.Parameter] | None = None, **more: Any) -> None:
+        super().__init__(params=[*(params or ()), *shared_options()], panels=_panels(), **more)
+
+
+OTHER_WORDS: Final[dict[str, tuple[str, ...]]] = {
+    **dict.fromkeys(("show", "view", "cat", "read", "info"), ("get", "show", "status")),
+    **dict.fromkeys(("add", "set", "new", "write", "update"), ("put", "add", "create")),
+    **dict.fromkeys(("delete", "remove", "rm"), ("retire", "remove", "delete", "concept retire")),
+    **dict.fromkeys(("find", "query", "grep"), ("search", "kip")),
+    "ls": ("list",),
+}
+"""Words of other tools, and the commands that they may mean here."""
+
+
+class Group(click.RichGroup):
+    """A group of such commands; the options may come before their names as well."""
+
+    command_class = Command
+    context_class = Context
+
+    def __init__(
+        self,
+        *,
+        params: list[click.Parameter] | None = None,
+        root: bool = False,
+        command_panels: Iterable[str] = ("Commands",),
+        **more: Any,
+    ) -> None:
+        super().__init__(
+            params=[*(params or ()), *shared_options(root=root)],
+            panels=_panels(*command_panels),
+            **more,
+        )
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command of the first word; another word for one is answered with the right one."""
+        others = OTHER_WORDS.get(args[0], ())
+        meant = next((each for each in others if each.split()[0] in self.commands), None)
+        if meant is not None and args[0] not in self.commands:
+            raise click.UsageError(
+                f"No such command {args[0]!r}. Did you mean `{ctx.command_path} {meant}`?", ctx
+            )
+        return super().resolve_command(ctx, args)
+
+    def list_commands(self, _ctx: click.Context) -> list[str]:
+        """Commands in the order of their definition."""
+        return list(self.commands)
+
+
+pass_session = click.make_pass_decorator(Invocation)

@@ -1,0 +1,92 @@
+"""From any exception to one message and an exit status.
+
+Statuses: 0 done, 1 it failed, 2 the command line or its values are wrong; 130 and 141 as shells
+write them, for Ctrl-C and for a reader that closed the pipe. A traceback is for developers, who ask
+for it with `MYCEL_DEBUG=1`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+
+import rich_click as click
+
+from mycel.cli.console.output import has_colour, json_line, visible
+from mycel.errors import (
+    InternalError,
+    InvalidSyntax,
+    InvalidValueType,
+    MycelError,
+    ResourceExhausted,
+)
+
+INTERRUPTED = 130
+TERMINATED = 143
+PIPE_CLOSED = 141
+
+
+def report(error: Exception, *, as_json: bool) -> int:
+    """Say what went wrong, once, to standard error; return the exit status."""
+    known = _known(error)
+    if as_json:
+        click.echo(json_line({"error": known.to_dict()}, sys.stderr.encoding), err=True)
+    else:
+        name = f"{known.code} {known.name}:"
+        if sys.stderr.isatty() and has_colour():
+            name = click.style(name, fg="red", bold=True)
+        click.echo(f"{name} {_told(known)}\n  {_one_line(known.hint)}", err=True)
+    if os.environ.get("MYCEL_DEBUG") == "1":
+        click.echo("".join(traceback.format_exception(error)), err=True)
+    return known.category.exit_code
+
+
+def _known(error: Exception) -> MycelError:
+    """The error as one of ours."""
+    match error:
+        case MycelError():
+            return error
+        case click.ClickException():
+            return InvalidSyntax(error.format_message(), hint=_usage_hint(error))
+        case UnicodeError():
+            # Words that are no UTF-8 reach us with lone surrogates in them.
+            return InvalidValueType(f"This text is no valid Unicode: {error}.")
+        case MemoryError():
+            return ResourceExhausted(
+                "There is too little memory for this.",
+                hint="Give it less at once, or run it where more memory is free.",
+            )
+        case OSError():
+            return InternalError(
+                _operating_system_message(error),
+                hint="Check the path, the disk and the permissions.",
+            )
+        case _:
+            return InternalError(
+                f"{type(error).__name__}: {error}",
+                hint="This is a bug in Mycel. MYCEL_DEBUG=1 shows where it happened.",
+            )
+
+
+def _usage_hint(error: click.ClickException) -> str:
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    return f"See `{context.command_path if context else 'mycel'} --help`."
+
+
+def _operating_system_message(error: OSError) -> str:
+    said = error.strerror or str(error)
+    return f"{said}: {os.fspath(error.filename)!r}." if error.filename else f"{said}."
+
+
+def _told(error: MycelError) -> str:
+    """The error on one line, followed by its place in the text if it has one."""
+    excerpt = error.data.get("excerpt")
+    if not isinstance(excerpt, str):
+        return _one_line(error.message)
+    lines = (f"\n    {visible(line)}" for line in excerpt.splitlines())
+    return _one_line(error.message.replace(excerpt, "")) + "".join(lines)
+
+
+def _one_line(text: str) -> str:
+    return visible(" ".join(text.split()))

@@ -1,0 +1,36 @@
+"""Makes what a search by meaning needs, where somebody can see the progress."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+
+from mycel.cli.console.output import Output
+from mycel.cli.console.progress_bar import counting_bar
+from mycel.errors import EmbedderFailed
+from mycel.search.embedding import STATIC
+
+if TYPE_CHECKING:
+    from mycel.nexus import Nexus
+
+INDEXED_MIN: Final = 1_000
+"""New concepts that are indexed when they are written; the first search indexes fewer itself."""
+
+
+def index_written(out: Output, db: Nexus, written: int) -> None:
+    """Index what a command has written, if it is much.
+
+    Other embedders than that of the package may take hours; they work while searches answer.
+    """
+    if written >= INDEXED_MIN and db.embeddings.choice == STATIC:
+        with counting_bar(out, "Indexing") as report, suppress(EmbedderFailed):
+            db.embeddings.complete(report=report)
+
+
+def index_for_search(out: Output, db: Nexus) -> None:
+    """Index what a search needs first; where nobody sees a bar, a line says that it takes time."""
+    with counting_bar(out, "Indexing") as report, suppress(EmbedderFailed):
+        if report is not None:
+            db.embeddings.complete(report=report)
+        elif (pending := db.embeddings.pending()) >= INDEXED_MIN:
+            out.note(f"Indexing {pending:,} concepts; this takes a while, once.")

@@ -1,0 +1,189 @@
+"""Applies the shipped capsules: they add, and never overwrite.
+
+A missing concept or link is created. An existing concept gets only the attributes that it lacks, so
+that later versions of a capsule arrive and changes of the user stay; `upsert` would set attributes
+back. Metadata is given to what is created here, and to definitions that were bare. Applying the
+capsules again changes nothing and journals nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+from typing import Final, NamedTuple
+
+from mycel.capsules import NAMES, read
+from mycel.errors import InternalError, NotFound, did_you_mean
+from mycel.kip import ast, parse
+from mycel.model.elements import Concept
+from mycel.model.names import CORE_MESSAGE, SYSTEM_ACTOR
+from mycel.model.values import JsonObject
+from mycel.store.database import Store
+from mycel.store.write.transaction import Transaction
+
+CORE: Final = "core"
+"""The name under which all shipped capsules are applied together."""
+
+SeedIdentity = tuple[str, str]
+"""Type and name of a concept."""
+
+
+class Applied(NamedTuple):
+    """The number of changes that applying capsules made."""
+
+    concepts_created: int = 0
+    concepts_filled: int = 0
+    links_created: int = 0
+
+
+class _Concept(NamedTuple):
+    identity: SeedIdentity
+    attributes: JsonObject
+    metadata: JsonObject
+
+
+class _Link(NamedTuple):
+    subject: SeedIdentity
+    predicate: str
+    object: SeedIdentity
+    metadata: JsonObject
+
+
+def seed_graph(store: Store) -> Applied:
+    """Apply the core capsules in one transaction of the actor `$system`."""
+    return store.run(apply, actor=SYSTEM_ACTOR, message=CORE_MESSAGE)
+
+
+def apply(tx: Transaction, names: Iterable[str] = (CORE,)) -> Applied:
+    """Apply shipped capsules by name, each after those that it builds on."""
+    wanted = {each for name in names for each in (NAMES if name == CORE else (_known(name),))}
+    run = _Run(tx)
+    for name in NAMES:
+        if name in wanted:
+            for step in _steps(name):
+                run.concept(step) if isinstance(step, _Concept) else run.link(step)
+    return Applied(run.created, run.filled, run.linked)
+
+
+def _known(name: str) -> str:
+    if name in NAMES:
+        return name
+    raise NotFound(
+        f"No capsule {name!r} is shipped.",
+        hint=f"{did_you_mean(name, [*NAMES, CORE])} `mycel capsule list` shows them.".strip(),
+    )
+
+
+class _Run:
+    """Applies steps to the graph as it is."""
+
+    def __init__(self, tx: Transaction) -> None:
+        self._tx = tx
+        self._ids: dict[SeedIdentity, str] = {}
+        self.created = self.filled = self.linked = 0
+
+    def concept(self, step: _Concept) -> None:
+        found = self._tx.get_concept(*step.identity)
+        if found is None:
+            self._ids[step.identity] = self._tx.put_concept(
+                *step.identity, step.attributes, step.metadata
+            )
+            self.created += 1
+            return
+        self._ids[step.identity] = found.id
+        attributes = found.attributes
+        lacking = {key: step.attributes[key] for key in step.attributes if key not in attributes}
+        if lacking:
+            metadata = step.metadata if _is_bare(found) else None
+            self._tx.update(found.id, attributes=lacking, metadata=metadata)
+            self.filled += 1
+
+    def link(self, step: _Link) -> None:
+        subject, object_ = self._id(step.subject), self._id(step.object)
+        if self._tx.get_edge(subject, step.predicate, object_) is None:
+            self._tx.add_edge(subject, step.predicate, object_, metadata=step.metadata)
+            self.linked += 1
+
+    def _id(self, identity: SeedIdentity) -> str:
+        known = self._ids.get(identity)
+        if known is None:
+            found = self._tx.get_concept(*identity)
+            if found is None:
+                raise NotFound(f"There is no {identity[0]} {identity[1]!r}.")
+            known = self._ids[identity] = found.id
+        return known
+
+
+def _is_bare(concept: Concept) -> bool:
+    """True for a concept without content: the store defines its predicates like that."""
+    return concept.attributes_json == concept.metadata_json == "{}"
+
+
+# From the text of a capsule to steps.
+
+
+@cache
+def shipped_concepts() -> dict[SeedIdentity, JsonObject]:
+    """The attributes of every concept that the core capsules give to a new graph."""
+    steps = (step for name in NAMES for step in _steps(name))
+    return {step.identity: step.attributes for step in steps if isinstance(step, _Concept)}
+
+
+@cache
+def shipped_links() -> frozenset[tuple[SeedIdentity, str, SeedIdentity]]:
+    """Every link that the core capsules give to a new graph."""
+    steps = (step for name in NAMES for step in _steps(name))
+    return frozenset(
+        (step.subject, step.predicate, step.object) for step in steps if isinstance(step, _Link)
+    )
+
+
+@cache
+def _steps(name: str) -> tuple[_Concept | _Link, ...]:
+    """The steps of a capsule, in order; parsed once in a process."""
+    capsule = parse(read(name))
+    if not isinstance(capsule, ast.Capsule):
+        raise InternalError(f"The capsule {name!r} is no capsule.")
+    steps: list[_Concept | _Link] = []
+    for upsert in capsule.upserts:
+        handles: dict[str, SeedIdentity] = {}
+        metadata = _map(upsert.metadata)
+        for block in upsert.blocks:
+            if not isinstance(block, ast.ConceptBlock):
+                raise InternalError(f"The capsule {name!r} has a block that is no CONCEPT.")
+            identity = _identity(block.matcher)
+            if block.handle is not None:
+                handles[block.handle.name] = identity
+            own = metadata | _map(block.metadata)
+            steps.append(_Concept(identity, _map(block.attributes), own))
+            for entry in block.propositions or ():
+                target = _target(entry.target, handles)
+                link = own | _map(entry.metadata)
+                steps.append(_Link(identity, _text(entry.predicate), target, link))
+    return tuple(steps)
+
+
+def _target(node: ast.Endpoint, handles: dict[str, SeedIdentity]) -> SeedIdentity:
+    if isinstance(node, ast.Variable):
+        return handles[node.name]
+    if isinstance(node, ast.ConceptMatcher):
+        return _identity(node)
+    raise InternalError("A shipped capsule links to something that is no concept.")
+
+
+def _identity(matcher: ast.ConceptMatcher) -> SeedIdentity:
+    return _text(matcher.type), _text(matcher.name)
+
+
+def _text(node: ast.Text | None) -> str:
+    if isinstance(node, ast.Literal) and isinstance(node.value, str):
+        return node.value
+    raise InternalError("A shipped capsule has a placeholder where a text is needed.")
+
+
+def _map(node: ast.Map | None) -> JsonObject:
+    if node is None:
+        return {}
+    if isinstance(node, ast.Literal) and isinstance(node.value, dict):
+        return node.value
+    raise InternalError("A shipped capsule has a placeholder where an object is needed.")

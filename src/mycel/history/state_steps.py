@@ -1,0 +1,310 @@
+"""Making elements what they should be: the steps of a rollback or a merge, as one transaction.
+
+A goal is an element as it is, and as it should be. The order of the steps makes every name free
+before another element takes it:
+
+1. create definitions,
+2. remove links,
+3. give temporary names to concepts whose names others need,
+4. create concepts, and give all concepts their names,
+5. create links, and give all links their ends,
+6. set contents,
+7. remove concepts, and at last definitions.
+
+A step that fails is noted and the next one is tried, so that all obstacles are known at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from mycel.errors import (
+    ConstraintViolation,
+    DuplicateExists,
+    ImmutableTarget,
+    MycelError,
+    NotFound,
+)
+from mycel.model.elements import Concept, Element, Proposition
+from mycel.model.names import META_TYPES, first_few
+from mycel.model.values import own_metadata
+from mycel.store.query.diff import either
+from mycel.store.write.transaction import Transaction
+
+LISTED_MAX: Final = 20
+"""The number of obstacles in the message of an error; its data has all of them."""
+
+
+GONE: Final = 0
+"""The number of an element that is not there, or not yet."""
+
+
+class Goal(NamedTuple):
+    """One element as it is now, and as it should be; None where there is none."""
+
+    label: str
+    now: Element | None
+    then: Element | None
+
+    @property
+    def element(self) -> Element:
+        """The element as it should be; one that should go as it is."""
+        return either(self.then, self.now)
+
+
+class Obstacle(NamedTuple):
+    """A step that is impossible, and the reason."""
+
+    element: str
+    message: str
+    code: str
+
+
+class ReachedState(NamedTuple):
+    """The outcome of the steps towards some goals."""
+
+    obstacles: list[Obstacle]
+    numbers: Mapping[int, int]
+    """The present number of each element that had another one in its goal; 0 if it is gone."""
+
+
+def attempt(
+    tx: Transaction,
+    goals: Sequence[Goal],
+    twins: Mapping[int, int],
+    *,
+    reason: str,
+    has_moved: bool = False,
+) -> ReachedState:
+    """Make elements what they should be, as far as possible; nothing is raised.
+
+    `twins` has the present number of each element that has another one in its goal. Elements that
+    go do so for a `reason`. With `has_moved`, elements may have new versions since the goals were
+    made.
+    """
+    steps = _Steps(tx, goals, twins, reason)
+    steps.has_moved = has_moved
+    steps.run()
+    return ReachedState(steps.obstacles, steps.numbers)
+
+
+def reach(
+    tx: Transaction,
+    goals: Sequence[Goal],
+    twins: Mapping[int, int],
+    obstacles: Sequence[Obstacle] = (),
+) -> None:
+    """Make elements what they were, in a rollback.
+
+    Raises:
+        ConstraintViolation: something does not allow it, or obstacles are known already. Its data
+            lists all obstacles.
+    """
+    found = [*obstacles, *attempt(tx, goals, twins, reason="rollback").obstacles]
+    if not found:
+        return
+    listed = first_few([f"{each.element}: {each.message}" for each in found], LISTED_MAX)
+    hint = "Choose other paths, or change what stands in the way first."
+    if any(each.code == ImmutableTarget.code for each in found):
+        hint += " A schema is changed by applying another one: db.schema.apply."
+    raise ConstraintViolation(
+        "This would break, so nothing was changed:\n  " + "\n  ".join(listed),
+        hint=hint,
+        data={"obstacles": [each._asdict() for each in found]},
+    )
+
+
+class _Steps:
+    """The steps towards some goals."""
+
+    def __init__(
+        self, tx: Transaction, goals: Sequence[Goal], twins: Mapping[int, int], reason: str
+    ) -> None:
+        self.obstacles: Final[list[Obstacle]] = []
+        self._tx: Final = tx
+        self._reason: Final = reason
+        self.numbers: Final = dict(twins) | {
+            each.then.number: GONE for each in goals if each.then is not None and each.now is None
+        }
+        """The present number of each element that had another one then."""
+        self.has_moved = False
+        """True if some element has moved, so that others may have new versions."""
+        self._aside: Final[set[int]] = set()
+        """Concepts that have stepped aside."""
+        self._removed: Final[set[int]] = set()
+        """Concepts that went at once; another one may have come in their place, with the number."""
+        self._definitions: Final = [each for each in goals if _is_definition(each.element)]
+        concepts = [each for each in goals if isinstance(each.element, Concept)]
+        self._concepts: Final = [each for each in concepts if not _is_definition(each.element)]
+        self._links: Final = [each for each in goals if isinstance(each.element, Proposition)]
+
+    def run(self) -> None:
+        coming = [each for each in self._definitions if each.then is not None]
+        self._each(coming, self._bring_concept)
+        self._each(coming, self._set_content)
+        self._each((each for each in self._links if each.then is None), self._remove)
+        self._step_aside()
+        self._each(self._concepts, self._bring_concept)
+        self._bring_links([each for each in self._links if each.then is not None])
+        self._each((*self._concepts, *self._links), self._set_content)
+        self._each((each for each in self._concepts if each.then is None), self._remove)
+        self._each((each for each in self._definitions if each.then is None), self._remove)
+
+    def _each(self, goals: Iterable[Goal], step: Callable[[Goal], None]) -> None:
+        for goal in goals:
+            try:
+                step(goal)
+            except MycelError as error:
+                self._note(goal, error)
+                if self._tx.spoiled:
+                    return
+
+    def _note(self, goal: Goal, error: MycelError) -> None:
+        self.obstacles.append(Obstacle(goal.label, error.message, error.code))
+
+    def _number(self, element: Element) -> int:
+        return self.numbers.get(element.number, element.number)
+
+    def _live(self, element: Element) -> Element | None:
+        number = self._number(element)
+        return None if number == GONE else self._tx.reader.element(number)
+
+    def _end(self, number: int) -> str:
+        """The present id of an element that had a number then."""
+        number = self.numbers.get(number, number)
+        if number == GONE:
+            raise NotFound("An end of it is not there.")
+        return self._tx.reader.outer_id(number)
+
+    # Concepts.
+
+    def _step_aside(self) -> None:
+        """Give a name of its own to each concept that stands where another one belongs.
+
+        One that goes does so at once, if nothing is about it: its key may be that of the other one.
+        """
+        wanted = {
+            (then.type, then.name): each
+            for each in self._concepts
+            if isinstance(then := each.then, Concept)
+        }
+        for goal in self._concepts:
+            now = goal.now
+            if isinstance(now, Concept) and wanted.get((now.type, now.name), goal) is not goal:
+                self._each((goal,), self._move_aside)
+
+    def _move_aside(self, goal: Goal) -> None:
+        if goal.now is None:
+            return
+        if goal.then is None and not self._tx.links_about(goal.now.id):
+            self._remove(goal)
+            self._removed.add(goal.now.number)
+        else:
+            self.has_moved = True
+            self._tx.move(goal.now.id, name=f"{goal.now.id} aside")
+            self._aside.add(goal.now.number)
+
+    def _bring_concept(self, goal: Goal) -> None:
+        then, tx = goal.then, self._tx
+        if not isinstance(then, Concept):
+            return
+        now = goal.now
+        if isinstance(now, Concept):
+            aside = f"{now.id} aside" if now.number in self._aside else now.name
+            if not _is_definition(then) and (now.type, aside) != (then.type, then.name):
+                self.has_moved = True
+                tx.move(now.id, type_name=then.type, name=then.name, attributes=then.attributes)
+            return
+        if tx.get_concept(then.type, then.name) is not None:
+            raise DuplicateExists("There is another element with this type and name.")
+        made = tx.revive_concept(then, own_metadata(then.metadata))
+        self.numbers[then.number] = tx.reader.number(made)
+
+    # Links.
+
+    def _bring_links(self, goals: list[Goal]) -> None:
+        """Bring links back, each once its ends are there and its place is free."""
+        waiting = goals
+        while waiting:
+            errors: dict[int, MycelError] = {}
+            later: list[Goal] = []
+            for goal in waiting:
+                try:
+                    self._bring_link(goal)
+                except (DuplicateExists, NotFound) as error:
+                    errors[goal.element.number] = error
+                    later.append(goal)
+                except MycelError as error:
+                    self._note(goal, error)
+                if self._tx.spoiled:
+                    return
+            if len(later) == len(waiting) and not self._break_circle(later):
+                for goal in later:
+                    self._note(goal, errors[goal.element.number])
+                return
+            waiting = later
+
+    def _bring_link(self, goal: Goal) -> None:
+        then, tx = goal.then, self._tx
+        if not isinstance(then, Proposition):
+            return
+        subject, object_ = map(self._end, then.ends)
+        live = self._live(then)
+        if isinstance(live, Proposition):
+            if (live.subject, live.object) != (subject, object_):
+                self.has_moved = True
+                tx.relink(live.id, subject=subject, object_=object_)
+            if live.predicate != then.predicate:
+                self.has_moved = True
+                tx.move(tx.reader.outer_id(live.number), predicate=then.predicate)
+            return
+        if tx.get_edge(subject, then.predicate, object_) is not None:
+            raise DuplicateExists("There is another link in its place.")
+        content = then.attributes, own_metadata(then.metadata)
+        made = tx.put_proposition(subject, then.predicate, object_, *content, weight=then.weight)
+        self.numbers[then.number] = tx.reader.number(made)
+
+    def _break_circle(self, waiting: list[Goal]) -> bool:
+        """Take one link away that stands in the place of another one; it comes back as new.
+
+        False if none of those that wait is there. Links about it come back after it.
+        """
+        for goal in waiting:
+            live = self._live(goal.element)
+            if live is None:
+                continue
+            known = {self._number(each.element) for each in waiting}
+            about = [each for each in self._tx.links_about(live.id) if each.number not in known]
+            waiting += [Goal(each.id, None, each) for each in about]
+            self._tx.retire(live.id)
+            self.numbers.update({each.number: GONE for each in (goal.element, *about)})
+            return True
+        return False
+
+    # Contents, and what goes.
+
+    def _set_content(self, goal: Goal) -> None:
+        then = goal.then
+        if then is None:
+            return
+        live = self._live(then) if goal.now is None or self.has_moved else goal.now
+        if live is not None:
+            self._tx.replace_content(live, then)
+
+    def _remove(self, goal: Goal) -> None:
+        live = None if goal.now is None else self._tx.reader.element(goal.now.number)
+        if live is None or live.number in self._removed:  # It went with another one, or before.
+            return
+        going = {each.now.number for each in self._links if each.now is not None}
+        about = [each for each in self._tx.links_about(live.id) if each.number not in going]
+        if about:
+            raise ConstraintViolation(
+                f"It would take with it {', '.join(each.id for each in about[:3])}"
+                f"{', …' if len(about) > 3 else ''}, which should stay."
+            )
+        self._tx.retire(live.id, reason=self._reason)
+
+
+def _is_definition(element: Element) -> bool:
+    return isinstance(element, Concept) and element.type in META_TYPES

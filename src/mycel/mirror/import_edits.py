@@ -1,0 +1,406 @@
+"""The way back: edited files and commits of others become merges into the graph.
+
+The base is the last commit that shows a state of the graph, theirs are the files on the disk, or
+those of a remote that was fetched (`upstream`), ours is the graph. Nothing is imported unless all
+files can be read. The files of each author are a merge of their own, with the author as the actor.
+A schema that was edited is applied before them (`declarations`), in a commit of its own, which
+stays if the graph then refuses the documents. A dry run checks documents against the schema in
+force.
+
+The settings name the files before the merges begin. If the process is killed after they are
+committed, or one has conflicts and is committed later, the next catch-up finds the marks that they
+left in the journal, and lets the files follow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from hashlib import sha256
+from typing import Any, Final, NamedTuple
+
+from mycel.errors import ConstraintViolation, NotFound
+from mycel.history.graph import Graph
+from mycel.history.merge.outcome import Merge
+from mycel.knowledge.uris import uri_of
+from mycel.mirror import commits, edits, upstream
+from mycel.mirror.changes import ElementIdentity, FileEdit, depth_of, json_of, stored_element
+from mycel.mirror.declarations import (
+    DesiredSchema,
+    EditedDeclaration,
+    apply_schema,
+    desired_schema,
+    stored_declarations,
+)
+from mycel.mirror.edits import CommittedFiles, EditedFile, Edits, ImportConsent
+from mycel.mirror.folder import Folder
+from mycel.mirror.front_matter import FrontMatterProblem
+from mycel.mirror.git_commits import AuthoredFiles, group_by_author
+from mycel.mirror.inspection import Sight
+from mycel.mirror.paths import DECLARATION, DOCUMENT, is_document
+from mycel.mirror.settings import Pending
+from mycel.mirror.sync import Pushed, Upkeep
+from mycel.model.names import count
+from mycel.model.state import LIVE, State
+from mycel.store.query.diff import Diff
+from mycel.store.query.reader import Reader
+
+PURGES_SHOWN: Final = 5
+SCHEMA_NOT_TRIED: Final = (
+    "Documents were checked against the schema in force, not against the edited schema files. A"
+    " conflict about something that these declare may not arise in the import itself."
+)
+
+
+class Imported(NamedTuple):
+    """The result of an import."""
+
+    files: tuple[str, ...]
+    """The files that were edited, here or in the remote."""
+    merges: tuple[Merge, ...] = ()
+    """The merges of them, one for each author; none if they say what the graph says."""
+    pushed: Pushed | None = None
+    """The catch-up afterwards; None after a dry run, or while conflicts are open."""
+    warnings: tuple[str, ...] = ()
+    """Sentences about what was not done as the files, or the commits of others, ask."""
+
+    @property
+    def merge(self) -> Merge | None:
+        """The merge that has open conflicts, or else the last one; None if there is none."""
+        waiting = [each for each in self.merges if each.status == "conflicts"]
+        return next(iter([*waiting, *self.merges[::-1]]), None)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The number of elements that were added, removed, changed and moved."""
+        found = [each.diff.counts for each in self.merges]
+        return {kind: sum(each[kind] for each in found) for kind in Diff(LIVE, LIVE, ()).counts}
+
+    def to_dict(self) -> dict[str, Any]:
+        merge = self.merge
+        merged: dict[str, Any] = {} if merge is None else {"merge": merge.to_dict()}
+        if len(self.merges) > 1:
+            merged["merges"] = [each.to_dict() for each in self.merges]
+        pushed = {} if self.pushed is None else {"mirror": self.pushed.to_dict()}
+        warnings = {"warnings": list(self.warnings)} if self.warnings else {}
+        return {"files": list(self.files)} | merged | pushed | warnings
+
+
+class Portion(NamedTuple):
+    """Changes of one actor to a state of the graph: they become one merge."""
+
+    base: int
+    """The entry of the journal whose state was edited."""
+    edits: list[FileEdit]
+    actor: str
+    message: str
+
+    def source(self, commit: str) -> str:
+        """The name of the merge, which follows from what is merged."""
+        said = repr((commit, self.base, self.actor, self.edits))
+        return f"mirror {sha256(said.encode()).hexdigest()[:12]}"
+
+
+class Intake(NamedTuple):
+    """Edits of a mirror, ready to be merged."""
+
+    sight: Sight
+    head: int
+    files: Mapping[str, str]
+    """The object of each file on the disk; empty for one that was deleted."""
+    paths: frozenset[str]
+    portions: list[Portion]
+    purged: list[tuple[int, ElementIdentity]]
+    """Concepts that others have purged, by their names in the state of an entry."""
+    schema: DesiredSchema | None = None
+    """The schema that edited files ask for, if it is not the one in force."""
+    schema_actor: str = ""
+    onto: str = ""
+
+
+def import_edits(
+    graph: Graph,
+    upkeep: Upkeep,
+    *,
+    consent: ImportConsent,
+    dry_run: bool,
+    options: Mapping[str, Any],
+    message: str,
+) -> Imported:
+    """Merge the edits of a mirror into the graph; `options` go to `Graph.merge_changes`.
+
+    Raises:
+        ConstraintViolation: a file cannot be read, or too many were deleted; or an earlier import
+            has open conflicts. Nothing was imported. Or the graph refuses the documents; then an
+            edited schema may be in force already.
+    """
+    work = _Import(graph, upkeep, consent, dict(options), message, dry_run=dry_run)
+    if not dry_run:
+        work.settle()
+    here = work.run(is_local=True)
+    if here.pushed is None and here.files:
+        return here
+    there = work.run(is_local=False)
+    files = tuple(sorted({*here.files, *there.files}))
+    pushed = there.pushed or here.pushed
+    warnings = (*here.warnings, *there.warnings)
+    return Imported(files, (*here.merges, *there.merges), pushed, warnings)
+
+
+class _Import:
+    """One import: what is edited here, and then what was fetched."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        upkeep: Upkeep,
+        consent: ImportConsent,
+        options: dict[str, Any],
+        message: str,
+        *,
+        dry_run: bool,
+    ) -> None:
+        self._graph: Final = graph
+        self._upkeep: Final = upkeep
+        self._consent: Final = consent
+        self._options: Final = options
+        self._by: Final[str | None] = options.pop("by", None)
+        self._message: Final = message
+        self._dry_run: Final = dry_run
+
+    def settle(self) -> None:
+        """Let an earlier import come to its end.
+
+        Raises:
+            ConstraintViolation: it has open conflicts.
+        """
+        upkeep = self._upkeep
+        pending = upkeep.settings.pending
+        if pending is None:
+            return
+        for merge in self._graph.merges:
+            if merge.source in pending.sources:
+                raise ConstraintViolation(
+                    f"The import before has open conflicts: the merge {merge.id}.",
+                    hint="`mycel conflicts` shows them. Resolve and commit"
+                    " (`mycel merge --continue`), or give up (`mycel merge --abort`); then import"
+                    " again.",
+                    data={"merge": merge.id},
+                )
+        if upkeep.is_imported():
+            upkeep.catch_up()
+        else:
+            with upkeep.locked():
+                upkeep.note_pending(None)
+
+    def run(self, *, is_local: bool) -> Imported:
+        """Import the files on the disk, or a commit of the remote."""
+        upkeep = self._upkeep
+        if not is_local and not self._dry_run and self._is_news():
+            upkeep.catch_up()
+        with upkeep.locked():
+            taken = self._taken(is_local=is_local)
+            if taken is None:
+                return Imported(())
+            merges, pending = self._merge(taken)
+        paths = tuple(sorted(taken.paths))
+        warnings = () if self._consent.purges else tuple(_purge_warnings(taken.purged))
+        if self._dry_run and taken.schema is not None and taken.portions:
+            warnings += (SCHEMA_NOT_TRIED,)
+        if self._dry_run or any(each.is_open for each in merges):
+            return Imported(paths, merges, warnings=warnings)
+        return Imported(paths, merges, upkeep.catch_up(imported=pending), warnings)
+
+    def _is_news(self) -> bool:
+        with self._graph.reading() as reader:
+            return bool(self._upkeep.look(reader).upstream)
+
+    def _merge(self, taken: Intake) -> tuple[tuple[Merge, ...], Pending]:
+        sources = [each.source(taken.sight.last) for each in taken.portions]
+        pending = Pending(sources, taken.head, taken.sight.tip, taken.files, taken.onto)
+        if taken.schema is not None:
+            apply_schema(
+                self._graph,
+                taken.schema,
+                allow_removals=self._consent.deletions,
+                actor=self._by or taken.schema_actor or None,
+                message=self._message,
+                dry_run=self._dry_run,
+            )
+        if not self._dry_run:
+            if self._consent.purges:
+                self._purge(taken)
+            self._upkeep.note_pending(pending)
+        merges = []
+        for portion, source in zip(taken.portions, sources, strict=True):
+            merges.append(
+                self._graph.merge_changes(
+                    [each.edit for each in portion.edits],
+                    base=portion.base,
+                    source=source,
+                    dry_run=self._dry_run,
+                    message=portion.message,
+                    by=self._by or portion.actor or None,
+                    **self._options,
+                )
+            )
+        return tuple(merges), pending
+
+    def _purge(self, taken: Intake) -> None:
+        """Purge here what was purged where the commits come from, whatever it is called now."""
+        for seq, identity in taken.purged:
+            with self._graph.reading() as reader:
+                found = stored_element(reader.at(State(seq)), identity)
+                live = None if found is None else reader.element(found.number)
+            if live is not None:
+                try:
+                    self._graph.purge(live.id, "purged in the mirror", by=self._by)
+                except NotFound:
+                    continue  # It went with another one.
+
+    # What is taken.
+
+    def _taken(self, *, is_local: bool) -> Intake | None:
+        with self._graph.reading() as reader:
+            sight = self._upkeep.look(reader)
+            taken = self._from_disk if is_local else self._from_remote
+            return taken(reader, sight)
+
+    def _from_disk(self, reader: Reader, sight: Sight) -> Intake | None:
+        upkeep, repository = self._upkeep, self._upkeep.repository
+        folder = Folder(repository)
+        paths = upkeep.edited(sight.last)
+        if not paths and sight.tip == sight.last:
+            return None
+        self._check_settled()
+        known = repository.objects_at(sight.last, [each for each in paths if is_document(each)])
+        bases = dict(zip(known, repository.blobs(list(known.values())), strict=True))
+        files = [EditedFile(path, bases.get(path), folder.content(path)) for path in paths]
+        found = upkeep.commits_of_others(reader, sight)
+        news = commits.news_in(each.message for each in found)
+        others = CommittedFiles(repository, sight.last, frozenset(paths))
+        seq = upkeep.start(sight)
+        base = reader.at(LIVE if seq == reader.head().seq else State(seq))
+        is_trusted = self._consent.deletions or not sight.last
+        consent = self._consent._replace(deletions=is_trusted)
+        documents = [each for each in files if each.path.endswith(DOCUMENT)]
+        taken = edits.edits_of(base, documents, others, news, consent)
+        declared = [
+            EditedDeclaration(path, bases.get(path), folder.content(path))
+            for path in paths
+            if path.endswith(DECLARATION)
+        ]
+        objects = {
+            each.path: repository.blob(each.theirs) if isinstance(each.theirs, bytes) else ""
+            for each in files
+        }
+        committed = repository.objects_at(sight.tip, paths)
+        own = {path for path in paths if committed.get(path, "") != objects[path]}
+        groups = group_by_author(repository, found, set(paths) - own, upkeep.settings.authors)
+        if own:
+            # Files that were committed and edited since: their commits are told all the same.
+            groups.append(AuthoredFiles("", frozenset(own), () if groups else tuple(found)))
+        portions = self._portions(reader, [(seq, taken)], groups, len(paths))
+        purged = [(seq, identity) for identity in taken.purged]
+        head = reader.head().seq
+        schema, actor = self._schema(declared, groups)
+        return Intake(sight, head, objects, frozenset(paths), portions, purged, schema, actor)
+
+    def _schema(
+        self, declared: Sequence[EditedDeclaration], groups: Sequence[AuthoredFiles]
+    ) -> tuple[DesiredSchema | None, str]:
+        """The schema that edited files ask for, and the actor who changed one of them last.
+
+        Raises:
+            ConstraintViolation: a file cannot be read, or the graph has changed its type too.
+        """
+        problems: list[FrontMatterProblem] = []
+        desired = None
+        if declared:
+            desired = desired_schema(stored_declarations(self._graph), declared, problems)
+        if problems:
+            raise edits.refusal(problems)
+        paths = () if desired is None else desired.paths
+        actors = [each.actor for each in groups if each.paths.intersection(paths)]
+        return desired, actors[-1] if actors else ""
+
+    def _check_settled(self) -> None:
+        """Refuse to import in the middle of a merge or rebase of Git."""
+        repository = self._upkeep.repository
+        for name, verb in (("MERGE_HEAD", "merge"), ("rebase-merge", "rebase")):
+            place = repository.line("rev-parse", "--git-path", name)
+            if (repository.folder / place).exists():
+                raise ConstraintViolation(
+                    f"Git has not finished a {verb} in {repository.folder}.",
+                    hint=f"Settle the files and finish it with git. Or `git {verb} --abort`, and"
+                    " import again: Mycel merges what was fetched, property by property.",
+                )
+
+    def _from_remote(self, reader: Reader, sight: Sight) -> Intake | None:
+        if not sight.upstream or sight.tip != sight.last:
+            return None
+        upkeep = self._upkeep
+        taken = upstream.read(reader, upkeep, sight, self._consent)
+        groups = group_by_author(
+            upkeep.repository, taken.commits, taken.paths, upkeep.settings.authors
+        )
+        portions = self._portions(reader, taken.edits, groups, len(taken.paths))
+        purged = [(seq, each) for seq, some in taken.edits for each in some.purged]
+        head = reader.head().seq
+        schema, actor = self._schema(taken.declarations, groups)
+        return Intake(sight, head, {}, taken.paths, portions, purged, schema, actor, sight.upstream)
+
+    def _portions(
+        self,
+        reader: Reader,
+        found: Sequence[tuple[int, Edits]],
+        groups: Sequence[AuthoredFiles],
+        files: int,
+    ) -> list[Portion]:
+        """The changes to each state by author; all of one author if they depend on each other."""
+        otherwise = f"Import {count(files, 'file')} of the mirror"
+        portions = []
+        for seq, taken in found:
+            by_group: list[list[FileEdit]] = [[] for _ in groups]
+            place = {path: at for at, each in enumerate(groups) for path in each.paths}
+            for each in taken.edits:
+                by_group[place.get(each.path, 0)].append(each)
+            used = [(group, part) for group, part in zip(groups, by_group, strict=True) if part]
+            if len(used) > 1 and _depend(reader.at(State(seq)), [part for _, part in used]):
+                used = [(used[-1][0], taken.edits)]
+            for group, part in used:
+                message = self._message or group.message(otherwise)
+                portions.append(Portion(seq, part, group.actor, message))
+        return portions
+
+
+def _purge_warnings(purged: Sequence[tuple[int, ElementIdentity]]) -> list[str]:
+    """Sentences about concepts that others have purged and that are only removed here."""
+    uris = [uri_of(str(identity["type"]), str(identity["name"])) for _, identity in purged]
+    warnings = [
+        f"{uri} was purged where the commits come from. Here it is removed, and history keeps it,"
+        f" because a purge cannot be undone. `mycel purge {uri}` forgets it here too; with"
+        " --accept-purges (accept_purges=True), an import purges what others have purged."
+        for uri in uris[:PURGES_SHOWN]
+    ]
+    if len(uris) > PURGES_SHOWN:
+        more = count(len(uris) - PURGES_SHOWN, "more concept")
+        warnings.append(f"{more} purged where the commits come from: only removed here too.")
+    return warnings
+
+
+def _depend(base: Reader, parts: Iterable[Sequence[FileEdit]]) -> bool:
+    """True if changes lead to what later ones make."""
+    made: set[bytes] = set()
+    for part in parts:
+        for _, edit in part:
+            made.add(json_of(edit.get("concept") or edit["link"]))
+            made.add(json_of(edit.get("to")))
+        for _, edit in part:
+            if "link" not in edit:
+                continue
+            if depth_of(edit["link"]) > 1:
+                return True
+            ends = (edit["link"]["subject"], edit["link"]["object"])
+            if any(json_of(each) not in made and not stored_element(base, each) for each in ends):
+                return True
+    return False
