@@ -499,7 +499,7 @@ class StoreMachine(RuleBasedStateMachine):
 
     def search(self, data: st.DataObject) -> None:
         word = data.draw(st.sampled_from(WORDS))
-        found = {element.id for element, _ in self.db.search(word, limit=1_000)}
+        found = {element.id for element, _ in self.db.search(word, limit=1_000, mode="keyword")}
         assert found == {each.id for each in self.world.live.values() if word in each.words()}
 
     ACTIONS = (

@@ -111,7 +111,7 @@ class Server:
 def server_name(location: WorkspaceLocation) -> str:
     """The name of a graph's entry in a file that all projects share.
 
-    >>> server_name(Location(Path("/home/ada/x.db"), "shop-41e20c9a", "--workspace"))
+    >>> server_name(WorkspaceLocation(Path("/home/ada/x.db"), "shop-41e20c9a", "--workspace"))
     'mycel-shop-41e20c9a'
     """
     said = location.workspace or location.path.stem

@@ -25,9 +25,9 @@ _WALK = re.compile(r"\*\s*+(?=[0-9.])([0-9]*+)\s*+(\.\.)?\s*+([0-9]*+)", re.ASCI
 def scalar(tokens: KipTokens, at: int) -> str:
     """The value at a place as it is written, or an ellipsis for one that takes more than a token.
 
-    >>> scalar(Tokens('{a: "b", c: [1]}'), 3)
+    >>> scalar(KipTokens('{a: "b", c: [1]}'), 3)
     '"b"'
-    >>> scalar(Tokens("{a: :b}"), 3), scalar(Tokens("{a: [1]}"), 3)
+    >>> scalar(KipTokens("{a: :b}"), 3), scalar(KipTokens("{a: [1]}"), 3)
     (':b', '…')
     """
     token = tokens.tokens[at]

@@ -87,7 +87,7 @@ def _check_names(declarations: Iterable[ast.Declaration]) -> None:
     for each in declarations:
         name = each.name.text
         if name in taken:
-            kind = type(taken[name]).__name__.lower()
+            kind = type(taken[name]).__name__.removesuffix("Declaration").lower()
             raise wrong(
                 each.name.span,
                 f"There is already {'a' if kind == 'node' else 'an'} {kind} {name}.",

@@ -186,7 +186,7 @@ def test_a_long_text_that_is_wrong_at_its_beginning_is_not_read_further(
             read.append(len(text))
             super().__init__(text, folded=folded)
 
-    monkeypatch.setattr(parser, "Tokens", Counted)
+    monkeypatch.setattr(parser, "KipTokens", Counted)
     for name, piece in JUNK.items():
         with pytest.raises(MycelError):
             parse(piece * ((4 << 20) // len(piece)), bytes_max=CAPSULE_BYTES_MAX)

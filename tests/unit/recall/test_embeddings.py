@@ -47,7 +47,7 @@ def path(tmp_path: Path) -> Path:
 
 def vectors(db: mycel.Nexus) -> int:
     with db.reading() as reader:
-        (count,) = reader.only("SELECT count(*) FROM recall_vector")
+        (count,) = reader.fetch_one("SELECT count(*) FROM recall_vector")
     return count
 
 
@@ -184,7 +184,7 @@ def test_vectors_of_what_has_changed_or_gone_meanwhile_are_not_stored(path: Path
         fill(db)
         maas, graz = db.get_concept("Place", "Piet Maas"), db.get_concept("Place", "Graz")
         with db.reading() as reader:
-            seqs = dict(reader.every("SELECT id, seq FROM concept"))
+            seqs = dict(reader.fetch_all("SELECT id, seq FROM concept"))
         made = [(each.number, seqs[each.number], b"\1\2") for each in (maas, graz)]
         db.purge(maas.id, reason="asked for")
         db.write(lambda tx: tx.update(graz.id, attributes={"text": "a town"}))
@@ -301,7 +301,7 @@ def test_an_embedder_weighs_by_how_clearly_it_tells_answers_from_other_texts() -
             names(db, "what of bees?")
             with db.reading() as reader:
                 measured = db._recall.get().calibration(reader)
-                stored = reader.only("SELECT other, answer, separation FROM recall_model")
+                stored = reader.fetch_one("SELECT other, answer, separation FROM recall_model")
             assert stored == measured
             weights.append(measured.weight)
     assert weights[0] == WEIGHT_MAX

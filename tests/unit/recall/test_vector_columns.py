@@ -114,7 +114,7 @@ def test_another_embedder_makes_all_vectors_anew_and_a_purge_leaves_none(tmp_pat
 
     def count(db: mycel.Nexus) -> int:
         with db.reading() as reader:
-            (found,) = reader.only("SELECT count(*) FROM recall_property WHERE length(vector)")
+            (found,) = reader.fetch_one("SELECT count(*) FROM recall_property WHERE length(vector)")
         return int(found)
 
     with mycel.open(path) as db:

@@ -174,10 +174,10 @@ def test_a_constraint_with_arguments_belongs_to_the_body_even_behind_a_property(
     found = declared("node P { a: String @index @key(a) b: I32 @range(b, 0..1) }")
     assert isinstance(found, ast.NodeDeclaration)
     assert [type(each).__name__ for each in found.members] == [
-        "Property",
+        "PropertyDeclaration",
         "Columns",
-        "Property",
-        "Range",
+        "PropertyDeclaration",
+        "RangeDeclaration",
     ]
 
 
