@@ -42,7 +42,7 @@ class Pair:
         return random.Random(f"{SEED} {self.size} {purpose}")
 
     @contextmanager
-    def opened(self) -> Iterator[tuple[mycel.Nexus, plain.Plain]]:
+    def opened(self) -> Iterator[tuple[mycel.Graph, plain.Plain]]:
         base = plain.Plain(self.plain)
         try:
             with mycel.open(self.ours, create=False) as db:

@@ -36,11 +36,11 @@ class Question(NamedTuple):
     """A call of the edges API, and the command that gives the same elements."""
 
     name: str
-    ours: Callable[[mycel.Nexus, str], Sequence[Any]]
+    ours: Callable[[mycel.Graph, str], Sequence[Any]]
     command: str
 
 
-def _found(max_hops: int) -> Callable[[mycel.Nexus, str], Sequence[Any]]:
+def _found(max_hops: int) -> Callable[[mycel.Graph, str], Sequence[Any]]:
     follow = mycel.Follow(types=(PREDICATE,), max_hops=max_hops)
     return lambda db, start: db.find(start, follow, limit=ALL).memories
 
@@ -66,14 +66,14 @@ def measure(databases: Databases) -> Iterator[Line]:
                     yield _beside(pair, db, question, kind, starts)
 
 
-def _by_fan(db: mycel.Nexus) -> list[str]:
+def _by_fan(db: mycel.Graph) -> list[str]:
     """Elements that links of the predicate leave, those with most of them first."""
     counted = db.execute(f'FIND(?a.id, COUNT(?b)) WHERE {{ (?a, "{PREDICATE}", ?b) }}').rows
     return [start for start, _ in sorted(counted, key=lambda row: (-row[1], row[0]))]
 
 
 def _beside(
-    pair: Pair, db: mycel.Nexus, question: Question, kind: str, starts: Sequence[str]
+    pair: Pair, db: mycel.Graph, question: Question, kind: str, starts: Sequence[str]
 ) -> Measure:
     for start in starts[:BLOCKS]:
         # FIND gives the start too, where a circle leads back to it.

@@ -31,7 +31,7 @@ def _put(tx: mycel.Transaction, nodes: Iterable[Node], links: Iterable[Link]) ->
     )
 
 
-def concept_id(db: mycel.Nexus, type_name: str, name: str) -> str:
+def concept_id(db: mycel.Graph, type_name: str, name: str) -> str:
     """The id of a concept that must be there."""
     concept = db.get_concept(type_name, name)
     if concept is None:

@@ -55,7 +55,7 @@ def measure(databases: Databases) -> Iterator[Measure]:
         yield Measure("proof, JSON", size, "B", wire)
 
 
-def _making(db: mycel.Nexus) -> Run:
+def _making(db: mycel.Graph) -> Run:
     def run(block: Block, took_ns: list[int]) -> None:
         for link in block:
             start = clock_ns()
@@ -87,7 +87,7 @@ def _reading_and_checking(root: bytes) -> Run:
     return run
 
 
-def _random_links(pair: Pair, db: mycel.Nexus, base: Plain) -> list[Triple]:
+def _random_links(pair: Pair, db: mycel.Graph, base: Plain) -> list[Triple]:
     """Links by source, predicate and target, each as likely as any other."""
     places = pair.rng("proof").sample(range(pair.node_count * LINKS_PER_NODE), LINKS)
     links = []

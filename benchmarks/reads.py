@@ -44,7 +44,7 @@ class Question(NamedTuple):
     name: str
     ours: Sequence[tuple[object, ...]]
     plain: Sequence[tuple[object, ...]]
-    run_ours: Callable[[mycel.Nexus], Run]
+    run_ours: Callable[[mycel.Graph], Run]
     run_plain: Callable[[apsw.Connection], Run]
     bar: Bar | None = BAR
     note: str = ""
@@ -60,7 +60,7 @@ def measure_hop(databases: Databases) -> Iterator[Measure]:
 
 def _measure(
     databases: Databases,
-    questions_of: Callable[[Pair, mycel.Nexus, Plain], list[Question]],
+    questions_of: Callable[[Pair, mycel.Graph, Plain], list[Question]],
 ) -> Iterator[Measure]:
     pairs = databases.pairs()
     with ExitStack() as stack:
@@ -111,7 +111,7 @@ def _growth(small: Measure, large: Measure) -> Measure:
 # Point lookup.
 
 
-def _point_questions(pair: Pair, _db: mycel.Nexus, base: Plain) -> list[Question]:
+def _point_questions(pair: Pair, _db: mycel.Graph, base: Plain) -> list[Question]:
     places = pair.rng("point").choices(range(pair.node_count), k=KEYS)
     keys = [_identity(base, concept_number(place)) for place in places]
     named = [(TYPE_NAMES[type_number], name) for name, type_number in keys]
@@ -128,7 +128,7 @@ def _identity(base: Plain, number: int) -> tuple[str, int]:
     ).fetchone()
 
 
-def _point(db: mycel.Nexus) -> Run:
+def _point(db: mycel.Graph) -> Run:
     def run(block: Block, took_ns: list[int]) -> None:
         for type_name, name in block:
             start = clock_ns()
@@ -148,7 +148,7 @@ def _plain_point(connection: apsw.Connection) -> Run:
     return run
 
 
-def _point_decoded(db: mycel.Nexus) -> Run:
+def _point_decoded(db: mycel.Graph) -> Run:
     def run(block: Block, took_ns: list[int]) -> None:
         for type_name, name in block:
             start = clock_ns()
@@ -193,7 +193,7 @@ _FANS: Final = (
 _NO_FAN: Final = _Fan("one hop, no links", 0, 0, KEYS // 2, None)
 
 
-def _hop_questions(pair: Pair, db: mycel.Nexus, base: Plain) -> list[Question]:
+def _hop_questions(pair: Pair, db: mycel.Graph, base: Plain) -> list[Question]:
     found = _sample_fans(pair, base)
     found[_NO_FAN] = _sample_no_fan(pair, base)
     questions = []
@@ -220,7 +220,7 @@ def _hop_questions(pair: Pair, db: mycel.Nexus, base: Plain) -> list[Question]:
     return questions
 
 
-def _our_id(db: mycel.Nexus, base: Plain, number: int) -> str:
+def _our_id(db: mycel.Graph, base: Plain, number: int) -> str:
     """Our id of a concept of the baseline: the two number their concepts differently."""
     name, type_number = _identity(base, number)
     return ours.concept_id(db, TYPE_NAMES[type_number], name)
@@ -256,7 +256,7 @@ def _sample_no_fan(pair: Pair, base: Plain) -> list[tuple[int, int, int]]:
     return sample
 
 
-def _hop(db: mycel.Nexus) -> Run:
+def _hop(db: mycel.Graph) -> Run:
     def run(block: Block, took_ns: list[int]) -> None:
         for source, predicates in block:
             start = clock_ns()
@@ -276,7 +276,7 @@ def _plain_hop(connection: apsw.Connection) -> Run:
     return run
 
 
-def _hop_decoded(db: mycel.Nexus) -> Run:
+def _hop_decoded(db: mycel.Graph) -> Run:
     def run(block: Block, took_ns: list[int]) -> None:
         for source, predicates in block:
             start = clock_ns()

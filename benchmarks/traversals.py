@@ -161,7 +161,7 @@ def _of(pair: Pair) -> Iterator[Line]:
             base.close()
 
 
-def _meanwhile(pair: Pair, db: mycel.Nexus, starts: Sequence[int]) -> Measure:
+def _meanwhile(pair: Pair, db: mycel.Graph, starts: Sequence[int]) -> Measure:
     """Calls while arrays are made, which they are from the first one on; then they are there."""
     db._adjacency = Adjacency(db._store, rent_min=0)
     db._adjacency._rent = 1 << 40
@@ -192,7 +192,7 @@ def _hubs(columns: Columns) -> list[int]:
 
 
 def _beside(
-    pair: Pair, db: mycel.Nexus, base: Handwritten, kind: str, starts: Sequence[int], nodes: int
+    pair: Pair, db: mycel.Graph, base: Handwritten, kind: str, starts: Sequence[int], nodes: int
 ) -> Measure:
     _check(db, base, starts, nodes)
     contenders = [
@@ -207,7 +207,7 @@ def _beside(
     return Measure(f"traverse {kind}, {nodes} nodes", pair.size, "s", ours, theirs, BAR)
 
 
-def _check(db: mycel.Nexus, base: Handwritten, starts: Sequence[int], nodes: int) -> None:
+def _check(db: mycel.Graph, base: Handwritten, starts: Sequence[int], nodes: int) -> None:
     for start in starts[:10]:
         ours = db.traverse(f"C:{start}", max_nodes=nodes).nodes
         theirs = base.traverse(start, nodes)
@@ -215,7 +215,7 @@ def _check(db: mycel.Nexus, base: Handwritten, starts: Sequence[int], nodes: int
             raise AssertionError(f"Costs from C:{start} are not the same.")
 
 
-def _stored(pair: Pair, db: mycel.Nexus, kind: str, starts: Sequence[int]) -> Measure:
+def _stored(pair: Pair, db: mycel.Graph, kind: str, starts: Sequence[int]) -> Measure:
     """Through the tables alone, beside arrays."""
     arrays = db._adjacency
     few = starts[:20]
@@ -236,7 +236,7 @@ def _stored(pair: Pair, db: mycel.Nexus, kind: str, starts: Sequence[int]) -> Me
     return Measure(name, pair.size, "s", ours, stored, note="beside the tables alone")
 
 
-def _as_command(pair: Pair, db: mycel.Nexus, kind: str, starts: Sequence[int]) -> Measure:
+def _as_command(pair: Pair, db: mycel.Graph, kind: str, starts: Sequence[int]) -> Measure:
     """TRAVERSE, whose answer is dictionaries, beside the method, whose JSON is not parsed yet."""
 
     def commanded(block: Block, took: list[int]) -> None:
@@ -252,7 +252,7 @@ def _as_command(pair: Pair, db: mycel.Nexus, kind: str, starts: Sequence[int]) -
     return Measure(name, pair.size, "s", ours, method, Bar(2), note="beside db.traverse")
 
 
-def _ours(db: mycel.Nexus, nodes: int) -> Run:
+def _ours(db: mycel.Graph, nodes: int) -> Run:
     def run(block: Block, took: list[int]) -> None:
         for start in block:
             begin = clock_ns()

@@ -87,7 +87,7 @@ def _bare_fsync(folder: Path) -> Iterator[Run]:
 class _Ends:
     """Concepts to link to: places in the sequence of nodes, and our ids of them."""
 
-    def __init__(self, pair: Pair, db: mycel.Nexus) -> None:
+    def __init__(self, pair: Pair, db: mycel.Graph) -> None:
         rng = pair.rng("write")
         nodes = Graph(pair.node_count, 0).nodes()
         self.places = sorted(rng.sample(range(pair.node_count), 1000))
@@ -118,7 +118,7 @@ def _new(seed: int) -> Iterator[tuple[Node, list[tuple[str, int, dict[str, objec
 
 
 class _Ours:
-    def __init__(self, db: mycel.Nexus, ends: _Ends) -> None:
+    def __init__(self, db: mycel.Graph, ends: _Ends) -> None:
         self._db, self._ids, self._new = db, ends.ids, _new(1)
         self.cpu_ns: list[int] = []
 
@@ -174,7 +174,7 @@ def measure_group(databases: Databases) -> Iterator[Measure]:
         )
 
 
-def _new_edges(pair: Pair, db: mycel.Nexus) -> Iterator[tuple[str, str]]:
+def _new_edges(pair: Pair, db: mycel.Graph) -> Iterator[tuple[str, str]]:
     """Pairs of concepts, none twice."""
     ids = _Ends(pair, db).ids
     rng, seen = pair.rng("group"), set[tuple[str, str]]()
@@ -185,7 +185,7 @@ def _new_edges(pair: Pair, db: mycel.Nexus) -> Iterator[tuple[str, str]]:
             yield ends
 
 
-def _edges_per_s(db: mycel.Nexus, edges: Sequence[tuple[str, str]], threads: int) -> float:
+def _edges_per_s(db: mycel.Graph, edges: Sequence[tuple[str, str]], threads: int) -> float:
     ready = threading.Barrier(threads + 1)
 
     def work(share: Sequence[tuple[str, str]]) -> None:

@@ -18,7 +18,7 @@ import mycel
 class Prepared:
     """A graph to start from: the capsules, and what `prepare` does."""
 
-    def __init__(self, prepare: Callable[[mycel.Nexus], object] = lambda _: None) -> None:
+    def __init__(self, prepare: Callable[[mycel.Graph], object] = lambda _: None) -> None:
         self._prepare = prepare
 
     @cached_property
@@ -31,7 +31,7 @@ class Prepared:
             return path.read_bytes()
 
     @contextmanager
-    def opened(self) -> Iterator[mycel.Nexus]:
+    def opened(self) -> Iterator[mycel.Graph]:
         """A copy of the graph, for as long as this lasts."""
         with TemporaryDirectory() as folder:
             path = Path(folder) / "graph.db"

@@ -48,7 +48,7 @@ def measure(databases: Databases) -> Iterator[Measure]:
     say(f"capsule of {CONCEPTS} concepts and {LINKS} links, {len(text) >> 10} KiB")
     empty, path = (databases.folder / f"capsule-{name}.db" for name in ("empty", "run"))
     took: dict[str, list[float]] = {"upsert": [], "parse": [], "rows": []}
-    runs: dict[str, Callable[[mycel.Nexus], None]] = {
+    runs: dict[str, Callable[[mycel.Graph], None]] = {
         "upsert": lambda db: _apply(db, text),
         "rows": lambda db: _put(db, content),
     }
@@ -110,7 +110,7 @@ def _json(text: str) -> str:
     return orjson.dumps(text).decode()
 
 
-def _open(path: Path) -> mycel.Nexus:
+def _open(path: Path) -> mycel.Graph:
     return mycel.open(path, clock_us=lambda: _NOW_US)
 
 
@@ -123,7 +123,7 @@ def _make(path: Path) -> None:
             tx.define_predicate(name)
 
 
-def _timed(empty: Path, path: Path, run: Callable[[mycel.Nexus], None]) -> tuple[float, Any]:
+def _timed(empty: Path, path: Path, run: Callable[[mycel.Graph], None]) -> tuple[float, Any]:
     remove(path)
     shutil.copyfile(empty, path)
     with _open(path) as db:
@@ -134,11 +134,11 @@ def _timed(empty: Path, path: Path, run: Callable[[mycel.Nexus], None]) -> tuple
     return elapsed, (snapshot.concepts_root, snapshot.edges_root)
 
 
-def _apply(db: mycel.Nexus, text: str) -> None:
+def _apply(db: mycel.Graph, text: str) -> None:
     db.apply_capsule(text)
 
 
-def _put(db: mycel.Nexus, content: Content) -> None:
+def _put(db: mycel.Graph, content: Content) -> None:
     with db.transaction() as tx:
         ids = tx.put_concepts(
             mycel.ConceptRow(type_name, name, attributes, METADATA)

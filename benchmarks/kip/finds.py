@@ -183,7 +183,7 @@ def _by_fan(base: Base) -> list[Input]:
     return [(base.type_names[type_number], name) for type_number, name in rows]
 
 
-def _measure_hubs(question: Question, pair: Pair, db: mycel.Nexus, base: Base) -> Iterator[Line]:
+def _measure_hubs(question: Question, pair: Pair, db: mycel.Graph, base: Base) -> Iterator[Line]:
     """The same about concepts for which the baseline takes a millisecond or more."""
     name = f"{question.name}, hubs"
     candidates = _by_fan(base)[:HUB_CANDIDATES] + any_concepts(pair, base)[:HUB_CANDIDATES]
@@ -215,7 +215,7 @@ def _once_s(answer: Answer, of: Input) -> float:
 def measure_question(
     question: Question,
     size: str,
-    db: mycel.Nexus,
+    db: mycel.Graph,
     base: Base,
     inputs: Sequence[Input],
     *,
@@ -270,7 +270,7 @@ def _by_median(one: tuple[str, Summary]) -> float:
 
 def _check(
     question: Question,
-    db: mycel.Nexus,
+    db: mycel.Graph,
     texts: dict[str, str],
     inputs: Sequence[Input],
     forms: dict[str, Answer],
@@ -292,7 +292,7 @@ def comparable(result: Any, question: Question) -> Any:
     return sorted(result)
 
 
-def ours(db: mycel.Nexus, texts: dict[str, str]) -> Answer:
+def ours(db: mycel.Graph, texts: dict[str, str]) -> Answer:
     """Mycel's answer, with the command for each type."""
     execute = db.execute
     return lambda type_name, name: execute(texts[type_name], {"name": name}).value

@@ -52,7 +52,7 @@ def _parsing(block: Block, took_ns: list[int]) -> None:
         took_ns.append(clock_ns() - start)
 
 
-def _cached(db: mycel.Nexus) -> Run:
+def _cached(db: mycel.Graph) -> Run:
     """From a text and parameters to the plan: what `execute` does before it runs a statement."""
     db.execute(TEN_LINES, {"name": "nobody"})
     engine = db._engine

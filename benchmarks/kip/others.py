@@ -55,7 +55,7 @@ def _run(ask: Ask) -> Run:
     return run
 
 
-def _topics(pair: Pair, db: mycel.Nexus) -> Iterator[Topic]:
+def _topics(pair: Pair, db: mycel.Graph) -> Iterator[Topic]:
     rng = pair.rng("others")
     words, tools = vocabulary(), _names(db)
     yield Topic(
@@ -82,12 +82,12 @@ def _topics(pair: Pair, db: mycel.Nexus) -> Iterator[Topic]:
     yield from _json(db)
 
 
-def _names(db: mycel.Nexus) -> list[str]:
+def _names(db: mycel.Graph) -> list[str]:
     where = f'?a {{type: "Tool"}} (?a, "{PREDICATE}", ?b)'
     return db.execute(f"FIND(?a.name, COUNT(?b)) WHERE {{ {where} }} LIMIT 200").value[0]
 
 
-def _past(db: mycel.Nexus, names: list[str]) -> Iterator[Topic]:
+def _past(db: mycel.Graph, names: list[str]) -> Iterator[Topic]:
     hop = f'WHERE {{ ?a {{type: "Tool", name: :name}} (?a, "{PREDICATE}", ?b) }}'
     moment = db.snapshot().seq - 1
     yield Topic(
@@ -100,7 +100,7 @@ def _past(db: mycel.Nexus, names: list[str]) -> Iterator[Topic]:
     )
 
 
-def _pages(db: mycel.Nexus) -> Iterator[Topic]:
+def _pages(db: mycel.Graph) -> Iterator[Topic]:
     page = (
         f'FIND(?a.name, ?b.name) WHERE {{ (?a, "{PREDICATE}", ?b) }} ORDER BY ?b.name LIMIT {PAGE}'
     )
@@ -109,7 +109,7 @@ def _pages(db: mycel.Nexus) -> Iterator[Topic]:
     yield _pages_of("unsorted", page, db)
 
 
-def _pages_of(kind: str, page: str, db: mycel.Nexus) -> Topic:
+def _pages_of(kind: str, page: str, db: mycel.Graph) -> Topic:
     after = db.execute(page).next_cursor
     for _ in range(PAGES - 2):
         after = db.execute(f"{page} CURSOR :after", after=after).next_cursor
@@ -122,7 +122,7 @@ def _pages_of(kind: str, page: str, db: mycel.Nexus) -> Topic:
     )
 
 
-def _json(db: mycel.Nexus) -> Iterator[Topic]:
+def _json(db: mycel.Graph) -> Iterator[Topic]:
     for count in (1, 1000):
         some = f'FIND(?a) WHERE {{ ?a {{type: "Scholar"}} }} LIMIT {count}'
         yield Topic(

@@ -114,7 +114,7 @@ def sentence(rng: random.Random) -> str:
     return " ".join(map(rng.choice, parts)) + "."
 
 
-def documents(db: mycel.Nexus, texts: dict[str, str]) -> None:
+def documents(db: mycel.Graph, texts: dict[str, str]) -> None:
     """Write texts as concepts, each with its title."""
     with db.transaction() as tx:
         tx.define_type("Document")

@@ -91,7 +91,7 @@ def _recall(folder: Path) -> Iterator[tuple[str, float]]:
         yield "symbols, first", _symbols(db, folder)
 
 
-def _found(db: mycel.Nexus, asked: Sequence[Asked], limit: int) -> float:
+def _found(db: mycel.Graph, asked: Sequence[Asked], limit: int) -> float:
     """The mean share of what was meant among the first results."""
     total = 0.0
     for question, meant in asked:
@@ -100,7 +100,7 @@ def _found(db: mycel.Nexus, asked: Sequence[Asked], limit: int) -> float:
     return total / len(asked)
 
 
-def _symbols(db: mycel.Nexus, folder: Path) -> float:
+def _symbols(db: mycel.Graph, folder: Path) -> float:
     """The share of functions and classes of the store that are found first by their name."""
     from mycel.knowledge.bootstrap import bootstrap
 
@@ -169,7 +169,7 @@ def _costs(folder: Path) -> Iterator[Measure]:
         )
 
 
-def _query_s(db: mycel.Nexus, question: str, mode: Mode) -> float:
+def _query_s(db: mycel.Graph, question: str, mode: Mode) -> float:
     return _timed(lambda: db.search(question, element="CONCEPT", mode=mode), thread_time)
 
 

@@ -141,7 +141,7 @@ def _measure_graph(path: Path, text: str) -> Iterator[Measure]:
             raise ValueError("The graph does not have the schema that was applied.")
 
 
-def _once(db: mycel.Nexus, text: str) -> Summary:
+def _once(db: mycel.Graph, text: str) -> Summary:
     start = process_time()
     result = db.schema.apply(text)
     took = process_time() - start
@@ -178,7 +178,7 @@ def _measure_writes(folder: Path, large: Path) -> Iterator[Measure]:
 class _Writes:
     """Concepts of one type, one in each transaction."""
 
-    def __init__(self, db: mycel.Nexus) -> None:
+    def __init__(self, db: mycel.Graph) -> None:
         self._db = db
         self._made = 0
         self._cpu_ns: list[int] = []

@@ -110,7 +110,7 @@ def load(contender: str, rows: Path, path: Path) -> Load:
     return Load(count, commit_s, close_s, cpu_s, peak_bytes(), size)
 
 
-def define(db: mycel.Nexus, contender: str) -> None:
+def define(db: mycel.Graph, contender: str) -> None:
     """Say what the rows will be, in one of three ways."""
     match contender:
         case "constrained":

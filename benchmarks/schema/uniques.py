@@ -113,7 +113,7 @@ def _measure_writes(paths: dict[str, Path]) -> Iterator[Measure]:
 class _Writer:
     """Instances of one type, one in each transaction."""
 
-    def __init__(self, db: mycel.Nexus, type_name: str) -> None:
+    def __init__(self, db: mycel.Graph, type_name: str) -> None:
         self._db, self._type = db, type_name
         self._rng = Random(f"{SEED} {type_name}")
         self._made = 0

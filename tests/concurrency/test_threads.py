@@ -27,7 +27,7 @@ PATIENCE_S = 60
 
 
 @pytest.fixture(params=["file", "memory"])
-def db(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[mycel.Nexus]:
+def db(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[mycel.Graph]:
     where = tmp_path / "graph.db" if request.param == "file" else ":memory:"
     with mycel.open(where, clock_us=Clock(), durability="off") as db:
         define(db, [FACT])
@@ -71,7 +71,7 @@ class GatedClock(Clock):
 # Writers
 
 
-def test_eight_threads_write_at_once_and_all_of_it_is_there(db: mycel.Nexus) -> None:
+def test_eight_threads_write_at_once_and_all_of_it_is_there(db: mycel.Graph) -> None:
     before = entries(db)
 
     def work(n: int) -> list[str]:
@@ -91,7 +91,7 @@ def test_eight_threads_write_at_once_and_all_of_it_is_there(db: mycel.Nexus) -> 
     assert_sound(db)
 
 
-def test_a_write_is_there_as_soon_as_it_is_acknowledged(db: mycel.Nexus) -> None:
+def test_a_write_is_there_as_soon_as_it_is_acknowledged(db: mycel.Graph) -> None:
     def work(n: int) -> None:
         for m in range(15):
             made = db.write(lambda tx, m=m: tx.put_concept(FACT, f"{n} {m}"))
@@ -100,7 +100,7 @@ def test_a_write_is_there_as_soon_as_it_is_acknowledged(db: mycel.Nexus) -> None
     in_threads(6, work)
 
 
-def test_one_that_fails_takes_nothing_of_the_others_with_it(db: mycel.Nexus) -> None:
+def test_one_that_fails_takes_nothing_of_the_others_with_it(db: mycel.Graph) -> None:
     def work(n: int) -> list[str]:
         kept = []
         for m in range(20):
@@ -197,7 +197,7 @@ def test_a_group_whose_commit_fails_is_told_so_all_of_it(tmp_path: Path, full: b
 
 
 def test_the_same_edge_added_by_many_at_once_is_one_record_and_one_entry(
-    db: mycel.Nexus,
+    db: mycel.Graph,
 ) -> None:
     one, other = add_concepts(db, "one", "other")
     for predicate in ("references", "part_of", "related_to"):
@@ -214,7 +214,7 @@ def test_the_same_edge_added_by_many_at_once_is_one_record_and_one_entry(
 
 
 def test_the_same_edge_added_and_removed_by_many_at_once_stays_consistent(
-    db: mycel.Nexus,
+    db: mycel.Graph,
 ) -> None:
     one, other = add_concepts(db, "one", "other")
 
@@ -235,7 +235,7 @@ def test_the_same_edge_added_and_removed_by_many_at_once_stays_consistent(
     assert_sound(db)
 
 
-def test_blocks_and_functions_take_turns(db: mycel.Nexus) -> None:
+def test_blocks_and_functions_take_turns(db: mycel.Graph) -> None:
     def work(n: int) -> None:
         for m in range(10):
             if (n + m) % 2:
@@ -252,7 +252,7 @@ def test_blocks_and_functions_take_turns(db: mycel.Nexus) -> None:
     assert_sound(db)
 
 
-def test_a_short_write_waits_for_one_long_write_at_most(db: mycel.Nexus) -> None:
+def test_a_short_write_waits_for_one_long_write_at_most(db: mycel.Graph) -> None:
     begun, go_on, order = threading.Event(), threading.Event(), list[str]()
 
     def first(tx: Any) -> None:
@@ -315,7 +315,7 @@ def test_a_block_that_takes_its_time_keeps_nobodys_acknowledged_write_waiting(
         assert db.get_concept(FACT, "in the block") is not None
 
 
-def test_a_transaction_belongs_to_its_thread_and_others_wait(db: mycel.Nexus) -> None:
+def test_a_transaction_belongs_to_its_thread_and_others_wait(db: mycel.Graph) -> None:
     with ThreadPoolExecutor(1) as pool:
         with db.transaction() as tx:
             tx.put_concept(FACT, "first")
@@ -374,7 +374,7 @@ def while_writing(write: Callable[[int], object], read: Callable[[], object]) ->
     return sum(reads)
 
 
-def test_readers_see_only_whole_transactions(db: mycel.Nexus) -> None:
+def test_readers_see_only_whole_transactions(db: mycel.Graph) -> None:
     (hub,) = add_concepts(db, "hub")
 
     def write(n: int) -> None:
@@ -393,7 +393,7 @@ def test_readers_see_only_whole_transactions(db: mycel.Nexus) -> None:
     assert len(list(db.edges_out(hub))) == 120
 
 
-def test_snapshots_and_proofs_are_of_one_moment_while_others_write(db: mycel.Nexus) -> None:
+def test_snapshots_and_proofs_are_of_one_moment_while_others_write(db: mycel.Graph) -> None:
     (hub,) = add_concepts(db, "hub")
     first = db.snapshot()
     seen: list[mycel.Snapshot] = []
@@ -426,7 +426,7 @@ def test_snapshots_and_proofs_are_of_one_moment_while_others_write(db: mycel.Nex
 
 
 def test_an_edge_that_others_remove_and_revive_is_never_said_not_to_have_been(
-    db: mycel.Nexus,
+    db: mycel.Graph,
 ) -> None:
     one, other = add_concepts(db, "one", "other")
     db.add_edge(one, "references", other)
@@ -447,7 +447,7 @@ def test_an_edge_that_others_remove_and_revive_is_never_said_not_to_have_been(
     assert while_writing(write, read) >= 15
 
 
-def test_the_past_stays_the_same_while_others_write(db: mycel.Nexus) -> None:
+def test_the_past_stays_the_same_while_others_write(db: mycel.Graph) -> None:
     one, other = add_concepts(db, "one", "other")
     db.add_edge(one, "references", other)
     past = db.as_of(entries(db))
@@ -464,7 +464,7 @@ def test_the_past_stays_the_same_while_others_write(db: mycel.Nexus) -> None:
     assert while_writing(write, read) >= 15
 
 
-def test_more_readers_at_once_than_are_kept_ready_all_get_their_answer(db: mycel.Nexus) -> None:
+def test_more_readers_at_once_than_are_kept_ready_all_get_their_answer(db: mycel.Graph) -> None:
     hub, *others = add_concepts(db, "hub", *(f"n{n}" for n in range(5)))
     for each in others:
         db.add_edge(hub, "references", each)
@@ -475,7 +475,7 @@ def test_more_readers_at_once_than_are_kept_ready_all_get_their_answer(db: mycel
     assert all(len(list(each)) == 4 for each in iterators)
 
 
-def test_verifying_while_others_write_finds_nothing_wrong(db: mycel.Nexus) -> None:
+def test_verifying_while_others_write_finds_nothing_wrong(db: mycel.Graph) -> None:
     def write(n: int) -> None:
         db.write(lambda tx: tx.put_concept(FACT, f"n{n}", {"text": f"words {n}"}))
         if n % 20 == 7:
@@ -563,7 +563,7 @@ def test_a_group_that_is_about_to_commit_is_not_lost_when_the_graph_is_closed(
         db = mycel.open(path, clock_us=clock, durability="off")
         define(db, [FACT])
 
-        def first(clock: GatedClock = clock, db: mycel.Nexus = db) -> str:
+        def first(clock: GatedClock = clock, db: mycel.Graph = db) -> str:
             clock.stop_here()
             return db.write(lambda tx: tx.put_concept(FACT, "first"))
 
@@ -598,7 +598,7 @@ def test_reading_while_the_graph_is_closed_ends_with_an_answer_or_a_clear_error(
         started = threading.Semaphore(0)
 
         def read(
-            db: mycel.Nexus = db, hub: str = hub, started: threading.Semaphore = started
+            db: mycel.Graph = db, hub: str = hub, started: threading.Semaphore = started
         ) -> int:
             count = 0
             while True:

@@ -64,7 +64,7 @@ class Session:
     def close(self) -> None:
         with ExitStack() as stack:
             for value in self._namespace.values():
-                if isinstance(value, mycel.Nexus):
+                if isinstance(value, mycel.Graph):
                     stack.callback(value.close)
         self._namespace.clear()
 

@@ -17,7 +17,7 @@ from tests.cases import cases
 from tests.docs.blocks import ROOT, rows_of
 
 PAGE = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
-CLASSES = (mycel.Nexus, mycel.GraphView, mycel.PastView, mycel.Transaction, Result)
+CLASSES = (mycel.Graph, mycel.Nexus, mycel.GraphView, mycel.PastView, mycel.Transaction, Result)
 VALUES = (
     mycel.Change,
     mycel.Concept,
@@ -77,7 +77,7 @@ def test_every_parameter_of_open_has_a_row_with_its_default() -> None:
             assert stated == str(parameter.default), name
 
 
-def put(db: mycel.Nexus, name: str, attributes: dict[str, Any] | None = None, **by: str) -> None:
+def put(db: mycel.Graph, name: str, attributes: dict[str, Any] | None = None, **by: str) -> None:
     db.write(lambda tx: tx.put_concept("Drug", name, attributes), **by)
 
 
@@ -88,12 +88,12 @@ def nested(levels: int) -> dict[str, Any]:
     return {"a": value}
 
 
-def retire(db: mycel.Nexus, reason: str) -> None:
+def retire(db: mycel.Graph, reason: str) -> None:
     put(db, "gone")
     db.write(lambda tx: tx.retire(tx.get_concept("Drug", "gone"), reason=reason))
 
 
-def find(db: mycel.Nexus, limit: int) -> None:
+def find(db: mycel.Graph, limit: int) -> None:
     db.find("C:2", limit=limit)
 
 
@@ -101,25 +101,25 @@ def padded(command: str, size: int) -> str:
     return f"{command} //".ljust(size)
 
 
-def nest(db: mycel.Nexus, levels: int) -> None:
+def nest(db: mycel.Graph, levels: int) -> None:
     inside = "NOT { " * (levels - 1) + '?x {type: "Drug"}' + " }" * (levels - 1)
     db.execute(f'FIND(?d) WHERE {{ ?d {{type: "Drug"}} {inside} }}')
 
 
-def send(db: mycel.Nexus, commands: int) -> None:
+def send(db: mycel.Graph, commands: int) -> None:
     answer = db.request({"commands": ["DESCRIBE DOMAINS"] * commands})
     if "error" in answer:
         raise errors.REGISTRY[answer["error"]["name"]](answer["error"]["message"])
 
 
-def walk(db: mycel.Nexus, hops: int) -> None:
+def walk(db: mycel.Graph, hops: int) -> None:
     db.execute(f'FIND(?x) WHERE {{ ({{type: "Drug", name: "-"}}, "part_of"{{1,{hops}}}, ?x) }}')
 
 
 JSONL: dict[str, Any] = {"format": "jsonl", "mode": "merge"}
 
 # Of each row: the limit, and something that is as large as it is told to be.
-ATTEMPTS: dict[str, tuple[int, Callable[[mycel.Nexus, int], object]]] = {
+ATTEMPTS: dict[str, tuple[int, Callable[[mycel.Graph, int], object]]] = {
     "name of a concept": (limits.NAME_BYTES_MAX, lambda db, n: put(db, "x" * n)),
     "name of a type or predicate": (
         limits.IDENTIFIER_BYTES_MAX,
@@ -190,14 +190,14 @@ TRIED = [row for row in LIMITS if not row.startswith(tuple(RESULTS))]
 
 
 @pytest.fixture(scope="module")
-def db() -> Iterator[mycel.Nexus]:
+def db() -> Iterator[mycel.Graph]:
     with mycel.open() as db:
         db.write(lambda tx: tx.define_type("Drug"))
         yield db
 
 
 @pytest.mark.parametrize("row", TRIED)
-def test_a_stated_limit_is_kept_and_what_is_beyond_it_is_refused(row: str, db: mycel.Nexus) -> None:
+def test_a_stated_limit_is_kept_and_what_is_beyond_it_is_refused(row: str, db: mycel.Graph) -> None:
     stated, error = LIMITS[row]
     limit, attempt = next(each for start, each in ATTEMPTS.items() if row.startswith(start))
     assert stated == limit
@@ -209,7 +209,7 @@ def test_a_stated_limit_is_kept_and_what_is_beyond_it_is_refused(row: str, db: m
 
 @pytest.mark.parametrize("start", RESULTS)
 def test_a_result_beyond_its_limit_is_refused(
-    start: str, db: mycel.Nexus, monkeypatch: pytest.MonkeyPatch
+    start: str, db: mycel.Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name, limit = RESULTS[start]
     ((stated, error),) = (LIMITS[row] for row in LIMITS if row.startswith(start))

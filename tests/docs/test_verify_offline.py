@@ -35,7 +35,7 @@ def verifier() -> ModuleType:
 
 
 @pytest.fixture(scope="module")
-def db() -> Iterator[mycel.Nexus]:
+def db() -> Iterator[mycel.Graph]:
     """A graph with something of everything: versions, tombstones, links about links, a purge."""
     with mycel.open(actor="ada") as db:
         with db.transaction(message="load") as tx:
@@ -64,13 +64,13 @@ def wire_of(proof: Any) -> Wire:
     return wire
 
 
-def drug(db: mycel.Nexus, number: int) -> mycel.Concept:
+def drug(db: mycel.Graph, number: int) -> mycel.Concept:
     found = db.get_concept("Drug", f"Drug {number}")
     assert found is not None
     return found
 
 
-def proofs(db: mycel.Nexus) -> dict[str, Any]:
+def proofs(db: mycel.Graph) -> dict[str, Any]:
     one, two = drug(db, 0), drug(db, 1)
     entries = db.snapshot().entries
     return {
@@ -143,14 +143,14 @@ def old_root_of(proof: Any) -> bytes | None:
 
 
 @every_proof
-def test_a_real_proof_is_accepted(what: str, db: mycel.Nexus, verifier: ModuleType) -> None:
+def test_a_real_proof_is_accepted(what: str, db: mycel.Graph, verifier: ModuleType) -> None:
     proof = proofs(db)[what]
     assert accepts(verifier, wire_of(proof), db.snapshot().overall_root, old_root_of(proof))
 
 
 @every_proof
 def test_a_proof_is_refused_under_another_root(
-    what: str, db: mycel.Nexus, verifier: ModuleType
+    what: str, db: mycel.Graph, verifier: ModuleType
 ) -> None:
     proof = proofs(db)[what]
     other = bytes(32)
@@ -178,7 +178,7 @@ def tampered(value: Any, dice: random.Random) -> Any:
 
 @every_proof
 def test_whatever_is_changed_in_a_proof_it_is_refused(
-    what: str, db: mycel.Nexus, verifier: ModuleType, seed: int
+    what: str, db: mycel.Graph, verifier: ModuleType, seed: int
 ) -> None:
     dice = random.Random(seed)
     proof = proofs(db)[what]
@@ -230,7 +230,7 @@ def doubled(part: str) -> Callable[[Wire], None]:
     ],
 )
 def test_a_proof_of_another_shape_is_refused(
-    what: str, change: Callable[[Wire], None], db: mycel.Nexus, verifier: ModuleType
+    what: str, change: Callable[[Wire], None], db: mycel.Graph, verifier: ModuleType
 ) -> None:
     proof = proofs(db)[what]
     root, old_root = db.snapshot().overall_root, old_root_of(proof)
@@ -240,7 +240,7 @@ def test_a_proof_of_another_shape_is_refused(
     assert not mycel_accepts(wire, root, old_root)
 
 
-def test_it_reads_what_the_record_says(db: mycel.Nexus, verifier: ModuleType) -> None:
+def test_it_reads_what_the_record_says(db: mycel.Graph, verifier: ModuleType) -> None:
     root = db.snapshot().overall_root
     said = verifier.check(wire_of(proofs(db)["a concept that was changed"]), root)
     changed = drug(db, 5)
@@ -253,7 +253,7 @@ def test_it_reads_what_the_record_says(db: mycel.Nexus, verifier: ModuleType) ->
     assert (said["tombstoned"], said["tombstoned_reason"]) == (True, "a mistake")
 
 
-def test_it_reads_what_an_entry_says(db: mycel.Nexus, verifier: ModuleType) -> None:
+def test_it_reads_what_an_entry_says(db: mycel.Graph, verifier: ModuleType) -> None:
     snapshot = db.snapshot()
     said = verifier.check(wire_of(db.prove_entry(snapshot.entries)), snapshot.overall_root)
     newest = next(db.log())
@@ -274,7 +274,7 @@ def test_it_reads_what_an_entry_says(db: mycel.Nexus, verifier: ModuleType) -> N
     ],
 )
 def test_it_tells_whether_a_proof_is_about_what_was_asked(
-    what: str, about: list[str], db: mycel.Nexus, verifier: ModuleType
+    what: str, about: list[str], db: mycel.Graph, verifier: ModuleType
 ) -> None:
     root, wire = db.snapshot().overall_root, wire_of(proofs(db)[what])
     assert verifier.check(wire, root, about)
@@ -283,7 +283,7 @@ def test_it_tells_whether_a_proof_is_about_what_was_asked(
 
 
 def test_a_consistency_proof_needs_the_root_that_was_written_down(
-    db: mycel.Nexus, verifier: ModuleType
+    db: mycel.Graph, verifier: ModuleType
 ) -> None:
     root, proof = db.snapshot().overall_root, db.prove_consistency(99)
     for old_root in (None, bytes(32), db.prove_consistency(98).old_journal_root):
@@ -339,7 +339,7 @@ def run(*words: str | Path) -> tuple[int, str]:
     return done.returncode, done.stdout
 
 
-def test_as_a_program_it_says_whether_a_proof_holds(db: mycel.Nexus, tmp_path: Path) -> None:
+def test_as_a_program_it_says_whether_a_proof_holds(db: mycel.Graph, tmp_path: Path) -> None:
     path, root = tmp_path / "proof.json", db.snapshot().overall_root.hex()
     path.write_text(json.dumps(db.prove(drug(db, 0)).to_dict()), encoding="utf-8")
     status, said = run(path, root, "--about", "Drug:Drug 0")

@@ -86,7 +86,7 @@ def test_a_power_cut_at_every_operation_leaves_all_or_nothing(
         cut_power(name, folder, None, seed * 5 + each)
 
 
-def written(db: mycel.Nexus) -> int:
+def written(db: mycel.Graph) -> int:
     """How many of the numbered concepts are there; they must be the first ones."""
     there = [n for n in range(50) if db.get_concept(FACT, f"n{n}") is not None]
     assert there == list(range(len(there))), "a later transaction survived an earlier one"

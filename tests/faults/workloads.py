@@ -32,9 +32,9 @@ class Workload:
     """One thing to do, what it starts from, and what it should leave."""
 
     name: str
-    prepare: Callable[[mycel.Nexus], None] | None
-    act: Callable[[mycel.Nexus], object]
-    count_done: Callable[[mycel.Nexus], int]
+    prepare: Callable[[mycel.Graph], None] | None
+    act: Callable[[mycel.Graph], object]
+    count_done: Callable[[mycel.Graph], int]
     """How many parts of the work can be seen."""
     parts: int
 
@@ -46,7 +46,7 @@ class Workload:
         with open_graph(path, durability="off", core_capsules=False) as db:
             self.prepare(db)
 
-    def is_done(self, db: mycel.Nexus) -> bool:
+    def is_done(self, db: mycel.Graph) -> bool:
         """Whether the work is there. Fails if it is there in part."""
         done = self.count_done(db)
         assert done in (0, self.parts), f"{done} of {self.parts} parts of {self.name!r} are there"
@@ -75,7 +75,7 @@ class Workload:
         return done
 
 
-def open_graph(path: Path, **options: object) -> mycel.Nexus:
+def open_graph(path: Path, **options: object) -> mycel.Graph:
     return mycel.open(path, actor="tester", clock_us=TickingClock(), **options)  # type: ignore[arg-type]
 
 
@@ -107,14 +107,14 @@ def integrity(path: Path) -> list[str]:
 # ---------------------------------------------------------------------------------------------
 
 
-def _notes(db: mycel.Nexus) -> None:
+def _notes(db: mycel.Graph) -> None:
     with db.transaction() as tx:
         tx.define_type(FACT)
         made = [tx.put_concept(FACT, name, {"text": f"words of {name}"}) for name in NOTES]
         tx.add_edge(made[0], "references", made[1])
 
 
-def _ids(db: mycel.Nexus) -> list[str]:
+def _ids(db: mycel.Graph) -> list[str]:
     found = [db.get_concept(FACT, name) for name in NOTES]
     return [each.id for each in found if each is not None]
 
@@ -129,7 +129,7 @@ def folding(path: str | Path) -> tuple[int, int]:
     return row
 
 
-def _fill(db: mycel.Nexus) -> None:
+def _fill(db: mycel.Graph) -> None:
     """So many small changes that a few more make the trees be written."""
     _, pending = folding(db.path)
     for n in range((FOLD_CHANGES_MAX - pending) // 2):
@@ -138,12 +138,12 @@ def _fill(db: mycel.Nexus) -> None:
                 tx.put_concept(FACT, f"step {n} {half}", {"text": f"step {n}"})
 
 
-def _nearly_folded(db: mycel.Nexus) -> None:
+def _nearly_folded(db: mycel.Graph) -> None:
     _notes(db)
     _fill(db)
 
 
-def _with_a_past(db: mycel.Nexus) -> None:
+def _with_a_past(db: mycel.Graph) -> None:
     _notes(db)
     one, two, *_ = _ids(db)
     with db.transaction() as tx:
@@ -154,40 +154,40 @@ def _with_a_past(db: mycel.Nexus) -> None:
     _fill(db)
 
 
-def _count(db: mycel.Nexus, names: Iterator[str]) -> int:
+def _count(db: mycel.Graph, names: Iterator[str]) -> int:
     return sum(db.get_concept(FACT, name) is not None for name in names)
 
 
-def _add_edge(db: mycel.Nexus) -> None:
+def _add_edge(db: mycel.Graph) -> None:
     ids = _ids(db)
     db.add_edge(ids[2], "references", ids[3], data={"why": "said so"})
 
 
-def _count_edge(db: mycel.Nexus) -> int:
+def _count_edge(db: mycel.Graph) -> int:
     ids = _ids(db)
     return len(list(db.edges_out(ids[2]))) + len(list(db.edges_in(ids[3])))
 
 
-def _change_many(db: mycel.Nexus) -> None:
+def _change_many(db: mycel.Graph) -> None:
     with db.transaction() as tx:
         ids = [tx.put_concept(FACT, f"many {n}", {"text": f"many {n}"}) for n in range(60)]
         for src, dst in pairwise(ids):
             tx.add_edge(src, "part_of", dst)
 
 
-def _load(db: mycel.Nexus) -> None:
+def _load(db: mycel.Graph) -> None:
     with db.transaction() as tx:
         rows = (mycel.ConceptRow(FACT, f"row {n}", {"text": f"row {n}"}) for n in range(BULK_ROWS))
         tx.put_concepts(rows)
 
 
-def _secret(db: mycel.Nexus) -> mycel.Concept:
+def _secret(db: mycel.Graph) -> mycel.Concept:
     found = db.get_concept(FACT, "secret")
     assert found is not None
     return found
 
 
-def _count_forgotten(db: mycel.Nexus) -> int:
+def _count_forgotten(db: mycel.Graph) -> int:
     """The concept, and the link to it, which has a link about it."""
     forgotten = int(db.get_concept(FACT, "secret") is None)
     one, two, *_ = _ids(db)
@@ -205,7 +205,7 @@ def _count_forgotten(db: mycel.Nexus) -> int:
 MOVED = "Moved"
 
 
-def _to_be_moved(db: mycel.Nexus) -> None:
+def _to_be_moved(db: mycel.Graph) -> None:
     """A hub with links, links about them and a tombstone, and the tombstone of its new name."""
     _notes(db)
     others = _ids(db)
@@ -220,13 +220,13 @@ def _to_be_moved(db: mycel.Nexus) -> None:
     _fill(db)
 
 
-def _move(db: mycel.Nexus) -> None:
+def _move(db: mycel.Graph) -> None:
     hub = db.get_concept(FACT, "hub")
     assert hub is not None
     db.write(lambda tx: tx.move(hub, type_name=MOVED))
 
 
-def _count_moved(db: mycel.Nexus) -> int:
+def _count_moved(db: mycel.Graph) -> int:
     """Gone from where it was, there where it should be, with the links it had."""
     was, is_there = db.get_concept(FACT, "hub"), db.get_concept(MOVED, "hub")
     hub = was or is_there
@@ -235,7 +235,7 @@ def _count_moved(db: mycel.Nexus) -> int:
     return int(was is None) + int(is_there is not None)
 
 
-def _fold(db: mycel.Nexus) -> None:
+def _fold(db: mycel.Graph) -> None:
     """Bring the text index up to date: a write that changes no knowledge."""
     assert db.search("words")
 
@@ -258,7 +258,7 @@ edge Calls: Vessel -> Port @card(0..2) @rename_from("Visits")
 SHIPS = 8
 
 
-def _ships(db: mycel.Nexus) -> None:
+def _ships(db: mycel.Graph) -> None:
     _notes(db)
     db.schema.apply(_BEFORE)
     with db.transaction() as tx:
@@ -269,7 +269,7 @@ def _ships(db: mycel.Nexus) -> None:
                 tx.add_edge(ship, "Visits", port)
 
 
-def _count_vessels(db: mycel.Nexus) -> int:
+def _count_vessels(db: mycel.Graph) -> int:
     """The schema, every ship with what it says, and where it goes, either old or new."""
     if set(db.schema.catalog.nodes) == {"Ship", "Port"}:
         for n in range(SHIPS):

@@ -147,7 +147,7 @@ def born() -> tuple[dict[Identity, int], dict[Identity, int]]:
 class Pair:
     """An engine that has begun and the reference, with the same graph in both."""
 
-    def __init__(self, engine: mycel.Nexus, graph: Command) -> None:
+    def __init__(self, engine: mycel.Graph, graph: Command) -> None:
         self.engine = engine
         self.reference = ReferenceNexus()
         self.reference.graph = begun_reference().graph.copy()

@@ -49,7 +49,7 @@ def value_for(declared: Property, random: Random) -> Any:
     return random.choice([0, 1, 2, 7, -3, 60])
 
 
-def fill(db: mycel.Nexus, catalog: Catalog, random: Random) -> None:
+def fill(db: mycel.Graph, catalog: Catalog, random: Random) -> None:
     """Write rows; what the schema refuses is left out."""
     names: dict[str, list[str]] = {name: [] for name in catalog.nodes}
     for node in catalog.nodes.values():
@@ -76,7 +76,7 @@ def fill(db: mycel.Nexus, catalog: Catalog, random: Random) -> None:
                 continue
 
 
-def disturb(db: mycel.Nexus, catalog: Catalog, random: Random) -> None:
+def disturb(db: mycel.Graph, catalog: Catalog, random: Random) -> None:
     """Remove some, and let others have another name, where the schema lets them."""
     for node in catalog.nodes.values():
         for each in concepts(db, node.kip_name):
@@ -104,7 +104,7 @@ def test_what_is_dropped_and_declared_again_is_all_there() -> None:
             assert everything(db, schemas[0]) == before
 
 
-def everything(db: mycel.Nexus, catalog: Catalog) -> list[Any]:
+def everything(db: mycel.Graph, catalog: Catalog) -> list[Any]:
     """All rows, and all links, as they are."""
     rows = [each for node in catalog.nodes.values() for each in concepts(db, node.kip_name)]
     links = [link for each in rows for link in db.edges_out(each.id)]
@@ -120,7 +120,7 @@ def _name(node: NodeType, row: dict[str, Any]) -> str | None:
     return texts[0] if len(texts) == 1 else f"[{listed}]"
 
 
-def check(db: mycel.Nexus, catalog: Catalog) -> None:
+def check(db: mycel.Graph, catalog: Catalog) -> None:
     """Every row satisfies what is declared."""
     for node in catalog.nodes.values():
         rows = [each for each in concepts(db, node.kip_name) if each.name not in ACTORS]
@@ -149,7 +149,7 @@ def check(db: mycel.Nexus, catalog: Catalog) -> None:
         assert most is None or all(count <= most for count in counts.values())
 
 
-def concepts(db: mycel.Nexus, type_name: str) -> list[mycel.Concept]:
+def concepts(db: mycel.Graph, type_name: str) -> list[mycel.Concept]:
     found = db.execute("FIND(?x.id) WHERE { ?x {type: :t} }", t=type_name).to_dict()["result"]
     elements = [db.get(each) for each in found]
     return [each for each in elements if isinstance(each, mycel.Concept)]

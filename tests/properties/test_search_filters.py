@@ -26,7 +26,7 @@ SIZE = 90
 
 
 @pytest.fixture(scope="module")
-def graph() -> Iterator[mycel.Nexus]:
+def graph() -> Iterator[mycel.Graph]:
     """Notes of three types by two actors, code and sections that a bootstrap read, and links."""
     rng = random.Random(3)
     ids: list[str] = []
@@ -61,7 +61,7 @@ class Filter(NamedTuple):
     """The arguments of a filter, and the elements that pass it."""
 
     arguments: dict[str, Any]
-    passes: Callable[[mycel.Nexus, Element], bool]
+    passes: Callable[[mycel.Graph, Element], bool]
 
 
 def _of_kind(element: Element) -> str:
@@ -70,13 +70,13 @@ def _of_kind(element: Element) -> str:
     return "notes"
 
 
-def _place(db: mycel.Nexus, element: Element) -> str:
+def _place(db: mycel.Graph, element: Element) -> str:
     if isinstance(element, Concept):
         return element.name
     return _place(db, db.get(element.subject))
 
 
-def _filters(db: mycel.Nexus) -> st.SearchStrategy[list[Filter]]:
+def _filters(db: mycel.Graph) -> st.SearchStrategy[list[Filter]]:
     times = sorted(each.time for each in db.log(limit=SIZE))
     single = st.one_of(
         st.sets(st.sampled_from((*TYPES, "Symbol", "Section")), min_size=1).map(
@@ -115,7 +115,7 @@ QUESTIONS = st.lists(st.sampled_from(WORDS), min_size=1, max_size=5).map(" ".joi
 
 
 def found(
-    db: mycel.Nexus, question: str, mode: SearchMode, **options: Any
+    db: mycel.Graph, question: str, mode: SearchMode, **options: Any
 ) -> list[tuple[str, float]]:
     hits = db.search(question, mode=mode, limit=1000, **options)
     return [(element.id, round(score, 5)) for element, score in hits]
@@ -123,7 +123,7 @@ def found(
 
 @given(data=st.data(), question=QUESTIONS, mode=st.sampled_from(MODES), near=st.booleans())
 def test_a_filtered_search_is_the_unfiltered_one_filtered(
-    graph: mycel.Nexus, data: st.DataObject, question: str, mode: SearchMode, near: bool
+    graph: mycel.Graph, data: st.DataObject, question: str, mode: SearchMode, near: bool
 ) -> None:
     filters = data.draw(_filters(graph))
     arguments: dict[str, Any] = {}

@@ -44,7 +44,7 @@ routes = st.tuples(
 
 
 @contextmanager
-def graph(found: list[Edge]) -> Iterator[tuple[mycel.Nexus, list[str]]]:
+def graph(found: list[Edge]) -> Iterator[tuple[mycel.Graph, list[str]]]:
     with mycel.open(core_capsules=False) as db:
         with db.transaction() as tx:
             tx.define_type("Node")
@@ -142,7 +142,7 @@ def test_arrays_and_tables_say_the_same_whatever_changes(
             _both(db, adjacency, number, bounds)
 
 
-def _both(db: mycel.Nexus, adjacency: Adjacency, number: int, bounds: Bounds) -> None:
+def _both(db: mycel.Graph, adjacency: Adjacency, number: int, bounds: Bounds) -> None:
     with db._store.reading() as reader:
         plain = traverse(reader, number, bounds)
         for _ in range(3):  # In the course of which arrays may be made.

@@ -475,7 +475,7 @@ TRANSACTIONS = st.lists(
 )
 
 
-def in_store(db: mycel.Nexus, steps: list[Any]) -> bool:
+def in_store(db: mycel.Graph, steps: list[Any]) -> bool:
     """Whether the store takes a transaction."""
     try:
         with db.transaction() as tx:
@@ -531,7 +531,7 @@ def in_model(graph: Graph, steps: list[Any]) -> Graph | None:
     return after
 
 
-def state(db: mycel.Nexus) -> tuple[dict[str, Any], dict[tuple[str, str], Any]]:
+def state(db: mycel.Graph) -> tuple[dict[str, Any], dict[tuple[str, str], Any]]:
     people = {
         name: found.attributes for name in PEOPLE if (found := db.get_concept("Person", name))
     }

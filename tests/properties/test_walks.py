@@ -110,7 +110,7 @@ def begun_reference() -> ReferenceNexus:
 
 
 @contextmanager
-def both_with(network: str) -> Iterator[tuple[mycel.Nexus, ReferenceNexus]]:
+def both_with(network: str) -> Iterator[tuple[mycel.Graph, ReferenceNexus]]:
     reference = ReferenceNexus()
     reference.graph = begun_reference().graph.copy()
     with BEGUN.opened() as engine:

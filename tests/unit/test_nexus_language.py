@@ -26,12 +26,12 @@ UPSERT = 'UPSERT { CONCEPT { {type: "Town", name: :name} } }'
 
 
 @pytest.fixture
-def db() -> Iterator[mycel.Nexus]:
+def db() -> Iterator[mycel.Graph]:
     with towns() as db:
         yield db
 
 
-def test_parameters_are_a_mapping_or_named_or_both(db: mycel.Nexus) -> None:
+def test_parameters_are_a_mapping_or_named_or_both(db: mycel.Graph) -> None:
     command = BY_NAME.replace("}", "} FILTER(?t.attributes.size == :size)", 1)
     for result in (
         db.execute(command, {"name": "t1", "size": 1}),
@@ -42,7 +42,7 @@ def test_parameters_are_a_mapping_or_named_or_both(db: mycel.Nexus) -> None:
         assert result.value == ["t1"]
 
 
-def test_a_parameter_may_be_called_as_an_argument_is(db: mycel.Nexus) -> None:
+def test_a_parameter_may_be_called_as_an_argument_is(db: mycel.Graph) -> None:
     command = 'FIND(?t.name) WHERE { ?t {type: "Town", name: :command} FILTER(?t.name != :self) }'
     found = db.execute(command, {"command": "t1", "self": "x"})
     assert found.value == ["t1"]
@@ -50,13 +50,13 @@ def test_a_parameter_may_be_called_as_an_argument_is(db: mycel.Nexus) -> None:
 
 
 @pytest.mark.parametrize("parameters", [[], "name", 5, [("name", "t1")]])
-def test_parameters_that_are_no_mapping_are_refused(db: mycel.Nexus, parameters: Any) -> None:
+def test_parameters_that_are_no_mapping_are_refused(db: mycel.Graph, parameters: Any) -> None:
     with pytest.raises(MycelError) as caught:
         db.execute(BY_NAME, parameters)
     assert caught.value.code == "KIP_2003"
 
 
-def test_the_values_of_parameters_are_left_alone(db: mycel.Nexus) -> None:
+def test_the_values_of_parameters_are_left_alone(db: mycel.Graph) -> None:
     given = {"name": "t1", "values": [1, {"a": [2]}]}
     before = json.dumps(given)
     command = BY_NAME.replace("}", "} FILTER(?t.attributes.size != :values)", 1)
@@ -65,13 +65,13 @@ def test_the_values_of_parameters_are_left_alone(db: mycel.Nexus) -> None:
 
 
 @pytest.mark.parametrize("command", [None, 5, b"FIND"])
-def test_a_command_that_is_no_text_is_refused(db: mycel.Nexus, command: Any) -> None:
+def test_a_command_that_is_no_text_is_refused(db: mycel.Graph, command: Any) -> None:
     with pytest.raises(MycelError) as caught:
         db.execute(command)
     assert caught.value.code in ("KIP_1001", "KIP_2003")
 
 
-def test_an_error_shows_its_place_in_the_command(db: mycel.Nexus) -> None:
+def test_an_error_shows_its_place_in_the_command(db: mycel.Graph) -> None:
     with pytest.raises(MycelError) as caught:
         db.execute('FIND(?t.name)\nWHERE {\n  ?t {type: "Tovn"}\n}')
     assert caught.value.data["line"] == 3
@@ -79,7 +79,7 @@ def test_an_error_shows_its_place_in_the_command(db: mycel.Nexus) -> None:
     assert "^" in caught.value.message
 
 
-def test_an_error_of_a_command_asked_twice_shows_its_place_both_times(db: mycel.Nexus) -> None:
+def test_an_error_of_a_command_asked_twice_shows_its_place_both_times(db: mycel.Graph) -> None:
     seen = []
     for _ in range(2):
         with pytest.raises(MycelError) as caught:
@@ -88,7 +88,7 @@ def test_an_error_of_a_command_asked_twice_shows_its_place_both_times(db: mycel.
     assert seen[0] == seen[1]
 
 
-def test_an_error_says_where_it_is_only_once(db: mycel.Nexus) -> None:
+def test_an_error_says_where_it_is_only_once(db: mycel.Graph) -> None:
     command = 'FIND(?t) WHERE { ?t {type: "Tovn"} }'
     for text in (command, f"EXPLAIN ANALYZE {command}"):
         with pytest.raises(MycelError) as caught:
@@ -103,12 +103,12 @@ def test_commands_of_an_actor_are_the_actors(tmp_path: Path) -> None:
         assert (entry.actor, entry.message) == ("ada", "add 1 Person")
 
 
-def test_a_request_answers_as_execute_does(db: mycel.Nexus) -> None:
+def test_a_request_answers_as_execute_does(db: mycel.Graph) -> None:
     answer = db.request({"command": BY_NAME, "parameters": {"name": "t1"}})
     assert answer["result"] == db.execute(BY_NAME, name="t1").value
 
 
-def test_a_rehearsal_changes_nothing(db: mycel.Nexus) -> None:
+def test_a_rehearsal_changes_nothing(db: mycel.Graph) -> None:
     before = db.snapshot()
     request = {"command": UPSERT, "parameters": {"name": "new"}, "dry_run": True}
     answer = db.request(request)["result"]
@@ -117,7 +117,7 @@ def test_a_rehearsal_changes_nothing(db: mycel.Nexus) -> None:
     assert db.execute(BY_NAME, name="new").value == []
 
 
-def test_a_rehearsed_question_is_checked_and_not_run(db: mycel.Nexus) -> None:
+def test_a_rehearsed_question_is_checked_and_not_run(db: mycel.Graph) -> None:
     request = {"command": BY_NAME, "parameters": {"name": "t1"}, "dry_run": True}
     assert db.request(request)["result"] == {"valid": True}
     wrong = {**request, "command": BY_NAME.replace("Town", "Tower")}
@@ -133,7 +133,7 @@ def test_a_graph_opened_for_reading_answers_and_does_not_change(tmp_path: Path) 
             db.execute(UPSERT, name="new")
 
 
-def test_a_closed_graph_answers_nothing(db: mycel.Nexus) -> None:
+def test_a_closed_graph_answers_nothing(db: mycel.Graph) -> None:
     db.execute(BY_NAME, name="t1")
     db.close()
     for command in (BY_NAME, UPSERT, "DESCRIBE PRIMER"):
@@ -141,7 +141,7 @@ def test_a_closed_graph_answers_nothing(db: mycel.Nexus) -> None:
             db.execute(command, name="t1")
 
 
-def test_a_capsule_may_be_larger_than_a_command(db: mycel.Nexus) -> None:
+def test_a_capsule_may_be_larger_than_a_command(db: mycel.Graph) -> None:
     blocks = "".join(
         f'CONCEPT {{ {{type: "Town", name: "c{n}"}} SET ATTRIBUTES {{ text: "{"x" * 1000}" }} }}\n'
         for n in range(300)
@@ -156,7 +156,7 @@ def test_a_capsule_may_be_larger_than_a_command(db: mycel.Nexus) -> None:
     assert db.execute(BY_NAME, name="c299").value == ["c299"]
 
 
-def test_what_is_no_capsule_is_refused(db: mycel.Nexus) -> None:
+def test_what_is_no_capsule_is_refused(db: mycel.Graph) -> None:
     for text in (
         BY_NAME,
         "DESCRIBE PRIMER",
@@ -166,13 +166,13 @@ def test_what_is_no_capsule_is_refused(db: mycel.Nexus) -> None:
             db.apply_capsule(text)
 
 
-def test_a_capsule_takes_parameters(db: mycel.Nexus) -> None:
+def test_a_capsule_takes_parameters(db: mycel.Graph) -> None:
     db.apply_capsule(UPSERT, {"name": "given"})
     assert db.execute(BY_NAME, name="given").value == ["given"]
 
 
 def test_what_a_command_writes_the_python_api_sees_and_the_other_way_round(
-    db: mycel.Nexus,
+    db: mycel.Graph,
 ) -> None:
     id_ = db.execute(UPSERT, name="both").value["upsert_concept_nodes"][0]
     concept = db.get_concept("Town", "both")
@@ -187,7 +187,7 @@ def test_what_a_command_writes_the_python_api_sees_and_the_other_way_round(
     assert db.execute(command, id=id_).value == []
 
 
-def test_a_question_about_the_past_agrees_with_the_view_of_it(db: mycel.Nexus) -> None:
+def test_a_question_about_the_past_agrees_with_the_view_of_it(db: mycel.Graph) -> None:
     then = db.snapshot().entries
     db.execute('DELETE CONCEPT ?t DETACH WHERE { ?t {type: "Town", name: "t1"} }')
     past = db.as_of(then).get_concept("Town", "t1")

@@ -367,14 +367,14 @@ def test_an_export_that_makes_no_sense_is_refused(run: Run, words: tuple[str, ..
 def test_a_graph_that_is_written_to_meanwhile_is_told(
     run: Run, garden: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    execute = mycel.Nexus.execute
+    execute = mycel.Graph.execute
 
-    def write_meanwhile(db: mycel.Nexus, command: str, values: dict[str, object]) -> object:
+    def write_meanwhile(db: mycel.Graph, command: str, values: dict[str, object]) -> object:
         with mycel.open(garden) as other, other.transaction() as tx:
             tx.put_concept("Plant", "Moss")
         return execute(db, command, values)
 
-    monkeypatch.setattr(mycel.Nexus, "execute", write_meanwhile)
+    monkeypatch.setattr(mycel.Graph, "execute", write_meanwhile)
     done = run("capsule", "export", "--type", "Plant")
     assert done.status == 0
     assert "The graph was written to meanwhile" in done.stderr

@@ -6,8 +6,8 @@ from typing import NoReturn
 
 import pytest
 
+from mycel import Graph
 from mycel.errors import REGISTRY
-from mycel.nexus import Nexus
 from tests.adapters.cli.conftest import Run
 from tests.cases import cases
 
@@ -144,7 +144,7 @@ def raising(error: BaseException) -> Callable[..., NoReturn]:
 def test_a_bug_is_one_line_and_a_traceback_only_on_request(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Nexus, "snapshot", raising(ZeroDivisionError("division by zero")))
+    monkeypatch.setattr(Graph, "snapshot", raising(ZeroDivisionError("division by zero")))
     done = run("snapshot")
     assert done.status == 1
     assert done.stderr.splitlines()[0] == (
@@ -158,7 +158,7 @@ def test_a_bug_is_one_line_and_a_traceback_only_on_request(
 
 def test_a_failure_of_the_system_names_the_file(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     refusal = PermissionError(13, "Permission denied", "/some/file")
-    monkeypatch.setattr(Nexus, "snapshot", raising(refusal))
+    monkeypatch.setattr(Graph, "snapshot", raising(refusal))
     done = run("snapshot")
     assert done.status == 1
     assert done.stderr.startswith(
@@ -167,7 +167,7 @@ def test_a_failure_of_the_system_names_the_file(run: Run, monkeypatch: pytest.Mo
 
 
 def test_an_interrupted_command_says_so(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Nexus, "verify", raising(KeyboardInterrupt()))
+    monkeypatch.setattr(Graph, "verify", raising(KeyboardInterrupt()))
     done = run("verify")
     assert done.status == 130
     assert done.stderr.strip() == "Interrupted."

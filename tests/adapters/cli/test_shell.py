@@ -295,7 +295,7 @@ def test_a_bug_does_not_end_a_session(
     def broken(*_: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(mycel.Nexus, "execute", broken)
+    monkeypatch.setattr(mycel.Graph, "execute", broken)
     assert shell.take(NAMES)
     assert "KIP_4003 InternalError: ZeroDivisionError" in capsys.readouterr().err
 

@@ -73,7 +73,7 @@ class MycelPlan:
 
 @dataclass(frozen=True)
 class MycelGraph:
-    db: mycel.Nexus
+    db: mycel.Graph
 
     def request(self, request: Any) -> dict[str, Any]:
         return self.db.request(request)
@@ -123,7 +123,7 @@ class MycelGraph:
 
 @dataclass
 class MycelEngine:
-    _db: mycel.Nexus | None = None
+    _db: mycel.Graph | None = None
     _until: ExitStack = field(default_factory=ExitStack)
 
     def read(self, schema: str, *, file: str) -> MycelSchema:

@@ -10,7 +10,7 @@ from tests.unit.engine.indexes import define_indexes
 HERE = Path(__file__).parent
 
 
-def harbour() -> mycel.Nexus:
+def harbour() -> mycel.Graph:
     """The graph of the two capsules, with indexes on properties of buoys and of what they mark."""
     db = mycel.open(":memory:", core_capsules=False)
     for capsule in ("harbour.kip", "buoys.kip"):

@@ -43,14 +43,14 @@ READ_WHOLE = {
 
 
 @pytest.fixture(scope="module")
-def harbour() -> Iterator[mycel.Nexus]:
+def harbour() -> Iterator[mycel.Graph]:
     with filled_harbour() as db:
         # Now what the capsule wrote is past.
         db.execute('UPSERT { CONCEPT { {type: "Port", name: "Later"} } }')
         yield db
 
 
-def explained(db: mycel.Nexus, case: Path) -> dict[str, Any]:
+def explained(db: mycel.Graph, case: Path) -> dict[str, Any]:
     command = case.read_text(encoding="utf-8")
     told = db.execute(f"EXPLAIN {command}", GIVEN.get(case.stem)).value
     assert isinstance(told, dict)
@@ -86,7 +86,7 @@ def test_there_are_cases() -> None:
 
 
 @cases("case", CASES)
-def test_a_command_has_its_plan(harbour: mycel.Nexus, case: Path, update_golden: bool) -> None:
+def test_a_command_has_its_plan(harbour: mycel.Graph, case: Path, update_golden: bool) -> None:
     ours, steps = whole(explained(harbour, case))
     golden = case.with_suffix(".plan")
     if update_golden:
@@ -98,7 +98,7 @@ def test_a_command_has_its_plan(harbour: mycel.Nexus, case: Path, update_golden:
 
 
 @cases("case", CASES)
-def test_no_table_is_read_as_a_whole(harbour: mycel.Nexus, case: Path) -> None:
+def test_no_table_is_read_as_a_whole(harbour: mycel.Graph, case: Path) -> None:
     steps = [step.strip() for step in explained(harbour, case)["steps"]]
     scans = {step for step in steps if WHOLE_TABLE.search(step)}
     assert scans == READ_WHOLE.get(case.stem, set())
@@ -106,7 +106,7 @@ def test_no_table_is_read_as_a_whole(harbour: mycel.Nexus, case: Path) -> None:
 
 
 @cases("case", CASES)
-def test_a_walk_takes_its_steps_without_a_bloom_filter(harbour: mycel.Nexus, case: Path) -> None:
+def test_a_walk_takes_its_steps_without_a_bloom_filter(harbour: mycel.Graph, case: Path) -> None:
     steps = explained(harbour, case)["steps"]
     for at, step in enumerate(steps):
         if step.strip() == "RECURSIVE STEP":
@@ -119,7 +119,7 @@ def test_a_walk_takes_its_steps_without_a_bloom_filter(harbour: mycel.Nexus, cas
 
 @cases("case", CASES)
 def test_the_present_is_asked_without_a_thought_of_the_past(
-    harbour: mycel.Nexus, case: Path
+    harbour: mycel.Graph, case: Path
 ) -> None:
     statement = explained(harbour, case)["sql"]
     if not case.stem.startswith("as_of"):
@@ -130,7 +130,7 @@ def test_the_present_is_asked_without_a_thought_of_the_past(
 
 @pytest.mark.parametrize("name", ["symmetric", "symmetric_between_two_known_ends"])
 def test_a_symmetric_link_is_found_from_the_end_that_is_known(
-    harbour: mycel.Nexus, name: str
+    harbour: mycel.Graph, name: str
 ) -> None:
     """SQLite would read all links of the predicate if both ways named it in the same words."""
     steps = explained(harbour, HERE / "cases" / f"{name}.kip")["steps"]
@@ -138,6 +138,6 @@ def test_a_symmetric_link_is_found_from_the_end_that_is_known(
     assert not any(step.strip().endswith("(predicate=?)") for step in steps)
 
 
-def test_every_rewrite_has_a_case_that_it_changes(harbour: mycel.Nexus) -> None:
+def test_every_rewrite_has_a_case_that_it_changes(harbour: mycel.Graph) -> None:
     seen = {stage["stage"] for case in CASES for stage in explained(harbour, case)["plan"]}
     assert seen == {"bind", *(each.__name__ for each in PASSES)}

@@ -33,7 +33,7 @@ QUESTIONS = (
 
 
 @pytest.fixture(scope="module")
-def valley() -> Iterator[mycel.Nexus]:
+def valley() -> Iterator[mycel.Graph]:
     with mycel.open() as db:
         fill(db)
         alder, river = db.get_concept("Place", "Alder Mill"), db.get_concept("Place", "river Lisk")
@@ -44,7 +44,7 @@ def valley() -> Iterator[mycel.Nexus]:
         yield db
 
 
-def found(db: mycel.Nexus, question: str, without: frozenset[Stage]) -> list[tuple[str, str]]:
+def found(db: mycel.Graph, question: str, without: frozenset[Stage]) -> list[tuple[str, str]]:
     """The best passages: the name of each, and its score with the stages that found it."""
     with db.reading(words=True) as reader:
         hits = recalled_by(reader, db._recall.get(), Question(question), SHOWN, without=without)
@@ -56,7 +56,7 @@ def found(db: mycel.Nexus, question: str, without: frozenset[Stage]) -> list[tup
         ]
 
 
-def report(db: mycel.Nexus) -> Iterator[str]:
+def report(db: mycel.Graph) -> Iterator[str]:
     for question in QUESTIONS:
         yield f"? {question}"
         full = found(db, question, frozenset())
@@ -70,7 +70,7 @@ def report(db: mycel.Nexus) -> Iterator[str]:
 
 
 def test_questions_are_ranked_as_the_golden_file_says(
-    valley: mycel.Nexus, update_golden: bool
+    valley: mycel.Graph, update_golden: bool
 ) -> None:
     actual = "\n".join(report(valley))
     if update_golden:
@@ -78,7 +78,7 @@ def test_questions_are_ranked_as_the_golden_file_says(
     assert actual == GOLDEN.read_text(encoding="utf-8")
 
 
-def test_every_stage_changes_the_order_of_some_question_or_its_score(valley: mycel.Nexus) -> None:
+def test_every_stage_changes_the_order_of_some_question_or_its_score(valley: mycel.Graph) -> None:
     assert {weight.stage for weight in WEIGHTS.values()} == set(get_args(Stage))
     for stage in get_args(Stage):
         changed = [

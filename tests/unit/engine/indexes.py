@@ -6,7 +6,7 @@ import mycel
 from mycel.store.write.transaction import Transaction
 
 
-def define_indexes(db: mycel.Nexus, owner: str, **properties: bool) -> None:
+def define_indexes(db: mycel.Graph, owner: str, **properties: bool) -> None:
     """Index properties of a type or predicate; each says whether its values are unique.
 
     The definition changes with them, which is how plans made before learn of it.

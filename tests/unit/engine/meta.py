@@ -51,16 +51,16 @@ UPSERT {
 """
 
 
-def garden() -> mycel.Nexus:
+def garden() -> mycel.Graph:
     """A nexus in memory that knows a little about plants."""
     store = Store(":memory:")
     seed_graph(store)
-    db = mycel.Nexus(store, actor="tester")
+    db = mycel.Graph(store, actor="tester")
     run(db, GARDEN)
     return db
 
 
-def run(db: mycel.Nexus, text: str, **parameters: Any) -> Outcome:
+def run(db: mycel.Graph, text: str, **parameters: Any) -> Outcome:
     """Run a command of the kind that is tested here."""
     command, values, store = parse(text), Values(parameters), db._store
     match command:

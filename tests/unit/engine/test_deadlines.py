@@ -39,7 +39,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def hurried(path: Path) -> Iterator[mycel.Nexus]:
+def hurried(path: Path) -> Iterator[mycel.Graph]:
     """A graph on which every command has a twentieth of a second."""
     with mycel.open(path, timeout_s=0.05) as db:
         yield db
@@ -68,7 +68,7 @@ WRITING = [
 ]
 
 
-def test_a_question_that_was_stopped_is_planned_anew(hurried: mycel.Nexus) -> None:
+def test_a_question_that_was_stopped_is_planned_anew(hurried: mycel.Graph) -> None:
     """Its plan may have been made when the graph was small."""
     with counted_plannings() as made:
         for _ in range(2):
@@ -78,7 +78,7 @@ def test_a_question_that_was_stopped_is_planned_anew(hurried: mycel.Nexus) -> No
 
 
 @pytest.mark.parametrize("command", READING)
-def test_a_question_that_would_take_minutes_is_stopped(hurried: mycel.Nexus, command: str) -> None:
+def test_a_question_that_would_take_minutes_is_stopped(hurried: mycel.Graph, command: str) -> None:
     then = hurried.snapshot().entries
     with hurried._store.reading() as reader:
         assert reader.deadline > 1e300
@@ -94,7 +94,7 @@ def test_a_question_is_stopped_through_a_handle_for_reading_only_too(path: Path)
 
 @pytest.mark.parametrize("command", WRITING)
 def test_a_change_that_would_take_minutes_to_find_its_targets_changes_nothing(
-    hurried: mycel.Nexus, command: str
+    hurried: mycel.Graph, command: str
 ) -> None:
     before = hurried.snapshot()
     with pytest.raises(ExecutionTimeout) as caught:

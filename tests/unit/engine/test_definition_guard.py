@@ -12,7 +12,7 @@ from mycel.engine.seed import apply
 from mycel.errors import ConstraintViolation, InvalidValueType, TypeMismatch
 from mycel.store.database import Store
 
-Open = Callable[..., mycel.Nexus]
+Open = Callable[..., mycel.Graph]
 
 TOWER = {
     "instance_schema": {
@@ -25,11 +25,11 @@ TOWER = {
 
 @pytest.fixture
 def reopen(tmp_path: Path) -> Iterator[Open]:
-    opened: list[mycel.Nexus] = []
+    opened: list[mycel.Graph] = []
 
-    def opening(*, strict: bool = False) -> mycel.Nexus:
+    def opening(*, strict: bool = False) -> mycel.Graph:
         guards = [DefinitionGuard(strict=strict)]
-        db = mycel.Nexus(Store(tmp_path / "graph.db", durability="off", guards=guards))
+        db = mycel.Graph(Store(tmp_path / "graph.db", durability="off", guards=guards))
         opened.append(db)
         return db
 
@@ -39,7 +39,7 @@ def reopen(tmp_path: Path) -> Iterator[Open]:
 
 
 @pytest.fixture
-def db(reopen: Open) -> mycel.Nexus:
+def db(reopen: Open) -> mycel.Graph:
     db = reopen()
     define(db, "Tower", TOWER)
     define(db, "Keeper", {})
@@ -48,7 +48,7 @@ def db(reopen: Open) -> mycel.Nexus:
 
 
 def define(
-    db: mycel.Nexus, name: str, attributes: dict[str, Any], *, predicate: bool = False
+    db: mycel.Graph, name: str, attributes: dict[str, Any], *, predicate: bool = False
 ) -> str:
     def work(tx: mycel.Transaction) -> str:
         return (tx.define_predicate if predicate else tx.define_type)(name, attributes)
@@ -56,11 +56,11 @@ def define(
     return db.write(work)
 
 
-def put(db: mycel.Nexus, name: str, **attributes: Any) -> str:
+def put(db: mycel.Graph, name: str, **attributes: Any) -> str:
     return db.write(lambda tx: tx.put_concept("Tower", name, attributes))
 
 
-def warnings_of(db: mycel.Nexus, work: Callable[[mycel.Transaction], object]) -> list[str]:
+def warnings_of(db: mycel.Graph, work: Callable[[mycel.Transaction], object]) -> list[str]:
     with db.transaction() as tx:
         work(tx)
     return tx.warnings
@@ -69,20 +69,20 @@ def warnings_of(db: mycel.Nexus, work: Callable[[mycel.Transaction], object]) ->
 # Values.
 
 
-def test_a_value_of_another_json_type_is_refused(db: mycel.Nexus) -> None:
+def test_a_value_of_another_json_type_is_refused(db: mycel.Graph) -> None:
     with pytest.raises(InvalidValueType, match='"height_m" of Tower "Fastnet" must be a number'):
         put(db, "Fastnet", height_m="54")
     assert db.write(lambda tx: tx.get_concept("Tower", "Fastnet")) is None
 
 
-def test_an_update_is_held_against_the_schema_as_well(db: mycel.Nexus) -> None:
+def test_an_update_is_held_against_the_schema_as_well(db: mycel.Graph) -> None:
     tower = put(db, "Fastnet", height_m=54)
     with pytest.raises(InvalidValueType):
         db.write(lambda tx: tx.update(tower, attributes={"keeper": 7}))
     assert db.write(lambda tx: tx.update(tower, attributes={"keeper": None}))
 
 
-def test_a_bulk_load_is_held_against_the_schema_as_well(db: mycel.Nexus) -> None:
+def test_a_bulk_load_is_held_against_the_schema_as_well(db: mycel.Graph) -> None:
     rows = [mycel.ConceptRow("Tower", f"tower {n}", {"height_m": n}) for n in range(10)]
     db.write(lambda tx: tx.put_concepts(rows))
     rows.append(mycel.ConceptRow("Tower", "the last", {"height_m": True}))
@@ -90,11 +90,11 @@ def test_a_bulk_load_is_held_against_the_schema_as_well(db: mycel.Nexus) -> None
         db.write(lambda tx: tx.put_concepts(rows))
 
 
-def test_types_without_a_schema_take_anything(db: mycel.Nexus) -> None:
+def test_types_without_a_schema_take_anything(db: mycel.Graph) -> None:
     assert warnings_of(db, lambda tx: tx.put_concept("Keeper", "Ada", {"height_m": "tall"})) == []
 
 
-def test_a_definition_is_held_against_the_definition_of_definitions(db: mycel.Nexus) -> None:
+def test_a_definition_is_held_against_the_definition_of_definitions(db: mycel.Graph) -> None:
     schema = {"subject_types": {"type": "array", "item_type": "string"}}
     db.write(lambda tx: tx.update("C:4", attributes={"instance_schema": schema}))
     assert db.get("C:4").to_dict()["name"] == "$PropositionType"
@@ -103,7 +103,7 @@ def test_a_definition_is_held_against_the_definition_of_definitions(db: mycel.Ne
 
 
 @pytest.mark.parametrize("name", ["Nothing", "\ud800", 7, None, ("Tower",)])
-def test_what_is_no_type_or_predicate_is_refused_as_such(db: mycel.Nexus, name: Any) -> None:
+def test_what_is_no_type_or_predicate_is_refused_as_such(db: mycel.Graph, name: Any) -> None:
     with pytest.raises(TypeMismatch):
         db.write(lambda tx: tx.put_concepts([mycel.ConceptRow(name, "x")]))
     ends = db.write(lambda tx: tx.put_concepts([mycel.ConceptRow("Keeper", n) for n in "ab"]))
@@ -114,7 +114,7 @@ def test_what_is_no_type_or_predicate_is_refused_as_such(db: mycel.Nexus, name: 
 # Definitions that change.
 
 
-def test_a_definition_counts_from_the_moment_it_is_written(db: mycel.Nexus) -> None:
+def test_a_definition_counts_from_the_moment_it_is_written(db: mycel.Graph) -> None:
     with db.transaction() as tx:
         tx.define_type("Buoy")
         tx.put_concept("Buoy", "one", {"colour": 1})
@@ -124,7 +124,7 @@ def test_a_definition_counts_from_the_moment_it_is_written(db: mycel.Nexus) -> N
         tx.put_concept("Buoy", "two", {"colour": "red"})
 
 
-def test_a_definition_that_was_rolled_back_does_not_count(db: mycel.Nexus) -> None:
+def test_a_definition_that_was_rolled_back_does_not_count(db: mycel.Graph) -> None:
     def redefine(tx: mycel.Transaction) -> None:
         tx.define_type("Tower", {"instance_schema": {"height_m": {"type": "string"}}})
         tx.put_concept("Tower", "in words", {"height_m": "tall"})
@@ -137,7 +137,7 @@ def test_a_definition_that_was_rolled_back_does_not_count(db: mycel.Nexus) -> No
     put(db, "in metres", height_m=20)
 
 
-def test_a_definition_that_another_connection_changed_counts(db: mycel.Nexus, reopen: Open) -> None:
+def test_a_definition_that_another_connection_changed_counts(db: mycel.Graph, reopen: Open) -> None:
     put(db, "before", height_m=20)
     other = reopen()
     define(other, "Tower", {"instance_schema": {"height_m": {"type": "string"}}})
@@ -147,7 +147,7 @@ def test_a_definition_that_another_connection_changed_counts(db: mycel.Nexus, re
     put(db, "after", height_m=20)
 
 
-def test_what_was_written_before_a_redefinition_stays_and_can_be_changed(db: mycel.Nexus) -> None:
+def test_what_was_written_before_a_redefinition_stays_and_can_be_changed(db: mycel.Graph) -> None:
     tower = put(db, "old", height_m=20, keeper="Ada")
     define(db, "Tower", {"instance_schema": {"height_m": {"type": "string"}}})
     db.write(lambda tx: tx.update(tower, attributes={"keeper": "Grace"}))
@@ -156,7 +156,7 @@ def test_what_was_written_before_a_redefinition_stays_and_can_be_changed(db: myc
         db.write(lambda tx: tx.update(tower, attributes={"height_m": 21}))
 
 
-def test_a_value_that_only_python_takes_for_the_same_is_a_change(db: mycel.Nexus) -> None:
+def test_a_value_that_only_python_takes_for_the_same_is_a_change(db: mycel.Graph) -> None:
     tower = put(db, "old", height_m=1)
     with pytest.raises(InvalidValueType):
         db.write(lambda tx: tx.update(tower, attributes={"height_m": True}))
@@ -165,13 +165,13 @@ def test_a_value_that_only_python_takes_for_the_same_is_a_change(db: mycel.Nexus
 # What is missing.
 
 
-def test_a_missing_attribute_is_a_warning_at_the_commit(db: mycel.Nexus) -> None:
+def test_a_missing_attribute_is_a_warning_at_the_commit(db: mycel.Graph) -> None:
     found = warnings_of(db, lambda tx: tx.put_concept("Tower", "Fastnet", {"keeper": "Ada"}))
     assert found == ['Tower "Fastnet" lacks the required attribute "height_m".']
     assert db.write(lambda tx: tx.get_concept("Tower", "Fastnet")) is not None
 
 
-def test_what_is_completed_before_the_commit_is_complete(db: mycel.Nexus) -> None:
+def test_what_is_completed_before_the_commit_is_complete(db: mycel.Graph) -> None:
     def build(tx: mycel.Transaction) -> None:
         tower = tx.put_concept("Tower", "Fastnet")
         tx.update(tower, attributes={"height_m": 54})
@@ -179,29 +179,29 @@ def test_what_is_completed_before_the_commit_is_complete(db: mycel.Nexus) -> Non
     assert warnings_of(db, build) == []
 
 
-def test_what_is_removed_before_the_commit_is_not_missed(db: mycel.Nexus) -> None:
+def test_what_is_removed_before_the_commit_is_not_missed(db: mycel.Graph) -> None:
     assert warnings_of(db, lambda tx: tx.retire(tx.put_concept("Tower", "Fastnet"))) == []
 
 
-def test_dropping_a_required_attribute_is_noticed(db: mycel.Nexus) -> None:
+def test_dropping_a_required_attribute_is_noticed(db: mycel.Graph) -> None:
     tower = put(db, "Fastnet", height_m=54)
     found = warnings_of(db, lambda tx: tx.update(tower, drop_attributes=["height_m"]))
     assert found == ['Tower "Fastnet" lacks the required attribute "height_m".']
 
 
-def test_elements_that_a_transaction_leaves_alone_are_not_looked_at(db: mycel.Nexus) -> None:
+def test_elements_that_a_transaction_leaves_alone_are_not_looked_at(db: mycel.Graph) -> None:
     put(db, "incomplete")
     assert warnings_of(db, lambda tx: tx.put_concept("Tower", "whole", {"height_m": 1})) == []
 
 
-def test_a_value_outside_an_enumeration_is_a_warning(db: mycel.Nexus) -> None:
+def test_a_value_outside_an_enumeration_is_a_warning(db: mycel.Graph) -> None:
     found = warnings_of(
         db, lambda tx: tx.put_concept("Tower", "Fastnet", {"height_m": 54, "state": "dim"})
     )
     assert found == ['The attribute "state" of Tower "Fastnet" is none of "lit", "dark".']
 
 
-def test_many_warnings_are_counted_instead_of_listed(db: mycel.Nexus) -> None:
+def test_many_warnings_are_counted_instead_of_listed(db: mycel.Graph) -> None:
     rows = [mycel.ConceptRow("Tower", f"tower {n}") for n in range(WARNINGS_MAX + 30)]
     found = warnings_of(db, lambda tx: tx.put_concepts(rows))
     assert len(found) == WARNINGS_MAX + 1
@@ -212,7 +212,7 @@ def test_many_warnings_are_counted_instead_of_listed(db: mycel.Nexus) -> None:
     "attributes", [{"keeper": "Ada"}, {"height_m": 54, "state": "dim"}], ids=["missing", "enum"]
 )
 def test_a_strict_nexus_refuses_what_is_otherwise_a_warning(
-    db: mycel.Nexus, reopen: Open, attributes: dict[str, Any]
+    db: mycel.Graph, reopen: Open, attributes: dict[str, Any]
 ) -> None:
     strict = reopen(strict=True)
     with pytest.raises(ConstraintViolation) as caught:
@@ -223,14 +223,14 @@ def test_a_strict_nexus_refuses_what_is_otherwise_a_warning(
     put(strict, "Fastnet", height_m=54, state="lit")
 
 
-def test_a_strict_type_refuses_in_any_nexus(db: mycel.Nexus) -> None:
+def test_a_strict_type_refuses_in_any_nexus(db: mycel.Graph) -> None:
     define(db, "Tower", {"schema_enforcement": "strict"})
     with pytest.raises(ConstraintViolation) as caught:
         put(db, "Fastnet")
     assert caught.value.data == {"type": "Tower", "name": "Fastnet", "missing": ["height_m"]}
 
 
-def test_a_refusal_that_was_caught_hides_nothing(db: mycel.Nexus) -> None:
+def test_a_refusal_that_was_caught_hides_nothing(db: mycel.Graph) -> None:
     """A change that is refused after this guard has seen it leaves the element as it was."""
     define(db, "Tower", {"schema_enforcement": "strict"})
 
@@ -247,18 +247,18 @@ def test_a_refusal_that_was_caught_hides_nothing(db: mycel.Nexus) -> None:
 
 
 @pytest.fixture
-def ends(db: mycel.Nexus) -> tuple[str, str]:
+def ends(db: mycel.Graph) -> tuple[str, str]:
     keeper = db.write(lambda tx: tx.put_concept("Keeper", "Ada"))
     return keeper, put(db, "Fastnet", height_m=54)
 
 
-def test_a_link_between_the_right_types_is_accepted(db: mycel.Nexus, ends: tuple[str, str]) -> None:
+def test_a_link_between_the_right_types_is_accepted(db: mycel.Graph, ends: tuple[str, str]) -> None:
     assert db.add_edge(ends[0], "tends", ends[1])
 
 
 @pytest.mark.parametrize("door", ["edge", "proposition", "bulk"])
 def test_a_link_between_the_wrong_types_is_refused_at_every_door(
-    db: mycel.Nexus, ends: tuple[str, str], door: str
+    db: mycel.Graph, ends: tuple[str, str], door: str
 ) -> None:
     keeper, tower = ends
 
@@ -281,7 +281,7 @@ def test_a_link_between_the_wrong_types_is_refused_at_every_door(
     assert 'DESCRIBE PROPOSITION TYPE "tends"' in caught.value.hint
 
 
-def test_swapping_is_suggested_only_where_it_helps(db: mycel.Nexus, ends: tuple[str, str]) -> None:
+def test_swapping_is_suggested_only_where_it_helps(db: mycel.Graph, ends: tuple[str, str]) -> None:
     other = db.write(lambda tx: tx.put_concept("Keeper", "Grace"))
     with pytest.raises(ConstraintViolation) as caught:
         db.add_edge(ends[0], "tends", other)
@@ -289,7 +289,7 @@ def test_swapping_is_suggested_only_where_it_helps(db: mycel.Nexus, ends: tuple[
 
 
 def test_a_link_that_is_there_stays_when_the_predicate_is_redefined(
-    db: mycel.Nexus, ends: tuple[str, str]
+    db: mycel.Graph, ends: tuple[str, str]
 ) -> None:
     link = db.add_edge(ends[0], "tends", ends[1])
     define(db, "tends", {"object_types": ["Keeper"]}, predicate=True)
@@ -300,7 +300,7 @@ def test_a_link_that_is_there_stays_when_the_predicate_is_redefined(
 
 
 def test_a_link_that_is_pointed_elsewhere_has_to_fit_there(
-    db: mycel.Nexus, ends: tuple[str, str]
+    db: mycel.Graph, ends: tuple[str, str]
 ) -> None:
     link = db.add_edge(ends[0], "tends", ends[1])
     other_keeper = db.write(lambda tx: tx.put_concept("Keeper", "Grace"))
@@ -312,7 +312,7 @@ def test_a_link_that_is_pointed_elsewhere_has_to_fit_there(
 
 
 def test_a_link_that_gets_another_predicate_has_to_fit_it(
-    db: mycel.Nexus, ends: tuple[str, str]
+    db: mycel.Graph, ends: tuple[str, str]
 ) -> None:
     link = db.add_edge(ends[0], "references", ends[1])
     define(db, "flees", {"object_types": ["Keeper"]}, predicate=True)
@@ -321,7 +321,7 @@ def test_a_link_that_gets_another_predicate_has_to_fit_it(
     assert db.write(lambda tx: tx.move(link, predicate="tends")).endswith(":tends")
 
 
-def test_a_concept_that_gets_another_type_has_to_fit_it(db: mycel.Nexus) -> None:
+def test_a_concept_that_gets_another_type_has_to_fit_it(db: mycel.Graph) -> None:
     tall = db.write(lambda tx: tx.put_concept("Keeper", "Ada", {"height_m": "tall"}))
     with pytest.raises(InvalidValueType):
         db.write(lambda tx: tx.move(tall, type_name="Tower"))
@@ -331,7 +331,7 @@ def test_a_concept_that_gets_another_type_has_to_fit_it(db: mycel.Nexus) -> None
 
 
 def test_a_link_is_an_end_only_for_a_star_or_the_name_of_its_predicate(
-    db: mycel.Nexus, ends: tuple[str, str]
+    db: mycel.Graph, ends: tuple[str, str]
 ) -> None:
     link = db.add_edge(ends[0], "tends", ends[1])
     define(db, "doubts", {"object_types": ["Tower"]}, predicate=True)
@@ -346,7 +346,7 @@ def test_a_link_is_an_end_only_for_a_star_or_the_name_of_its_predicate(
 # Definitions that mean nothing.
 
 
-def told(db: mycel.Nexus, attributes: dict[str, Any], *, predicate: bool = False) -> list[str]:
+def told(db: mycel.Graph, attributes: dict[str, Any], *, predicate: bool = False) -> list[str]:
     """What the author of a definition hears."""
 
     def work(tx: mycel.Transaction) -> None:
@@ -355,7 +355,7 @@ def told(db: mycel.Nexus, attributes: dict[str, Any], *, predicate: bool = False
     return warnings_of(db, work)
 
 
-def test_an_entry_of_a_schema_that_is_no_object_is_told(db: mycel.Nexus) -> None:
+def test_an_entry_of_a_schema_that_is_no_object_is_told(db: mycel.Graph) -> None:
     (sentence,) = told(db, {"instance_schema": {"born": "integer", "died": {"type": "integer"}}})
     assert sentence == (
         'In the instance_schema of keeps, the entry "born" is no object but a string, and means'
@@ -363,12 +363,12 @@ def test_an_entry_of_a_schema_that_is_no_object_is_told(db: mycel.Nexus) -> None
     )
 
 
-def test_a_definition_is_told_when_it_is_changed_too(db: mycel.Nexus) -> None:
+def test_a_definition_is_told_when_it_is_changed_too(db: mycel.Graph) -> None:
     change = {"instance_schema": {"height_m": "number"}}
     assert len(warnings_of(db, lambda tx: tx.define_type("Tower", change))) == 1
 
 
-def test_ends_of_types_that_nobody_has_defined_are_told(db: mycel.Nexus) -> None:
+def test_ends_of_types_that_nobody_has_defined_are_told(db: mycel.Graph) -> None:
     ends = {"subject_types": ["Keper", "*"], "object_types": ["Tower", "tends", "Lake"]}
     first, second = told(db, ends, predicate=True)
     assert first == (
@@ -377,7 +377,7 @@ def test_ends_of_types_that_nobody_has_defined_are_told(db: mycel.Nexus) -> None
     assert second.startswith("The object_types of keeps name 'Lake', which is not defined.")
 
 
-def test_a_type_that_is_defined_later_in_the_transaction_is_defined(db: mycel.Nexus) -> None:
+def test_a_type_that_is_defined_later_in_the_transaction_is_defined(db: mycel.Graph) -> None:
     def work(tx: mycel.Transaction) -> None:
         tx.define_predicate("drains", {"subject_types": ["Lake"], "object_types": ["*"]})
         tx.define_type("Lake")
@@ -385,7 +385,7 @@ def test_a_type_that_is_defined_later_in_the_transaction_is_defined(db: mycel.Ne
     assert warnings_of(db, work) == []
 
 
-def test_a_definition_that_was_removed_again_is_not_told(db: mycel.Nexus) -> None:
+def test_a_definition_that_was_removed_again_is_not_told(db: mycel.Graph) -> None:
     def work(tx: mycel.Transaction) -> None:
         tx.retire(tx.define_type("Lake", {"instance_schema": {"depth": "number"}}))
 
@@ -405,7 +405,7 @@ def test_slips_reach_the_caller_of_a_command_and_of_a_dry_run() -> None:
     )
 
 
-def test_not_more_slips_are_told_than_anybody_reads(db: mycel.Nexus) -> None:
+def test_not_more_slips_are_told_than_anybody_reads(db: mycel.Graph) -> None:
     def work(tx: mycel.Transaction) -> None:
         for n in range(WARNINGS_MAX + 5):
             tx.define_predicate(f"p{n}", {"symmetric": True})
@@ -421,7 +421,7 @@ def test_the_shipped_capsules_say_nothing_in_vain() -> None:
     assert tx.warnings == []
 
 
-def test_a_predicate_that_admits_less_than_is_stored_is_told(db: mycel.Nexus) -> None:
+def test_a_predicate_that_admits_less_than_is_stored_is_told(db: mycel.Graph) -> None:
     with db.transaction() as tx:
         tx.define_predicate("guides")
         tower, keeper = tx.put_concept("Tower", "Fastnet"), tx.put_concept("Keeper", "Ada")

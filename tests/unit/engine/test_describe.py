@@ -17,7 +17,7 @@ from tests.unit.engine.meta import garden, run
 
 
 @pytest.fixture
-def db() -> Iterator[mycel.Nexus]:
+def db() -> Iterator[mycel.Graph]:
     with garden() as db:
         yield db
 
@@ -25,7 +25,7 @@ def db() -> Iterator[mycel.Nexus]:
 # Lists of types.
 
 
-def test_type_names_come_in_the_order_of_the_alphabet(db: mycel.Nexus) -> None:
+def test_type_names_come_in_the_order_of_the_alphabet(db: mycel.Graph) -> None:
     names = run(db, "DESCRIBE CONCEPT TYPES").result
     assert names == sorted(names)
     assert {"$ConceptType", "$PropositionType", "Domain", "Plant", "Pest", "Tool"} <= set(names)
@@ -34,7 +34,7 @@ def test_type_names_come_in_the_order_of_the_alphabet(db: mycel.Nexus) -> None:
     assert not set(names) & set(predicates)
 
 
-def test_pages_join_up_to_the_whole_list_without_overlap(db: mycel.Nexus) -> None:
+def test_pages_join_up_to_the_whole_list_without_overlap(db: mycel.Graph) -> None:
     whole = run(db, "DESCRIBE PROPOSITION TYPES")
     assert whole.next_cursor is None
     page = run(db, "DESCRIBE PROPOSITION TYPES LIMIT 7")
@@ -46,14 +46,14 @@ def test_pages_join_up_to_the_whole_list_without_overlap(db: mycel.Nexus) -> Non
     assert [name for each in pages for name in each] == whole.result
 
 
-def test_a_last_page_that_is_full_has_no_cursor(db: mycel.Nexus) -> None:
+def test_a_last_page_that_is_full_has_no_cursor(db: mycel.Graph) -> None:
     count = len(run(db, "DESCRIBE CONCEPT TYPES").result)
     assert run(db, "DESCRIBE CONCEPT TYPES LIMIT :n", n=count).next_cursor is None
     assert run(db, "DESCRIBE CONCEPT TYPES LIMIT :n", n=count - 1).next_cursor is not None
 
 
 def test_a_page_holds_only_so_many_whatever_is_asked_for(
-    db: mycel.Nexus, monkeypatch: pytest.MonkeyPatch
+    db: mycel.Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(describe, "TYPES_PAGE", 3)
     page = run(db, "DESCRIBE CONCEPT TYPES LIMIT 1000000")
@@ -71,20 +71,20 @@ def test_a_page_holds_only_so_many_whatever_is_asked_for(
         str.swapcase,
     ],
 )
-def test_a_damaged_cursor_is_refused(db: mycel.Nexus, damage) -> None:  # type: ignore[no-untyped-def]
+def test_a_damaged_cursor_is_refused(db: mycel.Graph, damage) -> None:  # type: ignore[no-untyped-def]
     cursor = run(db, "DESCRIBE CONCEPT TYPES LIMIT 2").next_cursor
     assert cursor is not None
     with pytest.raises(InvalidSyntax, match="does not belong"):
         run(db, "DESCRIBE CONCEPT TYPES LIMIT 2 CURSOR :c", c=damage(cursor))
 
 
-def test_a_cursor_of_another_list_is_refused(db: mycel.Nexus) -> None:
+def test_a_cursor_of_another_list_is_refused(db: mycel.Graph) -> None:
     cursor = run(db, "DESCRIBE CONCEPT TYPES LIMIT 2").next_cursor
     with pytest.raises(InvalidSyntax):
         run(db, "DESCRIBE PROPOSITION TYPES LIMIT 2 CURSOR :c", c=cursor)
 
 
-def test_parameters_of_the_wrong_kind_are_refused(db: mycel.Nexus) -> None:
+def test_parameters_of_the_wrong_kind_are_refused(db: mycel.Graph) -> None:
     with pytest.raises(ConstraintViolation):
         run(db, "DESCRIBE CONCEPT TYPES LIMIT :n", n=0)
     with pytest.raises(InvalidValueType):
@@ -96,7 +96,7 @@ def test_parameters_of_the_wrong_kind_are_refused(db: mycel.Nexus) -> None:
 # One concept type.
 
 
-def test_a_type_is_its_definition_with_live_facts_beside_it(db: mycel.Nexus) -> None:
+def test_a_type_is_its_definition_with_live_facts_beside_it(db: mycel.Graph) -> None:
     told = run(db, 'DESCRIBE CONCEPT TYPE "Plant"').result
     definition = db.get_concept("$ConceptType", "Plant")
     assert definition is not None
@@ -105,7 +105,7 @@ def test_a_type_is_its_definition_with_live_facts_beside_it(db: mycel.Nexus) -> 
     assert "instance_count_is_minimum" not in told
 
 
-def test_key_instances_come_first_and_those_that_are_gone_are_left_out(db: mycel.Nexus) -> None:
+def test_key_instances_come_first_and_those_that_are_gone_are_left_out(db: mycel.Graph) -> None:
     with db.transaction() as tx:
         tx.put_concept(
             "$ConceptType", "Plant", {"key_instances": ["Mandrake", "薰衣草 Sage", 7, "Rosemary"]}
@@ -114,7 +114,7 @@ def test_key_instances_come_first_and_those_that_are_gone_are_left_out(db: mycel
     assert told["sample_instances"] == ["薰衣草 Sage", "Rosemary", "Lavender"]
 
 
-def test_relationships_tell_both_directions_and_the_types_at_the_other_end(db: mycel.Nexus) -> None:
+def test_relationships_tell_both_directions_and_the_types_at_the_other_end(db: mycel.Graph) -> None:
     told = run(db, 'DESCRIBE CONCEPT TYPE "Plant"').result["relationships"]
     assert told["outgoing"] == [
         {"predicate": "repels", "links_seen": 3, "object_types": ["Pest"]},
@@ -126,7 +126,7 @@ def test_relationships_tell_both_directions_and_the_types_at_the_other_end(db: m
     ]
 
 
-def test_attributes_that_instances_really_have_are_told_with_their_types(db: mycel.Nexus) -> None:
+def test_attributes_that_instances_really_have_are_told_with_their_types(db: mycel.Graph) -> None:
     with db.transaction() as tx:
         tx.put_concept("Plant", "Moss", {"height_cm": "low", "shade": True, "soil": None})
     seen = run(db, 'DESCRIBE CONCEPT TYPE "Plant"').result["attributes_seen"]
@@ -139,7 +139,7 @@ def test_attributes_that_instances_really_have_are_told_with_their_types(db: myc
     ]
 
 
-def test_a_type_without_instances_says_so(db: mycel.Nexus) -> None:
+def test_a_type_without_instances_says_so(db: mycel.Graph) -> None:
     told = run(db, 'DESCRIBE CONCEPT TYPE "Tool"').result
     assert told["instance_count"] == 0
     assert told["sample_instances"] == []
@@ -147,7 +147,7 @@ def test_a_type_without_instances_says_so(db: mycel.Nexus) -> None:
 
 
 def test_a_count_that_stopped_says_that_it_is_a_minimum(
-    db: mycel.Nexus, monkeypatch: pytest.MonkeyPatch
+    db: mycel.Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(describe, "COUNT_MAX", 2)
     told = run(db, 'DESCRIBE CONCEPT TYPE "Plant"').result
@@ -155,7 +155,7 @@ def test_a_count_that_stopped_says_that_it_is_a_minimum(
 
 
 def test_a_large_type_is_described_from_a_sample_of_its_whole_range(
-    db: mycel.Nexus, monkeypatch: pytest.MonkeyPatch
+    db: mycel.Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(describe, "SAMPLED_ELEMENTS", 20)
     with db.transaction() as tx:
@@ -167,7 +167,7 @@ def test_a_large_type_is_described_from_a_sample_of_its_whole_range(
     assert [each["key"] for each in told["attributes_seen"]] == ["early", "late"]
 
 
-def test_meta_types_can_be_described_like_any_other(db: mycel.Nexus) -> None:
+def test_meta_types_can_be_described_like_any_other(db: mycel.Graph) -> None:
     told = run(db, 'DESCRIBE CONCEPT TYPE "$ConceptType"').result
     assert told["name"] == "$ConceptType"
     assert told["instance_count"] == len(run(db, "DESCRIBE CONCEPT TYPES").result)
@@ -176,7 +176,7 @@ def test_meta_types_can_be_described_like_any_other(db: mycel.Nexus) -> None:
 # One predicate.
 
 
-def test_a_predicate_tells_what_it_joins(db: mycel.Nexus) -> None:
+def test_a_predicate_tells_what_it_joins(db: mycel.Graph) -> None:
     told = run(db, 'DESCRIBE PROPOSITION TYPE "repels"').result
     assert told["link_count"] == told["links_looked_at"] == 3
     assert told["subject_types_seen"] == ["Plant"]
@@ -191,20 +191,20 @@ def test_a_predicate_tells_what_it_joins(db: mycel.Nexus) -> None:
     assert (told["is_symmetric"], told["is_transitive"], told["advice"]) == (False, False, [])
 
 
-def test_an_end_that_is_a_link_is_shown_by_its_id(db: mycel.Nexus) -> None:
+def test_an_end_that_is_a_link_is_shown_by_its_id(db: mycel.Graph) -> None:
     told = run(db, 'DESCRIBE PROPOSITION TYPE "doubts"').result
     assert told["object_types_seen"] == ["PropositionLink"]
     assert [link["object"] for link in told["sample_links"]] == [{"id": "P:77:repels"}]
 
 
-def test_a_transitive_predicate_tells_how_its_closure_is_asked_for(db: mycel.Nexus) -> None:
+def test_a_transitive_predicate_tells_how_its_closure_is_asked_for(db: mycel.Graph) -> None:
     told = run(db, 'DESCRIBE PROPOSITION TYPE "descends_from"').result
     assert told["is_transitive"] is True
     (advice,) = told["advice"]
     assert '(?s, "descends_from"{1,}, ?o)' in advice
 
 
-def test_a_symmetric_predicate_tells_that_one_direction_is_enough(db: mycel.Nexus) -> None:
+def test_a_symmetric_predicate_tells_that_one_direction_is_enough(db: mycel.Graph) -> None:
     told = run(db, 'DESCRIBE PROPOSITION TYPE "grows_beside"').result
     assert told["is_symmetric"] is True
     assert "one direction" in told["advice"][0]
@@ -213,7 +213,7 @@ def test_a_symmetric_predicate_tells_that_one_direction_is_enough(db: mycel.Nexu
 # What is not there.
 
 
-def test_a_type_that_is_not_there_is_answered_with_the_closest_names(db: mycel.Nexus) -> None:
+def test_a_type_that_is_not_there_is_answered_with_the_closest_names(db: mycel.Graph) -> None:
     with pytest.raises(NotFound) as failure:
         run(db, 'DESCRIBE CONCEPT TYPE "plnt"')
     assert failure.value.code == "KIP_3002"
@@ -222,19 +222,19 @@ def test_a_type_that_is_not_there_is_answered_with_the_closest_names(db: mycel.N
         run(db, 'DESCRIBE PROPOSITION TYPE "Repels"')
 
 
-def test_a_predicate_asked_for_as_a_type_is_pointed_to_the_right_command(db: mycel.Nexus) -> None:
+def test_a_predicate_asked_for_as_a_type_is_pointed_to_the_right_command(db: mycel.Graph) -> None:
     with pytest.raises(NotFound) as failure:
         run(db, 'DESCRIBE CONCEPT TYPE "repels"')
     assert 'DESCRIBE PROPOSITION TYPE "repels"' in failure.value.hint
 
 
 @pytest.mark.parametrize("name", ["", "a b", "x" * 5000, 'q"uote', "nul\0byte"])
-def test_strange_names_are_simply_not_there(db: mycel.Nexus, name: str) -> None:
+def test_strange_names_are_simply_not_there(db: mycel.Graph, name: str) -> None:
     with pytest.raises(NotFound):
         run(db, "DESCRIBE CONCEPT TYPE :name", name=name)
 
 
-def test_a_type_that_was_removed_is_not_described_any_more(db: mycel.Nexus) -> None:
+def test_a_type_that_was_removed_is_not_described_any_more(db: mycel.Graph) -> None:
     with db.transaction() as tx:
         tool = tx.get_concept("$ConceptType", "Tool")
         assert tool is not None

@@ -16,19 +16,19 @@ DROP = 'DELETE CONCEPT ?b DETACH WHERE { ?b {type: "Boat", name: "Tern"} }'
 
 
 @pytest.fixture
-def db() -> Iterator[mycel.Nexus]:
+def db() -> Iterator[mycel.Graph]:
     with mycel.open() as db:
         yield db
 
 
-def rehearse(db: mycel.Nexus, *commands: str) -> list[dict[str, Any]]:
+def rehearse(db: mycel.Graph, *commands: str) -> list[dict[str, Any]]:
     before = db.snapshot()
     responses: list[dict[str, Any]] = db.request({"commands": commands, "dry_run": True})["result"]
     assert db.snapshot() == before
     return responses
 
 
-def test_a_command_sees_what_those_before_it_would_have_written(db: mycel.Nexus) -> None:
+def test_a_command_sees_what_those_before_it_would_have_written(db: mycel.Graph) -> None:
     defined, put, asked, dropped = rehearse(db, DEFINE, PUT, ASK, DROP)
     assert defined["result"]["valid"]
     assert put["result"]["would"]["blocks"] == 1
@@ -36,7 +36,7 @@ def test_a_command_sees_what_those_before_it_would_have_written(db: mycel.Nexus)
     assert dropped["result"]["would"] == {"deleted_concepts": 1, "deleted_propositions": 0}
 
 
-def test_nothing_of_it_is_kept(db: mycel.Nexus) -> None:
+def test_nothing_of_it_is_kept(db: mycel.Graph) -> None:
     rehearse(db, DEFINE, PUT)
     assert db.request({"command": ASK})["error"]["code"] == "KIP_2001"
     assert "result" in db.request({"commands": [DEFINE, PUT, ASK]})
@@ -44,25 +44,25 @@ def test_nothing_of_it_is_kept(db: mycel.Nexus) -> None:
     assert db.verify().ok
 
 
-def test_what_would_fail_ends_the_batch(db: mycel.Nexus) -> None:
+def test_what_would_fail_ends_the_batch(db: mycel.Graph) -> None:
     responses = rehearse(db, PUT, DEFINE)
     assert [each.get("error", {}).get("code") for each in responses] == ["KIP_2001"]
 
 
-def test_questions_that_mean_nothing_are_told_in_their_place(db: mycel.Nexus) -> None:
+def test_questions_that_mean_nothing_are_told_in_their_place(db: mycel.Graph) -> None:
     responses = rehearse(db, DEFINE, ASK.replace("?b.name", "?x"), "FIND", PUT)
     codes = [each.get("error", {}).get("code") for each in responses]
     assert codes == [None, "KIP_3001", "KIP_1001", None]
 
 
-def test_warnings_stand_beside_the_command_that_caused_them(db: mycel.Nexus) -> None:
+def test_warnings_stand_beside_the_command_that_caused_them(db: mycel.Graph) -> None:
     event = 'UPSERT { CONCEPT { {type: "Event", name: "launch"} } }'
     quiet, loud = rehearse(db, DEFINE, event)
     assert "warnings" not in quiet
     assert loud["warnings"]
 
 
-def test_descriptions_exports_and_searches_are_checked_too(db: mycel.Nexus) -> None:
+def test_descriptions_exports_and_searches_are_checked_too(db: mycel.Graph) -> None:
     responses = rehearse(
         db,
         DEFINE,

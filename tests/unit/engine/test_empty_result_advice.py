@@ -24,7 +24,7 @@ COMPOSER = {
 
 
 @pytest.fixture
-def db() -> Iterator[mycel.Nexus]:
+def db() -> Iterator[mycel.Graph]:
     with mycel.open(core_capsules=False) as db:
         with db.transaction() as tx:
             tx.define_type("Composer", COMPOSER)
@@ -48,7 +48,7 @@ def db() -> Iterator[mycel.Nexus]:
         yield db
 
 
-def told(db: mycel.Nexus, where: str, **parameters: Any) -> list[str]:
+def told(db: mycel.Graph, where: str, **parameters: Any) -> list[str]:
     """The warnings of a question without an answer."""
     result = db.execute(f"FIND(?x) WHERE {{ {where} }}", parameters)
     assert result.rows == []
@@ -59,19 +59,19 @@ def told(db: mycel.Nexus, where: str, **parameters: Any) -> list[str]:
 
 
 @pytest.mark.parametrize("name", ["Mozrt", "mozart", "MOZART"])
-def test_a_misspelled_name_is_told_with_the_right_one(db: mycel.Nexus, name: str) -> None:
+def test_a_misspelled_name_is_told_with_the_right_one(db: mycel.Graph, name: str) -> None:
     expected = [f"There is no Composer named '{name}'. Did you mean 'Mozart'?"]
     assert told(db, '?x {type: "Composer", name: :name}', name=name) == expected
     assert told(db, '({type: "Composer", name: :name}, "lived_in", ?x)', name=name) == expected
     assert told(db, '?x {type: "Composer"} FILTER(?x.name == :name)', name=name) == expected
 
 
-def test_a_part_of_a_name_leads_to_the_whole(db: mycel.Nexus) -> None:
+def test_a_part_of_a_name_leads_to_the_whole(db: mycel.Graph) -> None:
     (sentence,) = told(db, '?x {type: "Composer", name: "Beethoven"}')
     assert sentence.endswith("Did you mean 'Ludwig van Beethoven'?")
 
 
-def test_a_name_like_no_other_is_only_said_to_be_missing(db: mycel.Nexus) -> None:
+def test_a_name_like_no_other_is_only_said_to_be_missing(db: mycel.Graph) -> None:
     assert told(db, '?x {type: "Composer", name: "Q"}') == ["There is no Composer named 'Q'."]
     assert told(db, '?x {name: "Q"}') == ["There is no concept named 'Q'."]
     assert told(db, '?x {id: "C:9000"}') == ["There is no concept with the id 'C:9000'."]
@@ -81,12 +81,12 @@ def test_a_name_like_no_other_is_only_said_to_be_missing(db: mycel.Nexus) -> Non
         assert told(db, '(?x, "knows_of", (id: :id))', id=id_) == no_link
 
 
-def test_a_name_that_another_type_has_is_told_with_that_type(db: mycel.Nexus) -> None:
+def test_a_name_that_another_type_has_is_told_with_that_type(db: mycel.Graph) -> None:
     (sentence,) = told(db, '?x {type: "Composer", name: "Vienna"}')
     assert sentence == "There is no Composer named 'Vienna', but there is one of type Place."
 
 
-def test_in_a_large_type_names_that_begin_alike_are_compared(db: mycel.Nexus) -> None:
+def test_in_a_large_type_names_that_begin_alike_are_compared(db: mycel.Graph) -> None:
     with db.transaction() as tx:
         tx.put_concepts(
             [mycel.ConceptRow("Place", f"p{n}") for n in range(NAMES_COMPARED_MAX + 10)]
@@ -96,7 +96,7 @@ def test_in_a_large_type_names_that_begin_alike_are_compared(db: mycel.Nexus) ->
     assert sentence.endswith("Did you mean 'Salzburg'?")
 
 
-def test_names_in_every_union_and_in_nested_patterns_are_looked_at(db: mycel.Nexus) -> None:
+def test_names_in_every_union_and_in_nested_patterns_are_looked_at(db: mycel.Graph) -> None:
     where = """
         (({type: "Composer", name: "Mozrt"}, "lived_in", {type: "Place"}), "knows_of", ?x)
         UNION { ?x {type: "Place", name: "Viena"} }
@@ -107,12 +107,12 @@ def test_names_in_every_union_and_in_nested_patterns_are_looked_at(db: mycel.Nex
 # Attributes.
 
 
-def test_an_attribute_that_is_not_declared_is_told_with_a_close_one(db: mycel.Nexus) -> None:
+def test_an_attribute_that_is_not_declared_is_told_with_a_close_one(db: mycel.Graph) -> None:
     (sentence,) = told(db, '?x {type: "Composer"} FILTER(?x.attributes.borm > 1)')
     assert sentence == "Composer declares no attribute 'borm'; did you mean 'born'?"
 
 
-def test_without_a_close_one_the_declared_attributes_are_listed(db: mycel.Nexus) -> None:
+def test_without_a_close_one_the_declared_attributes_are_listed(db: mycel.Graph) -> None:
     (sentence,) = told(db, '?x {type: "Composer"} FILTER(1700 < ?x.attributes.year)')
     assert sentence == (
         "Composer declares no attribute 'year'; it declares anything, born, epoch, works."
@@ -145,7 +145,7 @@ def test_without_a_close_one_the_declared_attributes_are_listed(db: mycel.Nexus)
     ],
 )
 def test_a_comparison_that_the_schema_rules_out_is_told(
-    db: mycel.Nexus, condition: str, expected: str
+    db: mycel.Graph, condition: str, expected: str
 ) -> None:
     assert told(db, f'?x {{type: "Composer"}} FILTER({condition})') == [expected]
 
@@ -164,18 +164,18 @@ def test_a_comparison_that_the_schema_rules_out_is_told(
         '?x.attributes.epoch.borm == "1"',
     ],
 )
-def test_a_comparison_that_could_be_true_is_not_mentioned(db: mycel.Nexus, condition: str) -> None:
+def test_a_comparison_that_could_be_true_is_not_mentioned(db: mycel.Graph, condition: str) -> None:
     assert told(db, f'?x {{type: "Composer"}} FILTER({condition})') == []
 
 
-def test_a_type_without_a_schema_declares_nothing_that_could_be_missed(db: mycel.Nexus) -> None:
+def test_a_type_without_a_schema_declares_nothing_that_could_be_missed(db: mycel.Graph) -> None:
     assert told(db, '?x {type: "Place"} FILTER(?x.attributes.size > 1)') == []
 
 
 # Links.
 
 
-def test_a_link_that_is_asked_the_other_way_round_is_told(db: mycel.Nexus) -> None:
+def test_a_link_that_is_asked_the_other_way_round_is_told(db: mycel.Graph) -> None:
     expected = ["lived_in leads from Composer to Place; here it is asked the other way round."]
     assert told(db, '?x {type: "Place"} (?x, "lived_in", {type: "Composer"})') == expected
     assert (
@@ -184,7 +184,7 @@ def test_a_link_that_is_asked_the_other_way_round_is_told(db: mycel.Nexus) -> No
     assert told(db, '(?x, :p, ?c) ?x {type: "Place"} ?c {type: "Composer"}', p="lived_in")
 
 
-def test_a_link_between_types_that_it_never_links_is_told(db: mycel.Nexus) -> None:
+def test_a_link_between_types_that_it_never_links_is_told(db: mycel.Graph) -> None:
     (sentence,) = told(db, '?x {type: "Place"} (?x, "lived_in", {type: "Place"})')
     assert sentence == "lived_in leads from Composer to Place; here it is asked from Place."
     (sentence,) = told(db, '?x {type: "Composer"} (?x, "lived_in", {type: "Composer"})')
@@ -200,7 +200,7 @@ def test_a_link_between_types_that_it_never_links_is_told(db: mycel.Nexus) -> No
         '(?x, "knows_of", ?y)',
     ],
 )
-def test_a_link_that_could_be_there_is_not_mentioned(db: mycel.Nexus, where: str) -> None:
+def test_a_link_that_could_be_there_is_not_mentioned(db: mycel.Graph, where: str) -> None:
     assert told(db, where) == []
 
 
@@ -218,7 +218,7 @@ def test_a_link_that_could_be_there_is_not_mentioned(db: mycel.Nexus, where: str
     ],
 )
 def test_an_answer_with_rows_comes_without_a_look(
-    db: mycel.Nexus, command: str, monkeypatch: pytest.MonkeyPatch
+    db: mycel.Graph, command: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def never(*_: object) -> tuple[str, ...]:
         raise AssertionError
@@ -227,19 +227,19 @@ def test_an_answer_with_rows_comes_without_a_look(
     assert db.execute(command).warnings == ()
 
 
-def test_what_is_in_not_or_optional_empties_no_answer(db: mycel.Nexus) -> None:
+def test_what_is_in_not_or_optional_empties_no_answer(db: mycel.Graph) -> None:
     where = """?x {type: "Composer"} FILTER(?x.attributes.born > 3000)
         NOT { ?x {type: "Composer", name: "Q"} } OPTIONAL { ?y {type: "Place", name: "Q"} }"""
     assert told(db, where) == []
 
 
-def test_a_count_of_nothing_comes_with_advice(db: mycel.Nexus) -> None:
+def test_a_count_of_nothing_comes_with_advice(db: mycel.Graph) -> None:
     result = db.execute('FIND(COUNT(?x)) WHERE { ?x {type: "Composer", name: "Mozrt"} }')
     assert result.value == 0
     assert len(result.warnings) == 1
 
 
-def test_the_past_is_not_advised(db: mycel.Nexus) -> None:
+def test_the_past_is_not_advised(db: mycel.Graph) -> None:
     result = db.execute(
         'FIND(?x) AS OF :moment WHERE { ?x {type: "Composer", name: "Mozrt"} }',
         {"moment": db.snapshot().entries},
@@ -247,7 +247,7 @@ def test_the_past_is_not_advised(db: mycel.Nexus) -> None:
     assert (result.rows, result.warnings) == ([], ())
 
 
-def test_advice_stands_beside_other_warnings_and_on_the_wire(db: mycel.Nexus) -> None:
+def test_advice_stands_beside_other_warnings_and_on_the_wire(db: mycel.Graph) -> None:
     command = """FIND(?x) WHERE { ?x {type: "Composer", name: "Q"}
         UNION { ?x {type: "Place", name: "Q"} } FILTER(?x.name != "") }"""
     warnings = db.request({"command": command})["warnings"]
@@ -255,7 +255,7 @@ def test_advice_stands_beside_other_warnings_and_on_the_wire(db: mycel.Nexus) ->
     assert len(warnings) == 3
 
 
-def test_there_are_few_sentences_each_once(db: mycel.Nexus) -> None:
+def test_there_are_few_sentences_each_once(db: mycel.Graph) -> None:
     same = ' (?x, "lived_in", {type: "Place", name: "Q"})'
     assert len(told(db, same * 5)) == 1
     other = " ".join(f'(?x, "knows_of", {{type: "Place", name: "Q{n}"}})' for n in range(9))
@@ -263,7 +263,7 @@ def test_there_are_few_sentences_each_once(db: mycel.Nexus) -> None:
 
 
 def test_a_long_command_is_looked_at_only_so_far(
-    db: mycel.Nexus, monkeypatch: pytest.MonkeyPatch
+    db: mycel.Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looks: list[object] = []
     named = Reader.concept_named
@@ -279,7 +279,7 @@ def test_a_long_command_is_looked_at_only_so_far(
 
 
 def test_advice_that_fails_leaves_the_answer_as_it_is(
-    db: mycel.Nexus, monkeypatch: pytest.MonkeyPatch
+    db: mycel.Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_: object) -> None:
         raise RuntimeError
@@ -291,14 +291,14 @@ def test_advice_that_fails_leaves_the_answer_as_it_is(
 # Columns without a value.
 
 
-def warned(db: mycel.Nexus, command: str) -> list[str]:
+def warned(db: mycel.Graph, command: str) -> list[str]:
     result = db.execute(command)
     assert result.rows
     return list(result.warnings)
 
 
 def test_an_attribute_that_no_instance_has_is_told_where_its_column_is_null(
-    db: mycel.Nexus,
+    db: mycel.Graph,
 ) -> None:
     declared = (
         "?c.attributes.borm is null in every row: Composer does not declare 'borm', and none of the"
@@ -316,7 +316,7 @@ def test_an_attribute_that_no_instance_has_is_told_where_its_column_is_null(
     assert bare.endswith("'per km', and none of the 1 looked at has it.")
 
 
-def test_keys_that_are_no_identifiers_are_told_in_quotes(db: mycel.Nexus) -> None:
+def test_keys_that_are_no_identifiers_are_told_in_quotes(db: mycel.Graph) -> None:
     db.execute(
         'UPSERT { CONCEPT { {type: "Place", name: "Linz"} SET ATTRIBUTES {"": 1, "a b": 2, c: 3}}}'
     )
@@ -324,7 +324,7 @@ def test_keys_that_are_no_identifiers_are_told_in_quotes(db: mycel.Nexus) -> Non
     assert told.endswith('there are "", "a b", c.')
 
 
-def test_a_column_of_nulls_is_no_matter_where_the_attribute_exists(db: mycel.Nexus) -> None:
+def test_a_column_of_nulls_is_no_matter_where_the_attribute_exists(db: mycel.Graph) -> None:
     db.execute('UPSERT { CONCEPT { {type: "Place", name: "Graz"} SET ATTRIBUTES { km2: 127 } } }')
     for command in (
         'FIND(?c.attributes.works) WHERE { ?c {type: "Composer"} }',

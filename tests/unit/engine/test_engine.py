@@ -24,7 +24,7 @@ THREADS = 6
 
 
 @pytest.fixture
-def db() -> Iterator[mycel.Nexus]:
+def db() -> Iterator[mycel.Graph]:
     with towns(60) as db:
         yield db
 
@@ -46,7 +46,7 @@ def together(work: Callable[[int], Any], count: int = THREADS) -> list[Any]:
 # Threads.
 
 
-def test_threads_that_ask_the_same_get_the_same(db: mycel.Nexus) -> None:
+def test_threads_that_ask_the_same_get_the_same(db: mycel.Graph) -> None:
     command = 'FIND(?t.name) WHERE { ?t {type: "Town"} FILTER(?t.attributes.size == :size) }'
     alone = [sorted(db.execute(command, size=size).value) for size in range(7)]
 
@@ -59,7 +59,7 @@ def test_threads_that_ask_the_same_get_the_same(db: mycel.Nexus) -> None:
     assert all(together(ask))
 
 
-def test_threads_with_more_commands_than_are_kept_all_get_answers(db: mycel.Nexus) -> None:
+def test_threads_with_more_commands_than_are_kept_all_get_answers(db: mycel.Graph) -> None:
     def ask(me: int) -> None:
         for n in range(COMMANDS_CACHED_MAX // 3):
             name = f"v{(n * 7 + me) % (COMMANDS_CACHED_MAX * 2)}"
@@ -70,7 +70,7 @@ def test_threads_with_more_commands_than_are_kept_all_get_answers(db: mycel.Nexu
     assert len(db._engine._commands.known) <= COMMANDS_CACHED_MAX + THREADS
 
 
-def test_threads_with_more_plans_than_are_kept_all_get_answers(db: mycel.Nexus) -> None:
+def test_threads_with_more_plans_than_are_kept_all_get_answers(db: mycel.Graph) -> None:
     command = 'FIND(COUNT(?t)) WHERE { ?t {type: "Town"} FILTER(?t.attributes.size != :value) }'
 
     def ask(me: int) -> None:
@@ -80,7 +80,7 @@ def test_threads_with_more_plans_than_are_kept_all_get_answers(db: mycel.Nexus) 
     together(ask)
 
 
-def test_every_answer_is_of_one_moment_while_another_thread_writes(db: mycel.Nexus) -> None:
+def test_every_answer_is_of_one_moment_while_another_thread_writes(db: mycel.Graph) -> None:
     """Each write adds one to two towns at once, so that every moment has both the same."""
     pair = (
         "FIND(?a.attributes.n, ?b.attributes.n)"
@@ -120,7 +120,7 @@ def test_every_answer_is_of_one_moment_while_another_thread_writes(db: mycel.Nex
     assert db.execute(pair).value == [[61], [61]]
 
 
-def test_definitions_that_come_and_go_never_give_a_wrong_answer(db: mycel.Nexus) -> None:
+def test_definitions_that_come_and_go_never_give_a_wrong_answer(db: mycel.Graph) -> None:
     """A type of the same name may have another number; a plan for the old one must not be used."""
     command = 'FIND(?s.name) WHERE { ?s {type: "Spring"} }'
     done = Event()
@@ -150,7 +150,7 @@ def test_definitions_that_come_and_go_never_give_a_wrong_answer(db: mycel.Nexus)
 # What a door allows.
 
 
-def test_a_door_that_only_reads_refuses_every_command_that_writes(db: mycel.Nexus) -> None:
+def test_a_door_that_only_reads_refuses_every_command_that_writes(db: mycel.Graph) -> None:
     for command in (
         'UPSERT { CONCEPT { {type: "Town", name: "x"} } }',
         'EXPLAIN ANALYZE UPSERT { CONCEPT { {type: "Town", name: "x"} } }',
@@ -165,13 +165,13 @@ def test_a_door_that_only_reads_refuses_every_command_that_writes(db: mycel.Nexu
 # SQLite.
 
 
-def every_connection(db: mycel.Nexus) -> list[apsw.Connection]:
+def every_connection(db: mycel.Graph) -> list[apsw.Connection]:
     with db._store.reading() as reader, db._store.reading() as other, db.transaction() as tx:
         tx.define_type("Other")
         return [reader.connection, other.connection, tx.ledger.connection]
 
 
-def test_no_connection_plans_a_statement_by_its_values(db: mycel.Nexus) -> None:
+def test_no_connection_plans_a_statement_by_its_values(db: mycel.Graph) -> None:
     """With the values in view SQLite would prepare a statement again for every new one."""
     for connection in every_connection(db):
         assert connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, -1) == 1
@@ -194,7 +194,7 @@ def counted_preparations(connection: apsw.Connection) -> Iterator[list[int]]:
         connection.authorizer = None
 
 
-def test_other_values_do_not_prepare_a_statement_again(db: mycel.Nexus) -> None:
+def test_other_values_do_not_prepare_a_statement_again(db: mycel.Graph) -> None:
     """A comparison with GLOB is what SQLite would otherwise plan by the value."""
     with db._store.reading() as reader, counted_preparations(reader.connection) as made:
         for n in range(6):
@@ -204,7 +204,7 @@ def test_other_values_do_not_prepare_a_statement_again(db: mycel.Nexus) -> None:
         assert len(made) == 1
 
 
-def test_a_command_is_one_statement_that_is_prepared_once(db: mycel.Nexus) -> None:
+def test_a_command_is_one_statement_that_is_prepared_once(db: mycel.Graph) -> None:
     command = 'FIND(?t.name) WHERE { ?t {type: "Town"} FILTER(STARTS_WITH(?t.name, :part)) }'
     db.execute(command, part="t")
     (reader,) = db._store._idle
@@ -227,13 +227,13 @@ def test_no_statistics_of_sqlite_are_kept(tmp_path: Path) -> None:
     assert tables == []
 
 
-def test_functions_of_statements_are_on_every_connection(db: mycel.Nexus) -> None:
+def test_functions_of_statements_are_on_every_connection(db: mycel.Graph) -> None:
     for connection in every_connection(db):
         for call in ("mycel_json_equal('1', '1.0')", "mycel_regex('a', 'ba')"):
             assert connection.execute(f"SELECT {call}").fetchall() == [(1,)]
 
 
-def test_a_reader_cannot_write(db: mycel.Nexus) -> None:
+def test_a_reader_cannot_write(db: mycel.Graph) -> None:
     with db._store.reading() as reader, pytest.raises(apsw.ReadOnlyError):
         reader.connection.execute("DELETE FROM concept")
 
@@ -242,7 +242,7 @@ def test_what_sqlite_says_of_an_interruption_becomes_our_error() -> None:
     assert connections.translate(apsw.InterruptError("interrupted")).code == "KIP_4001"
 
 
-def test_threads_that_meet_a_sum_beyond_64_bits_all_get_it(db: mycel.Nexus) -> None:
+def test_threads_that_meet_a_sum_beyond_64_bits_all_get_it(db: mycel.Graph) -> None:
     command = 'FIND(SUM(?t.attributes.huge)) WHERE { ?t {type: "Town"} FILTER(?t.name != :name) }'
     db.execute('UPDATE ?t SET ATTRIBUTES { huge: :n } WHERE { ?t {type: "Town"} }', n=2**62)
 

@@ -18,18 +18,18 @@ UPSERT = 'UPSERT { CONCEPT { {type: "Town", name: "new"} } }'
 
 
 @pytest.fixture
-def db() -> Iterator[mycel.Nexus]:
+def db() -> Iterator[mycel.Graph]:
     with towns() as db:
         yield db
 
 
-def told(db: mycel.Nexus, command: str, **parameters: Any) -> dict[str, Any]:
+def told(db: mycel.Graph, command: str, **parameters: Any) -> dict[str, Any]:
     value = db.execute(f"EXPLAIN {command}", parameters).value
     assert isinstance(value, dict)
     return value
 
 
-def test_every_stage_is_told(db: mycel.Nexus) -> None:
+def test_every_stage_is_told(db: mycel.Graph) -> None:
     stages = told(db, FIND)
     assert stages.keys() == {"command", "plan", "sql", "bindings", "steps"}
     assert stages["plan"][0]["stage"] == "bind"
@@ -37,14 +37,14 @@ def test_every_stage_is_told(db: mycel.Nexus) -> None:
     assert "SEARCH" in stages["steps"][0]
 
 
-def test_the_statement_that_is_told_gives_the_rows(db: mycel.Nexus) -> None:
+def test_the_statement_that_is_told_gives_the_rows(db: mycel.Graph) -> None:
     stages = told(db, FIND)
     with db._store.reading() as reader:
         rows = reader.connection.execute(stages["sql"], tuple(stages["bindings"])).fetchall()
     assert rows == db.execute(FIND).rows
 
 
-def test_parameters_are_told_by_name_and_not_by_value(db: mycel.Nexus) -> None:
+def test_parameters_are_told_by_name_and_not_by_value(db: mycel.Graph) -> None:
     stages = told(db, BY_NAME, name="secret")
     assert stages["bindings"] == [":name", 3]
     assert "secret" not in str(stages)
@@ -59,7 +59,7 @@ def test_parameters_are_told_by_name_and_not_by_value(db: mycel.Nexus) -> None:
         MERGE,
     ],
 )
-def test_without_analyze_nothing_runs(db: mycel.Nexus, command: str) -> None:
+def test_without_analyze_nothing_runs(db: mycel.Graph, command: str) -> None:
     before = db.snapshot()
     stages = told(db, command)
     assert "analyze" not in stages
@@ -67,7 +67,7 @@ def test_without_analyze_nothing_runs(db: mycel.Nexus, command: str) -> None:
     assert db.snapshot() == before
 
 
-def test_with_analyze_the_command_runs(db: mycel.Nexus) -> None:
+def test_with_analyze_the_command_runs(db: mycel.Graph) -> None:
     analyzed = told(db, f"ANALYZE {FIND}")["analyze"]
     assert analyzed["result"] == ["t1"]
     assert analyzed["took_ms"] >= 0
@@ -75,33 +75,33 @@ def test_with_analyze_the_command_runs(db: mycel.Nexus) -> None:
     assert again["result"] == ["t2"]
 
 
-def test_with_analyze_a_change_is_made_once(db: mycel.Nexus) -> None:
+def test_with_analyze_a_change_is_made_once(db: mycel.Graph) -> None:
     before = db.snapshot().entries
     made = told(db, f"ANALYZE {UPSERT}")["analyze"]["result"]
     assert len(made["upsert_concept_nodes"]) == 1
     assert db.snapshot().entries == before + 2
 
 
-def test_with_analyze_a_page_has_its_cursor(db: mycel.Nexus) -> None:
+def test_with_analyze_a_page_has_its_cursor(db: mycel.Graph) -> None:
     command = 'FIND(?t.name) WHERE { ?t {type: "Town"} } LIMIT 2'
     analyzed = told(db, f"ANALYZE {command}")["analyze"]
     rest = db.execute(f"{command} CURSOR :cursor", cursor=analyzed["next_cursor"])
     assert len({*analyzed["result"], *rest.value}) == 4
 
 
-def test_what_means_nothing_is_refused_as_it_would_be(db: mycel.Nexus) -> None:
+def test_what_means_nothing_is_refused_as_it_would_be(db: mycel.Graph) -> None:
     for word in ("", "ANALYZE "):
         with pytest.raises(TypeMismatch):
             db.execute(f"EXPLAIN {word}{FIND.replace('Town', 'Tower')}")
 
 
-def test_an_explained_limit_is_that_of_the_command(db: mycel.Nexus) -> None:
+def test_an_explained_limit_is_that_of_the_command(db: mycel.Graph) -> None:
     command = 'UPDATE ?t SET ATTRIBUTES { size: 1 } WHERE { ?t {type: "Town"} }'
     assert "LIMIT ?" not in told(db, command)["sql"]
     assert told(db, f"{command} LIMIT 2")["sql"].endswith("LIMIT ?2")
 
 
-def test_explaining_a_change_needs_no_right_to_write(db: mycel.Nexus) -> None:
+def test_explaining_a_change_needs_no_right_to_write(db: mycel.Graph) -> None:
     request = {"command": f"EXPLAIN {UPSERT}"}
     assert "result" in db.request(request, readonly=True)
     refused = db.request({"command": f"EXPLAIN ANALYZE {UPSERT}"}, readonly=True)

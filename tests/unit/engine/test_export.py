@@ -35,22 +35,22 @@ EVERYTHING = """EXPORT ?x WHERE {
 
 
 @pytest.fixture
-def db() -> Iterator[mycel.Nexus]:
+def db() -> Iterator[mycel.Graph]:
     with garden() as db:
         yield db
 
 
 @contextmanager
-def elsewhere() -> Iterator[mycel.Nexus]:
+def elsewhere() -> Iterator[mycel.Graph]:
     """A graph that has the types of the garden and nothing of its content."""
     store = Store(":memory:")
     seed_graph(store)
-    with mycel.Nexus(store) as other, garden() as source:
+    with mycel.Graph(store) as other, garden() as source:
         apply(other, run(source, DEFINITIONS).result["capsule"])
         yield other
 
 
-def apply(db: mycel.Nexus, capsule: str) -> Any:
+def apply(db: mycel.Graph, capsule: str) -> Any:
     command = parse(capsule, bytes_max=CAPSULE_BYTES_MAX)
     assert isinstance(command, ast.Capsule)
     return db.write(lambda tx: upsert(tx, command, Values({}))).result
@@ -63,7 +63,7 @@ def blocks(capsule: str) -> tuple[ast.ConceptBlock | ast.PropositionBlock, ...]:
     return only.blocks
 
 
-def content(db: mycel.Nexus, *types: str) -> set[str]:
+def content(db: mycel.Graph, *types: str) -> set[str]:
     """Everything about concepts of these types and all links, without what only one graph knows."""
     with db._store.reading() as reader:
         rows = fetch_all(
@@ -87,7 +87,7 @@ def content(db: mycel.Nexus, *types: str) -> set[str]:
 # The way there and back.
 
 
-def test_a_capsule_of_everything_gives_an_equal_graph(db: mycel.Nexus) -> None:
+def test_a_capsule_of_everything_gives_an_equal_graph(db: mycel.Graph) -> None:
     with elsewhere() as other:
         domain = run(db, 'EXPORT ?x WHERE { ?x {type: "Domain"} }').result["capsule"]
         apply(other, domain)
@@ -95,7 +95,7 @@ def test_a_capsule_of_everything_gives_an_equal_graph(db: mycel.Nexus) -> None:
         assert content(other, "Plant", "Pest") == content(db, "Plant", "Pest")
 
 
-def test_applying_a_capsule_twice_changes_nothing_the_second_time(db: mycel.Nexus) -> None:
+def test_applying_a_capsule_twice_changes_nothing_the_second_time(db: mycel.Graph) -> None:
     with elsewhere() as other:
         capsule = run(db, PLANTS).result["capsule"]
         apply(other, capsule)
@@ -104,7 +104,7 @@ def test_applying_a_capsule_twice_changes_nothing_the_second_time(db: mycel.Nexu
         assert other.snapshot().entries == entries
 
 
-def test_a_capsule_applied_where_it_came_from_changes_nothing(db: mycel.Nexus) -> None:
+def test_a_capsule_applied_where_it_came_from_changes_nothing(db: mycel.Graph) -> None:
     entries = db.snapshot().entries
     apply(db, run(db, EVERYTHING).result["capsule"])
     assert db.snapshot().entries == entries
@@ -123,7 +123,7 @@ def test_a_capsule_applied_where_it_came_from_changes_nothing(db: mycel.Nexus) -
         "nul-free \u2028 separators \x7f",
     ],
 )
-def test_any_text_survives(db: mycel.Nexus, text: str) -> None:
+def test_any_text_survives(db: mycel.Graph, text: str) -> None:
     with db.transaction() as tx:
         tx.put_concept(
             "Tool",
@@ -139,7 +139,7 @@ def test_any_text_survives(db: mycel.Nexus, text: str) -> None:
 # What is in it.
 
 
-def test_matched_concepts_bring_the_links_between_them_and_no_others(db: mycel.Nexus) -> None:
+def test_matched_concepts_bring_the_links_between_them_and_no_others(db: mycel.Graph) -> None:
     told = run(db, PLANTS).result
     assert (told["concepts"], told["propositions"]) == (3, 1)
     assert '"grows_beside"' in told["capsule"]
@@ -147,13 +147,13 @@ def test_matched_concepts_bring_the_links_between_them_and_no_others(db: mycel.N
     assert '"doubts"' not in told["capsule"]
 
 
-def test_links_about_links_between_matched_concepts_come_along(db: mycel.Nexus) -> None:
+def test_links_about_links_between_matched_concepts_come_along(db: mycel.Graph) -> None:
     told = run(db, 'EXPORT ?x WHERE { ?x {type: "Plant"} UNION { ?x {type: "Pest"} } }').result
     assert (told["concepts"], told["propositions"]) == (5, 5)
     assert '"doubts"' in told["capsule"]
 
 
-def test_a_matched_link_comes_alone_and_names_its_ends(db: mycel.Nexus) -> None:
+def test_a_matched_link_comes_alone_and_names_its_ends(db: mycel.Graph) -> None:
     told = run(db, 'EXPORT ?l WHERE { ?l ({name: "Rosemary"}, "repels", ?b) }').result
     assert (told["concepts"], told["propositions"]) == (0, 1)
     (block,) = blocks(told["capsule"])
@@ -164,7 +164,7 @@ def test_a_matched_link_comes_alone_and_names_its_ends(db: mycel.Nexus) -> None:
     )
 
 
-def test_a_matched_link_about_a_link_names_that_by_its_pattern(db: mycel.Nexus) -> None:
+def test_a_matched_link_about_a_link_names_that_by_its_pattern(db: mycel.Graph) -> None:
     told = run(db, 'EXPORT ?l WHERE { ?l (?a, "doubts", ?b) }').result
     (block,) = blocks(told["capsule"])
     assert isinstance(block, ast.PropositionBlock)
@@ -179,7 +179,7 @@ def test_a_matched_link_about_a_link_names_that_by_its_pattern(db: mycel.Nexus) 
         assert len(apply(other, told["capsule"])["upsert_proposition_links"]) == 1
 
 
-def test_definitions_come_before_what_they_define(db: mycel.Nexus) -> None:
+def test_definitions_come_before_what_they_define(db: mycel.Graph) -> None:
     with db.transaction() as tx:
         tx.put_concept("Tool", "Spade")
         tx.define_type("Late")
@@ -200,19 +200,19 @@ def test_definitions_come_before_what_they_define(db: mycel.Nexus) -> None:
         assert other.get_concept("Late", "Comer") is not None
 
 
-def test_what_the_engine_keeps_for_itself_is_left_out(db: mycel.Nexus) -> None:
+def test_what_the_engine_keeps_for_itself_is_left_out(db: mycel.Graph) -> None:
     capsule = run(db, EVERYTHING).result["capsule"]
     for word in ("_version", "_updated_at", "_merged_from", '"C:', '"P:'):
         assert word not in capsule
 
 
-def test_a_match_of_nothing_is_an_empty_capsule(db: mycel.Nexus) -> None:
+def test_a_match_of_nothing_is_an_empty_capsule(db: mycel.Graph) -> None:
     outcome = run(db, 'EXPORT ?x WHERE { ?x {type: "Plant", name: "Mandrake"} }')
     assert outcome.result == {"capsule": "", "concepts": 0, "propositions": 0}
     assert outcome.next_cursor is None
 
 
-def test_a_target_that_is_null_in_some_rows_is_skipped_there(db: mycel.Nexus) -> None:
+def test_a_target_that_is_null_in_some_rows_is_skipped_there(db: mycel.Graph) -> None:
     told = run(
         db,
         'EXPORT ?b WHERE { ?x {type: "Plant"} OPTIONAL { (?x, "repels", ?b) } }',
@@ -221,7 +221,7 @@ def test_a_target_that_is_null_in_some_rows_is_skipped_there(db: mycel.Nexus) ->
 
 
 @pytest.mark.parametrize("weight", [0, 0.25, 1])
-def test_a_capsule_carries_weights(db: mycel.Nexus, weight: float) -> None:
+def test_a_capsule_carries_weights(db: mycel.Graph, weight: float) -> None:
     with db.transaction() as tx:
         one, other = (tx.get_concept("Plant", name) for name in ("Rosemary", "薰衣草 Sage"))
         assert one is not None
@@ -240,7 +240,7 @@ def test_a_capsule_carries_weights(db: mycel.Nexus, weight: float) -> None:
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 4, 7, 11])
-def test_pages_applied_in_order_give_what_the_whole_gives(db: mycel.Nexus, size: int) -> None:
+def test_pages_applied_in_order_give_what_the_whole_gives(db: mycel.Graph, size: int) -> None:
     with elsewhere() as other:
         apply(other, run(db, 'EXPORT ?x WHERE { ?x {type: "Domain"} }').result["capsule"])
         page = run(db, f"{EVERYTHING} LIMIT {size}")
@@ -252,7 +252,7 @@ def test_pages_applied_in_order_give_what_the_whole_gives(db: mycel.Nexus, size:
 
 
 @pytest.mark.parametrize("size", [1, 2, 3])
-def test_links_between_concepts_of_different_pages_are_not_lost(db: mycel.Nexus, size: int) -> None:
+def test_links_between_concepts_of_different_pages_are_not_lost(db: mycel.Graph, size: int) -> None:
     command = 'EXPORT ?x WHERE { ?x {type: "Plant"} UNION { ?x {type: "Pest"} } }'
     page = run(db, f"{command} LIMIT {size}")
     count = page.result["propositions"]
@@ -263,7 +263,7 @@ def test_links_between_concepts_of_different_pages_are_not_lost(db: mycel.Nexus,
 
 
 def test_a_page_holds_only_so_many_whatever_is_asked_for(
-    db: mycel.Nexus, monkeypatch: pytest.MonkeyPatch
+    db: mycel.Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(export, "EXPORT_ELEMENTS_MAX", 2)
     page = run(db, f"{PLANTS} LIMIT 100")
@@ -272,7 +272,7 @@ def test_a_page_holds_only_so_many_whatever_is_asked_for(
     assert run(db, PLANTS).next_cursor == page.next_cursor
 
 
-def test_a_cursor_belongs_to_its_command_and_its_parameters(db: mycel.Nexus) -> None:
+def test_a_cursor_belongs_to_its_command_and_its_parameters(db: mycel.Graph) -> None:
     command = "EXPORT ?x WHERE { ?x {type: :t} } LIMIT 1"
     cursor = run(db, command, t="Plant").next_cursor
     assert run(db, f"{command} CURSOR :c", t="Plant", c=cursor, other=1).result["concepts"] == 1
@@ -285,7 +285,7 @@ def test_a_cursor_belongs_to_its_command_and_its_parameters(db: mycel.Nexus) -> 
 # Refusals.
 
 
-def test_what_is_wrong_with_the_pattern_is_said(db: mycel.Nexus) -> None:
+def test_what_is_wrong_with_the_pattern_is_said(db: mycel.Graph) -> None:
     with pytest.raises(TypeMismatch):
         run(db, 'EXPORT ?x WHERE { ?x {type: "plant"} }')
     with pytest.raises(UnknownReference):
@@ -295,7 +295,7 @@ def test_what_is_wrong_with_the_pattern_is_said(db: mycel.Nexus) -> None:
 
 
 def test_a_capsule_that_is_too_large_is_refused_with_a_way_out(
-    db: mycel.Nexus, monkeypatch: pytest.MonkeyPatch
+    db: mycel.Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(export, "CAPSULE_BYTES_MAX", 100)
     with pytest.raises(ResourceExhausted) as failure:
@@ -304,14 +304,14 @@ def test_a_capsule_that_is_too_large_is_refused_with_a_way_out(
 
 
 def test_a_capsule_larger_than_a_command_is_said_to_be(
-    db: mycel.Nexus, monkeypatch: pytest.MonkeyPatch
+    db: mycel.Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(export, "COMMAND_BYTES_MAX", 100)
     (warning,) = run(db, PLANTS).warnings
     assert "capsule file" in warning
 
 
-def test_links_nested_deeper_than_can_be_written_are_refused(db: mycel.Nexus) -> None:
+def test_links_nested_deeper_than_can_be_written_are_refused(db: mycel.Graph) -> None:
     with db.transaction() as tx:
         plant = tx.get_concept("Plant", "Rosemary")
         pest = tx.get_concept("Pest", "Moth")
@@ -330,7 +330,7 @@ def test_links_nested_deeper_than_can_be_written_are_refused(db: mycel.Nexus) ->
 # Graphs at random.
 
 
-def tangle(rng: random.Random) -> mycel.Nexus:
+def tangle(rng: random.Random) -> mycel.Graph:
     """Plants and pests, links between any two of them, and links about those links."""
     db = bare()
     with db.transaction() as tx:
@@ -345,8 +345,8 @@ def tangle(rng: random.Random) -> mycel.Nexus:
     return db
 
 
-def bare() -> mycel.Nexus:
-    db = mycel.Nexus(Store(":memory:"))
+def bare() -> mycel.Graph:
+    db = mycel.Graph(Store(":memory:"))
     with db.transaction() as tx:
         for name in ("Plant", "Pest"):
             tx.define_type(name)
@@ -355,7 +355,7 @@ def bare() -> mycel.Nexus:
     return db
 
 
-def spanned(db: mycel.Nexus) -> int:
+def spanned(db: mycel.Graph) -> int:
     """How many links lead from plants to plants, or to such links."""
 
     def inside(end: str) -> bool:
@@ -370,7 +370,7 @@ def spanned(db: mycel.Nexus) -> int:
     return sum(map(inside, links))
 
 
-def pages(db: mycel.Nexus, command: str, size: int) -> Iterator[dict[str, Any]]:
+def pages(db: mycel.Graph, command: str, size: int) -> Iterator[dict[str, Any]]:
     page = run(db, f"{command} LIMIT {size}")
     yield page.result
     while page.next_cursor is not None:
@@ -408,7 +408,7 @@ def test_pages_of_some_concepts_bring_every_link_that_they_span_once(
         assert spanned(other) == told
 
 
-def test_definitions_come_once_and_on_the_page_that_first_needs_them(db: mycel.Nexus) -> None:
+def test_definitions_come_once_and_on_the_page_that_first_needs_them(db: mycel.Graph) -> None:
     whole = run(db, f"{PLANTS} WITH DEFINITIONS").result
     assert whole["definitions"][0] == "Plant"
     pages, cursor = [], ""

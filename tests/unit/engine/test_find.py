@@ -29,7 +29,7 @@ COUNT = 2_500
 
 
 @pytest.fixture
-def db() -> Iterator[mycel.Nexus]:
+def db() -> Iterator[mycel.Graph]:
     """Forty towns, which feed each other in an order that is not that of their numbers."""
     with towns(40) as db:
         ids = dict(db.execute('FIND(?t.name, ?t.id) WHERE { ?t {type: "Town"} }').rows)
@@ -39,7 +39,7 @@ def db() -> Iterator[mycel.Nexus]:
         yield db
 
 
-def pages(db: mycel.Nexus, command: str, **parameters: Any) -> Iterator[list[tuple[Any, ...]]]:
+def pages(db: mycel.Graph, command: str, **parameters: Any) -> Iterator[list[tuple[Any, ...]]]:
     """The rows of each page; `command` has a LIMIT."""
     result = db.execute(command, parameters)
     yield result.rows
@@ -61,7 +61,7 @@ PAIRS = f'?a {{type: "Town"}} {LINKS} ?b {{type: "Town"}}'
 @pytest.mark.parametrize("moment", ["", "AS OF :then"])
 @pytest.mark.parametrize("clauses", [PAIRS, LINKS])
 def test_pages_are_the_whole_in_parts(
-    db: mycel.Nexus, order: str, size: int, moment: str, clauses: str
+    db: mycel.Graph, order: str, size: int, moment: str, clauses: str
 ) -> None:
     find = f"FIND(?a.name, ?b.name) {moment} WHERE {{ {clauses} }} {order}"
     then = db.snapshot().entries
@@ -84,7 +84,7 @@ def test_pages_are_the_whole_in_parts(
         '?a {type: "Town", name: "t3"} UNION { (?a, "feeds", ?b) }',
     ],
 )
-def test_pages_of_the_past_keep_the_order_of_the_first(db: mycel.Nexus, clauses: str) -> None:
+def test_pages_of_the_past_keep_the_order_of_the_first(db: mycel.Graph, clauses: str) -> None:
     """The first page may be read from the live tables and the next from history."""
     find = f"FIND(?a.id, ?b.id) WHERE {{ {clauses} }}"
     whole = db.execute(find).rows
@@ -140,7 +140,7 @@ def test_pages_show_one_moment_while_others_write(order: str) -> None:
         assert db.execute(command).rows != before
 
 
-def test_the_size_of_pages_may_change_between_them(db: mycel.Nexus) -> None:
+def test_the_size_of_pages_may_change_between_them(db: mycel.Graph) -> None:
     command = 'FIND(?t.name) WHERE { ?t {type: "Town"} } ORDER BY ?t.name LIMIT :size'
     first = db.execute(command, size=3)
     second = db.execute(f"{command} CURSOR :cursor", size=30, cursor=first.next_cursor)
@@ -152,7 +152,7 @@ def test_the_size_of_pages_may_change_between_them(db: mycel.Nexus) -> None:
 
 
 def test_a_bad_parameter_about_the_past_is_refused_after_definitions_have_changed(
-    db: mycel.Nexus,
+    db: mycel.Graph,
 ) -> None:
     then = db.snapshot().entries
     db.execute('UPSERT { CONCEPT ?t { {type: "$ConceptType", name: "Village"} } }')
@@ -164,7 +164,7 @@ def test_a_bad_parameter_about_the_past_is_refused_after_definitions_have_change
     assert db.execute(command, {"then": then, "like": "^t8$"}).value == ["t8"]
 
 
-def test_the_same_page_can_be_asked_for_again(db: mycel.Nexus) -> None:
+def test_the_same_page_can_be_asked_for_again(db: mycel.Graph) -> None:
     command = 'FIND(?t.name) WHERE { ?t {type: "Town"} } LIMIT 3'
     cursor = db.execute(command).next_cursor
     again = f"{command} CURSOR :cursor"
@@ -174,14 +174,14 @@ def test_the_same_page_can_be_asked_for_again(db: mycel.Nexus) -> None:
     assert (once.rows, once.next_cursor) == (twice.rows, twice.next_cursor)
 
 
-def test_groups_can_be_paged_through(db: mycel.Nexus) -> None:
+def test_groups_can_be_paged_through(db: mycel.Graph) -> None:
     command = 'FIND(?t.attributes.size, COUNT(?t)) WHERE { ?t {type: "Town"} }'
     whole = db.execute(command).rows
     found = [row for page in pages(db, f"{command} LIMIT 2") for row in page]
     assert sorted(found) == sorted(whole)
 
 
-def test_a_page_that_ends_with_the_last_row_has_no_next(db: mycel.Nexus) -> None:
+def test_a_page_that_ends_with_the_last_row_has_no_next(db: mycel.Graph) -> None:
     result = db.execute('FIND(?t.name) WHERE { ?t {type: "Town"} } LIMIT 40')
     assert len(result) == 40
     assert result.next_cursor is None
@@ -193,7 +193,7 @@ PAGED = 'FIND(?t.name) WHERE { ?t {type: "Town"} FILTER(?t.attributes.size < :si
 
 
 @pytest.fixture
-def cursor(db: mycel.Nexus) -> str:
+def cursor(db: mycel.Graph) -> str:
     found = db.execute(PAGED, size=9).next_cursor
     assert found is not None
     return found
@@ -209,20 +209,20 @@ def cursor(db: mycel.Nexus) -> str:
     ],
 )
 def test_a_cursor_of_another_command_is_refused(
-    db: mycel.Nexus, cursor: str, old: str, new: str
+    db: mycel.Graph, cursor: str, old: str, new: str
 ) -> None:
     with pytest.raises(InvalidSyntax):
         db.execute(f"{PAGED.replace(old, new)} CURSOR :cursor", size=9, cursor=cursor)
 
 
 def test_a_cursor_of_the_same_command_with_other_values_is_refused(
-    db: mycel.Nexus, cursor: str
+    db: mycel.Graph, cursor: str
 ) -> None:
     with pytest.raises(InvalidSyntax):
         db.execute(f"{PAGED} CURSOR :cursor", size=8, cursor=cursor)
 
 
-def test_a_cursor_does_not_mind_how_the_command_is_laid_out(db: mycel.Nexus, cursor: str) -> None:
+def test_a_cursor_does_not_mind_how_the_command_is_laid_out(db: mycel.Graph, cursor: str) -> None:
     spread = re.sub(" ", "\n  ", PAGED)
     assert len(db.execute(f"{spread} CURSOR :cursor", size=9, cursor=cursor)) == 3
 
@@ -242,7 +242,7 @@ CURSOR = cursor_after("a command", [12, 3, "t"])
 
 
 @pytest.mark.parametrize("damage", ["x", "é", "\0", "=" * 9, "A" * 100_000, "\ud800", " "])
-def test_what_is_no_cursor_is_refused(db: mycel.Nexus, damage: str) -> None:
+def test_what_is_no_cursor_is_refused(db: mycel.Graph, damage: str) -> None:
     with pytest.raises(MycelError) as caught:
         db.execute(f"{PAGED} CURSOR :cursor", size=9, cursor=damage)
     assert caught.value.code in ("KIP_1001", "KIP_2003")
@@ -250,13 +250,13 @@ def test_what_is_no_cursor_is_refused(db: mycel.Nexus, damage: str) -> None:
 
 
 @pytest.mark.parametrize("extra", [" ", "=", "\n", "A"])
-def test_a_cursor_with_something_added_is_refused(db: mycel.Nexus, cursor: str, extra: str) -> None:
+def test_a_cursor_with_something_added_is_refused(db: mycel.Graph, cursor: str, extra: str) -> None:
     for changed in (cursor + extra, extra + cursor):
         with pytest.raises(InvalidSyntax):
             db.execute(f"{PAGED} CURSOR :cursor", size=9, cursor=changed)
 
 
-def test_a_cursor_from_beyond_the_journal_is_refused(db: mycel.Nexus) -> None:
+def test_a_cursor_from_beyond_the_journal_is_refused(db: mycel.Graph) -> None:
     with towns(100) as other:
         other.execute('UPSERT { CONCEPT { {type: "Town", name: "more"} } }')
         foreign = other.execute(PAGED, size=9).next_cursor
@@ -297,7 +297,7 @@ NAMES = TEXTS.filter(lambda text: len(text.encode()) > 0 and "\0" not in text)
 
 
 @pytest.fixture(scope="module")
-def texts() -> Iterator[mycel.Nexus]:
+def texts() -> Iterator[mycel.Graph]:
     with mycel.open(":memory:", core_capsules=False) as db:
         with db.transaction() as tx:
             tx.define_type("Text")
@@ -322,7 +322,7 @@ LOOK_UPS: dict[str, Any] = {
 @pytest.mark.parametrize("condition", LOOK_UPS)
 @given(value=TEXTS)
 def test_whatever_text_is_given_only_the_value_changes(
-    texts: mycel.Nexus, condition: str, value: str
+    texts: mycel.Graph, condition: str, value: str
 ) -> None:
     found = texts.execute(
         f'FIND(?t.name) WHERE {{ ?t {{type: "Text"}} FILTER({condition}) }}',
@@ -335,7 +335,7 @@ def test_whatever_text_is_given_only_the_value_changes(
 
 @given(value=st.lists(TEXTS, min_size=1, max_size=5))
 def test_whatever_list_is_given_only_its_values_are_found(
-    texts: mycel.Nexus, value: list[str]
+    texts: mycel.Graph, value: list[str]
 ) -> None:
     found = texts.execute(
         'FIND(?t.attributes.value) WHERE { ?t {type: "Text"} FILTER(IN(?t.attributes.value, :v)) }',
@@ -356,7 +356,7 @@ def test_a_name_is_found_by_itself_and_by_nothing_else(name: str, other: str) ->
 
 
 @given(text=TEXTS)
-def test_a_text_in_the_place_of_a_type_or_an_id_is_refused(texts: mycel.Nexus, text: str) -> None:
+def test_a_text_in_the_place_of_a_type_or_an_id_is_refused(texts: mycel.Graph, text: str) -> None:
     assume(not text.startswith(("C:", "P:")))
     assume(not texts.execute("FIND(?t) WHERE { ?t {name: :text} }", text=text).rows)
     for command in (
@@ -379,7 +379,7 @@ LARGER = 'FIND(?t, ?t.name) WHERE { ?t {type: "Town"} }'
 
 @pytest.mark.parametrize("command", [ALL, LARGER])
 def test_a_result_with_too_many_rows_is_refused(
-    db: mycel.Nexus, monkeypatch: pytest.MonkeyPatch, command: str
+    db: mycel.Graph, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
     monkeypatch.setattr(statements, "CELLS_UNCOUNTED", 10)
     monkeypatch.setattr(statements, "RESULT_ROWS_MAX", 39)
@@ -396,7 +396,7 @@ def test_a_result_with_too_many_rows_is_refused(
 
 
 def test_a_result_with_too_much_text_is_refused(
-    db: mycel.Nexus, monkeypatch: pytest.MonkeyPatch
+    db: mycel.Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(statements, "CELLS_UNCOUNTED", 10)
     monkeypatch.setattr(statements, "RESULT_BYTES_MAX", 60)
@@ -407,7 +407,7 @@ def test_a_result_with_too_much_text_is_refused(
 
 
 def test_a_result_that_was_refused_leaves_nothing_open(
-    db: mycel.Nexus, monkeypatch: pytest.MonkeyPatch
+    db: mycel.Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(statements, "CELLS_UNCOUNTED", 2)
     monkeypatch.setattr(statements, "RESULT_ROWS_MAX", 3)
@@ -467,7 +467,7 @@ def test_a_question_about_a_moment_is_answered_as_it_was_then(
 )
 @cases("found", ["?b.name", "?a.name, ?b.name", "COUNT(?b)", "COUNT(?a)", "?b.name LIMIT"])
 def test_a_walk_that_finds_its_beginning_by_itself_finds_the_same(
-    db: mycel.Nexus, name: str, hops: str, walk: str, found: str
+    db: mycel.Graph, name: str, hops: str, walk: str, found: str
 ) -> None:
     """With a filter on it, the concept at which the walk begins is joined first."""
     what, page = f"FIND({found.removesuffix(' LIMIT')})", ""
@@ -497,7 +497,7 @@ def test_walks_of_any_length_are_answered_of_the_past(hops: str, symmetric: bool
 
 
 def test_a_plan_that_fails_because_definitions_have_changed_is_made_anew(
-    db: mycel.Nexus, monkeypatch: pytest.MonkeyPatch
+    db: mycel.Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As a time, `:when` is before all of them, and all would be too many; as a text it is not."""
     monkeypatch.setattr(statements, "CELLS_UNCOUNTED", 2)
@@ -516,7 +516,7 @@ def test_a_plan_that_fails_because_definitions_have_changed_is_made_anew(
         assert db.execute(earlier, when).value == []
 
 
-def test_plans_that_are_forgotten_and_kept_at_once_do_no_harm(db: mycel.Nexus) -> None:
+def test_plans_that_are_forgotten_and_kept_at_once_do_no_harm(db: mycel.Graph) -> None:
     """Twenty shapes of one command, so that plans come and go, some of them because they fail."""
     command = "FIND(?t.name) WHERE { ?t {type: :type} }"
     known = db._engine._commands.known

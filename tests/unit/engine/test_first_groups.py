@@ -15,7 +15,7 @@ KEYS = {
 }
 
 
-def landscape(path: Path) -> tuple[mycel.Nexus, Counter[tuple[str, str]]]:
+def landscape(path: Path) -> tuple[mycel.Graph, Counter[tuple[str, str]]]:
     """Links to forty elements, of which some share their name; counts with many ties."""
     random = Random(7)
     db = mycel.open(path, durability="off", core_capsules=False)
@@ -35,7 +35,7 @@ def landscape(path: Path) -> tuple[mycel.Nexus, Counter[tuple[str, str]]]:
     return db, counted
 
 
-def pages(db: mycel.Nexus, command: str, size: int) -> list[tuple[object, ...]]:
+def pages(db: mycel.Graph, command: str, size: int) -> list[tuple[object, ...]]:
     rows: list[tuple[object, ...]] = []
     cursor = None
     for _ in count():

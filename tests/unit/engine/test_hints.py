@@ -141,7 +141,7 @@ HINTS: dict[str, str] = {
 
 
 @pytest.fixture(scope="module")
-def db() -> Iterator[mycel.Nexus]:
+def db() -> Iterator[mycel.Graph]:
     with mycel.open(":memory:") as graph:
         graph.execute(
             """UPSERT {
@@ -154,7 +154,7 @@ def db() -> Iterator[mycel.Nexus]:
         yield graph
 
 
-def test_a_hint_says_what_to_write_instead(db: mycel.Nexus) -> None:
+def test_a_hint_says_what_to_write_instead(db: mycel.Graph) -> None:
     with each_case() as case:
         for command, hint in HINTS.items():
             with case(command):
@@ -174,11 +174,11 @@ def test_a_hint_says_what_to_write_instead(db: mycel.Nexus) -> None:
     ],
 )
 def test_an_empty_answer_says_what_was_probably_meant(
-    db: mycel.Nexus, command: str, warning: str
+    db: mycel.Graph, command: str, warning: str
 ) -> None:
     assert any(warning in each for each in db.execute(command).warnings)
 
 
-def test_a_warning_about_metadata_comes_only_where_nobody_wrote_it(db: mycel.Nexus) -> None:
+def test_a_warning_about_metadata_comes_only_where_nobody_wrote_it(db: mycel.Graph) -> None:
     command = 'FIND(?t.metadata._created_at, ?t.metadata.source) WHERE { ?t {type: "Domain"} }'
     assert not db.execute(command).warnings

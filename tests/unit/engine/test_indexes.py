@@ -23,7 +23,7 @@ LARGE = 2**64 - 1
 
 
 @pytest.fixture
-def db() -> Iterator[mycel.Nexus]:
+def db() -> Iterator[mycel.Graph]:
     with mycel.open(":memory:", core_capsules=False) as db:
         with db.transaction() as tx:
             for name in ("Person", "Town"):
@@ -44,13 +44,13 @@ def db() -> Iterator[mycel.Nexus]:
         yield db
 
 
-def told(db: mycel.Nexus, command: str, **parameters: Any) -> dict[str, Any]:
+def told(db: mycel.Graph, command: str, **parameters: Any) -> dict[str, Any]:
     value = db.execute(f"EXPLAIN {command}", parameters).value
     assert isinstance(value, dict)
     return value
 
 
-def test_a_person_is_found_by_an_indexed_attribute(db: mycel.Nexus) -> None:
+def test_a_person_is_found_by_an_indexed_attribute(db: mycel.Graph) -> None:
     assert db.execute(BY_EMAIL, e="7@x.org").value == ["p7"]
     assert db.execute(BY_EMAIL, e="8@x.org").value == ["p8"]
     assert db.execute(BY_EMAIL, e="nobody").value == []
@@ -79,7 +79,7 @@ def test_a_person_is_found_by_an_indexed_attribute(db: mycel.Nexus) -> None:
     ],
 )
 def test_an_index_finds_what_reading_all_would_find(
-    db: mycel.Nexus, condition: str, count: int
+    db: mycel.Graph, condition: str, count: int
 ) -> None:
     text = f'FIND(?p.name) WHERE {{ ?p {{type: "Person"}} FILTER({condition}) }}'
     assert "FROM property" in told(db, text)["sql"]
@@ -90,7 +90,7 @@ def test_an_index_finds_what_reading_all_would_find(
         assert rows(reader, find, {}) == rows(reader, find, {}, off=["use_indexes"])
 
 
-def test_booleans_and_large_integers_are_found(db: mycel.Nexus) -> None:
+def test_booleans_and_large_integers_are_found(db: mycel.Graph) -> None:
     for name, attributes in (
         ("p1", {"is_member": True, "number": LARGE}),
         ("p2", {"is_member": False, "number": LARGE - 1}),
@@ -122,7 +122,7 @@ def test_booleans_and_large_integers_are_found(db: mycel.Nexus) -> None:
         assert sorted(db.execute(by % condition, v=given).value) == expected, (condition, given)
 
 
-def test_links_are_found_by_what_they_say_either_way_round(db: mycel.Nexus) -> None:
+def test_links_are_found_by_what_they_say_either_way_round(db: mycel.Graph) -> None:
     lives = 'FIND(?p.name) WHERE { ?l (?p, "lives_in", ?t) FILTER(?l.attributes.since == 1983) }'
     assert "by index on lives_in.since" in str(told(db, lives)["plan"])
     assert db.execute(lives).value == ["p3"]
@@ -132,7 +132,7 @@ def test_links_are_found_by_what_they_say_either_way_round(db: mycel.Nexus) -> N
     assert found == [("p0", "p1"), ("p1", "p0"), ("p1", "p2"), ("p2", "p1")]
 
 
-def test_an_index_follows_every_change(db: mycel.Nexus) -> None:
+def test_an_index_follows_every_change(db: mycel.Graph) -> None:
     assert db.execute(BY_EMAIL, e="new@x.org").value == []
     db.execute(
         'UPDATE ?p SET ATTRIBUTES { email: "new@x.org" } WHERE'
@@ -144,7 +144,7 @@ def test_an_index_follows_every_change(db: mycel.Nexus) -> None:
     assert db.execute(BY_EMAIL, e="new@x.org").value == []
 
 
-def test_the_past_is_asked_without_the_index(db: mycel.Nexus) -> None:
+def test_the_past_is_asked_without_the_index(db: mycel.Graph) -> None:
     then = db.snapshot().entries
     db.execute(
         'UPDATE ?p SET ATTRIBUTES { email: "new@x.org" } WHERE { ?p {type: "Person", name: "p5"} }'
@@ -155,7 +155,7 @@ def test_the_past_is_asked_without_the_index(db: mycel.Nexus) -> None:
     assert db.execute(text, e="new@x.org", t=then).value == []
 
 
-def test_later_pages_are_those_of_the_first_though_the_index_has_changed(db: mycel.Nexus) -> None:
+def test_later_pages_are_those_of_the_first_though_the_index_has_changed(db: mycel.Graph) -> None:
     text = (
         'FIND(?p.name) WHERE { ?p {type: "Person"} FILTER(?p.attributes.age == 3) }'
         " ORDER BY ?p.name LIMIT 2"
@@ -169,7 +169,7 @@ def test_later_pages_are_those_of_the_first_though_the_index_has_changed(db: myc
     assert [*first.value, *rest.value] == ["p13", "p23", "p3", "p33"]
 
 
-def test_a_command_that_writes_sees_what_its_transaction_wrote(db: mycel.Nexus) -> None:
+def test_a_command_that_writes_sees_what_its_transaction_wrote(db: mycel.Graph) -> None:
     """Entries are held back; whoever asks in the same transaction must find them all the same."""
     find = parse(BY_EMAIL.replace(":e", '"new@x.org"'))
     assert isinstance(find, ast.Find)
@@ -181,7 +181,7 @@ def test_a_command_that_writes_sees_what_its_transaction_wrote(db: mycel.Nexus) 
         assert targets(tx.reader, find.where, "p", Values()) == []
 
 
-def test_a_plan_is_made_anew_when_indexes_come_or_go(db: mycel.Nexus) -> None:
+def test_a_plan_is_made_anew_when_indexes_come_or_go(db: mycel.Graph) -> None:
     text = 'FIND(?t.name) WHERE { ?t {type: "Town"} FILTER(?t.attributes.code == "ULM") }'
     db.execute('UPSERT { CONCEPT { {type: "Town", name: "Ulm"} SET ATTRIBUTES { code: "ULM" } } }')
     with counted_plannings() as made:
@@ -199,7 +199,7 @@ def test_a_plan_is_made_anew_when_indexes_come_or_go(db: mycel.Nexus) -> None:
 # What the store tells the planner.
 
 
-def test_the_vocabulary_knows_indexes_on_single_properties_of_now(db: mycel.Nexus) -> None:
+def test_the_vocabulary_knows_indexes_on_single_properties_of_now(db: mycel.Graph) -> None:
     with db.transaction() as tx:
         number = tx.reader.find_type("Town")
         assert number is not None

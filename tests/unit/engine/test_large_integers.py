@@ -38,7 +38,7 @@ CONSTANTS = [MOST, MOST - 1, 2**63, 2**63 + 1, float(2**63), float(2**64), 2**63
 
 
 @pytest.fixture(scope="module")
-def db() -> Iterator[mycel.Nexus]:
+def db() -> Iterator[mycel.Graph]:
     with mycel.open(":memory:", core_capsules=False) as db:
         with db.transaction() as tx:
             tx.define_type("Sample")
@@ -50,7 +50,7 @@ def db() -> Iterator[mycel.Nexus]:
         yield db
 
 
-def found(db: mycel.Nexus, condition: str, **parameters: Any) -> set[str]:
+def found(db: mycel.Graph, condition: str, **parameters: Any) -> set[str]:
     command = 'FIND(?s.name) WHERE { ?s {type: "Sample"} (?s, "like", ?w) FILTER(%s) }'
     return set(db.execute(command % condition, parameters).value)
 
@@ -62,7 +62,7 @@ def is_number(value: object) -> bool:
 @cases("constant", CONSTANTS)
 @cases("symbol", OPERATORS)
 def test_a_comparison_with_a_constant_is_exact(
-    db: mycel.Nexus, symbol: str, constant: float
+    db: mycel.Graph, symbol: str, constant: float
 ) -> None:
     holds = OPERATORS[symbol]
     expected = {
@@ -78,7 +78,7 @@ def test_a_comparison_with_a_constant_is_exact(
 
 
 @pytest.mark.parametrize("symbol", OPERATORS)
-def test_a_comparison_of_two_stored_values_is_exact(db: mycel.Nexus, symbol: str) -> None:
+def test_a_comparison_of_two_stored_values_is_exact(db: mycel.Graph, symbol: str) -> None:
     command = (
         'FIND(?a.name, ?b.name) WHERE { ?a {type: "Sample"} ?b {type: "Sample"}'
         f" FILTER(IS_NOT_NULL(?a.attributes.v) && ?a.attributes.v {symbol} ?b.attributes.v"
@@ -94,7 +94,7 @@ def test_a_comparison_of_two_stored_values_is_exact(db: mycel.Nexus, symbol: str
     assert set(db.execute(command).rows) == expected
 
 
-def test_lists_are_looked_into_exactly(db: mycel.Nexus) -> None:
+def test_lists_are_looked_into_exactly(db: mycel.Graph) -> None:
     assert found(db, "IN(?s.attributes.v, [18446744073709551615, 1])") == {"most"}
     assert found(db, "IN(?s.attributes.v, :list)", list=[2**63, "x"]) == {"a bit", "float"}
     assert found(db, "IN(?s.attributes.v, :list)", list=[2**63 - 1]) == {"signed"}
@@ -102,7 +102,7 @@ def test_lists_are_looked_into_exactly(db: mycel.Nexus) -> None:
     assert found(db, "?s.attributes.in == [18446744073709551614]") == {"one less"}
 
 
-def test_constants_are_compared_with_each_other(db: mycel.Nexus) -> None:
+def test_constants_are_compared_with_each_other(db: mycel.Graph) -> None:
     for condition in (
         "18446744073709551615 > 18446744073709551614",
         "18446744073709551615 != 18446744073709551614",
@@ -118,7 +118,7 @@ def test_constants_are_compared_with_each_other(db: mycel.Nexus) -> None:
         assert found(db, condition) == VALUES.keys(), condition
 
 
-def test_groups_do_not_take_two_integers_for_one(db: mycel.Nexus) -> None:
+def test_groups_do_not_take_two_integers_for_one(db: mycel.Graph) -> None:
     groups = db.execute(
         'FIND(?s.attributes.v, COUNT(?s)) WHERE { ?s {type: "Sample"}'
         " FILTER(?s.attributes.v >= 9223372036854775807) }"
@@ -138,7 +138,7 @@ def test_groups_do_not_take_two_integers_for_one(db: mycel.Nexus) -> None:
     assert distinct.value == 6
 
 
-def test_the_least_and_the_greatest_are_exact(db: mycel.Nexus) -> None:
+def test_the_least_and_the_greatest_are_exact(db: mycel.Graph) -> None:
     command = (
         'FIND(MIN(?s.attributes.v), MAX(?s.attributes.v)) WHERE { ?s {type: "Sample"}'
         " FILTER(?s.attributes.v > 9223372036854775808 && ?s.attributes.v < 18446744073709551615) }"
@@ -160,7 +160,7 @@ def test_the_least_and_the_greatest_are_exact(db: mycel.Nexus) -> None:
     assert mixed.value == ["18446744073709551615", "18446744073709551615"]
 
 
-def test_values_sort_among_the_others(db: mycel.Nexus) -> None:
+def test_values_sort_among_the_others(db: mycel.Graph) -> None:
     rows = db.execute(
         'FIND(?s.attributes.v) WHERE { ?s {type: "Sample"} FILTER(?s.attributes.v >= -1e19) }'
         " ORDER BY ?s.attributes.v"
@@ -169,14 +169,14 @@ def test_values_sort_among_the_others(db: mycel.Nexus) -> None:
     assert sorted(map(float, rows)) == list(map(float, rows))
 
 
-def test_sums_take_them_for_floats(db: mycel.Nexus) -> None:
+def test_sums_take_them_for_floats(db: mycel.Graph) -> None:
     command = "FIND(SUM(?s.attributes.v), AVG(?s.attributes.v)) WHERE { ?s {name: :name} }"
     assert db.execute(command, name="most").value == [float(2**64), float(2**64)]
     assert db.execute(command, name="signed").value[0] == 2**63 - 1
 
 
 @pytest.mark.parametrize("number", [2**64, -(2**63) - 1])
-def test_what_goes_beyond_is_refused(db: mycel.Nexus, number: int) -> None:
+def test_what_goes_beyond_is_refused(db: mycel.Graph, number: int) -> None:
     with pytest.raises(InvalidValueType):
         found(db, "?s.attributes.v == :c", c=number)
     with pytest.raises(InvalidSyntax):
@@ -192,7 +192,7 @@ def test_what_goes_beyond_is_refused(db: mycel.Nexus, number: int) -> None:
         'UPDATE ?s SET ATTRIBUTES { a: 1 } WHERE { ?s {type: "Sample"} } LIMIT %s',
     ],
 )
-def test_positions_versions_and_limits_keep_their_bounds(db: mycel.Nexus, command: str) -> None:
+def test_positions_versions_and_limits_keep_their_bounds(db: mycel.Graph, command: str) -> None:
     with pytest.raises(InvalidSyntax) as caught:
         db.execute(command % 2**63)
     assert "64 bits" in caught.value.message

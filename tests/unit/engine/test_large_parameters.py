@@ -45,7 +45,7 @@ class Looks:
 
 
 @pytest.fixture
-def db() -> Iterator[mycel.Nexus]:
+def db() -> Iterator[mycel.Graph]:
     with mycel.open(":memory:") as graph:
         yield graph
 
@@ -76,7 +76,7 @@ def counted(monkeypatch: pytest.MonkeyPatch, module: Any, name: str) -> list[Any
     ],
 )
 def test_a_list_is_looked_through_once_however_often_it_is_used(
-    db: mycel.Nexus, monkeypatch: pytest.MonkeyPatch, test: str, values: list[Any]
+    db: mycel.Graph, monkeypatch: pytest.MonkeyPatch, test: str, values: list[Any]
 ) -> None:
     kinds = counted(monkeypatch, bind, "list_kind")
     texts = counted(monkeypatch, ir, "canonical")
@@ -103,7 +103,7 @@ COMMANDS = [
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=["in", "equal", "upsert", "upsert map"])
-def test_work_stops_when_its_allowance_is_over(db: mycel.Nexus, command: str) -> None:
+def test_work_stops_when_its_allowance_is_over(db: mycel.Graph, command: str) -> None:
     given = {"many": MANY, "map": {"description": "x", "v": MANY}}
     before = db.snapshot()
     for looks in (0, 3, 20):
@@ -112,7 +112,7 @@ def test_work_stops_when_its_allowance_is_over(db: mycel.Nexus, command: str) ->
     assert db.snapshot() == before
 
 
-def test_a_template_that_multiplies_a_parameter_is_refused(db: mycel.Nexus) -> None:
+def test_a_template_that_multiplies_a_parameter_is_refused(db: mycel.Graph) -> None:
     uses = TEMPLATE_VALUES_MAX // len(MANY) + 1
     listed = ", ".join([":many"] * uses)
     command = f'FIND(?d) WHERE {{ ?d {{type: "Domain"}} FILTER(IN(?d.attributes.n, [{listed}])) }}'

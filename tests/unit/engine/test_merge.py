@@ -209,11 +209,11 @@ def test_aliases_of_any_shape_are_united(
 
 
 def test_history_and_proofs_hold_after_a_merge(graph: Graph) -> None:
-    from mycel.nexus import Nexus
+    from mycel import Graph
 
     links(graph, "Bern near Thun", "Berne near Thun", "Aare says l1", "Aare near Berne")
     graph.run(MERGE)
-    assert Nexus(graph.store, actor="tester").verify(replay=True).problems == ()
+    assert Graph(graph.store, actor="tester").verify(replay=True).problems == ()
 
 
 # A model: a link is what it says, so a merge is one name in the place of another.

@@ -15,7 +15,7 @@ TIME = 'The {0} {1} is no ISO 8601 date or time, such as "2026-01-31T12:00:00Z".
 
 
 @pytest.fixture
-def db() -> Iterator[mycel.Nexus]:
+def db() -> Iterator[mycel.Graph]:
     with mycel.open(core_capsules=False) as db:
         with db.transaction() as tx:
             tx.define_type("Buoy")
@@ -23,11 +23,11 @@ def db() -> Iterator[mycel.Nexus]:
         yield db
 
 
-def told(db: mycel.Nexus, command: str, **parameters: Any) -> list[str]:
+def told(db: mycel.Graph, command: str, **parameters: Any) -> list[str]:
     return list(db.execute(command, parameters).warnings)
 
 
-def test_a_confidence_or_a_time_that_is_none_is_told_and_stored(db: mycel.Nexus) -> None:
+def test_a_confidence_or_a_time_that_is_none_is_told_and_stored(db: mycel.Graph) -> None:
     command = """UPSERT { CONCEPT ?b { {type: "Buoy", name: "Red"} } }
         WITH METADATA { confidence: 7, expires_at: "not a date" }"""
     assert told(db, command) == [
@@ -38,7 +38,7 @@ def test_a_confidence_or_a_time_that_is_none_is_told_and_stored(db: mycel.Nexus)
     assert stored == 7
 
 
-def test_values_are_told_in_the_order_in_which_they_are_written(db: mycel.Nexus) -> None:
+def test_values_are_told_in_the_order_in_which_they_are_written(db: mycel.Graph) -> None:
     keys = ["valid_until", "observed_at", "expires_at", "created_at", "valid_from"]
     update = 'UPDATE ?b SET METADATA :m WHERE { ?b {type: "Buoy"} }'
     for order in (keys, keys[::-1]):
@@ -46,7 +46,7 @@ def test_values_are_told_in_the_order_in_which_they_are_written(db: mycel.Nexus)
         assert told(db, update, m=dict.fromkeys(order, "soon")) == expected[:WARNINGS_MAX]
 
 
-def test_every_map_of_an_upsert_is_looked_at(db: mycel.Nexus) -> None:
+def test_every_map_of_an_upsert_is_looked_at(db: mycel.Graph) -> None:
     command = """UPSERT {
         CONCEPT ?red { {type: "Buoy", name: "Red"} } WITH METADATA { confidence: "high" }
         CONCEPT ?green {
@@ -62,7 +62,7 @@ def test_every_map_of_an_upsert_is_looked_at(db: mycel.Nexus) -> None:
     ]
 
 
-def test_an_update_is_looked_at_too_and_so_is_a_dry_run(db: mycel.Nexus) -> None:
+def test_an_update_is_looked_at_too_and_so_is_a_dry_run(db: mycel.Graph) -> None:
     db.execute('UPSERT { CONCEPT { {type: "Buoy", name: "Red"} } }')
     command = 'UPDATE ?b SET METADATA { confidence: -0.1 } WHERE { ?b {type: "Buoy"} }'
     assert told(db, command) == [CONFIDENCE.format(-0.1)]
@@ -77,7 +77,7 @@ def test_an_update_is_looked_at_too_and_so_is_a_dry_run(db: mycel.Nexus) -> None
     assert [each["warnings"] for each in batch["result"]] == [[CONFIDENCE.format(-0.1)]] * 2
 
 
-def test_values_that_mean_something_are_left_alone(db: mycel.Nexus) -> None:
+def test_values_that_mean_something_are_left_alone(db: mycel.Graph) -> None:
     for metadata in (
         {"confidence": 0},
         {"confidence": 1.0},
@@ -89,7 +89,7 @@ def test_values_that_mean_something_are_left_alone(db: mycel.Nexus) -> None:
         assert told(db, command, m=metadata) == []
 
 
-def test_not_more_are_told_than_anybody_reads(db: mycel.Nexus) -> None:
+def test_not_more_are_told_than_anybody_reads(db: mycel.Graph) -> None:
     blocks = "".join(
         f'CONCEPT {{ {{type: "Buoy", name: "{n}"}} }} WITH METADATA {{ confidence: {n} }}'
         for n in range(2, 9)

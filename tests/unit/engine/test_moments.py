@@ -28,7 +28,7 @@ edge In: Event -> Room { since: DateTime? }
 
 
 @pytest.fixture(params=["", " @index"], ids=["scanned", "indexed"])
-def db(request: pytest.FixtureRequest) -> Iterator[mycel.Nexus]:
+def db(request: pytest.FixtureRequest) -> Iterator[mycel.Graph]:
     with mycel.open(":memory:") as db:
         db.schema.apply(SCHEMA % request.param)
         rows: list[dict[str, Any]] = [
@@ -44,7 +44,7 @@ def db(request: pytest.FixtureRequest) -> Iterator[mycel.Nexus]:
         yield db
 
 
-def found(db: mycel.Nexus, condition: str, **parameters: Any) -> list[Any]:
+def found(db: mycel.Graph, condition: str, **parameters: Any) -> list[Any]:
     """The events of which it holds, in the order of time."""
     value = db.execute(
         f'FIND(?e.name) WHERE {{ ?e {{type: "Event"}} FILTER({condition}) }}'
@@ -77,7 +77,7 @@ COMPARED = [
 
 @cases(("operator", "moment", "expected"), COMPARED)
 def test_a_time_is_compared_as_a_time(
-    db: mycel.Nexus, operator: str, moment: str, expected: list[str]
+    db: mycel.Graph, operator: str, moment: str, expected: list[str]
 ) -> None:
     assert found(db, f'?e.attributes.at {operator} "{moment}"') == expected
     assert found(db, f"?e.attributes.at {operator} :at", at=moment) == expected
@@ -85,7 +85,7 @@ def test_a_time_is_compared_as_a_time(
     assert found(db, f'"{moment}" {turned} ?e.attributes.at') == expected
 
 
-def test_a_list_of_times_holds_them_however_they_are_spelled(db: mycel.Nexus) -> None:
+def test_a_list_of_times_holds_them_however_they_are_spelled(db: mycel.Graph) -> None:
     wanted = ["2024-01-31T12:00:00.50Z", "2024-01-31T13:00:00+01:00", "never"]
     assert found(db, "IN(?e.attributes.at, :list)", list=wanted) == ["noon", "half"]
     listed = ", ".join(f'"{each}"' for each in wanted)
@@ -96,13 +96,13 @@ def test_a_list_of_times_holds_them_however_they_are_spelled(db: mycel.Nexus) ->
 
 
 @pytest.mark.parametrize("other", [None, 5, {"b": 1, "a": [NOON]}])
-def test_a_list_that_holds_more_than_times_finds_them_too(db: mycel.Nexus, other: Any) -> None:
+def test_a_list_that_holds_more_than_times_finds_them_too(db: mycel.Graph, other: Any) -> None:
     wanted = ["2024-01-31T13:00:00+01:00", other]
     assert found(db, "IN(?e.attributes.at, :list)", list=wanted) == ["noon"]
     assert found(db, "IN(?e.attributes.at, [:at, :other])", at=wanted[0], other=other) == ["noon"]
 
 
-def test_the_order_the_least_and_the_greatest_are_those_of_time(db: mycel.Nexus) -> None:
+def test_the_order_the_least_and_the_greatest_are_those_of_time(db: mycel.Graph) -> None:
     descending = 'FIND(?e.name) WHERE { ?e {type: "Event"} } ORDER BY ?e.attributes.at DESC'
     assert found(db, "IS_NOT_NULL(?e.attributes.at)") == ORDER
     assert db.execute(descending).value == ORDER[::-1]
@@ -115,7 +115,7 @@ def test_the_order_the_least_and_the_greatest_are_those_of_time(db: mycel.Nexus)
     assert extremes == [f"{within}.000Z", f"{within}.500Z"]
 
 
-def test_two_times_are_compared_with_each_other(db: mycel.Nexus) -> None:
+def test_two_times_are_compared_with_each_other(db: mycel.Graph) -> None:
     value = db.execute(
         "FIND(?a.name, ?b.name) WHERE {"
         ' ?a {type: "Event", name: "noon"} ?b {type: "Event"}'
@@ -124,7 +124,7 @@ def test_two_times_are_compared_with_each_other(db: mycel.Nexus) -> None:
     assert value == [["noon", "noon", "noon"], ["soon", "half", "after"]]
 
 
-def test_links_and_the_ends_of_declared_edges_know_their_times(db: mycel.Nexus) -> None:
+def test_links_and_the_ends_of_declared_edges_know_their_times(db: mycel.Graph) -> None:
     links = 'FIND(?e.name) WHERE { ?l (?e, "In", ?r) FILTER(?l.attributes.since == :at) }'
     assert db.execute(links, at=NOON).value == ["noon"]
     ends = 'FIND(?e.name) WHERE { (?e, "In", ?r) FILTER(?e.attributes.at == :at) }'
@@ -141,7 +141,7 @@ def test_links_and_the_ends_of_declared_edges_know_their_times(db: mycel.Nexus) 
     assert db.execute(optional, at=NOON).value == ["noon"]
 
 
-def test_of_several_predicates_each_has_to_declare_the_time(db: mycel.Nexus) -> None:
+def test_of_several_predicates_each_has_to_declare_the_time(db: mycel.Graph) -> None:
     db.schema.apply(
         SCHEMA % ""
         + "edge Near: Event -> Room { since: DateTime? }\n"
@@ -160,7 +160,7 @@ def test_of_several_predicates_each_has_to_declare_the_time(db: mycel.Nexus) -> 
     assert db.execute(ends, at=NOON).value == ["noon"]
 
 
-def test_an_optional_that_does_not_match_says_nothing_about_what_is_there(db: mycel.Nexus) -> None:
+def test_an_optional_that_does_not_match_says_nothing_about_what_is_there(db: mycel.Graph) -> None:
     with db.transaction() as tx:
         tx.define_type("Memo")
         tx.put_concept("Memo", "m", {"at": NOON})
@@ -178,7 +178,7 @@ def test_an_optional_that_does_not_match_says_nothing_about_what_is_there(db: my
     assert db.execute(either, at="2024-01-31T12:00:00.000Z").value == ["noon"]
 
 
-def test_what_is_no_time_in_the_schema_stays_text(db: mycel.Nexus) -> None:
+def test_what_is_no_time_in_the_schema_stays_text(db: mycel.Graph) -> None:
     assert found(db, f'?e.attributes.note == "{NOON}"') == ["noon"]
     assert found(db, '?e.attributes.note == "2024-01-31T12:00:00.000Z"') == []
     with db.transaction() as tx:
@@ -188,7 +188,7 @@ def test_what_is_no_time_in_the_schema_stays_text(db: mycel.Nexus) -> None:
     assert db.execute(command, at=NOON).value == ["m"]
 
 
-def test_what_is_changed_and_removed_is_found_by_its_time(db: mycel.Nexus) -> None:
+def test_what_is_changed_and_removed_is_found_by_its_time(db: mycel.Graph) -> None:
     db.execute(
         'UPDATE ?e SET ATTRIBUTES {note: "changed"} WHERE { ?e {type: "Event"}'
         " FILTER(?e.attributes.at > :at) }",
@@ -202,7 +202,7 @@ def test_what_is_changed_and_removed_is_found_by_its_time(db: mycel.Nexus) -> No
     assert found(db, "IS_NOT_NULL(?e.attributes.at)") == ["soon", "half", "after"]
 
 
-def test_a_past_state_is_asked_with_the_schema_of_then(db: mycel.Nexus) -> None:
+def test_a_past_state_is_asked_with_the_schema_of_then(db: mycel.Graph) -> None:
     then = db.snapshot().seq
     db.schema.apply(SCHEMA % "" + "node Other {}")
     events = 'WHERE { ?e {type: "Event"} FILTER(?e.attributes.at == :at) }'

@@ -32,19 +32,19 @@ MAKE_SYMMETRIC = (
 
 
 @pytest.fixture
-def db() -> Iterator[mycel.Nexus]:
+def db() -> Iterator[mycel.Graph]:
     with towns() as db:
         yield db
 
 
-def test_the_same_text_is_planned_once(db: mycel.Nexus) -> None:
+def test_the_same_text_is_planned_once(db: mycel.Graph) -> None:
     with counted_plannings() as made:
         for n in range(5):
             assert db.execute(BY_NAME, name=f"t{n}").value == [f"t{n}"]
     assert len(made) == 1
 
 
-def test_a_reader_that_is_new_uses_the_plan_that_is_there(db: mycel.Nexus) -> None:
+def test_a_reader_that_is_new_uses_the_plan_that_is_there(db: mycel.Graph) -> None:
     with counted_plannings() as made:
         db.execute(BY_NAME, name="t1")
         with db._store.reading(), db._store.reading():  # The next one has to be made.
@@ -52,7 +52,7 @@ def test_a_reader_that_is_new_uses_the_plan_that_is_there(db: mycel.Nexus) -> No
     assert len(made) == 1
 
 
-def test_a_page_of_a_fixed_size_is_cut_and_continued_every_time(db: mycel.Nexus) -> None:
+def test_a_page_of_a_fixed_size_is_cut_and_continued_every_time(db: mycel.Graph) -> None:
     first = 'FIND(?t.name) WHERE { ?t {type: "Town"} FILTER(?t.name >= :from) }'
     page = f"{first} ORDER BY ?t.name ASC LIMIT 2"
     names = db.execute(f"{first} ORDER BY ?t.name ASC", {"from": ""}).value
@@ -66,7 +66,7 @@ def test_a_page_of_a_fixed_size_is_cut_and_continued_every_time(db: mycel.Nexus)
 
 
 @pytest.mark.parametrize("command", [NEIGHBOURS, BY_NAME])
-def test_parameters_are_looked_at_every_time(db: mycel.Nexus, command: str) -> None:
+def test_parameters_are_looked_at_every_time(db: mycel.Graph, command: str) -> None:
     db.execute(command, {"name": "t1"})
     with pytest.raises(InvalidValueType, match="must be an object, not an array"):
         db.execute(command, ["t1"])  # type: ignore[arg-type]
@@ -79,7 +79,7 @@ def test_parameters_are_looked_at_every_time(db: mycel.Nexus, command: str) -> N
             db.execute(command, {"name": 1})
 
 
-def test_an_error_about_a_parameter_has_its_place_every_time(db: mycel.Nexus) -> None:
+def test_an_error_about_a_parameter_has_its_place_every_time(db: mycel.Graph) -> None:
     for command, right, wrong in (
         ("FIND(?t) WHERE { ?t {id: :p} }", "C:2", "C"),
         ("FIND(?l) WHERE { ?l (id: :p) }", "P:3:feeds", "C:2"),
@@ -95,7 +95,7 @@ def test_an_error_about_a_parameter_has_its_place_every_time(db: mycel.Nexus) ->
             assert refused.value.data["column"] == command.index(":p") + 1, command
 
 
-def test_the_same_text_is_parsed_once(db: mycel.Nexus, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_same_text_is_parsed_once(db: mycel.Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     parsed: list[str] = []
 
     def counted(text: str, **named: Any) -> Any:
@@ -110,7 +110,7 @@ def test_the_same_text_is_parsed_once(db: mycel.Nexus, monkeypatch: pytest.Monke
     assert parsed == [NEIGHBOURS, "DESCRIBE CONCEPT TYPES"]
 
 
-def test_a_text_of_a_class_of_its_own_is_the_same_command(db: mycel.Nexus) -> None:
+def test_a_text_of_a_class_of_its_own_is_the_same_command(db: mycel.Graph) -> None:
     class Command(StrEnum):
         NEIGHBOURS = NEIGHBOURS
 
@@ -119,7 +119,7 @@ def test_a_text_of_a_class_of_its_own_is_the_same_command(db: mycel.Nexus) -> No
     assert len(made) == 1
 
 
-def test_a_write_does_not_make_plans_anew(db: mycel.Nexus) -> None:
+def test_a_write_does_not_make_plans_anew(db: mycel.Graph) -> None:
     with counted_plannings() as made:
         for n in range(10, 15):
             db.execute('UPSERT { CONCEPT { {type: "Town", name: :name} } }', name=f"t{n}")
@@ -147,7 +147,7 @@ def test_a_write_does_not_make_plans_anew(db: mycel.Nexus) -> None:
     ],
 )
 def test_values_of_another_kind_get_a_plan_of_their_own(
-    db: mycel.Nexus, command: str, values: list[Any], plans: int
+    db: mycel.Graph, command: str, values: list[Any], plans: int
 ) -> None:
     with counted_plannings() as made:
         for value in (*values, *values):
@@ -155,7 +155,7 @@ def test_values_of_another_kind_get_a_plan_of_their_own(
     assert len(made) == plans
 
 
-def test_names_of_types_and_predicates_get_a_plan_each(db: mycel.Nexus) -> None:
+def test_names_of_types_and_predicates_get_a_plan_each(db: mycel.Graph) -> None:
     command = "FIND(COUNT(?t)) WHERE { ?t {type: :type} }"
     with counted_plannings() as made:
         for name in ("Town", "$ConceptType", "Town"):
@@ -163,7 +163,7 @@ def test_names_of_types_and_predicates_get_a_plan_each(db: mycel.Nexus) -> None:
     assert len(made) == 2
 
 
-def test_values_of_other_kinds_find_what_they_should(db: mycel.Nexus) -> None:
+def test_values_of_other_kinds_find_what_they_should(db: mycel.Graph) -> None:
     for name, size in {"a": "1", "b": True, "c": [1], "d": 1.0, "e": {"x": [1]}}.items():
         db.execute(
             'UPSERT { CONCEPT { {type: "Town", name: :name} SET ATTRIBUTES { size: :size } } }',
@@ -175,27 +175,27 @@ def test_values_of_other_kinds_find_what_they_should(db: mycel.Nexus) -> None:
         assert sorted(db.execute(BY_SIZE, size=value).value) == names
 
 
-def test_commands_are_remembered_up_to_a_bound(db: mycel.Nexus) -> None:
+def test_commands_are_remembered_up_to_a_bound(db: mycel.Graph) -> None:
     for n in range(COMMANDS_CACHED_MAX + 20):
         db.execute(f"FIND(?t{n}.id) WHERE {{ ?t{n} {{id: :id}} }}", id="C:2")
     assert len(db._engine._commands.known) == COMMANDS_CACHED_MAX
 
 
-def test_plans_of_a_command_are_kept_up_to_a_bound(db: mycel.Nexus) -> None:
+def test_plans_of_a_command_are_kept_up_to_a_bound(db: mycel.Graph) -> None:
     for n in range(PLANS_PER_COMMAND_MAX * 3):
         db.execute(BY_SIZE, size=[n])
     plans = db._engine._commands.known[BY_SIZE].plans
     assert len(plans) == PLANS_PER_COMMAND_MAX
 
 
-def test_a_command_that_cannot_be_planned_is_not_kept_as_a_plan(db: mycel.Nexus) -> None:
+def test_a_command_that_cannot_be_planned_is_not_kept_as_a_plan(db: mycel.Graph) -> None:
     for _ in range(3):
         with pytest.raises(TypeMismatch):
             db.execute(JOINS)
     assert not db._engine._commands.known[JOINS].plans
 
 
-def test_a_list_is_compared_with_the_list_that_is_given(db: mycel.Nexus) -> None:
+def test_a_list_is_compared_with_the_list_that_is_given(db: mycel.Graph) -> None:
     db.execute('UPDATE ?t SET ATTRIBUTES { size: [1] } WHERE { ?t {type: "Town", name: "t0"} }')
     for value, names in (([2], []), ([1], ["t0"]), (["1"], []), ([1.0], ["t0"])):
         assert db.execute(BY_SIZE, size=value).value == names
@@ -204,7 +204,7 @@ def test_a_list_is_compared_with_the_list_that_is_given(db: mycel.Nexus) -> None
 # Definitions change.
 
 
-def test_a_definition_is_seen_by_the_next_query(db: mycel.Nexus) -> None:
+def test_a_definition_is_seen_by_the_next_query(db: mycel.Graph) -> None:
     with pytest.raises(TypeMismatch):
         db.execute(JOINS)
     db.execute(DEFINE)
@@ -217,7 +217,7 @@ def test_a_definition_is_seen_by_the_next_query(db: mycel.Nexus) -> None:
 
 
 def test_a_predicate_that_becomes_symmetric_is_so_for_a_query_asked_before(
-    db: mycel.Nexus,
+    db: mycel.Graph,
 ) -> None:
     assert db.execute(NEIGHBOURS).value == ["t2"]
     db.execute(MAKE_SYMMETRIC)
@@ -229,13 +229,13 @@ def test_a_predicate_that_becomes_symmetric_is_so_for_a_query_asked_before(
     assert db.execute(NEIGHBOURS).value == ["t2"]
 
 
-def test_a_definition_that_is_rolled_back_is_never_seen(db: mycel.Nexus) -> None:
+def test_a_definition_that_is_rolled_back_is_never_seen(db: mycel.Graph) -> None:
     assert db.request({"command": DEFINE, "dry_run": True})["result"]["valid"]
     with pytest.raises(TypeMismatch):
         db.execute(JOINS)
 
 
-def test_every_reader_and_thread_sees_a_definition(db: mycel.Nexus) -> None:
+def test_every_reader_and_thread_sees_a_definition(db: mycel.Graph) -> None:
     """Readers that are idle while definitions change still know the old ones."""
     readers = [db._store.take() for _ in range(4)]
     for reader in readers:
@@ -284,7 +284,7 @@ def test_a_definition_of_another_process_is_seen(tmp_path: Path) -> None:
             db.execute(JOINS)
 
 
-def test_a_type_retired_and_another_defined_do_not_share_a_plan(db: mycel.Nexus) -> None:
+def test_a_type_retired_and_another_defined_do_not_share_a_plan(db: mycel.Graph) -> None:
     command = 'FIND(?s.name) WHERE { ?s {type: "Spring"} }'
     for kind in ("a", "b"):
         db.execute(
@@ -299,7 +299,7 @@ def test_a_type_retired_and_another_defined_do_not_share_a_plan(db: mycel.Nexus)
 # Sums beyond 64 bits.
 
 
-def test_a_sum_beyond_64_bits_is_planned_again_once(db: mycel.Nexus) -> None:
+def test_a_sum_beyond_64_bits_is_planned_again_once(db: mycel.Graph) -> None:
     command = 'FIND(SUM(?t.attributes.size)) WHERE { ?t {type: "Town"} }'
     assert db.execute(command).value == 10
     db.execute('UPDATE ?t SET ATTRIBUTES { size: :huge } WHERE { ?t {type: "Town"} }', huge=2**62)

@@ -44,14 +44,14 @@ def test_a_graph_that_has_outgrown_its_plans_is_planned_for_anew() -> None:
             assert len(made) == 1
 
 
-def grow(db: mycel.Nexus, count: int) -> None:
+def grow(db: mycel.Graph, count: int) -> None:
     with db.transaction() as tx:
         tx.define_type("Leaf")
         for n in range(count):
             tx.put_concept("Leaf", f"l{n}")
 
 
-def order_of(db: mycel.Nexus, command: str) -> list[Any]:
+def order_of(db: mycel.Graph, command: str) -> list[Any]:
     told = db.execute(f"EXPLAIN {command}").value
     assert isinstance(told, dict)
     return [step.split()[1] for step in told["steps"]]
@@ -81,7 +81,7 @@ WALKS = [
 ENDS_ARE_CONCEPTS = WALKS[:6]
 
 
-def walkable() -> mycel.Nexus:
+def walkable() -> mycel.Graph:
     """Towns in two rings, and links about links."""
     db = mycel.open(":memory:", core_capsules=False, actor="tester")
     db.execute(

@@ -17,19 +17,19 @@ from tests.unit.engine.meta import garden, run
 
 
 @pytest.fixture
-def db() -> Iterator[mycel.Nexus]:
+def db() -> Iterator[mycel.Graph]:
     with garden() as db:
         yield db
 
 
 @pytest.fixture
-def bare() -> Iterator[mycel.Nexus]:
+def bare() -> Iterator[mycel.Graph]:
     """A graph that nobody has told anything, not even what a domain is."""
-    with mycel.Nexus(Store(":memory:")) as db:
+    with mycel.Graph(Store(":memory:")) as db:
         yield db
 
 
-def primer(db: mycel.Nexus) -> dict[str, Any]:
+def primer(db: mycel.Graph) -> dict[str, Any]:
     result: dict[str, Any] = run(db, "DESCRIBE PRIMER").result
     return result
 
@@ -42,7 +42,7 @@ def entry(told: dict[str, Any], name: str) -> dict[str, Any]:
 # Identity.
 
 
-def test_identity_is_what_self_says_about_itself(db: mycel.Nexus) -> None:
+def test_identity_is_what_self_says_about_itself(db: mycel.Graph) -> None:
     with db.transaction() as tx:
         tx.put_concept(
             "Person",
@@ -57,7 +57,7 @@ def test_identity_is_what_self_says_about_itself(db: mycel.Nexus) -> None:
     assert "growth_log" not in identity["attributes"]
 
 
-def test_a_long_identity_is_cut_to_its_share_of_the_budget(db: mycel.Nexus) -> None:
+def test_a_long_identity_is_cut_to_its_share_of_the_budget(db: mycel.Graph) -> None:
     with db.transaction() as tx:
         tx.put_concept(
             "Person",
@@ -78,7 +78,7 @@ def test_a_long_identity_is_cut_to_its_share_of_the_budget(db: mycel.Nexus) -> N
     assert len(orjson.dumps(told)) <= PRIMER_BYTES_MAX
 
 
-def test_a_graph_without_self_says_that_nobody_is_known(bare: mycel.Nexus) -> None:
+def test_a_graph_without_self_says_that_nobody_is_known(bare: mycel.Graph) -> None:
     identity = primer(bare)["identity"]
     assert identity["name"] is None
     assert "$self" in identity["note"]
@@ -88,7 +88,7 @@ def test_a_graph_without_self_says_that_nobody_is_known(bare: mycel.Nexus) -> No
 
 
 def test_a_domain_has_the_types_that_are_defined_in_it_and_those_of_its_members(
-    db: mycel.Nexus,
+    db: mycel.Graph,
 ) -> None:
     found = entry(primer(db), "Gardening")
     assert found["description"] == "Plants, soil and what grows in it"
@@ -99,7 +99,7 @@ def test_a_domain_has_the_types_that_are_defined_in_it_and_those_of_its_members(
 
 
 def test_types_that_no_domain_claims_stand_together_under_a_name_that_no_domain_has(
-    db: mycel.Nexus,
+    db: mycel.Graph,
 ) -> None:
     told = primer(db)
     found = entry(told, NO_DOMAIN)
@@ -108,7 +108,7 @@ def test_types_that_no_domain_claims_stand_together_under_a_name_that_no_domain_
     assert told["total_domains"] == len(told["domain_map"]) - 1
 
 
-def test_when_every_type_is_claimed_there_is_no_such_entry(db: mycel.Nexus) -> None:
+def test_when_every_type_is_claimed_there_is_no_such_entry(db: mycel.Graph) -> None:
     unclaimed = entry(primer(db), NO_DOMAIN)
     with db.transaction() as tx:
         domain = tx.get_concept("Domain", "Gardening")
@@ -122,12 +122,12 @@ def test_when_every_type_is_claimed_there_is_no_such_entry(db: mycel.Nexus) -> N
     assert NO_DOMAIN not in {each["name"] for each in primer(db)["domain_map"]}
 
 
-def test_domains_with_the_most_members_come_first(db: mycel.Nexus) -> None:
+def test_domains_with_the_most_members_come_first(db: mycel.Graph) -> None:
     members = [each.get("members", -1) for each in primer(db)["domain_map"]]
     assert members == sorted(members, reverse=True)
 
 
-def test_types_and_predicates_are_told_with_sizes_ends_and_meaning(db: mycel.Nexus) -> None:
+def test_types_and_predicates_are_told_with_sizes_ends_and_meaning(db: mycel.Graph) -> None:
     told = primer(db)
     assert {"name": "Plant", "instances": 3, "description": "Something that grows"} in told[
         "concept_types"
@@ -148,7 +148,7 @@ def test_types_and_predicates_are_told_with_sizes_ends_and_meaning(db: mycel.Nex
     }
 
 
-def test_totals_agree_with_the_graph(db: mycel.Nexus) -> None:
+def test_totals_agree_with_the_graph(db: mycel.Graph) -> None:
     with db._store.reading() as reader:
         concepts, links = summary.totals(reader)
     told = primer(db)["nexus"]
@@ -157,7 +157,7 @@ def test_totals_agree_with_the_graph(db: mycel.Nexus) -> None:
     assert told["proposition_types"] == len(run(db, "DESCRIBE PROPOSITION TYPES").result)
 
 
-def test_a_graph_without_domains_still_has_a_primer(bare: mycel.Nexus) -> None:
+def test_a_graph_without_domains_still_has_a_primer(bare: mycel.Graph) -> None:
     with bare.transaction() as tx:
         tx.define_type("Star")
         tx.put_concept("Star", "Vega")
@@ -170,7 +170,7 @@ def test_a_graph_without_domains_still_has_a_primer(bare: mycel.Nexus) -> None:
 # How to ask.
 
 
-def test_every_example_is_a_command_and_speaks_of_types_of_this_graph(db: mycel.Nexus) -> None:
+def test_every_example_is_a_command_and_speaks_of_types_of_this_graph(db: mycel.Graph) -> None:
     examples = primer(db)["how_to"]["examples"]
     for example in examples:
         parse(example)
@@ -179,7 +179,7 @@ def test_every_example_is_a_command_and_speaks_of_types_of_this_graph(db: mycel.
     assert any(each.startswith("UPSERT") and '"Plant"' in each for each in examples)
 
 
-def test_examples_of_a_graph_without_content_are_commands_too(bare: mycel.Nexus) -> None:
+def test_examples_of_a_graph_without_content_are_commands_too(bare: mycel.Graph) -> None:
     examples = primer(bare)["how_to"]["examples"]
     assert examples
     for example in examples:
@@ -190,7 +190,7 @@ def test_examples_of_a_graph_without_content_are_commands_too(bare: mycel.Nexus)
 
 
 def test_a_graph_with_more_than_fits_is_summarised_and_says_what_was_left_out(
-    db: mycel.Nexus,
+    db: mycel.Graph,
 ) -> None:
     with db.transaction() as tx:
         for at in range(120):
@@ -212,7 +212,7 @@ def test_a_graph_with_more_than_fits_is_summarised_and_says_what_was_left_out(
 
 
 def test_the_least_detail_fits_even_where_every_name_is_as_long_as_can_be(
-    db: mycel.Nexus,
+    db: mycel.Graph,
 ) -> None:
     with db.transaction() as tx:
         tx.put_concept("Person", "$self", {f"trait_{n}": "界" * 200 for n in range(50)})
@@ -234,7 +234,7 @@ def test_the_least_detail_fits_even_where_every_name_is_as_long_as_can_be(
 
 
 def test_counts_of_a_large_graph_are_estimates_and_say_so(
-    db: mycel.Nexus, monkeypatch: pytest.MonkeyPatch
+    db: mycel.Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with db.transaction() as tx:
         rows = (mycel.ConceptRow("Tool", f"Tool {n}", {}, {}) for n in range(900))
@@ -257,7 +257,7 @@ def test_counts_of_a_large_graph_are_estimates_and_say_so(
 # Domains.
 
 
-def test_domains_are_summarised_by_name(db: mycel.Nexus) -> None:
+def test_domains_are_summarised_by_name(db: mycel.Graph) -> None:
     told = run(db, "DESCRIBE DOMAINS").result
     names = [each["name"] for each in told]
     assert names == sorted(names)
@@ -270,7 +270,7 @@ def test_domains_are_summarised_by_name(db: mycel.Nexus) -> None:
 
 
 def test_more_domains_than_are_listed_are_announced(
-    db: mycel.Nexus, monkeypatch: pytest.MonkeyPatch
+    db: mycel.Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(primers, "DOMAINS_LISTED_MAX", 2)
     told = run(db, "DESCRIBE DOMAINS")
@@ -279,7 +279,7 @@ def test_more_domains_than_are_listed_are_announced(
 
 
 def test_members_beyond_the_bound_are_told_as_a_minimum(
-    db: mycel.Nexus, monkeypatch: pytest.MonkeyPatch
+    db: mycel.Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(summary, "DEGREE_MAX", 2)
     told = run(db, "DESCRIBE DOMAINS").result
@@ -288,5 +288,5 @@ def test_members_beyond_the_bound_are_told_as_a_minimum(
     assert "members" not in garden_
 
 
-def test_a_graph_without_domains_lists_none(bare: mycel.Nexus) -> None:
+def test_a_graph_without_domains_lists_none(bare: mycel.Graph) -> None:
     assert run(bare, "DESCRIBE DOMAINS").result == []

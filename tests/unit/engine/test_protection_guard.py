@@ -22,20 +22,20 @@ Work = Callable[[mycel.Transaction], object]
 
 
 @pytest.fixture
-def db(tmp_path: Path) -> Iterator[mycel.Nexus]:
+def db(tmp_path: Path) -> Iterator[mycel.Graph]:
     store = Store(tmp_path / "graph.db", durability="off", guards=[ProtectionGuard()])
     seed_graph(store)
-    with mycel.Nexus(store, actor="tester") as db:
+    with mycel.Graph(store, actor="tester") as db:
         yield db
 
 
-def id_of(db: mycel.Nexus, type_name: str, name: str) -> str:
+def id_of(db: mycel.Graph, type_name: str, name: str) -> str:
     found = db.write(lambda tx: tx.get_concept(type_name, name))
     assert found is not None
     return found.id
 
 
-def refuse(db: mycel.Nexus, work: Work, actor: str = "tester") -> ImmutableTarget:
+def refuse(db: mycel.Graph, work: Work, actor: str = "tester") -> ImmutableTarget:
     before = db.snapshot()
     with pytest.raises(ImmutableTarget) as caught:
         db.write(work, actor=actor)
@@ -52,7 +52,7 @@ each_actor = pytest.mark.parametrize("name", sorted(name for _, name in ACTORS))
 
 @by_name
 def test_the_foundation_is_changed_by_nobody_but_the_system(
-    db: mycel.Nexus, identity: tuple[str, str]
+    db: mycel.Graph, identity: tuple[str, str]
 ) -> None:
     element = id_of(db, *identity)
     error = refuse(db, lambda tx: tx.update(element, attributes={"description": "mine"}))
@@ -111,7 +111,7 @@ def test_a_genesis_capsule_is_for_the_system_alone(tmp_path: Path) -> None:
 @by_name
 @pytest.mark.parametrize("actor", ["tester", "$self", "$system"])
 def test_the_foundation_is_removed_by_nobody(
-    db: mycel.Nexus, identity: tuple[str, str], actor: str
+    db: mycel.Graph, identity: tuple[str, str], actor: str
 ) -> None:
     element = db.get(id_of(db, *identity))
     assert isinstance(element, mycel.Concept)
@@ -128,7 +128,7 @@ def test_the_foundation_is_removed_by_nobody(
 @pytest.mark.parametrize("identity", [("Domain", "CoreSchema"), *sorted(ACTORS)])
 @pytest.mark.parametrize("actor", ["tester", "$system"])
 def test_the_foundation_and_the_actors_are_renamed_by_nobody(
-    db: mycel.Nexus, identity: tuple[str, str], actor: str
+    db: mycel.Graph, identity: tuple[str, str], actor: str
 ) -> None:
     element = id_of(db, *identity)
     db.write(lambda tx: tx.define_type("Lighthouse"))
@@ -138,7 +138,7 @@ def test_the_foundation_and_the_actors_are_renamed_by_nobody(
 
 def test_a_definition_is_protected_even_when_nothing_uses_it_any_more(tmp_path: Path) -> None:
     store = Store(tmp_path / "graph.db", durability="off", guards=[ProtectionGuard()])
-    with mycel.Nexus(store, actor="tester") as db:
+    with mycel.Graph(store, actor="tester") as db:
         domain = db.write(lambda tx: tx.define_type("Domain"))
         refuse(db, lambda tx: tx.retire(domain), "$system")
         with pytest.raises(ImmutableTarget):
@@ -149,7 +149,7 @@ def test_a_definition_is_protected_even_when_nothing_uses_it_any_more(tmp_path: 
     "identity", sorted(DEFINITIONS), ids=lambda identity: f"{identity[0]}-{identity[1]}"
 )
 def test_links_that_hold_the_definitions_together_are_not_severed(
-    db: mycel.Nexus, identity: tuple[str, str]
+    db: mycel.Graph, identity: tuple[str, str]
 ) -> None:
     definition, core = id_of(db, *identity), id_of(db, "Domain", "CoreSchema")
     error = refuse(db, lambda tx: tx.remove_edge(definition, "belongs_to_domain", core))
@@ -162,7 +162,7 @@ def test_links_that_hold_the_definitions_together_are_not_severed(
 
 
 def test_links_that_hold_the_definitions_together_are_not_pointed_elsewhere(
-    db: mycel.Nexus,
+    db: mycel.Graph,
 ) -> None:
     domain, core = id_of(db, "$ConceptType", "Domain"), id_of(db, "Domain", "CoreSchema")
     archived = id_of(db, "Domain", "Archived")
@@ -174,7 +174,7 @@ def test_links_that_hold_the_definitions_together_are_not_pointed_elsewhere(
     refuse(db, lambda tx: tx.update(link.id, weight=0.5))
 
 
-def test_ordinary_things_come_to_the_core_domain_and_go(db: mycel.Nexus) -> None:
+def test_ordinary_things_come_to_the_core_domain_and_go(db: mycel.Graph) -> None:
     core = id_of(db, "Domain", "CoreSchema")
     kind = db.write(lambda tx: tx.define_type("Lighthouse"))
     db.add_edge(kind, "belongs_to_domain", core)
@@ -183,14 +183,14 @@ def test_ordinary_things_come_to_the_core_domain_and_go(db: mycel.Nexus) -> None
     assert db.remove_edge(event, "belongs_to_domain", core)
 
 
-def test_a_definition_may_belong_to_other_domains_for_a_while(db: mycel.Nexus) -> None:
+def test_a_definition_may_belong_to_other_domains_for_a_while(db: mycel.Graph) -> None:
     domain = id_of(db, "$ConceptType", "Domain")
     archived = id_of(db, "Domain", "Archived")
     db.add_edge(domain, "belongs_to_domain", archived)
     assert db.remove_edge(domain, "belongs_to_domain", archived)
 
 
-def test_other_domains_and_definitions_are_free(db: mycel.Nexus) -> None:
+def test_other_domains_and_definitions_are_free(db: mycel.Graph) -> None:
     for identity in (("Domain", "Unsorted"), ("$ConceptType", "Event")):
         element = id_of(db, *identity)
         assert db.write(lambda tx, e=element: tx.update(e, attributes={"description": "mine"}))
@@ -206,7 +206,7 @@ def id_of_in(tx: mycel.Transaction, type_name: str, name: str) -> str:
 
 
 @each_actor
-def test_the_two_actors_are_not_removed(db: mycel.Nexus, name: str) -> None:
+def test_the_two_actors_are_not_removed(db: mycel.Graph, name: str) -> None:
     person = id_of(db, "Person", name)
     for actor in ("tester", "$self", "$system"):
         refuse(db, lambda tx: tx.retire(person), actor)
@@ -215,7 +215,7 @@ def test_the_two_actors_are_not_removed(db: mycel.Nexus, name: str) -> None:
 
 
 @each_actor
-def test_the_two_actors_evolve(db: mycel.Nexus, name: str) -> None:
+def test_the_two_actors_evolve(db: mycel.Graph, name: str) -> None:
     person = id_of(db, "Person", name)
     change = {"persona": "curious", "growth_log": [{"at": "today"}]}
     assert db.write(lambda tx: tx.update(person, attributes=change, metadata={"confidence": 0.5}))
@@ -224,7 +224,7 @@ def test_the_two_actors_evolve(db: mycel.Nexus, name: str) -> None:
 
 @each_actor
 @pytest.mark.parametrize("actor", ["tester", "$self", "$system"])
-def test_core_directives_stay_as_they_are(db: mycel.Nexus, name: str, actor: str) -> None:
+def test_core_directives_stay_as_they_are(db: mycel.Graph, name: str, actor: str) -> None:
     person = id_of(db, "Person", name)
     error = refuse(db, lambda tx: tx.update(person, attributes={"core_directives": []}), actor)
     assert "persona" in error.hint
@@ -237,7 +237,7 @@ def test_core_directives_stay_as_they_are(db: mycel.Nexus, name: str, actor: str
 
 def test_core_directives_are_set_on_creation_or_once_by_the_system(tmp_path: Path) -> None:
     store = Store(tmp_path / "graph.db", durability="off", guards=[ProtectionGuard()])
-    with mycel.Nexus(store, actor="tester") as db:
+    with mycel.Graph(store, actor="tester") as db:
         db.write(lambda tx: tx.define_type("Person"))
         own = db.write(lambda tx: tx.put_concept("Person", "$self", {"core_directives": ["a"]}))
         refuse(db, lambda tx: tx.update(own, attributes={"core_directives": ["b"]}), "$system")
@@ -248,13 +248,13 @@ def test_core_directives_are_set_on_creation_or_once_by_the_system(tmp_path: Pat
         refuse(db, lambda tx: tx.update(system, attributes={"core_directives": ["c"]}), "$system")
 
 
-def test_other_persons_are_free(db: mycel.Nexus) -> None:
+def test_other_persons_are_free(db: mycel.Graph) -> None:
     person = db.write(lambda tx: tx.put_concept("Person", "Ada", {"core_directives": ["a"]}))
     assert db.write(lambda tx: tx.update(person, attributes={"core_directives": []}))
     assert db.write(lambda tx: tx.retire(person)).concepts == 1
 
 
-def test_what_is_protected_is_merged_with_nothing(db: mycel.Nexus) -> None:
+def test_what_is_protected_is_merged_with_nothing(db: mycel.Graph) -> None:
     def concept(type_name: str, name: str) -> mycel.Concept:
         found = db.get(id_of(db, type_name, name))
         assert isinstance(found, mycel.Concept)

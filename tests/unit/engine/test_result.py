@@ -119,7 +119,7 @@ def is_json(text: str) -> bool:
 
 
 @pytest.fixture(scope="module")
-def db() -> Iterator[mycel.Nexus]:
+def db() -> Iterator[mycel.Graph]:
     with mycel.open(":memory:", core_capsules=False) as db:
         with db.transaction() as tx:
             tx.define_type("Lake")
@@ -129,7 +129,7 @@ def db() -> Iterator[mycel.Nexus]:
         yield db
 
 
-def test_columns_keep_their_types(db: mycel.Nexus) -> None:
+def test_columns_keep_their_types(db: mycel.Graph) -> None:
     result = db.execute(
         "FIND(?l.name, ?l.attributes.area, ?l.attributes.clear, ?l.attributes.depth, ?l)"
         ' WHERE { ?l {type: "Lake"} } ORDER BY ?l.name'
@@ -149,7 +149,7 @@ def test_columns_keep_their_types(db: mycel.Nexus) -> None:
     assert frame["?l"][0]["_type"] == "ConceptNode"
 
 
-def test_whole_and_broken_numbers_make_a_column_of_floats(db: mycel.Nexus) -> None:
+def test_whole_and_broken_numbers_make_a_column_of_floats(db: mycel.Graph) -> None:
     result = db.execute(
         'FIND(?l.attributes.depth) WHERE { ?l {type: "Lake"} FILTER(?l.attributes.area < 3) }'
         " ORDER BY ?l.name"
@@ -159,7 +159,7 @@ def test_whole_and_broken_numbers_make_a_column_of_floats(db: mycel.Nexus) -> No
 
 
 @pytest.mark.parametrize("expressions", ["?p", "?p.name, ?p.attributes.depth"])
-def test_an_empty_result_has_its_columns(db: mycel.Nexus, expressions: str) -> None:
+def test_an_empty_result_has_its_columns(db: mycel.Graph, expressions: str) -> None:
     result = db.execute(f'FIND({expressions}) WHERE {{ ?p {{type: "Pond"}} }}')
     names = expressions.split(", ")
     assert result.columns == tuple(names)
@@ -181,7 +181,7 @@ def test_an_empty_result_has_its_columns(db: mycel.Nexus, expressions: str) -> N
         ("COUNT(?p), MAX(?p.name)", [0, None]),
     ],
 )
-def test_totals_alone_are_scalars(db: mycel.Nexus, expressions: str, value: Any) -> None:
+def test_totals_alone_are_scalars(db: mycel.Graph, expressions: str, value: Any) -> None:
     result = db.execute(f'FIND({expressions}) WHERE {{ ?p {{type: "Pond"}} }}')
     assert result.value == value
     assert json.loads(result.to_json())["result"] == value
@@ -190,7 +190,7 @@ def test_totals_alone_are_scalars(db: mycel.Nexus, expressions: str, value: Any)
     assert len(result.to_pandas()) == 1
 
 
-def test_a_null_in_the_only_cell_is_null_in_every_form(db: mycel.Nexus) -> None:
+def test_a_null_in_the_only_cell_is_null_in_every_form(db: mycel.Graph) -> None:
     result = db.execute(
         'FIND(?p) WHERE { ?l {type: "Lake", name: "l0"} OPTIONAL { (?l, "related_to", ?p) } }'
     )
@@ -200,7 +200,7 @@ def test_a_null_in_the_only_cell_is_null_in_every_form(db: mycel.Nexus) -> None:
     assert result.to_arrow().to_pydict() == {"?p": [None]}
 
 
-def test_other_commands_have_one_row(db: mycel.Nexus) -> None:
+def test_other_commands_have_one_row(db: mycel.Graph) -> None:
     result = db.execute("DESCRIBE CONCEPT TYPES")
     assert result.columns == ("result",)
     assert result.rows == [(result.value,)]
@@ -209,12 +209,12 @@ def test_other_commands_have_one_row(db: mycel.Nexus) -> None:
     assert result.to_arrow().num_rows == 1
 
 
-def test_a_result_shows_its_size(db: mycel.Nexus) -> None:
+def test_a_result_shows_its_size(db: mycel.Graph) -> None:
     result = db.execute('FIND(?l.name, ?l.id) WHERE { ?l {type: "Lake"} }')
     assert repr(result) == "<mycel.Result 6 rows of ?l.name, ?l.id>"
 
 
-def test_integers_of_64_bits_come_through(db: mycel.Nexus) -> None:
+def test_integers_of_64_bits_come_through(db: mycel.Graph) -> None:
     for number in (2**64 - 1, 2**63, 2**63 - 1, -(2**63)):
         db.execute(
             'UPSERT { CONCEPT { {type: "Lake", name: "l0"} SET ATTRIBUTES { area: :n } } }',
@@ -226,7 +226,7 @@ def test_integers_of_64_bits_come_through(db: mycel.Nexus) -> None:
         assert result.to_arrow().column(0).to_pylist() == [number]
 
 
-def test_a_column_of_integers_keeps_them_whatever_their_sign(db: mycel.Nexus) -> None:
+def test_a_column_of_integers_keeps_them_whatever_their_sign(db: mycel.Graph) -> None:
     arrow = pytest.importorskip("pyarrow")
     areas = 'FIND(?l.attributes.area) WHERE { ?l {type: "Lake"} FILTER(IN(?l.name, ["l0", "l1"])) }'
     put = 'UPSERT { CONCEPT { {type: "Lake", name: :name} SET ATTRIBUTES { area: :n } } }'
@@ -251,13 +251,13 @@ def test_many_elements_are_decoded_and_the_collector_runs_again_afterwards() -> 
     assert gc.isenabled()
 
 
-def test_columns_of_one_name_are_told_apart_in_polars(db: mycel.Nexus) -> None:
+def test_columns_of_one_name_are_told_apart_in_polars(db: mycel.Graph) -> None:
     result = db.execute('FIND(?l.name, ?l.name) WHERE { ?l {type: "Lake"} }')
     assert result.to_polars().columns == ["?l.name", "?l.name (2)"]
 
 
 def test_a_package_that_is_not_installed_is_named_with_how_to_install_it(
-    db: mycel.Nexus, monkeypatch: pytest.MonkeyPatch
+    db: mycel.Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     result = db.execute('FIND(?l.name) WHERE { ?l {type: "Lake"} }')
     for module, extra, method in (

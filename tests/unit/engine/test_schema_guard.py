@@ -38,7 +38,7 @@ ADA, BOB, EVE = "ada@x", "bob@x", "eve@x"
 
 
 @pytest.fixture
-def db() -> Iterator[mycel.Nexus]:
+def db() -> Iterator[mycel.Graph]:
     with mycel.open(durability="off") as db:
         assert db.schema.apply(SCHEMA).applied
         yield db
@@ -48,7 +48,7 @@ def person(tx: mycel.Transaction, email: str = ADA, **attributes: Any) -> str:
     return tx.put_concept("Person", email, {"name": email[:3].title(), **attributes})
 
 
-def refused(db: mycel.Nexus, work: Callable[[mycel.Transaction], object]) -> MycelError:
+def refused(db: mycel.Graph, work: Callable[[mycel.Transaction], object]) -> MycelError:
     """The error of a transaction, which has left everything as it was."""
     before = db.snapshot()
     with pytest.raises(MycelError) as caught:
@@ -58,7 +58,7 @@ def refused(db: mycel.Nexus, work: Callable[[mycel.Transaction], object]) -> Myc
     return caught.value
 
 
-def stored(db: mycel.Nexus, element: str) -> dict[str, Any]:
+def stored(db: mycel.Graph, element: str) -> dict[str, Any]:
     attributes: dict[str, Any] = db.get(element).attributes
     return attributes
 
@@ -67,7 +67,7 @@ def stored(db: mycel.Nexus, element: str) -> dict[str, Any]:
 
 
 def test_a_new_concept_is_stored_with_its_key_its_defaults_and_one_spelling(
-    db: mycel.Nexus,
+    db: mycel.Graph,
 ) -> None:
     ada = db.write(lambda tx: person(tx, age=36.0))
     assert stored(db, ada) == {"email": ADA, "name": "Ada", "age": 36, "role": "user"}
@@ -89,7 +89,7 @@ def test_a_new_concept_is_stored_with_its_key_its_defaults_and_one_spelling(
     ],
 )
 def test_what_a_property_does_not_allow_is_refused_on_every_path(
-    db: mycel.Nexus, attributes: dict[str, Any], message: str
+    db: mycel.Graph, attributes: dict[str, Any], message: str
 ) -> None:
     row = {"name": "Ada", **attributes}
     rows = [mycel.ConceptRow("Person", f"p{n}@x", {"name": "P", "age": n}) for n in range(9)]
@@ -104,7 +104,7 @@ def test_what_a_property_does_not_allow_is_refused_on_every_path(
     assert refused(db, lambda tx: tx.update(ada, attributes=attributes)).message == message
 
 
-def test_a_command_is_refused_with_what_is_expected(db: mycel.Nexus) -> None:
+def test_a_command_is_refused_with_what_is_expected(db: mycel.Graph) -> None:
     command = """
         UPSERT { CONCEPT ?a { {type: "Person", name: "ada@x"}
             SET ATTRIBUTES { name: "Ada", age: "36" } } }"""
@@ -117,35 +117,35 @@ def test_a_command_is_refused_with_what_is_expected(db: mycel.Nexus) -> None:
         )
 
 
-def test_the_key_follows_from_the_name_and_has_to_satisfy_its_rules(db: mycel.Nexus) -> None:
+def test_the_key_follows_from_the_name_and_has_to_satisfy_its_rules(db: mycel.Graph) -> None:
     error = refused(db, lambda tx: tx.put_concept("Person", "nobody", {"name": "N"}))
     assert error.message == (
         "@check violation on Person.email: 'nobody' does not match \"^[^@]+@[^@]+$\"."
     )
 
 
-def test_an_open_type_takes_what_it_does_not_declare(db: mycel.Nexus) -> None:
+def test_an_open_type_takes_what_it_does_not_declare(db: mycel.Graph) -> None:
     note = db.write(lambda tx: tx.put_concept("Note", "n", {"text": "a", "mood": ["good"]}))
     assert stored(db, note) == {"text": "a", "mood": ["good"]}
     assert "Note.text" in refused(db, lambda tx: tx.put_concept("Note", "n", {"text": 5})).message
 
 
-def test_metadata_is_free(db: mycel.Nexus) -> None:
+def test_metadata_is_free(db: mycel.Graph) -> None:
     work = lambda tx: tx.put_concept("City", "Rome", {}, {"source": "a book"})  # noqa: E731
     assert db.get(db.write(work)).metadata["source"] == "a book"
 
 
-def test_keys_that_are_no_text_are_refused_by_the_store(db: mycel.Nexus) -> None:
+def test_keys_that_are_no_text_are_refused_by_the_store(db: mycel.Graph) -> None:
     rows = [mycel.ConceptRow("City", f"c{n}", {n: 1}) for n in range(9)]  # type: ignore[dict-item]
     assert isinstance(refused(db, lambda tx: tx.put_concepts(rows)), InvalidValueType)
 
 
-def test_an_interface_has_no_instances(db: mycel.Nexus) -> None:
+def test_an_interface_has_no_instances(db: mycel.Graph) -> None:
     error = refused(db, lambda tx: tx.put_concept("Named", "x", {"name": "x"}))
     assert error.message == "Named is an interface and has no instances."
 
 
-def test_the_actors_are_outside_the_schema(db: mycel.Nexus) -> None:
+def test_the_actors_are_outside_the_schema(db: mycel.Graph) -> None:
     me = db.get_concept("Person", "$self")
     assert db.write(lambda tx: tx.update(me, attributes={"persona": "calm", "age": "old"}))
     db.write(lambda tx: tx.update(me, attributes={"phone": "1"}))
@@ -156,14 +156,14 @@ def test_the_actors_are_outside_the_schema(db: mycel.Nexus) -> None:
 # Required, at the commit.
 
 
-def test_an_element_may_be_completed_in_steps(db: mycel.Nexus) -> None:
+def test_an_element_may_be_completed_in_steps(db: mycel.Graph) -> None:
     with db.transaction() as tx:
         ada = tx.put_concept("Person", ADA)
         tx.update(ada, attributes={"name": "Ada"})
     assert stored(db, ada)["name"] == "Ada"
 
 
-def test_what_is_required_is_there_in_the_end(db: mycel.Nexus) -> None:
+def test_what_is_required_is_there_in_the_end(db: mycel.Graph) -> None:
     error = refused(db, lambda tx: tx.put_concept("Person", ADA))
     assert error.message == "Person.name is required: Person 'ada@x' has none."
     assert error.data["missing"] == ["name"]
@@ -175,19 +175,19 @@ def test_what_is_required_is_there_in_the_end(db: mycel.Nexus) -> None:
     assert error.message.startswith("Person.role and Person.name are required")
 
 
-def test_what_is_required_is_demanded_of_a_bulk_put(db: mycel.Nexus) -> None:
+def test_what_is_required_is_demanded_of_a_bulk_put(db: mycel.Graph) -> None:
     rows = [mycel.ConceptRow("Person", f"p{n}@x", {"name": f"P{n}"}) for n in range(9)]
     rows.append(mycel.ConceptRow("Person", ADA))
     assert "Person.name is required" in refused(db, lambda tx: tx.put_concepts(rows)).message
 
 
-def test_what_is_removed_before_the_end_need_not_be_complete(db: mycel.Nexus) -> None:
+def test_what_is_removed_before_the_end_need_not_be_complete(db: mycel.Graph) -> None:
     with db.transaction() as tx:
         tx.retire(tx.put_concept("Person", ADA))
     assert db.get_concept("Person", ADA) is None
 
 
-def test_links_have_required_properties_as_well(db: mycel.Nexus) -> None:
+def test_links_have_required_properties_as_well(db: mycel.Graph) -> None:
     ada, bob = db.write(lambda tx: (person(tx), person(tx, BOB)))
     error = refused(db, lambda tx: tx.put_proposition(ada, "Knows", bob))
     assert error.message == "Knows.since is required: Knows 'ada@x -> bob@x' has none."
@@ -199,7 +199,7 @@ def test_links_have_required_properties_as_well(db: mycel.Nexus) -> None:
 # Unique, at the commit.
 
 
-def test_a_unique_value_has_one_holder(db: mycel.Nexus) -> None:
+def test_a_unique_value_has_one_holder(db: mycel.Graph) -> None:
     ada = db.write(lambda tx: person(tx, phone="1"))
     error = refused(db, lambda tx: person(tx, BOB, phone="1"))
     assert error.message == (
@@ -211,7 +211,7 @@ def test_a_unique_value_has_one_holder(db: mycel.Nexus) -> None:
     assert "held by" in refused(db, lambda tx: tx.update(bob, attributes={"phone": "1"})).message
 
 
-def test_unique_values_may_be_swapped_within_a_transaction(db: mycel.Nexus) -> None:
+def test_unique_values_may_be_swapped_within_a_transaction(db: mycel.Graph) -> None:
     ada, bob = db.write(lambda tx: (person(tx, phone="1"), person(tx, BOB, phone="2")))
     with db.transaction() as tx:
         tx.update(ada, attributes={"phone": "2"})
@@ -219,7 +219,7 @@ def test_unique_values_may_be_swapped_within_a_transaction(db: mycel.Nexus) -> N
     assert (stored(db, ada)["phone"], stored(db, bob)["phone"]) == ("2", "1")
 
 
-def test_null_exempts_a_tuple(db: mycel.Nexus) -> None:
+def test_null_exempts_a_tuple(db: mycel.Graph) -> None:
     db.write(lambda tx: [person(tx, each, name="Same") for each in (ADA, BOB)])
     error = refused(db, lambda tx: [person(tx, e, name="Same", age=5) for e in (ADA, BOB)])
     assert error.message == (
@@ -227,7 +227,7 @@ def test_null_exempts_a_tuple(db: mycel.Nexus) -> None:
     )
 
 
-def test_a_bulk_put_with_two_holders_is_refused(db: mycel.Nexus) -> None:
+def test_a_bulk_put_with_two_holders_is_refused(db: mycel.Graph) -> None:
     rows = [
         mycel.ConceptRow("Person", f"p{n}@x", {"name": "P", "phone": str(n % 9)}) for n in range(10)
     ]
@@ -235,7 +235,7 @@ def test_a_bulk_put_with_two_holders_is_refused(db: mycel.Nexus) -> None:
     assert error.message.endswith("value '0' held by 'p0@x' and 'p9@x'.")
 
 
-def test_ends_may_be_part_of_what_is_unique(db: mycel.Nexus) -> None:
+def test_ends_may_be_part_of_what_is_unique(db: mycel.Graph) -> None:
     ada, bob, eve = db.write(lambda tx: [person(tx, each) for each in (ADA, BOB, EVE)])
     when = {"since": "2024-01-31"}
     db.write(lambda tx: tx.put_proposition(ada, "Knows", bob, when))
@@ -250,7 +250,7 @@ def test_ends_may_be_part_of_what_is_unique(db: mycel.Nexus) -> None:
 # Ends.
 
 
-def test_a_link_leads_from_the_declared_type_to_the_declared_type(db: mycel.Nexus) -> None:
+def test_a_link_leads_from_the_declared_type_to_the_declared_type(db: mycel.Graph) -> None:
     def both(tx: mycel.Transaction) -> tuple[str, str]:
         return person(tx), tx.put_concept("City", "Rome")
 
@@ -266,14 +266,14 @@ def test_a_link_leads_from_the_declared_type_to_the_declared_type(db: mycel.Nexu
     assert (error.data["type"], error.data["row"]) == ("Treats", 1)
 
 
-def test_a_link_is_no_end_of_an_edge(db: mycel.Nexus) -> None:
+def test_a_link_is_no_end_of_an_edge(db: mycel.Graph) -> None:
     ada, bob = db.write(lambda tx: (person(tx), person(tx, BOB)))
     link = db.write(lambda tx: tx.put_proposition(ada, "treats", bob))
     error = refused(db, lambda tx: tx.put_proposition(link, "treats", bob))
     assert "its subject must be Person, not treats" in error.message
 
 
-def test_a_link_is_not_pointed_to_another_type(db: mycel.Nexus) -> None:
+def test_a_link_is_not_pointed_to_another_type(db: mycel.Graph) -> None:
     ada, bob = db.write(lambda tx: (person(tx), person(tx, BOB)))
     rome = db.write(lambda tx: tx.put_concept("City", "Rome"))
     link = db.write(lambda tx: tx.put_proposition(ada, "treats", bob))
@@ -283,13 +283,13 @@ def test_a_link_is_not_pointed_to_another_type(db: mycel.Nexus) -> None:
 # How many.
 
 
-def cities(db: mycel.Nexus) -> tuple[str, ...]:
+def cities(db: mycel.Graph) -> tuple[str, ...]:
     return tuple(
         db.write(lambda tx: tx.put_concepts([mycel.ConceptRow("City", n) for n in "abcd"]))
     )
 
 
-def test_no_source_has_more_edges_than_the_maximum(db: mycel.Nexus) -> None:
+def test_no_source_has_more_edges_than_the_maximum(db: mycel.Graph) -> None:
     ada = db.write(person)
     a, b, *_ = cities(db)
     db.add_edge(ada, "LivesIn", a)
@@ -303,7 +303,7 @@ def test_no_source_has_more_edges_than_the_maximum(db: mycel.Nexus) -> None:
     db.write(lambda tx: tx.update(tx.get_edge(ada, "LivesIn", b), metadata={"x": 1}))
 
 
-def test_a_bulk_put_is_counted_as_a_whole(db: mycel.Nexus) -> None:
+def test_a_bulk_put_is_counted_as_a_whole(db: mycel.Graph) -> None:
     ada, bob = db.write(lambda tx: (person(tx), person(tx, BOB)))
     places = cities(db)
     rows = [mycel.PropositionRow(ada, "Likes", place) for place in places]
@@ -313,7 +313,7 @@ def test_a_bulk_put_is_counted_as_a_whole(db: mycel.Nexus) -> None:
     assert db.write(lambda tx: tx.put_propositions(fine)) == 4
 
 
-def test_edges_of_several_bulk_puts_are_counted_together(db: mycel.Nexus) -> None:
+def test_edges_of_several_bulk_puts_are_counted_together(db: mycel.Graph) -> None:
     ada, bob = db.write(lambda tx: (person(tx), person(tx, BOB)))
     places = cities(db)
     rows = [mycel.PropositionRow(who, "Likes", p) for p in places[:2] for who in (ada, bob)]
@@ -323,7 +323,7 @@ def test_edges_of_several_bulk_puts_are_counted_together(db: mycel.Nexus) -> Non
     assert "has 3 edges (max 2)" in refused(db, lambda tx: tx.put_propositions(rows)).message
 
 
-def test_a_source_that_had_edges_keeps_the_minimum(db: mycel.Nexus) -> None:
+def test_a_source_that_had_edges_keeps_the_minimum(db: mycel.Graph) -> None:
     ada = db.write(person)
     a, b, *_ = cities(db)
     link = db.write(lambda tx: tx.put_proposition(ada, "Likes", a))
@@ -336,7 +336,7 @@ def test_a_source_that_had_edges_keeps_the_minimum(db: mycel.Nexus) -> None:
     assert db.get_concept("Person", ADA) is None
 
 
-def test_pointing_an_edge_elsewhere_counts_at_both_sources(db: mycel.Nexus) -> None:
+def test_pointing_an_edge_elsewhere_counts_at_both_sources(db: mycel.Graph) -> None:
     ada, bob = db.write(lambda tx: (person(tx), person(tx, BOB)))
     a, b, *_ = cities(db)
     likes = db.write(lambda tx: tx.put_proposition(ada, "Likes", a))
@@ -355,13 +355,13 @@ MERGE = """MERGE CONCEPT ?s INTO ?t
     WHERE { ?s {type: "Person", name: "bob@x"} ?t {type: "Person", name: "ada@x"} }"""
 
 
-def test_merging_fills_what_the_schema_has_a_place_for(db: mycel.Nexus) -> None:
+def test_merging_fills_what_the_schema_has_a_place_for(db: mycel.Graph) -> None:
     ada, _ = db.write(lambda tx: (person(tx), person(tx, BOB, phone="7")))
     db.execute(MERGE)
     assert stored(db, ada) == {"email": ADA, "name": "Ada", "role": "user", "phone": "7"}
 
 
-def test_merging_is_refused_where_the_sum_is_too_many(db: mycel.Nexus) -> None:
+def test_merging_is_refused_where_the_sum_is_too_many(db: mycel.Graph) -> None:
     ada, bob = db.write(lambda tx: (person(tx), person(tx, BOB)))
     a, b, *_ = cities(db)
     db.write(
@@ -372,7 +372,7 @@ def test_merging_is_refused_where_the_sum_is_too_many(db: mycel.Nexus) -> None:
     assert db.get_concept("Person", BOB) is not None
 
 
-def test_what_moves_into_the_schema_has_to_fit_it(db: mycel.Nexus) -> None:
+def test_what_moves_into_the_schema_has_to_fit_it(db: mycel.Graph) -> None:
     db.write(lambda tx: tx.define_type("Thing"))
     thing = db.write(lambda tx: tx.put_concept("Thing", "dan@x", {"name": "Dan"}))
     odd = db.write(lambda tx: tx.put_concept("Thing", "x@x", {"legs": 4}))
@@ -383,7 +383,7 @@ def test_what_moves_into_the_schema_has_to_fit_it(db: mycel.Nexus) -> None:
     assert "it is the key of Person 'dan@y'" in error.message
 
 
-def test_an_end_does_not_move_away_from_under_its_links(db: mycel.Nexus) -> None:
+def test_an_end_does_not_move_away_from_under_its_links(db: mycel.Graph) -> None:
     db.write(lambda tx: tx.define_type("Thing"))
     ada, bob = db.write(lambda tx: (person(tx), person(tx, BOB)))
     link = db.write(lambda tx: tx.put_proposition(ada, "treats", bob))
@@ -393,7 +393,7 @@ def test_an_end_does_not_move_away_from_under_its_links(db: mycel.Nexus) -> None
     assert db.get(bob).to_dict()["type"] == "Thing"
 
 
-def test_an_end_that_has_moved_is_known_by_its_new_type(db: mycel.Nexus) -> None:
+def test_an_end_that_has_moved_is_known_by_its_new_type(db: mycel.Graph) -> None:
     db.write(lambda tx: tx.define_type("Thing"))
     ada, bob = db.write(lambda tx: (person(tx), person(tx, BOB)))
     with db.transaction() as tx:
@@ -405,7 +405,7 @@ def test_an_end_that_has_moved_is_known_by_its_new_type(db: mycel.Nexus) -> None
                 tx.put_proposition(ends[0], "treats", ends[1])
 
 
-def test_a_link_that_gets_another_predicate_has_to_fit_it(db: mycel.Nexus) -> None:
+def test_a_link_that_gets_another_predicate_has_to_fit_it(db: mycel.Graph) -> None:
     ada, bob = db.write(lambda tx: (person(tx), person(tx, BOB)))
     link = db.write(lambda tx: tx.put_proposition(ada, "treats", bob))
     error = refused(db, lambda tx: tx.move(link, predicate="Knows"))
@@ -417,7 +417,7 @@ def test_a_link_that_gets_another_predicate_has_to_fit_it(db: mycel.Nexus) -> No
 # Definitions.
 
 
-def definition(db: mycel.Nexus, name: str, meta: str = "$ConceptType") -> mycel.Concept:
+def definition(db: mycel.Graph, name: str, meta: str = "$ConceptType") -> mycel.Concept:
     found = db.get_concept(meta, name)
     assert found is not None
     return found
@@ -435,39 +435,39 @@ def definition(db: mycel.Nexus, name: str, meta: str = "$ConceptType") -> mycel.
     ],
 )
 def test_what_the_schema_says_changes_with_the_schema_only(
-    db: mycel.Nexus, attributes: dict[str, Any]
+    db: mycel.Graph, attributes: dict[str, Any]
 ) -> None:
     error = refused(db, lambda tx: tx.define_type("Person", attributes))
     assert isinstance(error, ImmutableTarget)
     assert "db.schema.apply" in error.hint
 
 
-def test_what_the_schema_does_not_say_is_free(db: mycel.Nexus) -> None:
+def test_what_the_schema_does_not_say_is_free(db: mycel.Graph) -> None:
     db.write(lambda tx: tx.define_type("City", {"description": "A town", "colour": "blue"}))
     assert definition(db, "City").attributes["description"] == "A town"
     db.write(lambda tx: tx.define_type("Person", definition(db, "Person").attributes))
 
 
-def test_ends_of_an_edge_change_with_the_schema_only(db: mycel.Nexus) -> None:
+def test_ends_of_an_edge_change_with_the_schema_only(db: mycel.Graph) -> None:
     error = refused(db, lambda tx: tx.define_predicate("treats", {"object_types": ["*"]}))
     assert isinstance(error, ImmutableTarget)
 
 
-def test_a_declared_type_is_not_removed(db: mycel.Nexus) -> None:
+def test_a_declared_type_is_not_removed(db: mycel.Graph) -> None:
     for name, meta in (("City", "$ConceptType"), ("treats", "$PropositionType")):
         error = refused(db, lambda tx, name=name, meta=meta: tx.retire(definition(db, name, meta)))  # type: ignore[misc]
         assert isinstance(error, ImmutableTarget)
         assert "cannot be removed" in error.message
 
 
-def test_nobody_is_told_to_empty_a_type_that_cannot_be_removed(db: mycel.Nexus) -> None:
+def test_nobody_is_told_to_empty_a_type_that_cannot_be_removed(db: mycel.Graph) -> None:
     cities(db)
     command = 'DELETE CONCEPT ?t DETACH WHERE { ?t {type: "$ConceptType", name: "City"} }'
     with pytest.raises(ImmutableTarget, match="City is declared by the schema"):
         db.execute(command)
 
 
-def test_a_declaration_is_not_written_by_hand(db: mycel.Nexus) -> None:
+def test_a_declaration_is_not_written_by_hand(db: mycel.Graph) -> None:
     declared = definition(db, "City").attributes["pg"]
     for work in (
         lambda tx: tx.define_type("Town", {"pg": declared}),
@@ -479,14 +479,14 @@ def test_a_declaration_is_not_written_by_hand(db: mycel.Nexus) -> None:
 # Types without a schema, side by side with those that have one.
 
 
-def test_flexible_types_stay_flexible(db: mycel.Nexus) -> None:
+def test_flexible_types_stay_flexible(db: mycel.Graph) -> None:
     db.write(lambda tx: tx.define_type("Thing", {"instance_schema": {"n": {"type": "number"}}}))
     db.write(lambda tx: tx.put_concept("Thing", "t", {"n": 5, "anything": [1, {}]}))
     with pytest.raises(InvalidValueType, match='"n" of Thing "t" must be a number'):
         db.write(lambda tx: tx.put_concept("Thing", "t", {"n": "five"}))
 
 
-def test_a_dry_run_is_held_against_the_schema_too(db: mycel.Nexus) -> None:
+def test_a_dry_run_is_held_against_the_schema_too(db: mycel.Graph) -> None:
     answer = db.request(
         {
             "command": 'UPSERT { CONCEPT ?a { {type: "Person", name: "ada@x"} } }',

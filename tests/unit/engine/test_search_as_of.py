@@ -13,16 +13,16 @@ from mycel.store.query import changed_texts
 from mycel.store.write.transaction import Transaction
 
 
-def names(db: mycel.Nexus, question: str, **options: Any) -> list[str]:
+def names(db: mycel.Graph, question: str, **options: Any) -> list[str]:
     found = db.search(question, mode="keyword", element="CONCEPT", limit=50, **options)
     return [element.name for element, _ in found]
 
 
-def links_found(db: mycel.Nexus, question: str, **options: Any) -> list[Any]:
+def links_found(db: mycel.Graph, question: str, **options: Any) -> list[Any]:
     return db.search(question, element="PROPOSITION", mode="keyword", **options)
 
 
-def position(db: mycel.Nexus) -> int:
+def position(db: mycel.Graph) -> int:
     return next(db.log(limit=1)).seq
 
 

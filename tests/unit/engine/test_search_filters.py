@@ -15,7 +15,7 @@ MODES: tuple[SearchMode, ...] = get_args(SearchMode)
 
 
 @pytest.fixture
-def db() -> Iterator[mycel.Nexus]:
+def db() -> Iterator[mycel.Graph]:
     """Forty notes about the harbour in one folder, and three in another."""
     with mycel.open() as db:
         with db.transaction(actor="ines") as tx:
@@ -44,14 +44,14 @@ def db() -> Iterator[mycel.Nexus]:
         yield db
 
 
-def found(db: mycel.Nexus, question: str = "harbour", **options: Any) -> list[str]:
+def found(db: mycel.Graph, question: str = "harbour", **options: Any) -> list[str]:
     return [element.name for element, _ in db.search(question, element="CONCEPT", **options)]
 
 
 SHELF = [f"concept://port/shelf#{number}" for number in range(3)]
 
 
-def test_what_passes_a_filter_fills_the_limit_though_others_fit_better(db: mycel.Nexus) -> None:
+def test_what_passes_a_filter_fills_the_limit_though_others_fit_better(db: mycel.Graph) -> None:
     filters: list[dict[str, Any]] = [
         {"path": "concept://port/shelf"},
         {"actor": "omar"},
@@ -66,7 +66,7 @@ def test_what_passes_a_filter_fills_the_limit_though_others_fit_better(db: mycel
             assert len(found(db, mode=mode, limit=2, **each)) == 2, (mode, each)
 
 
-def test_a_path_covers_what_is_below_it_and_not_what_only_begins_alike(db: mycel.Nexus) -> None:
+def test_a_path_covers_what_is_below_it_and_not_what_only_begins_alike(db: mycel.Graph) -> None:
     for mode in MODES:
         below = found(db, mode=mode, limit=100, path="concept://port/log")
         assert len(below) == 40, mode
@@ -77,7 +77,7 @@ def test_a_path_covers_what_is_below_it_and_not_what_only_begins_alike(db: mycel
         assert found(db, mode=mode, path=number) == SHELF[2:], mode
 
 
-def test_a_time_is_that_of_the_last_writing_from_since_until_before_until(db: mycel.Nexus) -> None:
+def test_a_time_is_that_of_the_last_writing_from_since_until_before_until(db: mycel.Graph) -> None:
     first, last = (db.get(("Note", name)).updated_at for name in ("concept://port/log/0", SHELF[0]))
     assert first < last
     for mode in MODES:
@@ -95,7 +95,7 @@ def test_a_time_is_that_of_the_last_writing_from_since_until_before_until(db: my
         assert "concept://port/log/7" in found(db, mode=mode, limit=100, actor="ines"), mode
 
 
-def test_metadata_is_compared_by_value_and_kind(db: mycel.Nexus) -> None:
+def test_metadata_is_compared_by_value_and_kind(db: mycel.Graph) -> None:
     assert len(found(db, limit=100, metadata={"checked": True})) == 40
     assert found(db, metadata={"checked": 1}) == []
     assert found(db, metadata={"checked": "true"}) == []
@@ -106,7 +106,7 @@ def test_metadata_is_compared_by_value_and_kind(db: mycel.Nexus) -> None:
     assert found(db, metadata={"no \"such' key": "x"}) == []
 
 
-def test_links_pass_by_their_subjects_their_own_metadata_and_writer(db: mycel.Nexus) -> None:
+def test_links_pass_by_their_subjects_their_own_metadata_and_writer(db: mycel.Graph) -> None:
     def links(**filters: Any) -> int:
         return len(db.search("follows", element="PROPOSITION", **filters))
 
@@ -119,7 +119,7 @@ def test_links_pass_by_their_subjects_their_own_metadata_and_writer(db: mycel.Ne
     assert links(actor="ines") == 0
 
 
-def test_what_was_written_a_moment_ago_is_filtered_too(db: mycel.Nexus) -> None:
+def test_what_was_written_a_moment_ago_is_filtered_too(db: mycel.Graph) -> None:
     found(db)
     with db.transaction(actor="lu") as tx:
         tx.put_concept("Note", "concept://port/new", {"text": "harbour"})
@@ -130,7 +130,7 @@ def test_what_was_written_a_moment_ago_is_filtered_too(db: mycel.Nexus) -> None:
 
 
 def test_what_has_only_the_frequent_words_is_found_within_a_path(
-    db: mycel.Nexus, monkeypatch: pytest.MonkeyPatch
+    db: mycel.Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("mycel.store.query.candidates.RANKED_MAX", 5)
     monkeypatch.setattr("mycel.store.query.candidates.SCANNED_MAX", 5)
@@ -138,7 +138,7 @@ def test_what_has_only_the_frequent_words_is_found_within_a_path(
     assert sorted(found(db, question, mode="keyword", path="concept://port/shelf")) == SHELF
 
 
-def test_a_filter_that_is_none_is_refused(db: mycel.Nexus) -> None:
+def test_a_filter_that_is_none_is_refused(db: mycel.Graph) -> None:
     wrong: list[tuple[dict[str, Any], type[mycel.MycelError]]] = [
         ({"path": ""}, InvalidValueType),
         ({"path": 7}, InvalidValueType),
@@ -156,23 +156,23 @@ def test_a_filter_that_is_none_is_refused(db: mycel.Nexus) -> None:
             db.search("harbour", **filters)
 
 
-def test_filters_that_nothing_passes_are_told_without_advice_on_spelling(db: mycel.Nexus) -> None:
+def test_filters_that_nothing_passes_are_told_without_advice_on_spelling(db: mycel.Graph) -> None:
     result = db.execute('SEARCH CONCEPT "harbour" UNTIL "2001-01-01"')
     assert result.value == []
     assert result.warnings == ("Something fits the question, but not the filters of this SEARCH.",)
 
 
-def test_an_unknown_kind_is_refused(db: mycel.Nexus) -> None:
+def test_an_unknown_kind_is_refused(db: mycel.Graph) -> None:
     with pytest.raises(ConstraintViolation, match="concept"):
         db.search("harbour", element="concept")  # type: ignore[arg-type]
 
 
-def test_a_search_by_meaning_gives_each_element_once(db: mycel.Nexus) -> None:
+def test_a_search_by_meaning_gives_each_element_once(db: mycel.Graph) -> None:
     names = found(db, mode="semantic", limit=100)
     assert len(names) == len(set(names))
 
 
-def test_what_is_near_an_element_comes_first_though_others_fit_better(db: mycel.Nexus) -> None:
+def test_what_is_near_an_element_comes_first_though_others_fit_better(db: mycel.Graph) -> None:
     for mode in MODES:
         near = found(db, mode=mode, limit=10, near=SHELF[0])
         assert near[:3] == SHELF, mode
@@ -187,13 +187,13 @@ def test_what_is_near_an_element_comes_first_though_others_fit_better(db: mycel.
     assert max(raised.values()) <= 1
 
 
-def test_near_also_prefers_links_and_says_so(db: mycel.Nexus) -> None:
+def test_near_also_prefers_links_and_says_so(db: mycel.Graph) -> None:
     found = db.execute(f'SEARCH PROPOSITION "follows" NEAR "{SHELF[0]}"').value
     assert len(found) == 2
     assert all(f"near {SHELF[0]}" in each["metadata"]["_why"] for each in found)
 
 
-def test_near_nothing_is_refused(db: mycel.Nexus) -> None:
+def test_near_nothing_is_refused(db: mycel.Graph) -> None:
     for near in ("concept://port/nowhere", "C:999998"):
         with pytest.raises(NotFound, match=near):
             db.search("harbour", near=near)
@@ -201,7 +201,7 @@ def test_near_nothing_is_refused(db: mycel.Nexus) -> None:
             db.execute('SEARCH CONCEPT "harbour" NEAR :near', {"near": near}).value  # noqa: B018
 
 
-def test_a_command_has_all_filters(db: mycel.Nexus) -> None:
+def test_a_command_has_all_filters(db: mycel.Graph) -> None:
     command = (
         'SEARCH CONCEPT "harbour" WITH TYPE "Note" MODE :mode UNDER "concept://port" ACTOR "omar"'
         ' SINCE "2000-01-01" UNTIL "9000-01-01" METADATA {source: "hearsay"} LIMIT 3'

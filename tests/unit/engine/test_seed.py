@@ -26,12 +26,12 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 @pytest.fixture
-def db(store: Store) -> mycel.Nexus:
+def db(store: Store) -> mycel.Graph:
     seed_graph(store)
-    return mycel.Nexus(store, actor="tester")
+    return mycel.Graph(store, actor="tester")
 
 
-def concept(db: mycel.Nexus, type_name: str, name: str) -> mycel.Concept:
+def concept(db: mycel.Graph, type_name: str, name: str) -> mycel.Concept:
     return db.write(lambda tx: concept_in(tx, type_name, name))
 
 
@@ -48,7 +48,7 @@ def run(tx: mycel.Transaction, text: str) -> None:
 
 
 def test_a_new_graph_gets_everything_in_one_transaction_of_the_system(store: Store) -> None:
-    db = mycel.Nexus(store)
+    db = mycel.Graph(store)
     before = len(list(db.log()))
     assert seed_graph(store) == Applied(concepts_created=19, concepts_filled=17, links_created=32)
     entries = list(db.log())
@@ -57,7 +57,7 @@ def test_a_new_graph_gets_everything_in_one_transaction_of_the_system(store: Sto
     assert db.verify(replay=True).problems == ()
 
 
-def test_a_second_time_changes_nothing_and_journals_nothing(store: Store, db: mycel.Nexus) -> None:
+def test_a_second_time_changes_nothing_and_journals_nothing(store: Store, db: mycel.Graph) -> None:
     before = db.snapshot()
     assert seed_graph(store) == Applied()
     assert db.snapshot() == before
@@ -66,15 +66,15 @@ def test_a_second_time_changes_nothing_and_journals_nothing(store: Store, db: my
 @pytest.mark.parametrize("name", capsules.NAMES)
 @pytest.mark.parametrize("actor", ["tester", "$self"])
 def test_upserting_a_capsule_again_is_allowed_to_anybody_and_changes_nothing(
-    db: mycel.Nexus, name: str, actor: str
+    db: mycel.Graph, name: str, actor: str
 ) -> None:
     before = db.snapshot()
     db.write(lambda tx: run(tx, capsules.read(name)), actor=actor)
     assert db.snapshot() == before
 
 
-def test_the_result_is_the_one_that_upsert_would_have(tmp_path: Path, db: mycel.Nexus) -> None:
-    with mycel.Nexus(Store(tmp_path / "other.db", durability="off")) as other:
+def test_the_result_is_the_one_that_upsert_would_have(tmp_path: Path, db: mycel.Graph) -> None:
+    with mycel.Graph(Store(tmp_path / "other.db", durability="off")) as other:
         for name in capsules.NAMES:
             with other.transaction(actor="$system") as tx:
                 run(tx, capsules.read(name))
@@ -88,13 +88,13 @@ def test_the_result_is_the_one_that_upsert_would_have(tmp_path: Path, db: mycel.
             assert (one.attributes, one.metadata) == (two.attributes, two.metadata)
 
 
-def test_predicates_of_the_store_are_described(db: mycel.Nexus) -> None:
+def test_predicates_of_the_store_are_described(db: mycel.Graph) -> None:
     found = concept(db, "$PropositionType", "derived_from")
     assert found.attributes["subject_types"] == ["*"]
     assert found.metadata["source"] == "mycel/capsules/predicates"
 
 
-def test_what_has_evolved_stays(store: Store, db: mycel.Nexus) -> None:
+def test_what_has_evolved_stays(store: Store, db: mycel.Graph) -> None:
     own = concept(db, "Person", "$self")
     event = concept(db, "$ConceptType", "Event")
     with db.transaction() as tx:
@@ -105,7 +105,7 @@ def test_what_has_evolved_stays(store: Store, db: mycel.Nexus) -> None:
     assert db.snapshot() == before
 
 
-def test_attributes_that_are_missing_are_filled_in(store: Store, db: mycel.Nexus) -> None:
+def test_attributes_that_are_missing_are_filled_in(store: Store, db: mycel.Graph) -> None:
     event = concept(db, "$ConceptType", "Event")
     with db.transaction() as tx:
         tx.update(event.id, attributes={"description": "Ours."}, drop_attributes=["display_hint"])
@@ -117,7 +117,7 @@ def test_attributes_that_are_missing_are_filled_in(store: Store, db: mycel.Nexus
 
 
 def test_what_others_have_made_keeps_its_origin(store: Store) -> None:
-    db = mycel.Nexus(store, actor="tester")
+    db = mycel.Graph(store, actor="tester")
     with db.transaction() as tx:
         tx.define_type("Event", {"description": "Ours."})
         tx.define_type("Person")
@@ -128,7 +128,7 @@ def test_what_others_have_made_keeps_its_origin(store: Store) -> None:
     assert concept(db, "$ConceptType", "Person").metadata["author"] == "$system"
 
 
-def test_what_was_removed_comes_back_when_it_is_asked_for(store: Store, db: mycel.Nexus) -> None:
+def test_what_was_removed_comes_back_when_it_is_asked_for(store: Store, db: mycel.Graph) -> None:
     event = concept(db, "$ConceptType", "Event").id
     with db.transaction() as tx:
         tx.retire(event)
@@ -141,7 +141,7 @@ def test_a_single_capsule_can_be_applied(store: Store) -> None:
     ) == Applied(concepts_created=4, concepts_filled=2, links_created=5)
 
 
-def test_a_single_capsule_finds_what_others_have_brought(store: Store, db: mycel.Nexus) -> None:
+def test_a_single_capsule_finds_what_others_have_brought(store: Store, db: mycel.Graph) -> None:
     db.write(lambda tx: tx.retire(concept_in(tx, "$ConceptType", "Event")))
     applied = store.run(lambda tx: apply(tx, ["event"]), actor="$system", message="")
     assert applied == Applied(concepts_created=1, links_created=1)

@@ -14,7 +14,7 @@ TRAVERSE = 'TRAVERSE FROM {type: "Stop", name: :name}'
 
 
 @pytest.fixture
-def db(tmp_path: Path) -> Iterator[mycel.Nexus]:
+def db(tmp_path: Path) -> Iterator[mycel.Graph]:
     """Three stops in a row, the last of which is referred to by a note about a link."""
     with mycel.open(tmp_path / "graph.db") as db:
         with db.transaction() as tx:
@@ -31,7 +31,7 @@ def names(result: mycel.Result) -> list[str]:
     return [each["node"].get("name", each["node"]["id"]) for each in result.value]
 
 
-def test_elements_come_as_find_gives_them_with_cost_and_way(db: mycel.Nexus) -> None:
+def test_elements_come_as_find_gives_them_with_cost_and_way(db: mycel.Graph) -> None:
     found = db.execute(f"{TRAVERSE} MAX_COST 0.6", name="a").value
     stops = db.execute('FIND(?s) WHERE { ?s {type: "Stop"} } ORDER BY ?s.name').value
     link = db.execute('FIND(?l) WHERE { ?l ({type: "Stop", name: "b"}, "leads_to", ?c) }').value
@@ -53,7 +53,7 @@ def test_elements_come_as_find_gives_them_with_cost_and_way(db: mycel.Nexus) -> 
     }
 
 
-def test_what_a_budget_cut_off_is_a_warning(db: mycel.Nexus) -> None:
+def test_what_a_budget_cut_off_is_a_warning(db: mycel.Graph) -> None:
     result = db.execute(f'{TRAVERSE} ALONG "leads_to" LIMIT 2', name="a")
     assert names(result) == ["a", "b"]
     (warning,) = result.warnings
@@ -62,7 +62,7 @@ def test_what_a_budget_cut_off_is_a_warning(db: mycel.Nexus) -> None:
     assert warning.startswith("The budget of 1 token is used up")
 
 
-def test_a_start_may_be_an_id(db: mycel.Nexus) -> None:
+def test_a_start_may_be_an_id(db: mycel.Graph) -> None:
     by_name = db.execute(TRAVERSE, name="b")
     concept = db.get_concept("Stop", "b")
     assert concept is not None
@@ -71,7 +71,7 @@ def test_a_start_may_be_an_id(db: mycel.Nexus) -> None:
     assert names(db.execute("TRAVERSE FROM (id: :id)", id=link.id)) == [link.id]
 
 
-def test_every_value_may_be_a_parameter(db: mycel.Nexus) -> None:
+def test_every_value_may_be_a_parameter(db: mycel.Graph) -> None:
     command = (
         "TRAVERSE FROM {type: :type, name: :name} ALONG :along DIRECTION :way MAX_COST :cost"
         " MAX_TOKENS :tokens LIMIT :limit AS OF :then"
@@ -89,7 +89,7 @@ def test_every_value_may_be_a_parameter(db: mycel.Nexus) -> None:
     assert names(db.execute(command, given)) == ["c", "b"]
 
 
-def test_as_of_shows_the_past(db: mycel.Nexus) -> None:
+def test_as_of_shows_the_past(db: mycel.Graph) -> None:
     then = db.snapshot().seq
     db.execute('DELETE CONCEPT ?b DETACH WHERE { ?b {type: "Stop", name: "b"} }')
     assert names(db.execute(TRAVERSE, name="a")) == ["a"]
@@ -100,7 +100,7 @@ def test_as_of_shows_the_past(db: mycel.Nexus) -> None:
     ]
 
 
-def test_explain_says_what_it_would_do(db: mycel.Nexus) -> None:
+def test_explain_says_what_it_would_do(db: mycel.Graph) -> None:
     told = db.explain(f'{TRAVERSE} MAX_COST 2 ALONG "leads_to"', name="a")
     assert told["command"].startswith("TRAVERSE FROM")
     assert told["traversal"] == {
@@ -116,13 +116,13 @@ def test_explain_says_what_it_would_do(db: mycel.Nexus) -> None:
     assert len(analyzed["analyze"]["result"]) == 4
 
 
-def test_it_may_be_asked_through_a_door_for_reading(db: mycel.Nexus) -> None:
+def test_it_may_be_asked_through_a_door_for_reading(db: mycel.Graph) -> None:
     request = {"command": TRAVERSE, "parameters": {"name": "a"}}
     assert len(db.request(request, readonly=True)["result"]) == 4
     assert db.request({**request, "dry_run": True})["result"] == {"valid": True}
 
 
-def test_a_dry_run_of_a_batch_sees_what_came_before(db: mycel.Nexus) -> None:
+def test_a_dry_run_of_a_batch_sees_what_came_before(db: mycel.Graph) -> None:
     commands = ['UPSERT { CONCEPT { {type: "Stop", name: "new"} } }', TRAVERSE]
     answer = db.request({"commands": commands, "parameters": {"name": "new"}, "dry_run": True})
     assert [set(each) & {"error"} for each in answer["result"]] == [set(), set()]
@@ -150,7 +150,7 @@ def test_a_dry_run_of_a_batch_sees_what_came_before(db: mycel.Nexus) -> None:
     ],
 )
 def test_what_is_wrong_is_told_with_a_next_step(
-    db: mycel.Nexus, command: str, code: str, says: str
+    db: mycel.Graph, command: str, code: str, says: str
 ) -> None:
     given: dict[str, Any] = {"name": "a", "zero": 0}
     with pytest.raises(MycelError) as refused:
@@ -160,7 +160,7 @@ def test_what_is_wrong_is_told_with_a_next_step(
 
 
 def test_names_defined_and_removed_by_others_between_two_traversals_count(
-    db: mycel.Nexus, tmp_path: Path
+    db: mycel.Graph, tmp_path: Path
 ) -> None:
     assert names(db.execute(TRAVERSE, name="a"))[0] == "a"
     with mycel.open(tmp_path / "graph.db") as other:

@@ -197,7 +197,7 @@ class Echo:
 
 def test_what_a_guard_changes_along_the_way_is_changed_as_it_is_then(tmp_path: Path) -> None:
     store = Store(tmp_path / "graph.db", durability="off", guards=[Echo()])
-    with mycel.Nexus(store, actor="tester") as db:
+    with mycel.Graph(store, actor="tester") as db:
         with db.transaction() as tx:
             tx.define_type("Cell")
             a, b, c = (tx.put_concept("Cell", name, {"n": 1}) for name in "abc")

@@ -27,13 +27,13 @@ edge Knows: Person -> Person @card(0..1) { since: Date? }
 
 
 @pytest.fixture
-def db() -> Iterator[mycel.Nexus]:
+def db() -> Iterator[mycel.Graph]:
     with mycel.open(":memory:") as db:
         db.schema.apply(SCHEMA)
         yield db
 
 
-def refused(db: mycel.Nexus, *rows: tuple[str, dict[str, Any]]) -> MycelError:
+def refused(db: mycel.Graph, *rows: tuple[str, dict[str, Any]]) -> MycelError:
     """What a transaction is told that puts these people."""
 
     def put(tx: mycel.Transaction) -> None:
@@ -57,7 +57,7 @@ def refused(db: mycel.Nexus, *rows: tuple[str, dict[str, Any]]) -> MycelError:
     ],
 )
 def test_a_violation_says_of_what_and_which_constraint(
-    db: mycel.Nexus, attributes: dict[str, Any], property_: str, value: object, constraint: str
+    db: mycel.Graph, attributes: dict[str, Any], property_: str, value: object, constraint: str
 ) -> None:
     data = refused(db, ("a", attributes)).data
     assert data["type"] == "Person"
@@ -67,7 +67,7 @@ def test_a_violation_says_of_what_and_which_constraint(
     assert data["constraint"] == constraint
 
 
-def test_a_commit_names_everything_that_is_wrong(db: mycel.Nexus) -> None:
+def test_a_commit_names_everything_that_is_wrong(db: mycel.Graph) -> None:
     def put(tx: mycel.Transaction) -> None:
         tx.memo[LOADING] = True  # Or the second edge would be refused at once.
         people = [tx.put_concept("Person", each, {"name": "A", "code": "x"}) for each in "abc"]
@@ -87,13 +87,13 @@ def test_a_commit_names_everything_that_is_wrong(db: mycel.Nexus) -> None:
     assert db.get_concept("Person", "a") is None
 
 
-def test_one_violation_is_told_as_it_is(db: mycel.Nexus) -> None:
+def test_one_violation_is_told_as_it_is(db: mycel.Graph) -> None:
     error = refused(db, ("a", {}), ("b", {"name": "B"}))
     assert error.message == "Person.name is required: Person 'a' has none."
     assert "violations" not in error.data
 
 
-def test_what_is_listed_is_bounded(db: mycel.Nexus) -> None:
+def test_what_is_listed_is_bounded(db: mycel.Graph) -> None:
     error = refused(db, *((f"p{n}", {}) for n in range(500)))
     assert len(error.data["violations"]) == LISTED_MAX
     assert error.data["has_more"] is True
@@ -102,7 +102,7 @@ def test_what_is_listed_is_bounded(db: mycel.Nexus) -> None:
     assert lines[-1] == f"  and at least {LISTED_MAX - SHOWN_MAX} more"
 
 
-def test_a_violation_on_a_link_names_its_ends(db: mycel.Nexus) -> None:
+def test_a_violation_on_a_link_names_its_ends(db: mycel.Graph) -> None:
     def put(tx: mycel.Transaction) -> None:
         a, b = (tx.put_concept("Person", each, {"name": "A"}) for each in "ab")
         tx.put_proposition(a, "Knows", b, {"since": "soon"})

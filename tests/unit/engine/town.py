@@ -13,7 +13,7 @@ import mycel
 from mycel.engine.planner import FindPlanner
 
 
-def towns(count: int = 5, *, path: str = ":memory:", timeout_s: float = 30.0) -> mycel.Nexus:
+def towns(count: int = 5, *, path: str = ":memory:", timeout_s: float = 30.0) -> mycel.Graph:
     """Towns t0, t1, …, each of which feeds the next."""
     db = mycel.open(path, core_capsules=False, timeout_s=timeout_s)
     with db.transaction() as tx:

@@ -13,7 +13,7 @@ def clock() -> Clock:
 
 
 @pytest.fixture(params=["file", "memory"])
-def db(request: pytest.FixtureRequest, tmp_path: Path, clock: Clock) -> Iterator[mycel.Nexus]:
+def db(request: pytest.FixtureRequest, tmp_path: Path, clock: Clock) -> Iterator[mycel.Graph]:
     """An empty graph, in a file and in memory: the edges API is the same for both."""
     where = tmp_path / "graph.db" if request.param == "file" else ":memory:"
     with mycel.open(

@@ -22,7 +22,7 @@ def inward(edges: Iterator[mycel.Proposition]) -> list[Ends]:
 
 
 @pytest.fixture
-def hub(db: mycel.Nexus) -> str:
+def hub(db: mycel.Graph) -> str:
     """An element with edges of five predicates to and from nine others, added in no order.
 
     Among the others are edges themselves, whose numbers lie between those of the concepts.
@@ -49,7 +49,7 @@ def hub(db: mycel.Nexus) -> str:
 
 
 def test_edges_come_in_the_order_of_predicate_number_and_other_end(
-    db: mycel.Nexus, hub: str
+    db: mycel.Graph, hub: str
 ) -> None:
     out, into = outward(db.edges_out(hub)), inward(db.edges_in(hub))
     assert len(out) == len(into) == 45
@@ -58,7 +58,7 @@ def test_edges_come_in_the_order_of_predicate_number_and_other_end(
     assert {number for number, _ in out} == {0x01, 0x09, 0x0F, 0x40, 0x41}
 
 
-def test_the_order_is_that_of_numbers_and_not_of_their_digits(db: mycel.Nexus) -> None:
+def test_the_order_is_that_of_numbers_and_not_of_their_digits(db: mycel.Graph) -> None:
     hub, *others = add_concepts(db, "hub", *(f"spoke {n}" for n in range(60)))
     for other in reversed(others):
         db.add_edge(hub, "references", other)
@@ -80,7 +80,7 @@ def test_the_order_is_that_of_numbers_and_not_of_their_digits(db: mycel.Nexus) -
     ],
 )
 def test_a_set_of_types_is_a_filter_and_changes_no_order(
-    db: mycel.Nexus, hub: str, types: list[str], include_tombstoned: bool
+    db: mycel.Graph, hub: str, types: list[str], include_tombstoned: bool
 ) -> None:
     for edge in list(db.edges_out(hub))[::3] + list(db.edges_in(hub))[::3]:
         db.remove_edge(edge.src, edge.predicate, edge.dst)
@@ -91,14 +91,14 @@ def test_a_set_of_types_is_a_filter_and_changes_no_order(
         assert found == expected
 
 
-def test_an_unknown_type_in_the_set_is_refused(db: mycel.Nexus, hub: str) -> None:
+def test_an_unknown_type_in_the_set_is_refused(db: mycel.Graph, hub: str) -> None:
     for edges in (db.edges_out, db.edges_in):
         with pytest.raises(TypeMismatch):
             list(edges(hub, ["likes", "unknown"]))
 
 
 def test_tombstoned_edges_come_only_on_request_and_in_their_place(
-    db: mycel.Nexus, hub: str
+    db: mycel.Graph, hub: str
 ) -> None:
     everything = [edge.id for edge in db.edges_out(hub)]
     removed = set()
@@ -114,7 +114,7 @@ def test_tombstoned_edges_come_only_on_request_and_in_their_place(
     assert {edge.tombstoned_reason for edge in with_removed} == {None, "odd"}
 
 
-def test_a_revived_edge_comes_once_even_with_tombstones(db: mycel.Nexus) -> None:
+def test_a_revived_edge_comes_once_even_with_tombstones(db: mycel.Graph) -> None:
     one, other = add_concepts(db, "one", "other")
     db.add_edge(one, "references", other)
     db.remove_edge(one, "references", other)
@@ -129,19 +129,19 @@ def test_a_revived_edge_comes_once_even_with_tombstones(db: mycel.Nexus) -> None
 # Elements without edges, removed elements, no elements
 
 
-def test_an_element_without_edges_has_none(db: mycel.Nexus) -> None:
+def test_an_element_without_edges_has_none(db: mycel.Graph) -> None:
     (alone,) = add_concepts(db, "alone")
     assert list(db.edges_out(alone)) == list(db.edges_in(alone)) == []
 
 
-def test_edges_of_an_element_that_never_was_are_not_found(db: mycel.Nexus) -> None:
+def test_edges_of_an_element_that_never_was_are_not_found(db: mycel.Graph) -> None:
     for edges in (db.edges_out, db.edges_in):
         for absent in ("C:999998", "P:999999:references"):
             with pytest.raises(NotFound):
                 list(edges(absent))
 
 
-def test_a_removed_element_has_only_removed_edges(db: mycel.Nexus, hub: str) -> None:
+def test_a_removed_element_has_only_removed_edges(db: mycel.Graph, hub: str) -> None:
     db.write(lambda tx: tx.retire(hub, reason="gone"))
     assert list(db.edges_out(hub)) == list(db.edges_in(hub)) == []
     removed = list(db.edges_out(hub, include_tombstoned=True))
@@ -150,7 +150,7 @@ def test_a_removed_element_has_only_removed_edges(db: mycel.Nexus, hub: str) -> 
     assert outward(iter(removed)) == sorted(outward(iter(removed)))
 
 
-def test_forward_and_reverse_always_agree(db: mycel.Nexus) -> None:
+def test_forward_and_reverse_always_agree(db: mycel.Graph) -> None:
     random = Random(3)
     elements = add_concepts(db, *(f"n{n}" for n in range(8)))
     for _ in range(150):
@@ -173,7 +173,7 @@ def test_forward_and_reverse_always_agree(db: mycel.Nexus) -> None:
     assert_sound(db)
 
 
-def _is_live(db: mycel.Nexus, element: str) -> bool:
+def _is_live(db: mycel.Graph, element: str) -> bool:
     try:
         db.get(element)
     except NotFound:
@@ -186,7 +186,7 @@ def _is_live(db: mycel.Nexus, element: str) -> bool:
 
 
 def test_iteration_can_stop_at_any_edge_and_leaves_nothing_behind(
-    db: mycel.Nexus, hub: str
+    db: mycel.Graph, hub: str
 ) -> None:
     (fresh,) = add_concepts(db, "fresh")
     for stop in range(45):
@@ -198,7 +198,7 @@ def test_iteration_can_stop_at_any_edge_and_leaves_nothing_behind(
     assert len(list(db.edges_out(hub))) == 46, "no reader is stuck in an old snapshot"
 
 
-def test_an_iterator_that_is_never_started_does_no_harm(db: mycel.Nexus, hub: str) -> None:
+def test_an_iterator_that_is_never_started_does_no_harm(db: mycel.Graph, hub: str) -> None:
     for _ in range(50):
         db.edges_out(hub)
     (fresh,) = add_concepts(db, "fresh")
@@ -206,7 +206,7 @@ def test_an_iterator_that_is_never_started_does_no_harm(db: mycel.Nexus, hub: st
     assert len(list(db.edges_out(hub))) == 46
 
 
-def test_an_error_in_the_loop_passes_through(db: mycel.Nexus, hub: str) -> None:
+def test_an_error_in_the_loop_passes_through(db: mycel.Graph, hub: str) -> None:
     def loop() -> None:
         for edge in db.edges_out(hub):
             raise ZeroDivisionError(edge.id)
@@ -218,7 +218,7 @@ def test_an_error_in_the_loop_passes_through(db: mycel.Nexus, hub: str) -> None:
     assert len(list(db.edges_out(hub))) == 44
 
 
-def test_what_is_written_meanwhile_does_not_show_in_an_iteration(db: mycel.Nexus, hub: str) -> None:
+def test_what_is_written_meanwhile_does_not_show_in_an_iteration(db: mycel.Graph, hub: str) -> None:
     expected = list(db.edges_out(hub))
     edges = db.edges_out(hub)
     seen = [next(edges)]
@@ -232,7 +232,7 @@ def test_what_is_written_meanwhile_does_not_show_in_an_iteration(db: mycel.Nexus
     assert len(list(db.edges_out(hub))) == 45 + 2 - 10
 
 
-def test_edges_can_be_removed_and_added_while_they_are_iterated(db: mycel.Nexus, hub: str) -> None:
+def test_edges_can_be_removed_and_added_while_they_are_iterated(db: mycel.Graph, hub: str) -> None:
     (fresh,) = add_concepts(db, "fresh")
     removed = 0
     for edge in db.edges_out(hub):
@@ -245,13 +245,13 @@ def test_edges_can_be_removed_and_added_while_they_are_iterated(db: mycel.Nexus,
     assert_sound(db)
 
 
-def test_iterations_can_be_nested(db: mycel.Nexus, hub: str) -> None:
+def test_iterations_can_be_nested(db: mycel.Graph, hub: str) -> None:
     pairs = sum(1 for _ in db.edges_out(hub) for _ in db.edges_in(hub))
     assert pairs == 45 * 45
 
 
 def test_two_iterations_begun_at_different_times_each_see_their_own_moment(
-    db: mycel.Nexus, hub: str
+    db: mycel.Graph, hub: str
 ) -> None:
     old = db.edges_out(hub)
     next(old)
@@ -266,7 +266,7 @@ def test_two_iterations_begun_at_different_times_each_see_their_own_moment(
     assert len(list(db.edges_out(hub))) == 41
 
 
-def test_an_iteration_can_go_on_in_another_thread(db: mycel.Nexus, hub: str) -> None:
+def test_an_iteration_can_go_on_in_another_thread(db: mycel.Graph, hub: str) -> None:
     edges = db.edges_out(hub)
     seen = [next(edges)]
     thread = Thread(target=lambda: seen.extend(edges))
@@ -275,7 +275,7 @@ def test_an_iteration_can_go_on_in_another_thread(db: mycel.Nexus, hub: str) -> 
     assert len(seen) == 45
 
 
-def test_an_iteration_that_outlives_the_graph_ends_or_says_why(db: mycel.Nexus, hub: str) -> None:
+def test_an_iteration_that_outlives_the_graph_ends_or_says_why(db: mycel.Graph, hub: str) -> None:
     edges = db.edges_out(hub)
     first = next(edges)
     db.close()
@@ -286,7 +286,7 @@ def test_an_iteration_that_outlives_the_graph_ends_or_says_why(db: mycel.Nexus, 
     assert len([first, *rest]) == 45
 
 
-def test_writing_while_the_log_is_read_is_possible(db: mycel.Nexus, hub: str) -> None:
+def test_writing_while_the_log_is_read_is_possible(db: mycel.Graph, hub: str) -> None:
     (fresh,) = add_concepts(db, "fresh")
     before = len(list(db.log()))
     for entry in db.log():

@@ -14,15 +14,15 @@ from mycel.graph.traversal import Bounds, Traversal, traverse
 from mycel.store.database import Store
 from tests.unit.store.given import add_concepts, define
 
-Change = Callable[[mycel.Nexus, list[str]], object]
+Change = Callable[[mycel.Graph, list[str]], object]
 
 
-def store_of(db: mycel.Nexus) -> Store:
+def store_of(db: mycel.Graph) -> Store:
     return db._store
 
 
 @pytest.fixture
-def made(db: mycel.Nexus) -> list[str]:
+def made(db: mycel.Graph) -> list[str]:
     """Concepts with random links among them, and some to links."""
     rng = Random(11)
     define(db, predicates=["p", "q"])
@@ -38,7 +38,7 @@ def made(db: mycel.Nexus) -> list[str]:
     return concepts
 
 
-def eager(db: mycel.Nexus, **how: int) -> Adjacency:
+def eager(db: mycel.Graph, **how: int) -> Adjacency:
     """Makes arrays at the first opportunity."""
     made = Adjacency(store_of(db))
     for name, value in {"rent_min": 0, **how}.items():
@@ -46,7 +46,7 @@ def eager(db: mycel.Nexus, **how: int) -> Adjacency:
     return made
 
 
-def both(db: mycel.Nexus, adjacency: Adjacency, start: str, bounds: Bounds) -> Traversal:
+def both(db: mycel.Graph, adjacency: Adjacency, start: str, bounds: Bounds) -> Traversal:
     """The answer through arrays, which must be the one from the tables."""
     with store_of(db).reading() as reader:
         number = db.get(start).number
@@ -55,7 +55,7 @@ def both(db: mycel.Nexus, adjacency: Adjacency, start: str, bounds: Bounds) -> T
     return found
 
 
-def warm(db: mycel.Nexus, adjacency: Adjacency, start: str) -> None:
+def warm(db: mycel.Graph, adjacency: Adjacency, start: str) -> None:
     """Have arrays made, in both directions."""
     for _ in range(40):
         both(db, adjacency, start, Bounds(max_cost=3))
@@ -68,7 +68,7 @@ def warm(db: mycel.Nexus, adjacency: Adjacency, start: str) -> None:
 @pytest.mark.parametrize("direction", ["out", "in", "both"])
 @pytest.mark.parametrize("relation_types", [None, ("p",), ("p", "q")])
 def test_arrays_and_tables_give_the_same_answer(
-    db: mycel.Nexus, made: list[str], direction: str, relation_types: tuple[str, ...] | None
+    db: mycel.Graph, made: list[str], direction: str, relation_types: tuple[str, ...] | None
 ) -> None:
     adjacency = eager(db)
     warm(db, adjacency, made[0])
@@ -79,7 +79,7 @@ def test_arrays_and_tables_give_the_same_answer(
     assert adjacency.is_made
 
 
-def test_a_long_list_of_links_is_taken_a_piece_at_a_time(db: mycel.Nexus) -> None:
+def test_a_long_list_of_links_is_taken_a_piece_at_a_time(db: mycel.Graph) -> None:
     define(db, predicates=["p", "q"])
     hub, *others = add_concepts(db, "hub", *(f"n{at}" for at in range(300)))
     with db.transaction() as tx:
@@ -93,42 +93,42 @@ def test_a_long_list_of_links_is_taken_a_piece_at_a_time(db: mycel.Nexus) -> Non
     assert len(both(db, adjacency, hub, only_p).nodes) == 151
 
 
-def _add(db: mycel.Nexus, made: list[str]) -> None:
+def _add(db: mycel.Graph, made: list[str]) -> None:
     db.add_edge(made[0], "p", made[39], weight=0.01)
 
 
-def _add_to_new(db: mycel.Nexus, made: list[str]) -> None:
+def _add_to_new(db: mycel.Graph, made: list[str]) -> None:
     (new,) = add_concepts(db, "quite new")
     db.add_edge(made[0], "p", new, weight=0.01)
     db.add_edge(new, "q", made[7], weight=0.01)
 
 
-def _reweigh(db: mycel.Nexus, made: list[str]) -> None:
+def _reweigh(db: mycel.Graph, made: list[str]) -> None:
     for edge in list(db.edges_out(made[0])):
         with db.transaction() as tx:
             tx.update(edge.id, weight=0.9 - edge.weight)
 
 
-def _remove(db: mycel.Nexus, made: list[str]) -> None:
+def _remove(db: mycel.Graph, made: list[str]) -> None:
     for edge in list(db.edges_out(made[0])):
         db.remove_edge(edge.src, edge.predicate, edge.dst)
 
 
-def _retire(db: mycel.Nexus, made: list[str]) -> None:
+def _retire(db: mycel.Graph, made: list[str]) -> None:
     with db.transaction() as tx:
         tx.retire(made[1])
 
 
-def _merge(db: mycel.Nexus, made: list[str]) -> None:
+def _merge(db: mycel.Graph, made: list[str]) -> None:
     db.execute("MERGE CONCEPT ?a INTO ?b WHERE { ?a {id: :a} ?b {id: :b} }", a=made[2], b=made[3])
 
 
-def _purge(db: mycel.Nexus, made: list[str]) -> None:
+def _purge(db: mycel.Graph, made: list[str]) -> None:
     edge = next(db.edges_out(made[0]))
     db.purge(edge.id, "wrong")
 
 
-def _only_concepts(db: mycel.Nexus, made: list[str]) -> None:
+def _only_concepts(db: mycel.Graph, made: list[str]) -> None:
     with db.transaction() as tx:
         tx.update(made[0], attributes={"seen": True})
 
@@ -138,7 +138,7 @@ def _only_concepts(db: mycel.Nexus, made: list[str]) -> None:
     [_add, _add_to_new, _reweigh, _remove, _retire, _merge, _purge, _only_concepts],
 )
 def test_arrays_stay_in_step_with_what_is_written(
-    db: mycel.Nexus, made: list[str], change: Change
+    db: mycel.Graph, made: list[str], change: Change
 ) -> None:
     adjacency = eager(db)
     warm(db, adjacency, made[0])
@@ -148,7 +148,7 @@ def test_arrays_stay_in_step_with_what_is_written(
             both(db, adjacency, start, Bounds(max_cost=1.0, direction=direction))  # type: ignore[arg-type]
 
 
-def test_arrays_are_dropped_when_too_much_has_changed(db: mycel.Nexus, made: list[str]) -> None:
+def test_arrays_are_dropped_when_too_much_has_changed(db: mycel.Graph, made: list[str]) -> None:
     adjacency = eager(db, changed_max=6)
     warm(db, adjacency, made[0])
     _add(db, made)
@@ -164,7 +164,7 @@ def test_arrays_are_dropped_when_too_much_has_changed(db: mycel.Nexus, made: lis
         assert not adjacency.is_made
 
 
-def test_a_purge_drops_arrays(db: mycel.Nexus, made: list[str]) -> None:
+def test_a_purge_drops_arrays(db: mycel.Graph, made: list[str]) -> None:
     adjacency = eager(db)
     warm(db, adjacency, made[0])
     _purge(db, made)
@@ -173,7 +173,7 @@ def test_a_purge_drops_arrays(db: mycel.Nexus, made: list[str]) -> None:
         assert adjacency.state(reader) is None
 
 
-def test_a_traversal_of_the_past_does_without_arrays(db: mycel.Nexus, made: list[str]) -> None:
+def test_a_traversal_of_the_past_does_without_arrays(db: mycel.Graph, made: list[str]) -> None:
     then = db.snapshot().seq
     start = db.get(made[0])
     with db.transaction() as tx:
@@ -188,7 +188,7 @@ def test_a_traversal_of_the_past_does_without_arrays(db: mycel.Nexus, made: list
     assert new not in [each.element.id for each in found.nodes]
 
 
-def test_arrays_are_not_made_before_they_pay(db: mycel.Nexus, made: list[str]) -> None:
+def test_arrays_are_not_made_before_they_pay(db: mycel.Graph, made: list[str]) -> None:
     adjacency = Adjacency(store_of(db))
     for _ in range(5):
         both(db, adjacency, made[0], Bounds(max_cost=3))
@@ -199,7 +199,7 @@ def test_arrays_are_not_made_before_they_pay(db: mycel.Nexus, made: list[str]) -
 
 
 def test_arrays_are_never_made_of_more_links_than_the_bound(
-    db: mycel.Nexus, made: list[str]
+    db: mycel.Graph, made: list[str]
 ) -> None:
     adjacency = eager(db, links_max=100)
     for _ in range(40):
@@ -209,7 +209,7 @@ def test_arrays_are_never_made_of_more_links_than_the_bound(
 
 
 def test_a_snapshot_older_than_the_arrays_is_read_from_the_tables(
-    db: mycel.Nexus, made: list[str]
+    db: mycel.Graph, made: list[str]
 ) -> None:
     adjacency = eager(db)
     number = db.get(made[0]).number
@@ -222,7 +222,7 @@ def test_a_snapshot_older_than_the_arrays_is_read_from_the_tables(
         assert traverse(old, number, Bounds(), adjacency) == before
 
 
-def test_a_graph_without_links_has_no_arrays(db: mycel.Nexus) -> None:
+def test_a_graph_without_links_has_no_arrays(db: mycel.Graph) -> None:
     (alone,) = add_concepts(db, "alone")
     adjacency = eager(db)
     for _ in range(3):
@@ -231,7 +231,7 @@ def test_a_graph_without_links_has_no_arrays(db: mycel.Nexus) -> None:
     assert not adjacency.is_made
 
 
-def test_links_about_links_alone_can_be_held(db: mycel.Nexus) -> None:
+def test_links_about_links_alone_can_be_held(db: mycel.Graph) -> None:
     a, b = add_concepts(db, "a", "b")
     claim = db.add_edge(a, "references", b)
     adjacency = eager(db)
@@ -285,7 +285,7 @@ def _ends(rng: Random, concepts: list[str]) -> tuple[str, str, str]:
     return src, "p", dst
 
 
-def test_a_route_along_nothing_asks_nothing(db: mycel.Nexus, made: list[str]) -> None:
+def test_a_route_along_nothing_asks_nothing(db: mycel.Graph, made: list[str]) -> None:
     with store_of(db).reading() as reader:
         neighbours = StoredNeighbours(reader, Route(frozenset(), frozenset()))
         assert neighbours.of(db.get(made[0]).number) == []

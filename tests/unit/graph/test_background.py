@@ -25,7 +25,7 @@ LINKS = 60
 
 
 @pytest.fixture
-def db(tmp_path: Path) -> Iterator[mycel.Nexus]:
+def db(tmp_path: Path) -> Iterator[mycel.Graph]:
     """A ring of links. Arrays are made as soon as something was read, a few links at a time."""
     with mycel.open(tmp_path / "graph.db", durability="off", core_capsules=False) as db:
         define(db, predicates=["p"])
@@ -38,7 +38,7 @@ def db(tmp_path: Path) -> Iterator[mycel.Nexus]:
         yield db
 
 
-def answer(db: mycel.Nexus, direction: str = "out") -> Traversal:
+def answer(db: mycel.Graph, direction: str = "out") -> Traversal:
     """The answer with arrays, if there are some, which must be the one from the tables."""
     bounds = Bounds(direction=direction)  # type: ignore[arg-type]
     with db._store.reading() as reader:
@@ -48,13 +48,13 @@ def answer(db: mycel.Nexus, direction: str = "out") -> Traversal:
     return found
 
 
-def first_of(db: mycel.Nexus) -> str:
+def first_of(db: mycel.Graph) -> str:
     found = db.get_concept("Fact", "n0")
     assert found is not None
     return found.id
 
 
-def have_made(db: mycel.Nexus) -> None:
+def have_made(db: mycel.Graph) -> None:
     for _ in range(9):
         answer(db)
     db._adjacency.wait()
@@ -92,7 +92,7 @@ def halt(monkeypatch: pytest.MonkeyPatch) -> Iterator[Halt]:
     halt.released.set()
 
 
-def begin(db: mycel.Nexus, halt: Halt) -> None:
+def begin(db: mycel.Graph, halt: Halt) -> None:
     while not halt.reached.is_set():
         answer(db)
         if db._adjacency._background._busy.locked():
@@ -100,7 +100,7 @@ def begin(db: mycel.Nexus, halt: Halt) -> None:
     assert not db._adjacency.is_made
 
 
-def test_the_tables_answer_while_arrays_are_made(db: mycel.Nexus, halt: Halt) -> None:
+def test_the_tables_answer_while_arrays_are_made(db: mycel.Graph, halt: Halt) -> None:
     begin(db, halt)
     assert len(answer(db).nodes) == 11
     assert len(answer(db, "both").nodes) == 21
@@ -110,7 +110,7 @@ def test_the_tables_answer_while_arrays_are_made(db: mycel.Nexus, halt: Halt) ->
     assert len(answer(db).nodes) == 11
 
 
-def test_the_direction_against_the_links_is_added_in_the_background(db: mycel.Nexus) -> None:
+def test_the_direction_against_the_links_is_added_in_the_background(db: mycel.Graph) -> None:
     have_made(db)
     with db._store.reading() as reader:
         reader.reread()
@@ -125,7 +125,7 @@ def test_the_direction_against_the_links_is_added_in_the_background(db: mycel.Ne
 
 
 def test_what_is_written_meanwhile_counts_by_this_process_and_by_others(
-    db: mycel.Nexus, halt: Halt
+    db: mycel.Graph, halt: Halt
 ) -> None:
     begin(db, halt)
     start = first_of(db)
@@ -145,7 +145,7 @@ def test_what_is_written_meanwhile_counts_by_this_process_and_by_others(
     assert len(answer(db).nodes) == 13
 
 
-def test_closing_gives_up_what_is_being_made(tmp_path: Path, db: mycel.Nexus, halt: Halt) -> None:
+def test_closing_gives_up_what_is_being_made(tmp_path: Path, db: mycel.Graph, halt: Halt) -> None:
     begin(db, halt)
     closing = Thread(target=db.close)
     closing.start()
@@ -159,7 +159,7 @@ def test_closing_gives_up_what_is_being_made(tmp_path: Path, db: mycel.Nexus, ha
     assert not db._adjacency._background.begin(lambda: None)
 
 
-def test_a_program_that_ends_meanwhile_ends_well(db: mycel.Nexus) -> None:
+def test_a_program_that_ends_meanwhile_ends_well(db: mycel.Graph) -> None:
     program = """
         import sys, mycel
         from mycel.graph.adjacency import Adjacency
@@ -176,7 +176,7 @@ def test_a_program_that_ends_meanwhile_ends_well(db: mycel.Nexus) -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="There are no forks here.")
 def test_a_forked_child_begins_anew_and_leaves_the_parent_alone(
-    db: mycel.Nexus, halt: Halt
+    db: mycel.Graph, halt: Halt
 ) -> None:
     begin(db, halt)
     child = os.fork()
@@ -220,7 +220,7 @@ def test_a_fork_waits_for_the_end_of_a_slice() -> None:
 
 
 def test_a_failure_leaves_the_tables_and_is_made_good_later(
-    db: mycel.Nexus, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    db: mycel.Graph, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     failures: list[Exception] = [
         DatabaseError("disk"),

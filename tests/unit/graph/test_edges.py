@@ -24,7 +24,7 @@ ZERO = "C:0"
 
 
 @pytest.fixture
-def ends(db: mycel.Nexus) -> tuple[str, str]:
+def ends(db: mycel.Graph) -> tuple[str, str]:
     source, target = add_concepts(db, "source", "target")
     return source, target
 
@@ -34,7 +34,7 @@ def ends(db: mycel.Nexus) -> tuple[str, str]:
 
 
 def test_an_added_edge_is_read_back_with_everything_it_was_given(
-    db: mycel.Nexus, ends: tuple[str, str], clock: Clock
+    db: mycel.Graph, ends: tuple[str, str], clock: Clock
 ) -> None:
     now = clock.tick(123_457)
     made = db.add_edge(
@@ -52,7 +52,7 @@ def test_an_added_edge_is_read_back_with_everything_it_was_given(
 
 
 def test_an_edge_has_full_cost_no_data_and_the_graphs_own_actor_unless_told(
-    db: mycel.Nexus, ends: tuple[str, str]
+    db: mycel.Graph, ends: tuple[str, str]
 ) -> None:
     db.add_edge(ends[0], "references", ends[1])
     edge = db.get_edge(ends[0], "references", ends[1])
@@ -60,7 +60,7 @@ def test_an_edge_has_full_cost_no_data_and_the_graphs_own_actor_unless_told(
 
 
 def test_the_edge_is_the_same_record_from_both_ends_and_by_id(
-    db: mycel.Nexus, ends: tuple[str, str]
+    db: mycel.Graph, ends: tuple[str, str]
 ) -> None:
     made = db.add_edge(ends[0], "references", ends[1], weight=0.25, data={"why": "it says so"})
     edge = db.get_edge(ends[0], "references", ends[1])
@@ -71,7 +71,7 @@ def test_the_edge_is_the_same_record_from_both_ends_and_by_id(
 
 
 def test_the_same_ends_can_be_joined_both_ways_and_by_several_predicates(
-    db: mycel.Nexus, ends: tuple[str, str]
+    db: mycel.Graph, ends: tuple[str, str]
 ) -> None:
     made = {
         db.add_edge(ends[0], "references", ends[1]),
@@ -85,7 +85,7 @@ def test_the_same_ends_can_be_joined_both_ways_and_by_several_predicates(
 
 
 def test_adding_is_one_journal_entry_in_one_transaction(
-    db: mycel.Nexus, ends: tuple[str, str]
+    db: mycel.Graph, ends: tuple[str, str]
 ) -> None:
     before = entries(db)
     made = db.add_edge(ends[0], "references", ends[1], created_by="andrew")
@@ -94,7 +94,7 @@ def test_adding_is_one_journal_entry_in_one_transaction(
     assert [version.kind for version in db.history(made)] == ["add_edge"]
 
 
-def test_an_element_itself_serves_as_well_as_its_id(db: mycel.Nexus, ends: tuple[str, str]) -> None:
+def test_an_element_itself_serves_as_well_as_its_id(db: mycel.Graph, ends: tuple[str, str]) -> None:
     source, target = db.get(ends[0]), db.get(ends[1])
     made = db.add_edge(source, "references", target)
     assert db.get_edge(source, "references", ends[1]).id == made
@@ -105,7 +105,7 @@ def test_an_element_itself_serves_as_well_as_its_id(db: mycel.Nexus, ends: tuple
 
 @pytest.mark.parametrize("weight", [0, 0.0, 0.1, 0.25, 1 / 3, 0.9, 0.999999, 1, 1.0])
 def test_a_weight_comes_back_as_the_number_it_means_in_32_bits(
-    db: mycel.Nexus, ends: tuple[str, str], weight: float
+    db: mycel.Graph, ends: tuple[str, str], weight: float
 ) -> None:
     db.add_edge(ends[0], "references", ends[1], weight=weight)
     stored = db.get_edge(ends[0], "references", ends[1]).weight
@@ -127,7 +127,7 @@ def test_a_weight_comes_back_as_the_number_it_means_in_32_bits(
     ],
 )
 def test_a_weight_that_is_no_cost_is_refused(
-    db: mycel.Nexus, ends: tuple[str, str], weight: Any, error: type[MycelError]
+    db: mycel.Graph, ends: tuple[str, str], weight: Any, error: type[MycelError]
 ) -> None:
     before = db.snapshot()
     with pytest.raises(error):
@@ -136,7 +136,7 @@ def test_a_weight_that_is_no_cost_is_refused(
 
 
 def test_data_can_be_given_as_the_canonical_cbor_of_an_object(
-    db: mycel.Nexus, ends: tuple[str, str]
+    db: mycel.Graph, ends: tuple[str, str]
 ) -> None:
     data = {"fields": ["born", "died"], "n": 3}
     db.add_edge(ends[0], "contradicts", ends[1], data=cbor2.dumps(data, canonical=True))
@@ -157,7 +157,7 @@ def test_data_can_be_given_as_the_canonical_cbor_of_an_object(
     ],
 )
 def test_data_in_other_bytes_is_refused(
-    db: mycel.Nexus, ends: tuple[str, str], data: bytes
+    db: mycel.Graph, ends: tuple[str, str], data: bytes
 ) -> None:
     before = db.snapshot()
     with pytest.raises(InvalidValueType):
@@ -191,7 +191,7 @@ def test_data_in_other_bytes_is_refused(
     ],
 )
 def test_checks_come_in_the_order_of_the_document(
-    db: mycel.Nexus, ends: tuple[str, str], case: tuple[str, str, str, type[MycelError]]
+    db: mycel.Graph, ends: tuple[str, str], case: tuple[str, str, str, type[MycelError]]
 ) -> None:
     src, predicate, dst, error = case
     known = {"source": ends[0], "target": ends[1]}
@@ -229,7 +229,7 @@ NO_IDS: list[Any] = [
          "history", "purge", "retire", "update"],
 )  # fmt: skip
 def test_what_is_no_id_is_refused_everywhere(
-    db: mycel.Nexus, ends: tuple[str, str], use: Callable[[Any, str, object], object]
+    db: mycel.Graph, ends: tuple[str, str], use: Callable[[Any, str, object], object]
 ) -> None:
     before = db.snapshot()
     for bad in NO_IDS:
@@ -243,7 +243,7 @@ NEVER_GIVEN = ["C:0", "C:3", "C:02", f"C:{2**63}", "P:2:references", "P:0:refere
 
 
 def test_an_id_that_was_never_given_out_is_missing_everywhere_and_named_as_it_was_written(
-    db: mycel.Nexus, ends: tuple[str, str]
+    db: mycel.Graph, ends: tuple[str, str]
 ) -> None:
     before = db.snapshot()
     for absent in NEVER_GIVEN:
@@ -275,7 +275,7 @@ def test_an_id_that_was_never_given_out_is_missing_everywhere_and_named_as_it_wa
 
 
 def test_a_predicate_whose_definition_was_removed_cannot_be_used_for_new_edges(
-    db: mycel.Nexus, ends: tuple[str, str]
+    db: mycel.Graph, ends: tuple[str, str]
 ) -> None:
     define(db, predicates=["likes"])
     db.add_edge(ends[0], "likes", ends[1])
@@ -286,14 +286,14 @@ def test_a_predicate_whose_definition_was_removed_cannot_be_used_for_new_edges(
     assert db.get_edge(ends[0], "likes", ends[1]).tombstoned, "the past can still be read"
 
 
-def test_an_edge_to_a_removed_element_is_refused(db: mycel.Nexus, ends: tuple[str, str]) -> None:
+def test_an_edge_to_a_removed_element_is_refused(db: mycel.Graph, ends: tuple[str, str]) -> None:
     db.write(lambda tx: tx.retire(ends[1]))
     with pytest.raises(NotFound):
         db.add_edge(ends[0], "references", ends[1])
 
 
 def test_an_unknown_predicate_is_refused_with_the_nearest_known_one(
-    db: mycel.Nexus, ends: tuple[str, str]
+    db: mycel.Graph, ends: tuple[str, str]
 ) -> None:
     with pytest.raises(TypeMismatch) as caught:
         db.add_edge(ends[0], "refrences", ends[1])
@@ -305,7 +305,7 @@ def test_an_unknown_predicate_is_refused_with_the_nearest_known_one(
 
 
 def test_adding_a_live_edge_again_changes_and_journals_nothing(
-    db: mycel.Nexus, ends: tuple[str, str], clock: Clock
+    db: mycel.Graph, ends: tuple[str, str], clock: Clock
 ) -> None:
     made = db.add_edge(
         ends[0], "references", ends[1], weight=0.5, data={"page": 7}, created_by="andrew"
@@ -322,7 +322,7 @@ def test_adding_a_live_edge_again_changes_and_journals_nothing(
 
 
 def test_adding_a_live_edge_again_in_a_transaction_changes_nothing_either(
-    db: mycel.Nexus, ends: tuple[str, str]
+    db: mycel.Graph, ends: tuple[str, str]
 ) -> None:
     with db.transaction() as tx:
         made = tx.add_edge(ends[0], "references", ends[1], data={"a": 1}, metadata={"m": 1})
@@ -333,7 +333,7 @@ def test_adding_a_live_edge_again_in_a_transaction_changes_nothing_either(
 
 
 def test_an_actor_who_changes_nothing_leaves_no_trace(
-    db: mycel.Nexus, ends: tuple[str, str]
+    db: mycel.Graph, ends: tuple[str, str]
 ) -> None:
     db.add_edge(ends[0], "references", ends[1])
     db.add_edge(ends[0], "references", ends[1], created_by="nobody")
@@ -346,7 +346,7 @@ def test_an_actor_who_changes_nothing_leaves_no_trace(
 
 
 def test_a_removed_edge_keeps_what_it_had_and_says_when_by_whom_and_why_it_went(
-    db: mycel.Nexus, ends: tuple[str, str], clock: Clock
+    db: mycel.Graph, ends: tuple[str, str], clock: Clock
 ) -> None:
     made = db.add_edge(
         ends[0], "references", ends[1], weight=0.5, data={"page": 7}, created_by="andrew"
@@ -362,7 +362,7 @@ def test_a_removed_edge_keeps_what_it_had_and_says_when_by_whom_and_why_it_went(
     assert (removed.created_us, removed.created_by) == (edge.created_us, "andrew")
 
 
-def test_a_removed_edge_is_gone_from_the_live_state(db: mycel.Nexus, ends: tuple[str, str]) -> None:
+def test_a_removed_edge_is_gone_from_the_live_state(db: mycel.Graph, ends: tuple[str, str]) -> None:
     made = db.add_edge(ends[0], "references", ends[1])
     db.remove_edge(ends[0], "references", ends[1])
     assert list(db.edges_out(ends[0])) == list(db.edges_in(ends[1])) == []
@@ -371,7 +371,7 @@ def test_a_removed_edge_is_gone_from_the_live_state(db: mycel.Nexus, ends: tuple
         db.get(made)
 
 
-def test_a_removal_is_journaled_as_one_entry(db: mycel.Nexus, ends: tuple[str, str]) -> None:
+def test_a_removal_is_journaled_as_one_entry(db: mycel.Graph, ends: tuple[str, str]) -> None:
     made = db.add_edge(ends[0], "references", ends[1])
     before = entries(db)
     db.remove_edge(ends[0], "references", ends[1], reason="wrong", by="auditor")
@@ -386,7 +386,7 @@ def test_a_removal_is_journaled_as_one_entry(db: mycel.Nexus, ends: tuple[str, s
     [("source", "target"), ("source", "source"), (ABSENT, "target"), ("source", ABSENT)],
 )
 def test_removing_an_edge_that_never_was_does_nothing(
-    db: mycel.Nexus, ends: tuple[str, str], src: str, dst: str
+    db: mycel.Graph, ends: tuple[str, str], src: str, dst: str
 ) -> None:
     known = {"source": ends[0], "target": ends[1]}
     before = db.snapshot()
@@ -395,7 +395,7 @@ def test_removing_an_edge_that_never_was_does_nothing(
 
 
 def test_removing_an_edge_twice_keeps_the_first_tombstone(
-    db: mycel.Nexus, ends: tuple[str, str], clock: Clock
+    db: mycel.Graph, ends: tuple[str, str], clock: Clock
 ) -> None:
     db.add_edge(ends[0], "references", ends[1])
     db.remove_edge(ends[0], "references", ends[1], reason="first", by="one")
@@ -407,14 +407,14 @@ def test_removing_an_edge_twice_keeps_the_first_tombstone(
 
 
 def test_removing_by_an_unknown_predicate_is_refused(
-    db: mycel.Nexus, ends: tuple[str, str]
+    db: mycel.Graph, ends: tuple[str, str]
 ) -> None:
     with pytest.raises(TypeMismatch):
         db.remove_edge(ends[0], "unknown", ends[1])
 
 
 def test_the_other_direction_and_other_predicates_stay(
-    db: mycel.Nexus, ends: tuple[str, str]
+    db: mycel.Graph, ends: tuple[str, str]
 ) -> None:
     db.add_edge(ends[0], "references", ends[1])
     back = db.add_edge(ends[1], "references", ends[0])
@@ -429,7 +429,7 @@ def test_the_other_direction_and_other_predicates_stay(
 
 
 def test_adding_a_removed_edge_revives_it_afresh(
-    db: mycel.Nexus, ends: tuple[str, str], clock: Clock
+    db: mycel.Graph, ends: tuple[str, str], clock: Clock
 ) -> None:
     made = db.write(
         lambda tx: tx.add_edge(
@@ -451,7 +451,7 @@ def test_adding_a_removed_edge_revives_it_afresh(
     assert list(db.edges_out(ends[0], include_tombstoned=True)) == [edge]
 
 
-def test_a_revival_is_journaled_as_an_added_edge(db: mycel.Nexus, ends: tuple[str, str]) -> None:
+def test_a_revival_is_journaled_as_an_added_edge(db: mycel.Graph, ends: tuple[str, str]) -> None:
     made = db.add_edge(ends[0], "references", ends[1])
     db.remove_edge(ends[0], "references", ends[1])
     db.add_edge(ends[0], "references", ends[1])
@@ -461,7 +461,7 @@ def test_a_revival_is_journaled_as_an_added_edge(db: mycel.Nexus, ends: tuple[st
 
 
 def test_an_edge_can_be_removed_and_revived_many_times(
-    db: mycel.Nexus, ends: tuple[str, str], clock: Clock
+    db: mycel.Graph, ends: tuple[str, str], clock: Clock
 ) -> None:
     for n in range(5):
         clock.tick()
@@ -474,7 +474,7 @@ def test_an_edge_can_be_removed_and_revived_many_times(
 
 
 def test_adding_removing_and_adding_in_one_transaction_leaves_a_live_edge(
-    db: mycel.Nexus, ends: tuple[str, str]
+    db: mycel.Graph, ends: tuple[str, str]
 ) -> None:
     with db.transaction() as tx:
         tx.add_edge(ends[0], "references", ends[1], weight=0.25)
@@ -489,7 +489,7 @@ def test_adding_removing_and_adding_in_one_transaction_leaves_a_live_edge(
 # Reading one edge
 
 
-def test_an_edge_that_never_was_is_not_found(db: mycel.Nexus, ends: tuple[str, str]) -> None:
+def test_an_edge_that_never_was_is_not_found(db: mycel.Graph, ends: tuple[str, str]) -> None:
     db.add_edge(ends[1], "references", ends[0])
     for src, dst in (ends, (ends[0], ABSENT), (ABSENT, ends[0])):
         with pytest.raises(NotFound):
@@ -499,7 +499,7 @@ def test_an_edge_that_never_was_is_not_found(db: mycel.Nexus, ends: tuple[str, s
 
 
 def test_an_edge_shows_itself_in_the_wire_form_of_a_link(
-    db: mycel.Nexus, ends: tuple[str, str]
+    db: mycel.Graph, ends: tuple[str, str]
 ) -> None:
     made = db.add_edge(ends[0], "references", ends[1], weight=0.5, data={"page": 7})
     wire = db.get(made).to_dict()
@@ -520,7 +520,7 @@ def test_an_edge_shows_itself_in_the_wire_form_of_a_link(
 # Edges about edges
 
 
-def test_an_edge_can_leave_and_reach_another_edge(db: mycel.Nexus, ends: tuple[str, str]) -> None:
+def test_an_edge_can_leave_and_reach_another_edge(db: mycel.Graph, ends: tuple[str, str]) -> None:
     claim = db.add_edge(ends[0], "references", ends[1])
     (witness,) = add_concepts(db, "witness")
     leaving = db.add_edge(claim, "attested_by", witness)
@@ -534,14 +534,14 @@ def test_an_edge_can_leave_and_reach_another_edge(db: mycel.Nexus, ends: tuple[s
     assert_sound(db)
 
 
-def test_an_edge_about_itself_is_refused(db: mycel.Nexus, ends: tuple[str, str]) -> None:
+def test_an_edge_about_itself_is_refused(db: mycel.Graph, ends: tuple[str, str]) -> None:
     claim = db.add_edge(ends[0], "references", ends[1])
     with pytest.raises(SelfEdgeError):
         db.add_edge(claim, "references", claim)
 
 
 def test_an_edge_goes_together_with_the_edges_about_it(
-    db: mycel.Nexus, ends: tuple[str, str]
+    db: mycel.Graph, ends: tuple[str, str]
 ) -> None:
     claim = db.add_edge(ends[0], "references", ends[1])
     (witness,) = add_concepts(db, "witness")
@@ -559,7 +559,7 @@ def test_an_edge_goes_together_with_the_edges_about_it(
 
 
 def test_reviving_an_edge_does_not_revive_what_was_said_about_it(
-    db: mycel.Nexus, ends: tuple[str, str]
+    db: mycel.Graph, ends: tuple[str, str]
 ) -> None:
     claim = db.add_edge(ends[0], "references", ends[1])
     (witness,) = add_concepts(db, "witness")
@@ -572,7 +572,7 @@ def test_reviving_an_edge_does_not_revive_what_was_said_about_it(
 
 
 def test_edges_about_edges_that_speak_of_each_other_go_together(
-    db: mycel.Nexus,
+    db: mycel.Graph,
 ) -> None:
     """Two ways lead to `joint`: over `second`, and over `remark`, which is about `first`."""
     hub, one, two, three = add_concepts(db, "hub", "one", "two", "three")

@@ -26,7 +26,7 @@ def reached(result: mycel.FindResult) -> list[tuple[str, int]]:
     return list(zip(ids_of(result), result.hop_distances, strict=True))
 
 
-def chain(db: mycel.Nexus, length: int, predicate: str = "references") -> list[str]:
+def chain(db: mycel.Graph, length: int, predicate: str = "references") -> list[str]:
     made = add_concepts(db, *(f"link {n}" for n in range(length)))
     for src, dst in pairwise(made):
         db.add_edge(src, predicate, dst)
@@ -37,7 +37,7 @@ def chain(db: mycel.Nexus, length: int, predicate: str = "references") -> list[s
 # How far
 
 
-def test_a_search_goes_one_hop_outward_unless_told(db: mycel.Nexus) -> None:
+def test_a_search_goes_one_hop_outward_unless_told(db: mycel.Graph) -> None:
     made = chain(db, 4)
     assert reached(db.find(made[1])) == [(made[2], 1)]
 
@@ -45,7 +45,7 @@ def test_a_search_goes_one_hop_outward_unless_told(db: mycel.Nexus) -> None:
 @pytest.mark.parametrize("max_hops", range(1, 7))
 @pytest.mark.parametrize("min_hops", range(1, 7))
 def test_hops_are_counted_from_the_start_and_kept_within_bounds(
-    db: mycel.Nexus, min_hops: int, max_hops: int
+    db: mycel.Graph, min_hops: int, max_hops: int
 ) -> None:
     made = chain(db, 9)
     if min_hops > max_hops:
@@ -74,7 +74,7 @@ def test_hops_that_are_no_whole_number_are_refused(hops: Any) -> None:
         mycel.Follow(max_hops=hops)
 
 
-def test_an_element_is_found_once_at_its_shortest_distance(db: mycel.Nexus) -> None:
+def test_an_element_is_found_once_at_its_shortest_distance(db: mycel.Graph) -> None:
     a, b, c, d = chain(db, 4)
     db.add_edge(a, "related_to", c)
     db.add_edge(a, "supersedes", c)
@@ -83,14 +83,14 @@ def test_an_element_is_found_once_at_its_shortest_distance(db: mycel.Nexus) -> N
     assert reached(result) == [(c, 1), (b, 1), (d, 2)]
 
 
-def test_min_hops_counts_shortest_distances_and_not_detours(db: mycel.Nexus) -> None:
+def test_min_hops_counts_shortest_distances_and_not_detours(db: mycel.Graph) -> None:
     a, b, c = chain(db, 3)
     db.add_edge(a, "related_to", c)
     db.add_edge(c, "related_to", b)
     assert reached(db.find(a, mycel.Follow(min_hops=2, max_hops=6))) == []
 
 
-def test_the_start_is_never_part_of_the_result(db: mycel.Nexus) -> None:
+def test_the_start_is_never_part_of_the_result(db: mycel.Graph) -> None:
     made = chain(db, 3)
     db.add_edge(made[-1], "references", made[0])
     for direction in ("out", "in", "both"):
@@ -132,7 +132,7 @@ class Model:
 
 
 @pytest.fixture
-def tangle(db: mycel.Nexus) -> tuple[Model, list[str]]:
+def tangle(db: mycel.Graph) -> tuple[Model, list[str]]:
     """Thirty concepts, eighty edges among them, and a few edges about edges."""
     random, model = Random(11), Model()
     elements = add_concepts(db, *(f"n{n}" for n in range(30)))
@@ -151,7 +151,7 @@ def tangle(db: mycel.Nexus) -> tuple[Model, list[str]]:
 @pytest.mark.parametrize("direction", ["out", "in", "both"])
 @pytest.mark.parametrize("max_hops", [1, 2, 3, 6])
 def test_a_search_visits_what_a_plain_breadth_first_search_visits_in_the_same_order(
-    db: mycel.Nexus, tangle: tuple[Model, list[str]], direction: Direction, max_hops: int
+    db: mycel.Graph, tangle: tuple[Model, list[str]], direction: Direction, max_hops: int
 ) -> None:
     model, elements = tangle
     asked = ((None, None), (["likes", "references"], {3, 64}), (["part_of"], {11}))
@@ -166,7 +166,7 @@ def test_a_search_visits_what_a_plain_breadth_first_search_visits_in_the_same_or
 
 
 def test_elements_read_in_small_batches_come_in_the_same_order_in_every_state(
-    db: mycel.Nexus, tangle: tuple[Model, list[str]], monkeypatch: pytest.MonkeyPatch
+    db: mycel.Graph, tangle: tuple[Model, list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(walk, "ENDS_FIRST", 2)
     monkeypatch.setattr(walk, "ENDS_AT_ONCE", 3)
@@ -198,7 +198,7 @@ def test_elements_read_in_small_batches_come_in_the_same_order_in_every_state(
             assert reached(view.find(start, follow, limit=4)) == wanted[:4]
 
 
-def test_a_search_reads_many_elements_with_few_statements(db: mycel.Nexus) -> None:
+def test_a_search_reads_many_elements_with_few_statements(db: mycel.Graph) -> None:
     hub, *spokes = add_concepts(db, *(f"n{n}" for n in range(200)))
     with db.transaction() as tx:
         for spoke in spokes[:100]:
@@ -214,7 +214,7 @@ def test_a_search_reads_many_elements_with_few_statements(db: mycel.Nexus) -> No
 
 
 def test_the_order_of_the_types_to_follow_does_not_matter(
-    db: mycel.Nexus, tangle: tuple[Model, list[str]]
+    db: mycel.Graph, tangle: tuple[Model, list[str]]
 ) -> None:
     _, elements = tangle
     one = mycel.Follow(types=["likes", "references", "part_of"], max_hops=4, direction="both")
@@ -235,7 +235,7 @@ def test_the_same_search_gives_the_same_result_after_reopening(tmp_path: Any) ->
         assert db.find(made[2], follow) == before
 
 
-def test_directions_are_those_of_the_edges(db: mycel.Nexus) -> None:
+def test_directions_are_those_of_the_edges(db: mycel.Graph) -> None:
     left, middle, right = chain(db, 3)
 
     def find(direction: Direction) -> list[str]:
@@ -252,7 +252,7 @@ def test_another_direction_is_refused(direction: Any) -> None:
         mycel.Follow(direction=direction)
 
 
-def test_both_directions_may_alternate_on_one_way(db: mycel.Nexus) -> None:
+def test_both_directions_may_alternate_on_one_way(db: mycel.Graph) -> None:
     a, b, c = add_concepts(db, "a", "b", "c")
     db.add_edge(a, "references", b)
     db.add_edge(c, "references", b)
@@ -264,7 +264,7 @@ def test_both_directions_may_alternate_on_one_way(db: mycel.Nexus) -> None:
 
 
 @pytest.fixture
-def mixed(db: mycel.Nexus) -> tuple[list[str], list[str]]:
+def mixed(db: mycel.Graph) -> tuple[list[str], list[str]]:
     """Fact, event, fact, event … in a chain."""
     facts = add_concepts(db, *(f"fact {n}" for n in range(4)), type_name=FACT)
     events = add_concepts(db, *(f"event {n}" for n in range(3)), type_name=EVENT)
@@ -275,7 +275,7 @@ def mixed(db: mycel.Nexus) -> tuple[list[str], list[str]]:
 
 
 def test_types_filter_what_is_returned_and_not_what_is_walked_through(
-    db: mycel.Nexus, mixed: tuple[list[str], list[str]]
+    db: mycel.Graph, mixed: tuple[list[str], list[str]]
 ) -> None:
     facts, events = mixed
     follow = mycel.Follow(max_hops=6)
@@ -294,7 +294,7 @@ def test_types_filter_what_is_returned_and_not_what_is_walked_through(
 
 
 def test_what_is_filtered_out_shows_nowhere_in_the_result(
-    db: mycel.Nexus, mixed: tuple[list[str], list[str]]
+    db: mycel.Graph, mixed: tuple[list[str], list[str]]
 ) -> None:
     facts, events = mixed
     result = db.find(facts[0], mycel.Follow(max_hops=6), types=[FACT], form="full")
@@ -304,7 +304,7 @@ def test_what_is_filtered_out_shows_nowhere_in_the_result(
     assert len(result.hop_distances) == len(result.memories)
 
 
-def test_an_unknown_type_or_predicate_is_refused(db: mycel.Nexus) -> None:
+def test_an_unknown_type_or_predicate_is_refused(db: mycel.Graph) -> None:
     (start,) = add_concepts(db, "start")
     with pytest.raises(TypeMismatch):
         db.find(start, types=["Unknown"])
@@ -312,12 +312,12 @@ def test_an_unknown_type_or_predicate_is_refused(db: mycel.Nexus) -> None:
         db.find(start, mycel.Follow(types=["unknown"]))
 
 
-def test_no_types_to_follow_lead_nowhere(db: mycel.Nexus) -> None:
+def test_no_types_to_follow_lead_nowhere(db: mycel.Graph) -> None:
     made = chain(db, 3)
     assert db.find(made[0], mycel.Follow(types=[], max_hops=3)).memories == ()
 
 
-def test_a_start_that_is_not_there_is_not_found(db: mycel.Nexus) -> None:
+def test_a_start_that_is_not_there_is_not_found(db: mycel.Graph) -> None:
     made = chain(db, 2)
     db.write(lambda tx: tx.retire(made[0]))
     for absent in (made[0], "C:999998", "P:999999:references"):
@@ -329,7 +329,7 @@ def test_a_start_that_is_not_there_is_not_found(db: mycel.Nexus) -> None:
 # Tombstones
 
 
-def test_removed_edges_are_not_walked_unless_asked(db: mycel.Nexus) -> None:
+def test_removed_edges_are_not_walked_unless_asked(db: mycel.Graph) -> None:
     a, b, c = chain(db, 3)
     db.remove_edge(a, "references", b)
     assert db.find(a, mycel.Follow(max_hops=6)).memories == ()
@@ -337,7 +337,7 @@ def test_removed_edges_are_not_walked_unless_asked(db: mycel.Nexus) -> None:
     assert reached(result) == [(b, 1), (c, 2)]
 
 
-def test_removed_elements_are_found_and_can_be_the_start_when_asked(db: mycel.Nexus) -> None:
+def test_removed_elements_are_found_and_can_be_the_start_when_asked(db: mycel.Graph) -> None:
     a, b, c = chain(db, 3)
     db.write(lambda tx: tx.retire(b, reason="gone"))
     follow = mycel.Follow(max_hops=6, include_tombstoned=True)
@@ -346,7 +346,7 @@ def test_removed_elements_are_found_and_can_be_the_start_when_asked(db: mycel.Ne
     assert db.find(a, follow).memories[0].name == "link 1"
 
 
-def test_purged_elements_are_not_found_even_when_asked(db: mycel.Nexus) -> None:
+def test_purged_elements_are_not_found_even_when_asked(db: mycel.Graph) -> None:
     a, b, _ = chain(db, 3)
     db.purge(b, "private")
     follow = mycel.Follow(max_hops=6, include_tombstoned=True)
@@ -357,7 +357,7 @@ def test_purged_elements_are_not_found_even_when_asked(db: mycel.Nexus) -> None:
 # Edges as memories
 
 
-def test_edges_about_edges_are_walked_and_found_like_any_other(db: mycel.Nexus) -> None:
+def test_edges_about_edges_are_walked_and_found_like_any_other(db: mycel.Graph) -> None:
     a, b, witness = add_concepts(db, "a", "b", "witness")
     claim = db.add_edge(a, "references", b)
     db.add_edge(witness, "observed_by", claim)
@@ -371,7 +371,7 @@ def test_edges_about_edges_are_walked_and_found_like_any_other(db: mycel.Nexus) 
     assert reached(db.find(claim)) == [(b, 1)]
 
 
-def test_an_edge_is_no_memory_of_a_type(db: mycel.Nexus) -> None:
+def test_an_edge_is_no_memory_of_a_type(db: mycel.Graph) -> None:
     a, b, witness = add_concepts(db, "a", "b", "witness")
     claim = db.add_edge(a, "references", b)
     db.add_edge(witness, "observed_by", claim)
@@ -384,7 +384,7 @@ def test_an_edge_is_no_memory_of_a_type(db: mycel.Nexus) -> None:
 
 
 @pytest.mark.parametrize(("limit", "more"), [(1, True), (4, True), (5, False), (6, False)])
-def test_a_limit_cuts_the_result_and_says_so(db: mycel.Nexus, limit: int, more: bool) -> None:
+def test_a_limit_cuts_the_result_and_says_so(db: mycel.Graph, limit: int, more: bool) -> None:
     hub, *others = add_concepts(db, "hub", *(f"spoke {n}" for n in range(5)))
     for other in others:
         db.add_edge(hub, "references", other)
@@ -394,7 +394,7 @@ def test_a_limit_cuts_the_result_and_says_so(db: mycel.Nexus, limit: int, more: 
 
 
 def test_what_is_filtered_out_does_not_count_towards_the_limit(
-    db: mycel.Nexus, mixed: tuple[list[str], list[str]]
+    db: mycel.Graph, mixed: tuple[list[str], list[str]]
 ) -> None:
     facts, events = mixed
     follow = mycel.Follow(max_hops=6)
@@ -405,13 +405,13 @@ def test_what_is_filtered_out_does_not_count_towards_the_limit(
 
 
 @pytest.mark.parametrize("limit", [0, -1, 1_000_001, "5", 1.5, None])
-def test_a_limit_out_of_bounds_is_refused(db: mycel.Nexus, limit: Any) -> None:
+def test_a_limit_out_of_bounds_is_refused(db: mycel.Graph, limit: Any) -> None:
     made = chain(db, 2)
     with pytest.raises(MycelError):
         db.find(made[0], limit=limit)
 
 
-def test_a_search_without_a_limit_stops_at_a_hundred(db: mycel.Nexus) -> None:
+def test_a_search_without_a_limit_stops_at_a_hundred(db: mycel.Graph) -> None:
     hub, *others = add_concepts(db, "hub", *(f"spoke {n}" for n in range(101)))
     with db.transaction() as tx:
         for other in others:
@@ -428,7 +428,7 @@ def test_a_search_without_a_limit_stops_at_a_hundred(db: mycel.Nexus) -> None:
 BUDGET = {"short": 50 * 4, "medium": 200 * 4}
 
 
-def one_memory(db: mycel.Nexus, form: Any, attributes: dict[str, Any]) -> mycel.Memory:
+def one_memory(db: mycel.Graph, form: Any, attributes: dict[str, Any]) -> mycel.Memory:
     with db.transaction() as tx:
         tx.define_type(FACT)
         start = tx.put_concept(FACT, "start")
@@ -442,7 +442,7 @@ def one_memory(db: mycel.Nexus, form: Any, attributes: dict[str, Any]) -> mycel.
 @pytest.mark.parametrize("letter", ["x", "ß", "猫", "🦊", "e\u0301"])
 @pytest.mark.parametrize("shift", range(4))
 def test_a_form_keeps_within_its_bytes_and_never_cuts_a_character(
-    db: mycel.Nexus, form: str, letter: str, shift: int
+    db: mycel.Graph, form: str, letter: str, shift: int
 ) -> None:
     attributes = {"description": "-" * shift + letter * 1_000}
     whole = one_memory(db, "full", attributes).text
@@ -457,7 +457,7 @@ def test_a_form_keeps_within_its_bytes_and_never_cuts_a_character(
 
 @pytest.mark.parametrize("form", ["short", "medium"])
 @pytest.mark.parametrize("spare", [0, 1, 2, 5])
-def test_what_fits_exactly_is_not_cut(db: mycel.Nexus, form: str, spare: int) -> None:
+def test_what_fits_exactly_is_not_cut(db: mycel.Graph, form: str, spare: int) -> None:
     room = BUDGET[form] - len("end\n") - spare
     memory = one_memory(db, form, {"description": "x" * room})
     assert memory.text == "end\n" + "x" * room
@@ -466,7 +466,7 @@ def test_what_fits_exactly_is_not_cut(db: mycel.Nexus, form: str, spare: int) ->
     assert longer.truncated
 
 
-def test_the_full_form_gives_everything(db: mycel.Nexus) -> None:
+def test_the_full_form_gives_everything(db: mycel.Graph) -> None:
     long = "word " * 10_000
     memory = one_memory(db, "full", {"description": long, "n": 7, "list": ["猫", 1]})
     assert not memory.truncated
@@ -474,7 +474,7 @@ def test_the_full_form_gives_everything(db: mycel.Nexus) -> None:
         assert part in memory.text
 
 
-def test_a_memory_shows_its_description_first(db: mycel.Nexus) -> None:
+def test_a_memory_shows_its_description_first(db: mycel.Graph) -> None:
     memory = one_memory(db, "medium", {"aaa": 1, "description": "what it is"})
     assert memory.text.startswith("end\nwhat it is\n")
     assert (memory.type, memory.name, memory.truncated) == (FACT, "end", False)
@@ -494,14 +494,14 @@ def test_a_search_ends_at_its_deadline(tmp_path: Any) -> None:
 
 
 @pytest.mark.parametrize("form", ["", "long", "SHORT", None, []])
-def test_another_form_is_refused(db: mycel.Nexus, form: Any) -> None:
+def test_another_form_is_refused(db: mycel.Graph, form: Any) -> None:
     made = chain(db, 2)
     with pytest.raises(MycelError):
         db.find(made[0], form=form)
 
 
 def test_one_hop_over_few_links_finds_what_the_walk_finds(
-    db: mycel.Nexus, monkeypatch: pytest.MonkeyPatch
+    db: mycel.Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with db.transaction() as tx:
         tx.define_type(FACT)

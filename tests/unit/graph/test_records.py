@@ -37,7 +37,7 @@ BUILT_IN = {
 }
 
 
-def record_of(db: mycel.Nexus, src: str, predicate: str, dst: str) -> bytes:
+def record_of(db: mycel.Graph, src: str, predicate: str, dst: str) -> bytes:
     record = db.prove((src, predicate, dst)).record
     assert record is not None
     return record
@@ -47,7 +47,7 @@ def record_of(db: mycel.Nexus, src: str, predicate: str, dst: str) -> bytes:
 # Numbers
 
 
-def test_the_built_in_predicates_keep_their_numbers(db: mycel.Nexus) -> None:
+def test_the_built_in_predicates_keep_their_numbers(db: mycel.Graph) -> None:
     source, target = add_concepts(db, "source", "target")
     for predicate in BUILT_IN:
         db.add_edge(source, predicate, target)
@@ -55,7 +55,7 @@ def test_the_built_in_predicates_keep_their_numbers(db: mycel.Nexus) -> None:
 
 
 def test_predicates_defined_later_are_numbered_from_0x40_in_the_order_of_definition(
-    db: mycel.Nexus,
+    db: mycel.Graph,
 ) -> None:
     source, target = add_concepts(db, "source", "target")
     define(db, predicates=["zeta", "alpha"])
@@ -66,7 +66,7 @@ def test_predicates_defined_later_are_numbered_from_0x40_in_the_order_of_definit
     assert numbers == {"zeta": 0x40, "alpha": 0x41, "mu": 0x42}
 
 
-def test_the_number_of_a_removed_predicate_is_never_given_to_another(db: mycel.Nexus) -> None:
+def test_the_number_of_a_removed_predicate_is_never_given_to_another(db: mycel.Graph) -> None:
     source, target = add_concepts(db, "source", "target")
     define(db, predicates=["first"])
     db.write(lambda tx: tx.retire(tx.get_concept("$PropositionType", "first")))
@@ -79,7 +79,7 @@ def test_the_number_of_a_removed_predicate_is_never_given_to_another(db: mycel.N
     assert_sound(db)
 
 
-def test_the_number_of_a_purged_predicate_is_never_given_to_another(db: mycel.Nexus) -> None:
+def test_the_number_of_a_purged_predicate_is_never_given_to_another(db: mycel.Graph) -> None:
     source, target = add_concepts(db, "source", "target")
     define(db, predicates=["first"])
     definition = db.get_concept("$PropositionType", "first")
@@ -91,7 +91,7 @@ def test_the_number_of_a_purged_predicate_is_never_given_to_another(db: mycel.Ne
     assert_sound(db)
 
 
-def test_a_transaction_that_fails_takes_no_number(db: mycel.Nexus) -> None:
+def test_a_transaction_that_fails_takes_no_number(db: mycel.Graph) -> None:
     source, target = add_concepts(db, "source", "target")
     with pytest.raises(DeliberateError):
         fail_after(db, lambda tx: tx.define_predicate("lost"))
@@ -104,7 +104,7 @@ def test_a_transaction_that_fails_takes_no_number(db: mycel.Nexus) -> None:
 # Bytes
 
 
-def test_a_fresh_edge_has_exactly_the_record_of_the_document(db: mycel.Nexus) -> None:
+def test_a_fresh_edge_has_exactly_the_record_of_the_document(db: mycel.Graph) -> None:
     source, target = add_concepts(db, "source", "target")
     db.add_edge(source, "references", target, weight=0.9, created_by="andrew")
     src, dst = concept_key(FACT, "source")[:16], concept_key(FACT, "target")[:16]
@@ -117,7 +117,7 @@ def test_a_fresh_edge_has_exactly_the_record_of_the_document(db: mycel.Nexus) ->
     )
 
 
-def test_a_record_is_read_back_as_what_was_written(db: mycel.Nexus, clock: Clock) -> None:
+def test_a_record_is_read_back_as_what_was_written(db: mycel.Graph, clock: Clock) -> None:
     source, target = add_concepts(db, "source", "target")
     created = clock.tick(1)
     data = {"page": 7, "quote": "“naïve” 猫", "nested": {"b": [1, 2.5, None, True]}}
@@ -131,14 +131,14 @@ def test_a_record_is_read_back_as_what_was_written(db: mycel.Nexus, clock: Clock
     assert (fields.version, fields.tombstone) == (1, None)
 
 
-def test_data_stands_in_field_11_as_canonical_cbor(db: mycel.Nexus) -> None:
+def test_data_stands_in_field_11_as_canonical_cbor(db: mycel.Graph) -> None:
     source, target = add_concepts(db, "source", "target")
     db.add_edge(source, "references", target, data={"b": 1, "a": 2})
     fields = cbor2.loads(record_of(db, source, "references", target))
     assert fields[11] == b"\xa2\x61a\x02\x61b\x01"
 
 
-def test_empty_fields_are_left_out(db: mycel.Nexus) -> None:
+def test_empty_fields_are_left_out(db: mycel.Graph) -> None:
     source, target = add_concepts(db, "source", "target")
     db.add_edge(source, "references", target, weight=0)
     assert set(cbor2.loads(record_of(db, source, "references", target))) == {1, 2, 3, 4, 5}
@@ -147,7 +147,7 @@ def test_empty_fields_are_left_out(db: mycel.Nexus) -> None:
     assert set(removed) == {1, 2, 3, 4, 5, 7, 8, 10}, "no reason was given"
 
 
-def test_a_removed_edge_has_its_tombstone_in_fields_7_to_10(db: mycel.Nexus, clock: Clock) -> None:
+def test_a_removed_edge_has_its_tombstone_in_fields_7_to_10(db: mycel.Graph, clock: Clock) -> None:
     source, target = add_concepts(db, "source", "target")
     db.add_edge(source, "references", target)
     removed_at = clock.tick(1_000_000)
@@ -164,7 +164,7 @@ def test_a_removed_edge_has_its_tombstone_in_fields_7_to_10(db: mycel.Nexus, clo
     assert tombstone == (removed_at, "auditor", "superseded")
 
 
-def test_a_record_is_canonical_cbor(db: mycel.Nexus, clock: Clock) -> None:
+def test_a_record_is_canonical_cbor(db: mycel.Graph, clock: Clock) -> None:
     source, target = add_concepts(db, "source", "target")
     db.add_edge(source, "references", target, weight=0.5, data={"n": 1})
     clock.tick(1_000_000)
@@ -177,7 +177,7 @@ def test_a_record_is_canonical_cbor(db: mycel.Nexus, clock: Clock) -> None:
     assert mycel.decode_edge(record).encode() == record
 
 
-def test_the_key_of_an_edge_is_the_hash_of_its_ends_and_predicate(db: mycel.Nexus) -> None:
+def test_the_key_of_an_edge_is_the_hash_of_its_ends_and_predicate(db: mycel.Graph) -> None:
     source, target = add_concepts(db, "source", "target")
     claim = db.add_edge(source, "references", target)
     db.add_edge(claim, "attested_by", target)
@@ -190,7 +190,7 @@ def test_the_key_of_an_edge_is_the_hash_of_its_ends_and_predicate(db: mycel.Nexu
     assert mycel.decode_edge(about.record).src == key[:16], "an edge about an edge names its key"
 
 
-def test_a_concept_is_proven_by_the_record_of_its_type_and_name(db: mycel.Nexus) -> None:
+def test_a_concept_is_proven_by_the_record_of_its_type_and_name(db: mycel.Graph) -> None:
     (made,) = add_concepts(db, "source")
     proof = db.prove(made)
     assert proof.key == concept_key(FACT, "source")
@@ -218,7 +218,7 @@ def test_replicas_that_number_things_otherwise_agree_on_records_and_roots(clock:
     assert one.journal_root != other.journal_root, "the journals tell different stories"
 
 
-def test_forgetting_an_edge_restores_the_root_from_before_it(db: mycel.Nexus) -> None:
+def test_forgetting_an_edge_restores_the_root_from_before_it(db: mycel.Graph) -> None:
     source, target = add_concepts(db, "source", "target")
     db.add_edge(source, "references", target)
     before = db.snapshot()

@@ -27,7 +27,7 @@ def names(result: Traversal) -> list[str]:
     return [each.element.name for each in result.nodes if isinstance(each.element, mycel.Concept)]
 
 
-def star(db: mycel.Nexus, **weights: float) -> str:
+def star(db: mycel.Graph, **weights: float) -> str:
     """A hub with a link of each weight to a concept of that name."""
     hub, *others = add_concepts(db, "hub", *weights)
     for other, weight in zip(others, weights.values(), strict=True):
@@ -39,7 +39,7 @@ def star(db: mycel.Nexus, **weights: float) -> str:
 # Order
 
 
-def test_the_start_comes_first_and_costs_nothing(db: mycel.Nexus) -> None:
+def test_the_start_comes_first_and_costs_nothing(db: mycel.Graph) -> None:
     (alone,) = add_concepts(db, "alone")
     found = db.traverse(alone)
     assert reached(found) == [(alone, 0.0)]
@@ -48,12 +48,12 @@ def test_the_start_comes_first_and_costs_nothing(db: mycel.Nexus) -> None:
     assert found.cut_off == ()
 
 
-def test_the_nearest_comes_first(db: mycel.Nexus) -> None:
+def test_the_nearest_comes_first(db: mycel.Graph) -> None:
     hub = star(db, far=0.9, near=0.1, middle=0.5)
     assert names(db.traverse(hub)) == ["hub", "near", "middle", "far"]
 
 
-def test_costs_add_up_along_a_way_and_a_detour_may_be_cheaper(db: mycel.Nexus) -> None:
+def test_costs_add_up_along_a_way_and_a_detour_may_be_cheaper(db: mycel.Graph) -> None:
     a, b, c = add_concepts(db, "a", "b", "c")
     db.add_edge(a, "references", c, weight=0.9)
     db.add_edge(a, "references", b, weight=0.3)
@@ -64,19 +64,19 @@ def test_costs_add_up_along_a_way_and_a_detour_may_be_cheaper(db: mycel.Nexus) -
     assert found.nodes[2].hops == 2
 
 
-def test_decimals_add_up_as_people_expect(db: mycel.Nexus) -> None:
+def test_decimals_add_up_as_people_expect(db: mycel.Graph) -> None:
     a, b, c = add_concepts(db, "a", "b", "c")
     db.add_edge(a, "references", b, weight=0.1)
     db.add_edge(b, "references", c, weight=0.2)
     assert reached(db.traverse(a, max_cost=0.3)) == [(a, 0.0), (b, 0.1), (c, 0.3)]
 
 
-def test_what_costs_more_than_the_bound_is_not_reached(db: mycel.Nexus) -> None:
+def test_what_costs_more_than_the_bound_is_not_reached(db: mycel.Graph) -> None:
     hub = star(db, within=0.5, beyond=0.51)
     assert names(db.traverse(hub, max_cost=0.5)) == ["hub", "within"]
 
 
-def test_a_closure_of_weight_nothing_comes_with_its_anchor(db: mycel.Nexus) -> None:
+def test_a_closure_of_weight_nothing_comes_with_its_anchor(db: mycel.Graph) -> None:
     made = add_concepts(db, "a", "b", "tied to b", "tied to that", "c")
     for (src, dst), weight in zip(pairwise(made[:4]), (0.4, 0.0, 0.0), strict=True):
         db.add_edge(src, "references", dst, weight=weight)
@@ -87,7 +87,7 @@ def test_a_closure_of_weight_nothing_comes_with_its_anchor(db: mycel.Nexus) -> N
     assert names(db.traverse(made[1], max_cost=0)) == ["b", "tied to b", "tied to that"]
 
 
-def test_of_the_same_cost_fewer_hops_come_first(db: mycel.Nexus) -> None:
+def test_of_the_same_cost_fewer_hops_come_first(db: mycel.Graph) -> None:
     a, far, between, near = add_concepts(db, "a", "far", "between", "near")
     db.add_edge(a, "references", between, weight=0.25)
     db.add_edge(between, "references", far, weight=0.25)
@@ -96,7 +96,7 @@ def test_of_the_same_cost_fewer_hops_come_first(db: mycel.Nexus) -> None:
 
 
 def test_of_the_same_hops_the_lesser_predicate_comes_first_and_then_the_older(
-    db: mycel.Nexus,
+    db: mycel.Graph,
 ) -> None:
     define(db, predicates=["first_defined", "second_defined"])
     a, one, two, three = add_concepts(db, "a", "one", "two", "three")
@@ -106,7 +106,7 @@ def test_of_the_same_hops_the_lesser_predicate_comes_first_and_then_the_older(
     assert names(db.traverse(a)) == ["a", "two", "three", "one"]
 
 
-def test_of_parallel_links_the_cheapest_counts(db: mycel.Nexus) -> None:
+def test_of_parallel_links_the_cheapest_counts(db: mycel.Graph) -> None:
     a, b = add_concepts(db, "a", "b")
     db.add_edge(a, "references", b, weight=0.9)
     db.add_edge(a, "related_to", b, weight=0.2)
@@ -114,7 +114,7 @@ def test_of_parallel_links_the_cheapest_counts(db: mycel.Nexus) -> None:
     assert (to_b.cost, to_b.path[0].relation, to_b.path[0].weight) == (0.2, "related_to", 0.2)
 
 
-def test_circles_end(db: mycel.Nexus) -> None:
+def test_circles_end(db: mycel.Graph) -> None:
     made = add_concepts(db, "a", "b", "c")
     for src, dst in pairwise([*made, made[0]]):
         db.add_edge(src, "references", dst, weight=0.0)
@@ -125,7 +125,7 @@ def test_circles_end(db: mycel.Nexus) -> None:
 # Which links
 
 
-def test_direction_says_which_way_links_are_gone(db: mycel.Nexus) -> None:
+def test_direction_says_which_way_links_are_gone(db: mycel.Graph) -> None:
     before, here, after = add_concepts(db, "before", "here", "after")
     db.add_edge(before, "references", here, weight=0.4)
     db.add_edge(here, "references", after, weight=0.6)
@@ -138,7 +138,7 @@ def test_direction_says_which_way_links_are_gone(db: mycel.Nexus) -> None:
     assert both.nodes[2].reason == "reached over references (0.6) from here"
 
 
-def test_relation_types_say_which_links_are_gone(db: mycel.Nexus) -> None:
+def test_relation_types_say_which_links_are_gone(db: mycel.Graph) -> None:
     a, b, c = add_concepts(db, "a", "b", "c")
     db.add_edge(a, "references", b)
     db.add_edge(a, "part_of", c)
@@ -147,7 +147,7 @@ def test_relation_types_say_which_links_are_gone(db: mycel.Nexus) -> None:
     assert names(db.traverse(a, relation_types=[])) == ["a"]
 
 
-def test_links_of_a_symmetric_predicate_are_gone_either_way(db: mycel.Nexus) -> None:
+def test_links_of_a_symmetric_predicate_are_gone_either_way(db: mycel.Graph) -> None:
     with db.transaction() as tx:
         tx.define_predicate("married_to", {"is_symmetric": True})
     a, b = add_concepts(db, "a", "b")
@@ -157,7 +157,7 @@ def test_links_of_a_symmetric_predicate_are_gone_either_way(db: mycel.Nexus) -> 
         assert names(db.traverse(a, direction=direction)) == ["a", "b"]  # type: ignore[arg-type]
 
 
-def test_a_predicate_that_becomes_symmetric_is_noticed(db: mycel.Nexus) -> None:
+def test_a_predicate_that_becomes_symmetric_is_noticed(db: mycel.Graph) -> None:
     define(db, predicates=["knows"])
     a, b = add_concepts(db, "a", "b")
     db.add_edge(a, "knows", b)
@@ -167,7 +167,7 @@ def test_a_predicate_that_becomes_symmetric_is_noticed(db: mycel.Nexus) -> None:
     assert names(db.traverse(b)) == ["b", "a"]
 
 
-def test_a_link_is_reached_when_a_link_leads_to_it(db: mycel.Nexus) -> None:
+def test_a_link_is_reached_when_a_link_leads_to_it(db: mycel.Graph) -> None:
     a, b, witness, doubt = add_concepts(db, "a", "b", "witness", "doubt")
     claim = db.add_edge(a, "references", b)
     about = db.add_edge(witness, "corroborates", claim, weight=0.5)
@@ -181,7 +181,7 @@ def test_a_link_is_reached_when_a_link_leads_to_it(db: mycel.Nexus) -> None:
     assert db.get(about).id == about
 
 
-def test_the_past_is_traversed_as_it_was(db: mycel.Nexus) -> None:
+def test_the_past_is_traversed_as_it_was(db: mycel.Graph) -> None:
     a, b, c = add_concepts(db, "a", "b", "c")
     db.add_edge(a, "references", b, weight=0.5)
     then = db.as_of(db.snapshot().seq)
@@ -196,7 +196,7 @@ def test_the_past_is_traversed_as_it_was(db: mycel.Nexus) -> None:
 # Budgets
 
 
-def test_the_budget_of_nodes_is_hard_and_says_what_it_cut_off(db: mycel.Nexus) -> None:
+def test_the_budget_of_nodes_is_hard_and_says_what_it_cut_off(db: mycel.Graph) -> None:
     hub = star(db, one=0.1, two=0.2, three=0.3, beyond=1.0)
     found = db.traverse(hub, max_nodes=2, max_cost=0.5)
     assert names(found) == ["hub", "one"]
@@ -209,13 +209,13 @@ def test_the_budget_of_nodes_is_hard_and_says_what_it_cut_off(db: mycel.Nexus) -
     )
 
 
-def test_nothing_is_cut_off_when_everything_fits_exactly(db: mycel.Nexus) -> None:
+def test_nothing_is_cut_off_when_everything_fits_exactly(db: mycel.Graph) -> None:
     hub = star(db, one=0.1, two=0.2)
     assert db.traverse(hub, max_nodes=3).cut_off == ()
     assert db.traverse(hub, max_nodes=3, max_tokens=10_000).cut_off == ()
 
 
-def test_even_a_closure_of_weight_nothing_ends_at_the_budget(db: mycel.Nexus) -> None:
+def test_even_a_closure_of_weight_nothing_ends_at_the_budget(db: mycel.Graph) -> None:
     hub = star(db, one=0.0, two=0.0, three=0.0)
     found = db.traverse(hub, max_nodes=3, max_cost=0)
     assert names(found) == ["hub", "one", "two"]
@@ -223,7 +223,7 @@ def test_even_a_closure_of_weight_nothing_ends_at_the_budget(db: mycel.Nexus) ->
 
 
 def test_what_was_cut_off_is_counted_once_and_up_to_a_bound(
-    db: mycel.Nexus, monkeypatch: pytest.MonkeyPatch
+    db: mycel.Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     a, b, *others = add_concepts(db, "a", "b", *(f"c{n}" for n in range(8)))
     db.add_edge(a, "references", b, weight=0.1)
@@ -237,7 +237,7 @@ def test_what_was_cut_off_is_counted_once_and_up_to_a_bound(
     assert "more than 5 elements are left out" in cut.sentence
 
 
-def test_the_budget_of_tokens_counts_all_that_is_given(db: mycel.Nexus) -> None:
+def test_the_budget_of_tokens_counts_all_that_is_given(db: mycel.Graph) -> None:
     with db.transaction() as tx:
         tx.define_type(FACT)
         hub = tx.put_concept(FACT, "hub")
@@ -258,7 +258,7 @@ def test_the_budget_of_tokens_counts_all_that_is_given(db: mycel.Nexus) -> None:
     assert "1 element is left out" in cut.sentence
 
 
-def test_the_start_is_given_whatever_the_budget_of_tokens(db: mycel.Nexus) -> None:
+def test_the_start_is_given_whatever_the_budget_of_tokens(db: mycel.Graph) -> None:
     hub = star(db, one=0.1)
     found = db.traverse(hub, max_tokens=1)
     assert names(found) == ["hub"]
@@ -289,7 +289,7 @@ def test_a_look_at_the_past_leaves_deadlines_in_force(tmp_path: Any) -> None:
 # What is asked, and what comes back
 
 
-def test_the_start_may_be_an_id_an_element_or_a_type_and_a_name(db: mycel.Nexus) -> None:
+def test_the_start_may_be_an_id_an_element_or_a_type_and_a_name(db: mycel.Graph) -> None:
     hub = star(db, one=0.1)
     expected = db.traverse(hub)
     assert db.traverse((FACT, "hub")) == expected
@@ -316,7 +316,7 @@ def test_the_start_may_be_an_id_an_element_or_a_type_and_a_name(db: mycel.Nexus)
     ],
 )
 def test_bounds_that_are_none_are_refused(
-    db: mycel.Nexus, bounds: dict[str, Any], error: type[MycelError]
+    db: mycel.Graph, bounds: dict[str, Any], error: type[MycelError]
 ) -> None:
     hub = star(db, one=0.1)
     with pytest.raises(error) as refused:
@@ -338,7 +338,7 @@ def test_bounds_that_are_none_are_refused(
     ],
 )
 def test_a_start_that_is_not_there_is_refused(
-    db: mycel.Nexus, start: Any, error: type[MycelError]
+    db: mycel.Graph, start: Any, error: type[MycelError]
 ) -> None:
     star(db, one=0.1)
     with pytest.raises(error) as refused:
@@ -346,7 +346,7 @@ def test_a_start_that_is_not_there_is_refused(
     assert refused.value.hint
 
 
-def test_a_result_can_be_told_as_json(db: mycel.Nexus) -> None:
+def test_a_result_can_be_told_as_json(db: mycel.Graph) -> None:
     hub = star(db, one=0.1, two=0.2)
     told = db.traverse(hub, max_nodes=2).to_dict()
     one = db.traverse(hub).nodes[1].element

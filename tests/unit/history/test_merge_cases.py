@@ -31,7 +31,7 @@ def _without_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(copy, "_flush", lambda _: None)
 
 
-def define(db: mycel.Nexus) -> None:
+def define(db: mycel.Graph) -> None:
     schema = {word: {"is_required": False, "merge": word} for word in POLICIES}
     schema["s"] = schema.pop("set")
     with db.transaction() as tx:

@@ -8,7 +8,7 @@ from tests.prepared import NEW
 
 
 @pytest.fixture
-def db(tmp_path: Path) -> Iterator[mycel.Nexus]:
+def db(tmp_path: Path) -> Iterator[mycel.Graph]:
     path = tmp_path / "graph.db"
     path.write_bytes(NEW.content)
     with mycel.open(path, durability="off") as db:
@@ -23,6 +23,6 @@ def root(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def shop(db: mycel.Nexus, root: Path) -> mycel.Knowledge:
+def shop(db: mycel.Graph, root: Path) -> mycel.Knowledge:
     """The knowledge of a workspace that is called `shop`."""
     return mycel.Knowledge(db, workspace="shop", root=root)

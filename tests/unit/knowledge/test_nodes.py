@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import mycel
-from mycel import Knowledge, NewNode, NewRelation, Nexus
+from mycel import Graph, Knowledge, NewNode, NewRelation
 from mycel.errors import (
     ConstraintViolation,
     DatabaseReadOnly,
@@ -25,7 +25,7 @@ from mycel.errors import (
 from mycel.knowledge.node_values import Removed
 
 
-def entries(db: Nexus) -> int:
+def entries(db: Graph) -> int:
     return db.snapshot().entries
 
 

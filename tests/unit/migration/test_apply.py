@@ -26,17 +26,17 @@ edge MemberOf: Person -> Team { role: String? }
 
 
 @pytest.fixture
-def db() -> Iterator[mycel.Nexus]:
+def db() -> Iterator[mycel.Graph]:
     with mycel.open(":memory:") as nexus:
         yield nexus
         assert problems(nexus.verify(replay=True)) == []
 
 
-def put(db: mycel.Nexus, type_name: str, name: str, **attributes: Any) -> str:
+def put(db: mycel.Graph, type_name: str, name: str, **attributes: Any) -> str:
     return db.write(lambda tx: tx.put_concept(type_name, name, attributes))
 
 
-def attributes(db: mycel.Nexus, type_name: str, name: str) -> dict[str, Any]:
+def attributes(db: mycel.Graph, type_name: str, name: str) -> dict[str, Any]:
     found = db.get_concept(type_name, name)
     assert found is not None
     return found.attributes
@@ -50,12 +50,12 @@ def reasons(result: Any) -> str:
     return "\n".join(step["reason"] for step in result.steps if "reason" in step)
 
 
-def test_a_new_graph_has_an_empty_schema(db: mycel.Nexus) -> None:
+def test_a_new_graph_has_an_empty_schema(db: mycel.Graph) -> None:
     assert db.schema.catalog == schema.load("")
     assert db.schema.history() == []
 
 
-def test_what_is_applied_is_in_force(db: mycel.Nexus) -> None:
+def test_what_is_applied_is_in_force(db: mycel.Graph) -> None:
     result = db.schema.apply(PEOPLE)
     assert (result.supported, result.applied) == (True, True)
     assert kinds(result) == ["add_type", "add_type", "add_type"]
@@ -63,7 +63,7 @@ def test_what_is_applied_is_in_force(db: mycel.Nexus) -> None:
     assert db.schema.catalog.ir() == schema.load(PEOPLE).ir()
 
 
-def test_applying_the_same_again_changes_nothing(db: mycel.Nexus) -> None:
+def test_applying_the_same_again_changes_nothing(db: mycel.Graph) -> None:
     first = db.schema.apply(PEOPLE)
     again = db.schema.apply(PEOPLE)
     assert again.to_dict() == {
@@ -74,7 +74,7 @@ def test_applying_the_same_again_changes_nothing(db: mycel.Nexus) -> None:
     }
 
 
-def test_types_of_a_schema_are_definitions_of_kip(db: mycel.Nexus) -> None:
+def test_types_of_a_schema_are_definitions_of_kip(db: mycel.Graph) -> None:
     db.schema.apply(
         PEOPLE.replace("node Team", 'node Team @description("People who work together")')
     )
@@ -87,7 +87,7 @@ def test_types_of_a_schema_are_definitions_of_kip(db: mycel.Nexus) -> None:
     assert (member["subject_types"], member["object_types"]) == (["Person"], ["Team"])
 
 
-def test_the_shipped_actors_are_outside_of_every_schema(db: mycel.Nexus) -> None:
+def test_the_shipped_actors_are_outside_of_every_schema(db: mycel.Graph) -> None:
     before = attributes(db, "Person", "$self")
     assert db.schema.apply(PEOPLE).applied
     assert attributes(db, "Person", "$self") == before
@@ -97,7 +97,7 @@ def test_the_shipped_actors_are_outside_of_every_schema(db: mycel.Nexus) -> None
     assert attributes(db, "Person", "$self")["mood"] == "fine"
 
 
-def test_a_schema_that_is_none_is_refused(db: mycel.Nexus) -> None:
+def test_a_schema_that_is_none_is_refused(db: mycel.Graph) -> None:
     before = db.snapshot()
     with pytest.raises(mycel.errors.SchemaError):
         db.schema.apply("node person {}")
@@ -107,7 +107,7 @@ def test_a_schema_that_is_none_is_refused(db: mycel.Nexus) -> None:
 # Adopting what grew in KIP.
 
 
-def test_a_flexible_type_is_adopted_when_its_data_fits(db: mycel.Nexus) -> None:
+def test_a_flexible_type_is_adopted_when_its_data_fits(db: mycel.Graph) -> None:
     db.write(lambda tx: tx.define_type("Drug", {"description": "A remedy"}))
     put(db, "Drug", "Aspirin", grams=0.5)
     result = db.schema.apply("node Drug { name: String @key  grams: F64? }")
@@ -116,7 +116,7 @@ def test_a_flexible_type_is_adopted_when_its_data_fits(db: mycel.Nexus) -> None:
     assert attributes(db, "$ConceptType", "Drug")["description"] == "A remedy"
 
 
-def test_a_flexible_type_whose_data_does_not_fit_stays_flexible(db: mycel.Nexus) -> None:
+def test_a_flexible_type_whose_data_does_not_fit_stays_flexible(db: mycel.Graph) -> None:
     db.write(lambda tx: tx.define_type("Drug"))
     put(db, "Drug", "Aspirin", grams="half")
     put(db, "Drug", "Ibuprofen", grams=0.4, colour="white")
@@ -132,7 +132,7 @@ def test_a_flexible_type_whose_data_does_not_fit_stays_flexible(db: mycel.Nexus)
     put(db, "Drug", "Other", anything=[1])
 
 
-def test_a_predicate_is_adopted_under_another_name(db: mycel.Nexus) -> None:
+def test_a_predicate_is_adopted_under_another_name(db: mycel.Graph) -> None:
     with db.transaction() as tx:
         tx.define_type("Drug")
         tx.define_type("Symptom")
@@ -146,7 +146,7 @@ def test_a_predicate_is_adopted_under_another_name(db: mycel.Nexus) -> None:
         db.add_edge(symptom, "treats", drug)
 
 
-def test_links_between_other_types_keep_a_predicate_from_being_adopted(db: mycel.Nexus) -> None:
+def test_links_between_other_types_keep_a_predicate_from_being_adopted(db: mycel.Graph) -> None:
     with db.transaction() as tx:
         tx.define_type("Drug")
         tx.define_predicate("treats")
@@ -158,7 +158,7 @@ def test_links_between_other_types_keep_a_predicate_from_being_adopted(db: mycel
     assert "'a -> b'" in reasons(result)
 
 
-def test_types_that_no_schema_names_stay_flexible(db: mycel.Nexus) -> None:
+def test_types_that_no_schema_names_stay_flexible(db: mycel.Graph) -> None:
     db.schema.apply(PEOPLE)
     db.write(lambda tx: tx.define_type("Drug"))
     put(db, "Drug", "Aspirin", anything={"goes": [1, "two"]})
@@ -167,7 +167,7 @@ def test_types_that_no_schema_names_stay_flexible(db: mycel.Nexus) -> None:
 # What enforcement looks like right after.
 
 
-def test_rows_are_held_against_the_schema(db: mycel.Nexus) -> None:
+def test_rows_are_held_against_the_schema(db: mycel.Graph) -> None:
     db.schema.apply(PEOPLE)
     put(db, "Person", "ada@example.org", age=36)
     assert attributes(db, "Person", "ada@example.org")["email"] == "ada@example.org"
@@ -182,7 +182,7 @@ def test_rows_are_held_against_the_schema(db: mycel.Nexus) -> None:
 # Changing the schema with data in the graph.
 
 
-def test_a_nullable_property_is_added(db: mycel.Nexus) -> None:
+def test_a_nullable_property_is_added(db: mycel.Graph) -> None:
     db.schema.apply(PEOPLE)
     put(db, "Person", "ada@example.org", age=36)
     result = db.schema.apply(PEOPLE.replace("age: I32?", "age: I32?  city: String?"))
@@ -193,7 +193,7 @@ def test_a_nullable_property_is_added(db: mycel.Nexus) -> None:
     )
 
 
-def test_a_required_property_needs_a_default(db: mycel.Nexus) -> None:
+def test_a_required_property_needs_a_default(db: mycel.Graph) -> None:
     db.schema.apply(PEOPLE)
     put(db, "Person", "ada@example.org")
     refused = db.schema.apply(PEOPLE.replace("age: I32?", "age: I32?  city: String"))
@@ -206,7 +206,7 @@ def test_a_required_property_needs_a_default(db: mycel.Nexus) -> None:
     assert attributes(db, "Person", "ada@example.org")["city"] == "unknown"
 
 
-def test_a_property_becomes_required_if_every_row_has_it(db: mycel.Nexus) -> None:
+def test_a_property_becomes_required_if_every_row_has_it(db: mycel.Graph) -> None:
     db.schema.apply(PEOPLE)
     put(db, "Person", "ada@example.org", age=36)
     put(db, "Person", "bob@example.org")
@@ -218,7 +218,7 @@ def test_a_property_becomes_required_if_every_row_has_it(db: mycel.Nexus) -> Non
     assert kinds(db.schema.apply(tighter)) == ["tighten_property"]
 
 
-def test_unique_is_added_if_the_data_is_unique(db: mycel.Nexus) -> None:
+def test_unique_is_added_if_the_data_is_unique(db: mycel.Graph) -> None:
     db.schema.apply(PEOPLE)
     put(db, "Person", "ada@example.org", age=36)
     put(db, "Person", "bob@example.org", age=36)
@@ -232,7 +232,7 @@ def test_unique_is_added_if_the_data_is_unique(db: mycel.Nexus) -> None:
         put(db, "Person", "eve@example.org", age=37)
 
 
-def test_ranges_and_checks_are_added_if_the_data_satisfies_them(db: mycel.Nexus) -> None:
+def test_ranges_and_checks_are_added_if_the_data_satisfies_them(db: mycel.Graph) -> None:
     db.schema.apply(PEOPLE)
     put(db, "Person", "ada", age=36)
     narrow = PEOPLE.replace("0..150", "0..30")
@@ -242,7 +242,7 @@ def test_ranges_and_checks_are_added_if_the_data_satisfies_them(db: mycel.Nexus)
     assert db.schema.catalog.same_shape(schema.load(PEOPLE))
 
 
-def test_an_enum_gains_values(db: mycel.Nexus) -> None:
+def test_an_enum_gains_values(db: mycel.Graph) -> None:
     db.schema.apply("node Task { state: enum(open, done) }")
     put(db, "Task", "one", state="open")
     result = db.schema.apply("node Task { state: enum(open, done, blocked) }")
@@ -253,7 +253,7 @@ def test_an_enum_gains_values(db: mycel.Nexus) -> None:
     assert "blocked" in reasons(refused)
 
 
-def test_a_type_is_renamed_with_its_instances_and_links(db: mycel.Nexus) -> None:
+def test_a_type_is_renamed_with_its_instances_and_links(db: mycel.Graph) -> None:
     db.schema.apply(PEOPLE)
     ada = put(db, "Person", "ada@example.org", age=36)
     team = put(db, "Team", "Engines")
@@ -277,7 +277,7 @@ def test_a_type_is_renamed_with_its_instances_and_links(db: mycel.Nexus) -> None
     assert set(db.schema.at(before).nodes) == {"Person", "Team"}
 
 
-def test_an_edge_is_renamed_with_its_links(db: mycel.Nexus) -> None:
+def test_an_edge_is_renamed_with_its_links(db: mycel.Graph) -> None:
     db.schema.apply(PEOPLE)
     ada, team = put(db, "Person", "ada"), put(db, "Team", "Engines")
     db.add_edge(ada, "MemberOf", team, data={"role": "lead"})
@@ -290,7 +290,7 @@ def test_an_edge_is_renamed_with_its_links(db: mycel.Nexus) -> None:
     assert not edge.tombstoned
 
 
-def test_a_property_is_renamed_with_its_values(db: mycel.Nexus) -> None:
+def test_a_property_is_renamed_with_its_values(db: mycel.Graph) -> None:
     db.schema.apply(PEOPLE)
     put(db, "Person", "ada", age=36)
     renamed = PEOPLE.replace("age: I32?", 'years: I32? @rename_from("age")').replace(
@@ -302,7 +302,7 @@ def test_a_property_is_renamed_with_its_values(db: mycel.Nexus) -> None:
     assert (again.supported, again.applied) == (True, False)
 
 
-def test_a_key_that_is_added_names_the_instances(db: mycel.Nexus) -> None:
+def test_a_key_that_is_added_names_the_instances(db: mycel.Graph) -> None:
     db.schema.apply("node City { code: String }")
     put(db, "City", "one", code="two")
     put(db, "City", "two", code="one")
@@ -314,7 +314,7 @@ def test_a_key_that_is_added_names_the_instances(db: mycel.Nexus) -> None:
     assert attributes(db, "City", "four") == {"code": "four"}
 
 
-def test_a_key_that_two_instances_share_is_refused(db: mycel.Nexus) -> None:
+def test_a_key_that_two_instances_share_is_refused(db: mycel.Graph) -> None:
     db.schema.apply("node City { code: String }")
     put(db, "City", "one", code="x")
     put(db, "City", "two", code="x")
@@ -323,7 +323,7 @@ def test_a_key_that_two_instances_share_is_refused(db: mycel.Nexus) -> None:
     assert "@key violation on City.(code): value 'x'" in reasons(result)
 
 
-def test_a_property_that_is_dropped_is_hidden_and_comes_back(db: mycel.Nexus) -> None:
+def test_a_property_that_is_dropped_is_hidden_and_comes_back(db: mycel.Graph) -> None:
     db.schema.apply(PEOPLE)
     put(db, "Person", "ada", age=36)
     put(db, "Person", "bob")
@@ -338,7 +338,7 @@ def test_a_property_that_is_dropped_is_hidden_and_comes_back(db: mycel.Nexus) ->
     assert attributes(db, "Person", "eve") == {"email": "eve"}
 
 
-def test_with_data_loss_a_property_does_not_come_back(db: mycel.Nexus) -> None:
+def test_with_data_loss_a_property_does_not_come_back(db: mycel.Graph) -> None:
     db.schema.apply(PEOPLE)
     put(db, "Person", "ada", age=36)
     without = PEOPLE.replace("age: I32?", "").replace("@range(age, 0..150)", "")
@@ -347,7 +347,7 @@ def test_with_data_loss_a_property_does_not_come_back(db: mycel.Nexus) -> None:
     assert attributes(db, "Person", "ada") == {"email": "ada"}
 
 
-def test_a_type_that_is_dropped_is_hidden_and_comes_back(db: mycel.Nexus) -> None:
+def test_a_type_that_is_dropped_is_hidden_and_comes_back(db: mycel.Graph) -> None:
     db.schema.apply(PEOPLE)
     ada, team = put(db, "Person", "ada", age=36), put(db, "Team", "Engines")
     link = db.add_edge(ada, "MemberOf", team, data={"role": "lead"}, weight=0.25)
@@ -362,7 +362,7 @@ def test_a_type_that_is_dropped_is_hidden_and_comes_back(db: mycel.Nexus) -> Non
     assert back.object == team
 
 
-def test_cardinality_is_tightened_only_if_the_data_allows_it(db: mycel.Nexus) -> None:
+def test_cardinality_is_tightened_only_if_the_data_allows_it(db: mycel.Graph) -> None:
     db.schema.apply(PEOPLE)
     ada = put(db, "Person", "ada")
     for name in ("one", "two"):
@@ -375,7 +375,7 @@ def test_cardinality_is_tightened_only_if_the_data_allows_it(db: mycel.Nexus) ->
     assert kinds(db.schema.apply(tight)) == ["change_cardinality"]
 
 
-def test_scalars_and_ends_do_not_change(db: mycel.Nexus) -> None:
+def test_scalars_and_ends_do_not_change(db: mycel.Graph) -> None:
     db.schema.apply(PEOPLE)
     for other in (
         PEOPLE.replace("age: I32?", "age: I64?"),
@@ -385,7 +385,7 @@ def test_scalars_and_ends_do_not_change(db: mycel.Nexus) -> None:
         assert (result.supported, result.applied) == (False, False)
 
 
-def test_planning_looks_at_the_data_and_changes_nothing(db: mycel.Nexus) -> None:
+def test_planning_looks_at_the_data_and_changes_nothing(db: mycel.Graph) -> None:
     db.schema.apply(PEOPLE)
     put(db, "Person", "ada")
     before = db.snapshot()
@@ -395,7 +395,7 @@ def test_planning_looks_at_the_data_and_changes_nothing(db: mycel.Nexus) -> None
     assert db.snapshot() == before
 
 
-def test_every_schema_that_was_applied_is_in_the_history(db: mycel.Nexus) -> None:
+def test_every_schema_that_was_applied_is_in_the_history(db: mycel.Graph) -> None:
     db.schema.apply(PEOPLE)
     renamed = PEOPLE.replace("age: I32?", 'years: I32? @rename_from("age")').replace(
         "@range(age", "@range(years"
@@ -408,7 +408,7 @@ def test_every_schema_that_was_applied_is_in_the_history(db: mycel.Nexus) -> Non
     assert db.schema.at(first.seq).ir_hash == first.ir_hash
 
 
-def test_a_definition_of_a_schema_is_changed_by_schemas_alone(db: mycel.Nexus) -> None:
+def test_a_definition_of_a_schema_is_changed_by_schemas_alone(db: mycel.Graph) -> None:
     db.schema.apply(PEOPLE)
     with pytest.raises(MycelError, match="schema"):
         db.execute(
@@ -421,7 +421,7 @@ def test_a_definition_of_a_schema_is_changed_by_schemas_alone(db: mycel.Nexus) -
     )
 
 
-def test_a_schema_that_is_inferred_can_be_applied(db: mycel.Nexus) -> None:
+def test_a_schema_that_is_inferred_can_be_applied(db: mycel.Graph) -> None:
     with db.transaction() as tx:
         tx.define_type("Drug", {"description": "A remedy"})
         tx.define_type("symptom")
@@ -447,7 +447,7 @@ def test_a_schema_that_is_inferred_can_be_applied(db: mycel.Nexus) -> None:
 
 
 @pytest.mark.parametrize("key", ["pg", "pg_dropped"])
-def test_nobody_writes_into_a_definition_what_schemas_write(db: mycel.Nexus, key: str) -> None:
+def test_nobody_writes_into_a_definition_what_schemas_write(db: mycel.Graph, key: str) -> None:
     forged = {"declaration": {"kind": "node"}, "seq": 0, "time_us": 0, "kind": "node"}
     for value in ({}, forged):
         with pytest.raises(MycelError, match="applying a schema"):
@@ -455,7 +455,7 @@ def test_nobody_writes_into_a_definition_what_schemas_write(db: mycel.Nexus, key
     assert db.schema.apply("node Quay { a: String? }").applied
 
 
-def test_what_is_no_declaration_is_none(db: mycel.Nexus) -> None:
+def test_what_is_no_declaration_is_none(db: mycel.Graph) -> None:
     """A file that is older than schemas may have anything there."""
     assert declaration({"pg": {"kind": "node"}}) is None
     assert declaration({"pg": {"kind": "edge", "name": 1, "type_id": 2, "properties": 3}}) is None
@@ -465,13 +465,13 @@ def test_what_is_no_declaration_is_none(db: mycel.Nexus) -> None:
 EDGED = "node A { k: String @key  n: I32? }\nnode B { k: String  m: String }\nedge E: A -> B"
 
 
-def linked(db: mycel.Nexus) -> tuple[str, str]:
+def linked(db: mycel.Graph) -> tuple[str, str]:
     a, b = put(db, "A", "a"), put(db, "B", "b", k="b", m="bee")
     db.add_edge(a, "E", b)
     return a, b
 
 
-def test_links_come_back_although_an_end_has_another_key(db: mycel.Nexus) -> None:
+def test_links_come_back_although_an_end_has_another_key(db: mycel.Graph) -> None:
     db.schema.apply(EDGED)
     a, _ = linked(db)
     db.schema.apply(EDGED.replace("edge E: A -> B", ""), allow_removals=True)
@@ -482,7 +482,7 @@ def test_links_come_back_although_an_end_has_another_key(db: mycel.Nexus) -> Non
     assert db.get(link.object).name == "bee"  # type: ignore[union-attr]
 
 
-def test_links_come_back_although_an_end_is_called_otherwise(db: mycel.Nexus) -> None:
+def test_links_come_back_although_an_end_is_called_otherwise(db: mycel.Graph) -> None:
     db.schema.apply(EDGED)
     a, b = linked(db)
     db.schema.apply(EDGED.replace("edge E: A -> B", ""), allow_removals=True)
@@ -492,7 +492,7 @@ def test_links_come_back_although_an_end_is_called_otherwise(db: mycel.Nexus) ->
     assert [link.object for link in db.edges_out(a, ["E"])] == [b]
 
 
-def test_a_restored_edge_is_held_to_its_cardinality(db: mycel.Nexus) -> None:
+def test_a_restored_edge_is_held_to_its_cardinality(db: mycel.Graph) -> None:
     text = "node A {} node B {} edge E: A -> B @card(2..2)"
     db.schema.apply(text)
     with db.transaction() as tx:
@@ -507,7 +507,7 @@ def test_a_restored_edge_is_held_to_its_cardinality(db: mycel.Nexus) -> None:
     assert "@card violation on edge E" in reasons(result)
 
 
-def test_a_key_that_is_no_name_is_listed(db: mycel.Nexus) -> None:
+def test_a_key_that_is_no_name_is_listed(db: mycel.Graph) -> None:
     db.schema.apply("node A { k: String }")
     put(db, "A", "a", k="x" * 5000)
     result = db.schema.apply("node A { k: String @key }")
@@ -515,7 +515,7 @@ def test_a_key_that_is_no_name_is_listed(db: mycel.Nexus) -> None:
     assert "'a'" in reasons(result)
 
 
-def test_the_foundation_is_no_business_of_schemas(db: mycel.Nexus) -> None:
+def test_the_foundation_is_no_business_of_schemas(db: mycel.Graph) -> None:
     for call in (db.schema.plan, db.schema.apply):
         result = call("node Domain @open {}")
         assert not result.supported
@@ -523,18 +523,18 @@ def test_the_foundation_is_no_business_of_schemas(db: mycel.Nexus) -> None:
 
 
 @pytest.mark.parametrize("nonsense", [b"node A {}", 123, None])
-def test_what_is_neither_text_nor_catalog_is_refused(db: mycel.Nexus, nonsense: Any) -> None:
+def test_what_is_neither_text_nor_catalog_is_refused(db: mycel.Graph, nonsense: Any) -> None:
     with pytest.raises(InvalidValueType):
         db.schema.apply(nonsense)
 
 
-def test_a_declaration_that_is_too_large_is_named(db: mycel.Nexus) -> None:
+def test_a_declaration_that_is_too_large_is_named(db: mycel.Graph) -> None:
     text = " ".join(f"property_number_{n}: String?" for n in range(12_000))
     with pytest.raises(mycel.errors.ResourceExhausted, match="declaration of Wide"):
         db.schema.apply(f"node Wide {{ {text} }}")
 
 
-def test_a_renamed_definition_keeps_its_metadata_and_links(db: mycel.Nexus) -> None:
+def test_a_renamed_definition_keeps_its_metadata_and_links(db: mycel.Graph) -> None:
     with db.transaction() as tx:
         drug = tx.put_concept("$ConceptType", "Drug", {"note": "ours"}, {"source": "a book"})
         domain = tx.put_concept("Domain", "Medicine", {"description": "Cures"})
@@ -553,7 +553,7 @@ def test_a_renamed_definition_keeps_its_metadata_and_links(db: mycel.Nexus) -> N
     assert [link.object for link in db.edges_out(remedy.id)] == [domain]
 
 
-def test_a_type_that_had_to_stay_expects_what_it_expected_before(db: mycel.Nexus) -> None:
+def test_a_type_that_had_to_stay_expects_what_it_expected_before(db: mycel.Graph) -> None:
     before = attributes(db, "$ConceptType", "Person")
     db.schema.apply("node Person { email: String @key }")
     put(db, "Person", "ada")
@@ -566,7 +566,7 @@ def test_a_type_that_had_to_stay_expects_what_it_expected_before(db: mycel.Nexus
     assert attributes(db, "Person", "ada") == {"email": "ada"}
 
 
-def test_what_was_dropped_under_one_name_with_two_types_comes_back_each(db: mycel.Nexus) -> None:
+def test_what_was_dropped_under_one_name_with_two_types_comes_back_each(db: mycel.Graph) -> None:
     number, text, none = "node A { p: I32? }", "node A { p: String? }", "node A {}"
     db.schema.apply(number)
     put(db, "A", "a", p=1)
@@ -580,7 +580,7 @@ def test_what_was_dropped_under_one_name_with_two_types_comes_back_each(db: myce
 
 
 def test_the_merge_policy_of_a_property_is_read_from_the_definition_of_its_type(
-    db: mycel.Nexus,
+    db: mycel.Graph,
 ) -> None:
     text = """
     node Note { name: String @key seen: I32? @merge("counter") tags: [String]? @merge("set") }

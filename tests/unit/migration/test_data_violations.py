@@ -18,17 +18,17 @@ edge Next: A -> A
 
 
 @pytest.fixture
-def db() -> Iterator[mycel.Nexus]:
+def db() -> Iterator[mycel.Graph]:
     with mycel.open(":memory:") as nexus:
         nexus.schema.apply(LOOSE)
         yield nexus
 
 
-def put(db: mycel.Nexus, **rows: dict[str, Any]) -> None:
+def put(db: mycel.Graph, **rows: dict[str, Any]) -> None:
     db.load([{"type": "A", "id": name, "data": data} for name, data in rows.items()])
 
 
-def refused(db: mycel.Nexus, schema: str) -> dict[str, Any]:
+def refused(db: mycel.Graph, schema: str) -> dict[str, Any]:
     result = db.schema.apply(schema)
     assert not result.applied
     (step,) = [each for each in result.steps if each["kind"] == "unsupported_change"]
@@ -44,7 +44,7 @@ def said_at_the_write(schema: str, rows: list[dict[str, Any]]) -> str:
     return caught.value.message.rstrip(".")
 
 
-def test_values_that_are_not_unique_are_worded_as_a_write_would_be(db: mycel.Nexus) -> None:
+def test_values_that_are_not_unique_are_worded_as_a_write_would_be(db: mycel.Graph) -> None:
     data = {"x": 78, "ok": True}
     put(db, a=data, b=data, c={"x": 78, "ok": False})
     schema = LOOSE.replace("code", "@unique(x, ok) code")
@@ -56,7 +56,7 @@ def test_values_that_are_not_unique_are_worded_as_a_write_would_be(db: mycel.Nex
     assert found["message"] == said_at_the_write(schema, rows)
 
 
-def test_the_ends_of_links_that_are_not_unique_are_named(db: mycel.Nexus) -> None:
+def test_the_ends_of_links_that_are_not_unique_are_named(db: mycel.Graph) -> None:
     put(db, a={}, b={}, c={})
     db.load([{"edge": "Next", "from": "a", "to": to} for to in ("b", "c")])
     (found,) = refused(db, LOOSE.replace("-> A", "-> A { @unique(src) }"))["violations"]
@@ -65,7 +65,7 @@ def test_the_ends_of_links_that_are_not_unique_are_named(db: mycel.Nexus) -> Non
     )
 
 
-def test_too_few_edges_are_worded_as_a_write_would_be(db: mycel.Nexus) -> None:
+def test_too_few_edges_are_worded_as_a_write_would_be(db: mycel.Graph) -> None:
     put(db, a={}, b={})
     link = {"edge": "Next", "from": "a", "to": "b"}
     db.load([link])
@@ -76,7 +76,7 @@ def test_too_few_edges_are_worded_as_a_write_would_be(db: mycel.Nexus) -> None:
     assert found["message"] == said_at_the_write(schema, [*rows, link])
 
 
-def test_a_key_that_two_have_is_one_violation(db: mycel.Nexus) -> None:
+def test_a_key_that_two_have_is_one_violation(db: mycel.Graph) -> None:
     put(db, a={"code": "same"}, b={"code": "same"}, c={"code": "other"})
     step = refused(db, LOOSE.replace("code: String?", "code: String @key"))
     assert step["violation_count"] == 1
@@ -85,7 +85,7 @@ def test_a_key_that_two_have_is_one_violation(db: mycel.Nexus) -> None:
 
 
 def test_values_beyond_those_that_are_looked_for_are_said_to_be_more(
-    db: mycel.Nexus, monkeypatch: pytest.MonkeyPatch
+    db: mycel.Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put(db, **{f"n{at}": {"x": at // 2} for at in range(8)})
     schema = LOOSE.replace("x: I32?", "x: I32? @unique")
@@ -97,7 +97,7 @@ def test_values_beyond_those_that_are_looked_for_are_said_to_be_more(
     assert "(and more than 2 others)" in step["reason"]
 
 
-def test_each_violation_says_of_what_property_and_constraint(db: mycel.Nexus) -> None:
+def test_each_violation_says_of_what_property_and_constraint(db: mycel.Graph) -> None:
     put(db, a={"x": 5}, b={"x": 500}, c={"code": "c"})
     step = refused(db, LOOSE.replace("x: I32?", "x: I32 @range(x, 0..100)"))
     assert [

@@ -20,7 +20,7 @@ ALONE = "node Person { email: String @key }"
 
 
 @pytest.fixture
-def db() -> Iterator[mycel.Nexus]:
+def db() -> Iterator[mycel.Graph]:
     with mycel.open(":memory:") as db:
         db.schema.apply(PEOPLE)
         with db.transaction() as tx:
@@ -32,7 +32,7 @@ def db() -> Iterator[mycel.Nexus]:
         yield db
 
 
-def state(db: mycel.Nexus) -> list[Any]:
+def state(db: mycel.Graph) -> list[Any]:
     people = db.execute(
         'FIND(?p.attributes) WHERE { ?p {type: "Person"} FILTER(?p.attributes.email != null) }'
     )
@@ -40,11 +40,11 @@ def state(db: mycel.Nexus) -> list[Any]:
     return [sorted(map(str, each.rows)) for each in (people, links)]
 
 
-def names(db: mycel.Nexus) -> list[tuple[str, int]]:
+def names(db: mycel.Graph) -> list[tuple[str, int]]:
     return [(each.name, each.rows) for each in db.schema.hidden()]
 
 
-def test_what_is_hidden_is_listed_with_its_rows_and_comes_back_by_name(db: mycel.Nexus) -> None:
+def test_what_is_hidden_is_listed_with_its_rows_and_comes_back_by_name(db: mycel.Graph) -> None:
     assert db.schema.hidden() == []
     before = state(db)
     db.schema.apply(PEOPLE.replace("city: String?", ""))
@@ -75,7 +75,7 @@ def test_what_is_hidden_is_listed_with_its_rows_and_comes_back_by_name(db: mycel
     assert db.verify(replay=True).ok
 
 
-def test_what_is_discarded_cannot_be_restored_but_is_in_history(db: mycel.Nexus) -> None:
+def test_what_is_discarded_cannot_be_restored_but_is_in_history(db: mycel.Graph) -> None:
     db.schema.apply(ALONE, allow_removals=True)
     seq = next(each.seq for each in db.schema.hidden() if each.name == "Person.city")
     gone = db.schema.discard("Person.city", "Team", "edge:MemberOf")
@@ -96,7 +96,7 @@ def test_what_is_discarded_cannot_be_restored_but_is_in_history(db: mycel.Nexus)
     assert db.verify(replay=True).ok
 
 
-def test_a_type_that_stays_for_the_actors_is_hidden_and_discarded_too(db: mycel.Nexus) -> None:
+def test_a_type_that_stays_for_the_actors_is_hidden_and_discarded_too(db: mycel.Graph) -> None:
     db.schema.apply("", allow_removals=True)
     assert ("Person", 3) in names(db)
     db.schema.discard("Person")
@@ -104,7 +104,7 @@ def test_a_type_that_stays_for_the_actors_is_hidden_and_discarded_too(db: mycel.
     assert db.get_concept("Person", "$self") is not None
 
 
-def test_names_of_what_is_not_hidden_are_refused_with_what_is(db: mycel.Nexus) -> None:
+def test_names_of_what_is_not_hidden_are_refused_with_what_is(db: mycel.Graph) -> None:
     db.schema.apply(PEOPLE.replace("city: String?", ""))
     for call in (db.schema.restore, db.schema.discard):
         with pytest.raises(NotFound) as refused:
@@ -113,7 +113,7 @@ def test_names_of_what_is_not_hidden_are_refused_with_what_is(db: mycel.Nexus) -
     assert names(db) == [("Person.city", 2)]
 
 
-def test_values_that_did_not_fit_are_listed_and_said(db: mycel.Nexus) -> None:
+def test_values_that_did_not_fit_are_listed_and_said(db: mycel.Graph) -> None:
     db.schema.apply(PEOPLE.replace("mood: enum(good, bad)?", ""))
     narrow = PEOPLE.replace("enum(good, bad)", "enum(bad)")
     planned = db.schema.plan(narrow)
@@ -132,7 +132,7 @@ def test_values_that_did_not_fit_are_listed_and_said(db: mycel.Nexus) -> None:
     assert ada.attributes["mood"] == "good"
 
 
-def test_values_hidden_twice_come_back_from_both_times(db: mycel.Nexus) -> None:
+def test_values_hidden_twice_come_back_from_both_times(db: mycel.Graph) -> None:
     without = PEOPLE.replace("mood: enum(good, bad)?", "")
     narrow = PEOPLE.replace("enum(good, bad)", "enum(bad)")
     db.schema.apply(without)
@@ -148,12 +148,12 @@ def test_values_hidden_twice_come_back_from_both_times(db: mycel.Nexus) -> None:
     assert moods == {"ada": "bad", "bob": "good", "eve": None}
 
 
-def values(db: mycel.Nexus, attribute: str) -> dict[str, Any]:
+def values(db: mycel.Graph, attribute: str) -> dict[str, Any]:
     rows = db.execute(f'FIND(?p.name, ?p.attributes.{attribute}) WHERE {{ ?p {{type: "Person"}} }}')
     return {name: value for name, value in rows if value is not None}
 
 
-def test_values_that_did_not_fit_follow_a_rename(db: mycel.Nexus) -> None:
+def test_values_that_did_not_fit_follow_a_rename(db: mycel.Graph) -> None:
     db.schema.apply(PEOPLE.replace("mood: enum(good, bad)?", ""))
     db.schema.apply(PEOPLE.replace("enum(good, bad)", "enum(bad)"))
     db.write(lambda tx: tx.put_concept("Person", "bob", {"mood": "bad"}))
@@ -170,7 +170,7 @@ def test_values_that_did_not_fit_follow_a_rename(db: mycel.Nexus) -> None:
 
 
 def test_values_come_back_when_the_range_or_pattern_that_kept_them_away_changes(
-    db: mycel.Nexus,
+    db: mycel.Graph,
 ) -> None:
     for property_, kept, eased in (
         ("stars: I32?", "@range(stars, 0..3)", "@range(stars, 0..9)"),
@@ -188,7 +188,7 @@ def test_values_come_back_when_the_range_or_pattern_that_kept_them_away_changes(
         assert len(values(db, name)) == len(before) + 1
 
 
-def test_a_hidden_link_of_what_was_removed_stays_gone_like_any_other(db: mycel.Nexus) -> None:
+def test_a_hidden_link_of_what_was_removed_stays_gone_like_any_other(db: mycel.Graph) -> None:
     nodes_alone = PEOPLE.partition("edge")[0]
     db.schema.apply(nodes_alone, allow_removals=True)
     db.execute('DELETE CONCEPT ?p DETACH WHERE { ?p {type: "Person", name: "bob"} }')
@@ -202,7 +202,7 @@ def test_a_hidden_link_of_what_was_removed_stays_gone_like_any_other(db: mycel.N
 
 
 def test_a_type_that_kip_defines_under_the_name_of_a_hidden_one_remembers_it(
-    db: mycel.Nexus,
+    db: mycel.Graph,
 ) -> None:
     before = state(db)
     db.schema.apply("", allow_removals=True)
@@ -229,7 +229,7 @@ def test_a_type_that_kip_defines_under_the_name_of_a_hidden_one_remembers_it(
     assert "Team" not in dict(names(db))
 
 
-def test_properties_of_one_name_come_back_together_and_hide_none(db: mycel.Nexus) -> None:
+def test_properties_of_one_name_come_back_together_and_hide_none(db: mycel.Graph) -> None:
     number, text = (PEOPLE.replace("city: String?", f"city: {each}?") for each in ("I32", "String"))
     without = PEOPLE.replace("city: String?", "")
     db.schema.apply(without)
@@ -251,7 +251,7 @@ def test_properties_of_one_name_come_back_together_and_hide_none(db: mycel.Nexus
     assert names(db) == [("Person.city", 1)]
 
 
-def test_a_hidden_value_in_whose_place_another_comes_back_stays_hidden(db: mycel.Nexus) -> None:
+def test_a_hidden_value_in_whose_place_another_comes_back_stays_hidden(db: mycel.Graph) -> None:
     wide = PEOPLE.replace("city: String?", "city: String?  level: F64?")
     for type_, value in (("I32", 1), ("F32", 0.5)):
         db.schema.apply(wide.replace("F64", type_))
@@ -262,7 +262,7 @@ def test_a_hidden_value_in_whose_place_another_comes_back_stays_hidden(db: mycel
     assert "level: I32?" in [each.declaration for each in db.schema.hidden()]
 
 
-def test_a_drop_is_not_called_hiding(db: mycel.Nexus) -> None:
+def test_a_drop_is_not_called_hiding(db: mycel.Graph) -> None:
     db.schema.apply("", allow_removals=True)
     result = db.schema.apply(PEOPLE.replace("city: String?", "city: I32?"), allow_data_loss=True)
     assert ("drop_property", 2) in [(step["kind"], step.get("rows")) for step in result.steps]
@@ -270,13 +270,13 @@ def test_a_drop_is_not_called_hiding(db: mycel.Nexus) -> None:
     assert names(db) == []
 
 
-def test_a_name_that_takes_the_place_of_a_hidden_type_is_warned_of(db: mycel.Nexus) -> None:
+def test_a_name_that_takes_the_place_of_a_hidden_type_is_warned_of(db: mycel.Graph) -> None:
     db.schema.apply(ALONE, allow_removals=True)
     planned = db.schema.plan('node Team @rename_from("Person") { email: String @key }')
     assert any("can then no longer be restored" in each for each in planned.warnings)
 
 
-def test_history_tells_what_was_hidden_from_what_was_dropped(db: mycel.Nexus) -> None:
+def test_history_tells_what_was_hidden_from_what_was_dropped(db: mycel.Graph) -> None:
     db.schema.apply(PEOPLE.replace("city: String?", ""))
     db.schema.apply(PEOPLE)
     db.schema.apply(PEOPLE.replace("city: String?", ""), allow_data_loss=True)
@@ -291,7 +291,7 @@ def test_history_tells_what_was_hidden_from_what_was_dropped(db: mycel.Nexus) ->
     assert db.schema.hidden() == []
 
 
-def test_a_required_property_is_refused_for_rows_that_come_after_the_plan(db: mycel.Nexus) -> None:
+def test_a_required_property_is_refused_for_rows_that_come_after_the_plan(db: mycel.Graph) -> None:
     db.schema.apply(PEOPLE + "node Empty { name: String @key }")
     wanted = PEOPLE + "node Empty { name: String @key  size: I32 }"
     assert db.schema.plan(wanted).supported

@@ -12,13 +12,13 @@ from mycel.errors import NotFound
 
 
 @pytest.fixture
-def db() -> Iterator[mycel.Nexus]:
+def db() -> Iterator[mycel.Graph]:
     with mycel.open(":memory:") as nexus:
         nexus.write(lambda tx: tx.define_type("Seen"))
         yield nexus
 
 
-def inferred(db: mycel.Nexus, *values: Any) -> str | None:
+def inferred(db: mycel.Graph, *values: Any) -> str | None:
     """What is declared of an attribute that has these values, once that is applied."""
     rows = [mycel.ConceptRow("Seen", f"n{at}", {"value": each}) for at, each in enumerate(values)]
     db.write(lambda tx: tx.put_concepts(rows))
@@ -48,12 +48,12 @@ def inferred(db: mycel.Nexus, *values: Any) -> str | None:
     ],
 )
 def test_the_type_holds_every_value_as_it_is(
-    db: mycel.Nexus, values: list[Any], type_: str | None
+    db: mycel.Graph, values: list[Any], type_: str | None
 ) -> None:
     assert inferred(db, *values) == type_
 
 
-def test_times_in_utc_are_times_and_are_found_as_they_were_written(db: mycel.Nexus) -> None:
+def test_times_in_utc_are_times_and_are_found_as_they_were_written(db: mycel.Graph) -> None:
     rows = [
         mycel.ConceptRow("Seen", name, {"at": at})
         for name, at in (("a", "2024-01-31T12:00:00Z"), ("b", "2024-01-31T12:00:00.250Z"))
@@ -68,7 +68,7 @@ def test_times_in_utc_are_times_and_are_found_as_they_were_written(db: mycel.Nex
     assert before == [["a"], ["b"]]
 
 
-def test_the_foundation_is_not_inferred_and_the_error_says_why(db: mycel.Nexus) -> None:
+def test_the_foundation_is_not_inferred_and_the_error_says_why(db: mycel.Graph) -> None:
     with pytest.raises(NotFound, match="foundation of every graph"):
         db.schema.infer(["Domain"])
     with pytest.raises(NotFound, match="There is no concept type 'Sean'") as caught:
@@ -76,7 +76,7 @@ def test_the_foundation_is_not_inferred_and_the_error_says_why(db: mycel.Nexus) 
     assert "Seen" in (caught.value.hint or "")
 
 
-def test_a_merge_policy_of_kip_is_declared_where_it_fits(db: mycel.Nexus) -> None:
+def test_a_merge_policy_of_kip_is_declared_where_it_fits(db: mycel.Graph) -> None:
     entries = {"tags": {"merge": "set"}, "rank": {"merge": "max"}}
     db.execute(
         'UPSERT { CONCEPT { {type: "$ConceptType", name: "Seen"}'

@@ -16,7 +16,7 @@ from mycel.schema.planner import Plan, plan
 
 
 @pytest.fixture
-def db() -> Iterator[mycel.Nexus]:
+def db() -> Iterator[mycel.Graph]:
     with mycel.open(":memory:") as db:
         yield db
 
@@ -40,7 +40,7 @@ def test_messages_of_other_writes_are_no_versions() -> None:
 
 
 def test_a_plan_that_looks_at_the_data_is_made_once(
-    db: mycel.Nexus, monkeypatch: pytest.MonkeyPatch
+    db: mycel.Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made: list[Catalog] = []
 
@@ -53,7 +53,7 @@ def test_a_plan_that_looks_at_the_data_is_made_once(
     assert len(made) == 1
 
 
-def test_a_plan_is_made_again_when_the_schema_has_changed_meanwhile(db: mycel.Nexus) -> None:
+def test_a_plan_is_made_again_when_the_schema_has_changed_meanwhile(db: mycel.Graph) -> None:
     wanted = load("node Once { x: I32? }")
     earlier = apply.plan_for(db._store, wanted, Consent())
     db.schema.apply("node Once { x: I32? }")

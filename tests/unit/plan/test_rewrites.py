@@ -55,7 +55,7 @@ GIVEN: dict[str, Any] = {
 
 
 @pytest.fixture(scope="module")
-def harbour() -> mycel.Nexus:
+def harbour() -> mycel.Graph:
     return filled_harbour()
 
 
@@ -66,7 +66,7 @@ def parameters_of(case: Path) -> dict[str, Any]:
 @cases("off", SETS)
 @cases("case", FINDS)
 def test_an_answer_is_the_same_without_a_rewrite(
-    harbour: mycel.Nexus, case: Path, off: list[str]
+    harbour: mycel.Graph, case: Path, off: list[str]
 ) -> None:
     find = parse(case.read_text(encoding="utf-8"))
     assert isinstance(find, ast.Find)
@@ -77,7 +77,7 @@ def test_an_answer_is_the_same_without_a_rewrite(
 
 @cases("case", FINDS)
 def test_the_newest_moment_asked_as_a_past_one_answers_as_the_present(
-    harbour: mycel.Nexus, case: Path
+    harbour: mycel.Graph, case: Path
 ) -> None:
     find = parse(case.read_text(encoding="utf-8"))
     assert isinstance(find, ast.Find)
@@ -112,7 +112,7 @@ def test_a_rewrite_that_is_off_does_nothing() -> None:
 
 
 @cases("case", FINDS)
-def test_rewriting_twice_changes_nothing_more(harbour: mycel.Nexus, case: Path) -> None:
+def test_rewriting_twice_changes_nothing_more(harbour: mycel.Graph, case: Path) -> None:
     find = parse(case.read_text(encoding="utf-8"))
     assert isinstance(find, ast.Find)
     with harbour._store.reading() as reader:

@@ -45,7 +45,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "valley.db"
 
 
-def vectors(db: mycel.Nexus) -> int:
+def vectors(db: mycel.Graph) -> int:
     with db.reading() as reader:
         (count,) = reader.fetch_one("SELECT count(*) FROM recall_vector")
     return count

@@ -39,14 +39,14 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "valley.db"
 
 
-def answers(db: mycel.Nexus) -> list[list[tuple[str, float]]]:
+def answers(db: mycel.Graph) -> list[list[tuple[str, float]]]:
     return [
         [(element.id, round(score, 6)) for element, score in db.search(question)]
         for question in QUESTIONS
     ]
 
 
-def stored(db: mycel.Nexus, query: str) -> list[tuple[object, ...]]:
+def stored(db: mycel.Graph, query: str) -> list[tuple[object, ...]]:
     with db.reading() as reader:
         return list(reader.connection.execute(query))
 

@@ -12,24 +12,24 @@ from mycel.recall import index, mentions
 
 
 @pytest.fixture
-def db() -> Iterator[mycel.Nexus]:
+def db() -> Iterator[mycel.Graph]:
     with mycel.open() as db:
         db.write(lambda tx: tx.define_type("Concept"))
         yield db
 
 
 @pytest.fixture
-def knowledge(db: mycel.Nexus) -> Knowledge:
+def knowledge(db: mycel.Graph) -> Knowledge:
     return Knowledge(db, workspace="port")
 
 
-def write(db: mycel.Nexus, path: str, name: str, content: str = "", **more: object) -> None:
+def write(db: mycel.Graph, path: str, name: str, content: str = "", **more: object) -> None:
     said = {"name": name, "content": content, **more}
     db.write(lambda tx: tx.put_concept("Concept", f"concept://port/{path}", said))
 
 
 def test_mentions_heal_when_concepts_appear_are_renamed_get_an_alias_or_go(
-    db: mycel.Nexus, knowledge: Knowledge
+    db: mycel.Graph, knowledge: Knowledge
 ) -> None:
     write(db, "n0", "Harbour log", "The Alder Mill was sold to Piet Maas before the storm.")
     assert knowledge.mentions("n0") == ()
@@ -54,7 +54,7 @@ def test_mentions_heal_when_concepts_appear_are_renamed_get_an_alias_or_go(
 
 
 def test_mentions_without_a_relation_are_listed_until_somebody_writes_one(
-    db: mycel.Nexus, knowledge: Knowledge
+    db: mycel.Graph, knowledge: Knowledge
 ) -> None:
     write(db, "n2", "Piet Maas")
     write(db, "n0", "Harbour log", "Piet Maas saw the ship.")
@@ -70,7 +70,7 @@ def test_mentions_without_a_relation_are_listed_until_somebody_writes_one(
 
 
 def test_a_node_is_answered_without_mentions_while_much_is_to_be_derived(
-    db: mycel.Nexus, knowledge: Knowledge, monkeypatch: pytest.MonkeyPatch
+    db: mycel.Graph, knowledge: Knowledge, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(db, "n2", "Piet Maas")
     write(db, "n0", "Harbour log", "Piet Maas saw the ship.")

@@ -19,7 +19,7 @@ node Page { title: String @key  text: String?  at: Vector(4)?
 """
 
 
-def nearest(db: mycel.Nexus, to: Any, by: str = "at", more: str = "", **bound: Any) -> list[str]:
+def nearest(db: mycel.Graph, to: Any, by: str = "at", more: str = "", **bound: Any) -> list[str]:
     command = f'NEAREST CONCEPT TO :to WITH TYPE "Page" BY :by {more}'
     hits = db.execute(command, {"to": to, "by": by, **bound}).value
     assert all(-1 <= hit["metadata"]["_score"] <= 1 for hit in hits)

@@ -32,7 +32,7 @@ class Lengths:
         return numpy.array([[len(text), 1, 0] for text in texts], dtype=numpy.float32)
 
 
-def opened(path: Path | None = None, embedder: object = None) -> mycel.Nexus:
+def opened(path: Path | None = None, embedder: object = None) -> mycel.Graph:
     db = mycel.open(path or ":memory:", embedder=embedder or Lengths(), clock_us=lambda: 10**15)
     db.schema.apply(SCHEMA)
     return db
@@ -46,7 +46,7 @@ def test_vectors_are_fresh_after_every_write_through_every_door_and_move_no_root
     tmp_path: Path,
 ) -> None:
     ref = ("Note", "n")
-    doors: list[tuple[str, Callable[[mycel.Nexus, str], object]]] = [
+    doors: list[tuple[str, Callable[[mycel.Graph, str], object]]] = [
         ("load", lambda db, text: db.load([row("n", text=text)], mode="merge")),
         (
             "transaction",
@@ -112,7 +112,7 @@ def test_no_record_needs_a_derived_vector_even_if_it_is_declared_without_a_quest
 def test_another_embedder_makes_all_vectors_anew_and_a_purge_leaves_none(tmp_path: Path) -> None:
     path = tmp_path / "graph.db"
 
-    def count(db: mycel.Nexus) -> int:
+    def count(db: mycel.Graph) -> int:
         with db.reading() as reader:
             (found,) = reader.fetch_one("SELECT count(*) FROM recall_property WHERE length(vector)")
         return int(found)

@@ -24,7 +24,7 @@ TURNS = (
 )
 
 
-def place_type(db: mycel.Nexus) -> None:
+def place_type(db: mycel.Graph) -> None:
     """The type of the places."""
     db.execute(
         'UPSERT { CONCEPT { {type: "$ConceptType", name: "Place"}'
@@ -32,7 +32,7 @@ def place_type(db: mycel.Nexus) -> None:
     )
 
 
-def fill(db: mycel.Nexus) -> None:
+def fill(db: mycel.Graph) -> None:
     """Write the valley."""
     place_type(db)
     with db.transaction() as tx:
@@ -49,6 +49,6 @@ def fill(db: mycel.Nexus) -> None:
             tx.put_concept("Event", f"turn-{at}", event)
 
 
-def names(db: mycel.Nexus, question: str, **options: object) -> list[str]:
+def names(db: mycel.Graph, question: str, **options: object) -> list[str]:
     """The names of what a search finds, best first."""
     return [element.name for element, _ in db.search(question, element="CONCEPT", **options)]  # type: ignore[arg-type, union-attr]

@@ -22,7 +22,7 @@ MISTAKE = 'UPSERT { CONCEPT { {type: "Rivre", name: "x"} } }'
 
 
 @pytest.fixture
-def db(tmp_path: Path) -> Iterator[mycel.Nexus]:
+def db(tmp_path: Path) -> Iterator[mycel.Graph]:
     with mycel.open(tmp_path / "graph.db", durability="off", actor="tester") as db:
         db.execute(TYPES)
         yield db
@@ -51,17 +51,17 @@ def put(name: str, km: object = 1) -> dict[str, Any]:
     return {"command": PUT, "parameters": {"name": name, "km": km}}
 
 
-def ask(db: mycel.Nexus, *commands: object) -> list[dict[str, Any]]:
+def ask(db: mycel.Graph, *commands: object) -> list[dict[str, Any]]:
     responses: list[dict[str, Any]] = db.request({"commands": list(commands)})["result"]
     return responses
 
 
-def rivers(db: mycel.Nexus) -> Any:
+def rivers(db: mycel.Graph) -> Any:
     return db.execute(LIST).value
 
 
 def test_commands_that_follow_one_another_share_a_commit(
-    db: mycel.Nexus, commits: list[Exception | None]
+    db: mycel.Graph, commits: list[Exception | None]
 ) -> None:
     before = len(list(db.log()))
     answers = ask(db, *(put(f"r{n}") for n in range(20)))
@@ -74,7 +74,7 @@ def test_commands_that_follow_one_another_share_a_commit(
 
 
 def test_commands_that_take_long_are_committed_one_by_one(
-    db: mycel.Nexus, commits: list[Exception | None], monkeypatch: pytest.MonkeyPatch
+    db: mycel.Graph, commits: list[Exception | None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(writer, "GROUP_AGE_MAX_S", 0)  # As if each had taken that long.
     answers = ask(db, put("a"), put("b"), put("c"))
@@ -83,7 +83,7 @@ def test_commands_that_take_long_are_committed_one_by_one(
 
 
 def test_what_reads_sees_what_was_written_before_it(
-    db: mycel.Nexus, commits: list[Exception | None]
+    db: mycel.Graph, commits: list[Exception | None]
 ) -> None:
     answers = ask(db, put("a"), put("b"), LIST, "// another\n" + LIST, put("c"), LIST)
     assert [each["result"] for each in answers if isinstance(each["result"], list)] == [
@@ -95,7 +95,7 @@ def test_what_reads_sees_what_was_written_before_it(
 
 
 def test_one_that_fails_keeps_what_came_before_it_and_ends_the_batch(
-    db: mycel.Nexus, commits: list[Exception | None]
+    db: mycel.Graph, commits: list[Exception | None]
 ) -> None:
     answers = ask(db, put("a"), put("b"), MISTAKE, put("c"), LIST)
     assert ["error" in each for each in answers] == [False, False, True]
@@ -110,7 +110,7 @@ def test_one_that_fails_keeps_what_came_before_it_and_ends_the_batch(
 
 
 def test_a_commit_that_fails_is_told_for_every_command_that_shared_it(
-    db: mycel.Nexus, commits: list[Exception | None]
+    db: mycel.Graph, commits: list[Exception | None]
 ) -> None:
     commits.append(CommitUncertain("The disk has gone."))
     answers = ask(db, put("a"), put("b"), LIST)
@@ -131,7 +131,7 @@ def test_a_graph_that_is_only_read_refuses_each_in_its_place(tmp_path: Path) -> 
         assert answer["error"]["name"] == "DatabaseReadOnly"
 
 
-def test_batches_of_several_threads_are_all_written(db: mycel.Nexus) -> None:
+def test_batches_of_several_threads_are_all_written(db: mycel.Graph) -> None:
     answers: list[list[dict[str, Any]]] = []
 
     def send(at: int) -> None:

@@ -24,29 +24,29 @@ LIST = 'FIND(?r.name) WHERE { ?r {type: "River"} } ORDER BY ?r.name'
 
 
 @pytest.fixture
-def db() -> Iterator[mycel.Nexus]:
+def db() -> Iterator[mycel.Graph]:
     with mycel.open() as db:
         yield db
 
 
-def ask(db: mycel.Nexus, command: str, **parameters: Any) -> Any:
+def ask(db: mycel.Graph, command: str, **parameters: Any) -> Any:
     response = db.request({"command": command, "parameters": parameters})
     json.dumps(response, ensure_ascii=False)
     assert "error" not in response, response
     return response["result"]
 
 
-def learn(db: mycel.Nexus) -> None:
+def learn(db: mycel.Graph) -> None:
     assert all("result" in each for each in db.request({"commands": [TYPES, RIVERS]})["result"])
 
 
-def test_a_batch_defines_writes_and_reads(db: mycel.Nexus) -> None:
+def test_a_batch_defines_writes_and_reads(db: mycel.Graph) -> None:
     response = db.request({"commands": [TYPES, RIVERS, LIST]})
     assert response["result"][2] == {"result": ["Main", "Rhine"]}
 
 
 def test_a_write_that_fails_keeps_what_came_before_and_stops_what_comes_after(
-    db: mycel.Nexus,
+    db: mycel.Graph,
 ) -> None:
     wrong = 'UPSERT { CONCEPT { {type: "Lake", name: "Constance"} } }'
     response = db.request({"commands": [TYPES, wrong, RIVERS]})
@@ -55,7 +55,7 @@ def test_a_write_that_fails_keeps_what_came_before_and_stops_what_comes_after(
     assert ask(db, LIST) == []
 
 
-def test_a_dry_run_writes_nothing_and_still_finds_what_is_wrong(db: mycel.Nexus) -> None:
+def test_a_dry_run_writes_nothing_and_still_finds_what_is_wrong(db: mycel.Graph) -> None:
     entries = db.snapshot().entries
     assert "result" in db.request({"command": TYPES, "dry_run": True})
     response = db.request({"command": RIVERS, "dry_run": True})
@@ -63,7 +63,7 @@ def test_a_dry_run_writes_nothing_and_still_finds_what_is_wrong(db: mycel.Nexus)
     assert db.snapshot().entries == entries
 
 
-def test_a_read_only_request_runs_nothing_if_one_command_writes(db: mycel.Nexus) -> None:
+def test_a_read_only_request_runs_nothing_if_one_command_writes(db: mycel.Graph) -> None:
     learn(db)
     entries = db.snapshot().entries
     for request in ({"command": RIVERS}, {"commands": [LIST, RIVERS]}):
@@ -74,7 +74,7 @@ def test_a_read_only_request_runs_nothing_if_one_command_writes(db: mycel.Nexus)
     assert db.request({"command": LIST}, readonly=True) == {"result": ["Main", "Rhine"]}
 
 
-def test_every_example_of_the_primer_runs(db: mycel.Nexus) -> None:
+def test_every_example_of_the_primer_runs(db: mycel.Graph) -> None:
     for known in (False, True):
         if known:
             learn(db)
@@ -82,13 +82,13 @@ def test_every_example_of_the_primer_runs(db: mycel.Nexus) -> None:
             ask(db, example, words="rhine", name="Nahe", description="A river", source="atlas")
 
 
-def test_examples_of_described_types_run(db: mycel.Nexus) -> None:
+def test_examples_of_described_types_run(db: mycel.Graph) -> None:
     learn(db)
     for command in ('DESCRIBE CONCEPT TYPE "River"', 'DESCRIBE PROPOSITION TYPE "flows_into"'):
         assert ask(db, ask(db, command)["example"])
 
 
-def test_words_lead_to_an_id_and_an_id_to_the_element(db: mycel.Nexus) -> None:
+def test_words_lead_to_an_id_and_an_id_to_the_element(db: mycel.Graph) -> None:
     learn(db)
     (found, *_) = ask(db, "SEARCH CONCEPT :q LIMIT 1", q="rhine")
     assert ask(db, "FIND(?x.attributes.km) WHERE { ?x {id: :id} }", id=found["id"]) == [1233]
@@ -96,7 +96,7 @@ def test_words_lead_to_an_id_and_an_id_to_the_element(db: mycel.Nexus) -> None:
     assert ask(db, "FIND(?l.predicate) WHERE { ?l (id: :id) }", id=link["id"]) == ["flows_into"]
 
 
-def test_what_is_exported_here_is_known_there(db: mycel.Nexus) -> None:
+def test_what_is_exported_here_is_known_there(db: mycel.Graph) -> None:
     learn(db)
     types = 'EXPORT ?t WHERE { ?t {name: "River"} UNION { ?t {name: "flows_into"} } }'
     with mycel.open() as other:

@@ -12,7 +12,7 @@ Links = set[tuple[int, int]]
 
 
 @pytest.fixture(params=[FEW - 1, FEW, FEW + 1, 3 * FEW])
-def graph(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[mycel.Nexus, Links]]:
+def graph(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[mycel.Graph, Links]]:
     """A hub `0` with as many links as are asked for, to towns that are linked among each other."""
     towns = range(1, request.param + 1)
     links = {(0, town) for town in towns}
@@ -29,7 +29,7 @@ def graph(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[myce
         yield db, links
 
 
-def test_what_a_town_does_not_lead_to_itself(graph: tuple[mycel.Nexus, Links]) -> None:
+def test_what_a_town_does_not_lead_to_itself(graph: tuple[mycel.Graph, Links]) -> None:
     db, links = graph
     command = (
         'FIND(?c.name) WHERE { ?a {type: "Town", name: "0"} (?a, "leads_to", ?b)'
@@ -41,7 +41,7 @@ def test_what_a_town_does_not_lead_to_itself(graph: tuple[mycel.Nexus, Links]) -
     assert second
 
 
-def test_what_does_not_lead_to_a_town_itself(graph: tuple[mycel.Nexus, Links]) -> None:
+def test_what_does_not_lead_to_a_town_itself(graph: tuple[mycel.Graph, Links]) -> None:
     db, links = graph
     command = (
         'FIND(?c.name) WHERE { ?a {type: "Town", name: "91"} (?b, "leads_to", ?a)'
@@ -80,6 +80,6 @@ def test_what_does_not_lead_to_a_town_itself(graph: tuple[mycel.Nexus, Links]) -
     ],
 )
 def test_where_a_set_would_cost_or_be_wrong_each_is_asked_about(
-    graph: tuple[mycel.Nexus, Links], command: str, why: str
+    graph: tuple[mycel.Graph, Links], command: str, why: str
 ) -> None:
     assert "NOT IN" not in graph[0].explain(command)["sql"], why

@@ -116,7 +116,7 @@ def test_numbers_of_targets_come_once_and_in_order() -> None:
 
 
 @pytest.fixture(scope="module")
-def ring() -> mycel.Nexus:
+def ring() -> mycel.Graph:
     db = mycel.open(":memory:", core_capsules=False)
     with db.transaction() as tx:
         tx.define_type("Town")
@@ -136,7 +136,7 @@ def chain(predicate: str, count: int) -> str:
 @pytest.mark.parametrize("count", [TABLES_JOINED_MAX - 1, TABLES_JOINED_MAX, 64, 100])
 @pytest.mark.parametrize("moment", ["", "AS OF :seq "])
 def test_a_chain_longer_than_sqlite_joins_is_found(
-    ring: mycel.Nexus, count: int, moment: str
+    ring: mycel.Graph, count: int, moment: str
 ) -> None:
     command = (
         f"FIND(?t0.name, ?t{count}.attributes.n) {moment}WHERE {{ {chain('feeds', count)}"
@@ -147,19 +147,19 @@ def test_a_chain_longer_than_sqlite_joins_is_found(
 
 
 @pytest.mark.parametrize("block", ["OPTIONAL", "NOT"])
-def test_a_long_chain_inside_a_block_is_found(ring: mycel.Nexus, block: str) -> None:
+def test_a_long_chain_inside_a_block_is_found(ring: mycel.Graph, block: str) -> None:
     start = '?t0 {type: "Town", name: "t0"}'
     command = f"FIND(?t0.name) WHERE {{ {start} {block} {{ {chain('feeds', 70)} }} }}"
     assert ring.execute(command).value == ([] if block == "NOT" else ["t0"])
 
 
-def test_fifty_optionals_are_joined(ring: mycel.Nexus) -> None:
+def test_fifty_optionals_are_joined(ring: mycel.Graph) -> None:
     optionals = " ".join(f'OPTIONAL {{ (?t{n}, "feeds", ?t{n + 1}) }}' for n in range(50))
     command = f'FIND(?t50.name) WHERE {{ ?t0 {{type: "Town", name: "t0"}} {optionals} }}'
     assert ring.execute(command).value == ["t1"]
 
 
-def test_two_hundred_conditions_are_tested(ring: mycel.Nexus) -> None:
+def test_two_hundred_conditions_are_tested(ring: mycel.Graph) -> None:
     either = " || ".join(f"?t.attributes.n == {n}" for n in range(5, 205))
     both = " && ".join(f"?t.attributes.n != {n}" for n in range(7, 207))
     command = f'FIND(?t.name) WHERE {{ ?t {{type: "Town"}} FILTER(({either}) && {both}) }}'

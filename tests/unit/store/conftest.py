@@ -18,7 +18,7 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def db(path: Path, clock: Clock) -> Iterator[mycel.Nexus]:
+def db(path: Path, clock: Clock) -> Iterator[mycel.Graph]:
     with mycel.open(
         path, actor="tester", clock_us=clock, durability="off", core_capsules=False
     ) as db:

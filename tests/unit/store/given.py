@@ -48,7 +48,7 @@ class TickingClock(Clock):
         return self.tick()
 
 
-def define(db: mycel.Nexus, types: Iterable[str] = (), predicates: Iterable[str] = ()) -> None:
+def define(db: mycel.Graph, types: Iterable[str] = (), predicates: Iterable[str] = ()) -> None:
     with db.transaction() as tx:
         for name in types:
             tx.define_type(name)
@@ -56,7 +56,7 @@ def define(db: mycel.Nexus, types: Iterable[str] = (), predicates: Iterable[str]
             tx.define_predicate(name)
 
 
-def add_concepts(db: mycel.Nexus, *names: str, type_name: str = FACT) -> list[str]:
+def add_concepts(db: mycel.Graph, *names: str, type_name: str = FACT) -> list[str]:
     """Concepts with these names, of a type that is defined if it is not yet; their ids."""
     with db.transaction() as tx:
         tx.define_type(type_name)
@@ -67,7 +67,7 @@ class DeliberateError(Exception):
     """What tests raise in the middle of a transaction."""
 
 
-def fail_after(db: mycel.Nexus, work: Callable[[mycel.Transaction], object]) -> None:
+def fail_after(db: mycel.Graph, work: Callable[[mycel.Transaction], object]) -> None:
     """Do the work in a transaction, and then fail."""
     with db.transaction() as tx:
         work(tx)
@@ -78,7 +78,7 @@ def number_of(element_id: str) -> int:
     return int(element_id.split(":")[1])
 
 
-def entries(db: mycel.Nexus) -> int:
+def entries(db: mycel.Graph) -> int:
     """How long the journal is."""
     return db.snapshot().entries
 
@@ -173,6 +173,6 @@ def problems(report: mycel.Report) -> list[dict[str, str]]:
     return [problem.to_dict() for problem in report.problems]
 
 
-def assert_sound(db: mycel.Nexus) -> None:
+def assert_sound(db: mycel.Graph) -> None:
     """Everything agrees with everything, and with a replay of the journal."""
     assert problems(db.verify(replay=True)) == []

@@ -10,11 +10,11 @@ import mycel
 from tests.unit.store.given import EVENT, FACT, TickingClock, add_concepts, define
 
 
-def empty(_: mycel.Nexus) -> None:
+def empty(_: mycel.Graph) -> None:
     """Nothing but the genesis."""
 
 
-def pending(db: mycel.Nexus) -> None:
+def pending(db: mycel.Graph) -> None:
     """A bit of everything, in small transactions: trees and text index are not yet on disk.
 
     On its own it comes after the capsules; the other shapes are bare, and take a third of the time.
@@ -38,13 +38,13 @@ def pending(db: mycel.Nexus) -> None:
     db.remove_edge(one, "references", two, reason="superseded")
 
 
-def searched(db: mycel.Nexus) -> None:
+def searched(db: mycel.Graph) -> None:
     """The same, after a search has brought the text index up to date."""
     pending(db)
     db.search("words")
 
 
-def folded(db: mycel.Nexus) -> None:
+def folded(db: mycel.Graph) -> None:
     """So many small transactions that the trees are on disk, with some changes on top."""
     pending(db)
     previous = None
@@ -56,7 +56,7 @@ def folded(db: mycel.Nexus) -> None:
         previous = made
 
 
-def loaded(db: mycel.Nexus) -> None:
+def loaded(db: mycel.Graph) -> None:
     """Most of it in one transaction, with small ones before and after."""
     pending(db)
     with db.transaction(message="load") as tx:
@@ -71,7 +71,7 @@ def loaded(db: mycel.Nexus) -> None:
     db.add_edge(made[5], "references", made[1])
 
 
-def purged(db: mycel.Nexus) -> None:
+def purged(db: mycel.Graph) -> None:
     """With elements that were forgotten for good, and one made again."""
     pending(db)
     secret, other = add_concepts(db, "secret", "confidant")
@@ -82,7 +82,7 @@ def purged(db: mycel.Nexus) -> None:
     db.add_edge(secret, "references", other)
 
 
-SHAPES: dict[str, Callable[[mycel.Nexus], None]] = {
+SHAPES: dict[str, Callable[[mycel.Graph], None]] = {
     build.__name__: build for build in (empty, pending, searched, folded, loaded, purged)
 }
 

@@ -10,7 +10,7 @@ from tests.unit.store.given import FACT, add_concepts, entries
 
 
 @pytest.fixture
-def ends(db: mycel.Nexus) -> tuple[str, str]:
+def ends(db: mycel.Graph) -> tuple[str, str]:
     one, other = add_concepts(db, "one", "other")
     return one, other
 
@@ -21,7 +21,7 @@ NO_TYPES: list[Any] = ["\ud800", "Unknown", "", "x" * 10**6, 5, None, b"Fact", [
 
 @pytest.mark.parametrize("name", NO_NAMES, ids=lambda value: type(value).__name__)
 def test_a_name_that_no_concept_can_have_is_refused_or_not_there(
-    db: mycel.Nexus, ends: tuple[str, str], name: Any
+    db: mycel.Graph, ends: tuple[str, str], name: Any
 ) -> None:
     for view in (db, db.as_of(entries(db))):
         try:
@@ -32,14 +32,14 @@ def test_a_name_that_no_concept_can_have_is_refused_or_not_there(
         db.prove((FACT, name))
 
 
-def test_names_that_are_too_long_are_just_not_there(db: mycel.Nexus, ends: tuple[str, str]) -> None:
+def test_names_that_are_too_long_are_just_not_there(db: mycel.Graph, ends: tuple[str, str]) -> None:
     assert db.get_concept(FACT, "x" * 10**6) is None
     assert db.get_concept(FACT, "") is None
 
 
 @pytest.mark.parametrize("type_name", NO_TYPES, ids=lambda value: repr(value)[:20])
 def test_a_type_that_is_not_defined_is_refused_everywhere(
-    db: mycel.Nexus, ends: tuple[str, str], type_name: Any
+    db: mycel.Graph, ends: tuple[str, str], type_name: Any
 ) -> None:
     named = (
         lambda: db.get_concept(type_name, "one"),
@@ -57,7 +57,7 @@ def test_a_type_that_is_not_defined_is_refused_everywhere(
 
 @pytest.mark.parametrize("predicate", NO_TYPES, ids=lambda value: repr(value)[:20])
 def test_a_predicate_that_is_not_defined_is_refused_everywhere(
-    db: mycel.Nexus, ends: tuple[str, str], predicate: Any
+    db: mycel.Graph, ends: tuple[str, str], predicate: Any
 ) -> None:
     for ask in (
         lambda: db.get_edge(ends[0], predicate, ends[1]),
@@ -74,7 +74,7 @@ def test_a_predicate_that_is_not_defined_is_refused_everywhere(
 
 
 def test_what_was_never_defined_is_proven_absent_and_no_name_is_refused(
-    db: mycel.Nexus, ends: tuple[str, str]
+    db: mycel.Graph, ends: tuple[str, str]
 ) -> None:
     root = db.snapshot().overall_root
     for name in NO_TYPES:
@@ -92,14 +92,14 @@ def test_what_was_never_defined_is_proven_absent_and_no_name_is_refused(
 
 @pytest.mark.parametrize("question", ["", "   ", "\ud800", '"', "*", "a OR", "NEAR(", "x" * 10**6])
 def test_any_text_may_be_searched_for(
-    db: mycel.Nexus, ends: tuple[str, str], question: str
+    db: mycel.Graph, ends: tuple[str, str], question: str
 ) -> None:
     assert db.search(question) == []
 
 
 @pytest.mark.parametrize("limit", ["x", None, 1.5, -1])
 def test_a_limit_that_is_none_is_refused_by_a_search(
-    db: mycel.Nexus, ends: tuple[str, str], limit: Any
+    db: mycel.Graph, ends: tuple[str, str], limit: Any
 ) -> None:
     with pytest.raises(MycelError) as caught:
         db.search("one", limit=limit)
@@ -108,7 +108,7 @@ def test_a_limit_that_is_none_is_refused_by_a_search(
 
 @pytest.mark.parametrize("options", [{"limit": "x"}, {"before": "x"}, {"limit": 1.5}])
 def test_a_page_of_the_log_that_is_none_is_refused(
-    db: mycel.Nexus, ends: tuple[str, str], options: dict[str, Any]
+    db: mycel.Graph, ends: tuple[str, str], options: dict[str, Any]
 ) -> None:
     with pytest.raises(MycelError) as caught:
         list(db.log(**options))

@@ -57,13 +57,13 @@ def ids_of_live(tx: mycel.Transaction, link: mycel.PropositionRow) -> str:
     return found.id
 
 
-def whole_journal(db: mycel.Nexus) -> list[bytes]:
+def whole_journal(db: mycel.Graph) -> list[bytes]:
     """The bytes of every entry, as the log hashes them."""
     return [db.prove_entry(seq).entry for seq in range(1, entries(db) + 1)]
 
 
 @pytest.fixture
-def twins(tmp_path: Path, clock: Clock) -> Iterable[tuple[mycel.Nexus, mycel.Nexus]]:
+def twins(tmp_path: Path, clock: Clock) -> Iterable[tuple[mycel.Graph, mycel.Graph]]:
     """Two graphs with the same beginning and the same clock."""
     with (
         mycel.open(tmp_path / "one.db", clock_us=clock, durability="off") as one,
@@ -74,7 +74,7 @@ def twins(tmp_path: Path, clock: Clock) -> Iterable[tuple[mycel.Nexus, mycel.Nex
         yield one, other
 
 
-def assert_same_after(twins: tuple[mycel.Nexus, mycel.Nexus], *steps: list[Row]) -> list[list[str]]:
+def assert_same_after(twins: tuple[mycel.Graph, mycel.Graph], *steps: list[Row]) -> list[list[str]]:
     """Put each step into one graph singly and into the other in bulk; nothing may differ."""
     one, other = twins
     made = []
@@ -117,7 +117,7 @@ def link_rows(ends: list[str], count: int, seed: int = 5) -> list[Row]:
 
 @pytest.mark.parametrize("count", [1, 10, 600])
 def test_new_rows_in_bulk_are_the_same_as_one_by_one(
-    twins: tuple[mycel.Nexus, mycel.Nexus], count: int
+    twins: tuple[mycel.Graph, mycel.Graph], count: int
 ) -> None:
     rows = concept_rows(max(count, 2))
     (made,) = assert_same_after(twins, rows)
@@ -126,7 +126,7 @@ def test_new_rows_in_bulk_are_the_same_as_one_by_one(
 
 
 def test_more_rows_than_one_batch_are_the_same_too(
-    twins: tuple[mycel.Nexus, mycel.Nexus],
+    twins: tuple[mycel.Graph, mycel.Graph],
 ) -> None:
     one, other = twins
     rows = concept_rows(4_321)
@@ -137,7 +137,7 @@ def test_more_rows_than_one_batch_are_the_same_too(
 
 
 def test_rows_that_repeat_one_another_are_merged(
-    twins: tuple[mycel.Nexus, mycel.Nexus],
+    twins: tuple[mycel.Graph, mycel.Graph],
 ) -> None:
     rows = concept_rows(20)
     again: list[Row] = [
@@ -154,7 +154,7 @@ def test_rows_that_repeat_one_another_are_merged(
 
 
 def test_rows_that_are_there_already_are_merged(
-    twins: tuple[mycel.Nexus, mycel.Nexus],
+    twins: tuple[mycel.Graph, mycel.Graph],
 ) -> None:
     made, again = assert_same_after(twins, concept_rows(20), concept_rows(25, start=10))
     assert again[:10] == made[10:]
@@ -163,7 +163,7 @@ def test_rows_that_are_there_already_are_merged(
 
 
 def test_the_same_rows_again_change_and_journal_nothing(
-    twins: tuple[mycel.Nexus, mycel.Nexus],
+    twins: tuple[mycel.Graph, mycel.Graph],
 ) -> None:
     (made,) = assert_same_after(twins, concept_rows(20))
     assert_same_after(twins, link_rows(made, 20))
@@ -172,7 +172,7 @@ def test_the_same_rows_again_change_and_journal_nothing(
     assert twins[1].snapshot() == before
 
 
-def test_an_actor_whose_rows_change_nothing_leaves_no_trace(db: mycel.Nexus, path: Path) -> None:
+def test_an_actor_whose_rows_change_nothing_leaves_no_trace(db: mycel.Graph, path: Path) -> None:
     define(db, [FACT, EVENT], ["likes"])
     made = db.write(lambda tx: tx.put_concepts(concept_rows(5)))  # type: ignore[arg-type]
     links = link_rows(made, 5)
@@ -184,7 +184,7 @@ def test_an_actor_whose_rows_change_nothing_leaves_no_trace(db: mycel.Nexus, pat
     assert_sound(db)
 
 
-def test_rows_that_were_removed_are_revived(twins: tuple[mycel.Nexus, mycel.Nexus]) -> None:
+def test_rows_that_were_removed_are_revived(twins: tuple[mycel.Graph, mycel.Graph]) -> None:
     (made,) = assert_same_after(twins, concept_rows(20))
     links = link_rows(made, 30)
     assert_same_after(twins, links)
@@ -196,7 +196,7 @@ def test_rows_that_were_removed_are_revived(twins: tuple[mycel.Nexus, mycel.Nexu
     assert_same_after(twins, links)
 
 
-def test_rows_can_define_types_and_predicates(twins: tuple[mycel.Nexus, mycel.Nexus]) -> None:
+def test_rows_can_define_types_and_predicates(twins: tuple[mycel.Graph, mycel.Graph]) -> None:
     assert_same_after(
         twins,
         [
@@ -209,14 +209,14 @@ def test_rows_can_define_types_and_predicates(twins: tuple[mycel.Nexus, mycel.Ne
 
 
 def test_links_may_be_about_links_of_the_same_transaction(
-    twins: tuple[mycel.Nexus, mycel.Nexus],
+    twins: tuple[mycel.Graph, mycel.Graph],
 ) -> None:
     (made,) = assert_same_after(twins, concept_rows(6))
     (links,) = assert_same_after(twins, link_rows(made, 6))
     assert_same_after(twins, [mycel.PropositionRow(link, "references", made[0]) for link in links])
 
 
-def test_bulk_and_single_puts_mix_in_one_transaction(db: mycel.Nexus) -> None:
+def test_bulk_and_single_puts_mix_in_one_transaction(db: mycel.Graph) -> None:
     define(db, [FACT, EVENT], ["likes"])
     with db.transaction() as tx:
         before = tx.put_concept(FACT, "before", {"text": "first words"})
@@ -235,7 +235,7 @@ def test_bulk_and_single_puts_mix_in_one_transaction(db: mycel.Nexus) -> None:
     assert db.search("other")[0][0].id == made[1]
 
 
-def test_ids_come_in_the_order_of_the_rows(db: mycel.Nexus) -> None:
+def test_ids_come_in_the_order_of_the_rows(db: mycel.Graph) -> None:
     define(db, [FACT, EVENT])
     rows = [mycel.ConceptRow(FACT, name) for name in ("b", "a", "c", "a", "b")]
     with db.transaction() as tx:
@@ -243,7 +243,7 @@ def test_ids_come_in_the_order_of_the_rows(db: mycel.Nexus) -> None:
     assert [db.get(each).name for each in made] == ["b", "a", "c", "a", "b"]  # type: ignore[union-attr]
 
 
-def test_rows_are_taken_from_any_iterable(db: mycel.Nexus) -> None:
+def test_rows_are_taken_from_any_iterable(db: mycel.Graph) -> None:
     define(db, [FACT, EVENT])
     with db.transaction() as tx:
         made = tx.put_concepts(row for row in concept_rows(7))  # type: ignore[arg-type]
@@ -269,7 +269,7 @@ def test_rows_are_taken_from_any_iterable(db: mycel.Nexus) -> None:
 )
 @pytest.mark.parametrize("place", [0, 3_000])
 def test_one_bad_row_refuses_the_whole_transaction(
-    db: mycel.Nexus, bad: Row, error: type[MycelError], place: int
+    db: mycel.Graph, bad: Row, error: type[MycelError], place: int
 ) -> None:
     define(db, [FACT, EVENT], ["likes"])
     ends = add_concepts(db, *(f"end {n}" for n in range(100)))
@@ -284,7 +284,7 @@ def test_one_bad_row_refuses_the_whole_transaction(
     assert db.snapshot() == before
 
 
-def _put_rows_and_go_on_after_a_bad_one(db: mycel.Nexus, good: int) -> None:
+def _put_rows_and_go_on_after_a_bad_one(db: mycel.Graph, good: int) -> None:
     with db.transaction() as tx:
         rows = [*concept_rows(good), mycel.ConceptRow("Unknown", "x")]
         with pytest.raises(TypeMismatch):
@@ -292,7 +292,7 @@ def _put_rows_and_go_on_after_a_bad_one(db: mycel.Nexus, good: int) -> None:
         tx.put_concept(FACT, "after")
 
 
-def test_a_bad_row_that_is_caught_halfway_spoils_the_transaction(db: mycel.Nexus) -> None:
+def test_a_bad_row_that_is_caught_halfway_spoils_the_transaction(db: mycel.Graph) -> None:
     define(db, [FACT, EVENT])
     before = db.snapshot()
     with pytest.raises(ConstraintViolation, match="failed halfway"):
@@ -301,7 +301,7 @@ def test_a_bad_row_that_is_caught_halfway_spoils_the_transaction(db: mycel.Nexus
     assert_sound(db)
 
 
-def test_a_bad_row_that_is_caught_before_any_is_written_spoils_nothing(db: mycel.Nexus) -> None:
+def test_a_bad_row_that_is_caught_before_any_is_written_spoils_nothing(db: mycel.Graph) -> None:
     define(db, [FACT, EVENT])
     before = entries(db)
     _put_rows_and_go_on_after_a_bad_one(db, 20)
@@ -310,7 +310,7 @@ def test_a_bad_row_that_is_caught_before_any_is_written_spoils_nothing(db: mycel
     assert_sound(db)
 
 
-def test_a_bulk_put_that_is_rolled_back_leaves_nothing(db: mycel.Nexus, clock: Clock) -> None:
+def test_a_bulk_put_that_is_rolled_back_leaves_nothing(db: mycel.Graph, clock: Clock) -> None:
     define(db, [FACT, EVENT])
     before = db.snapshot()
     with pytest.raises(DeliberateError):
@@ -323,7 +323,7 @@ def test_a_bulk_put_that_is_rolled_back_leaves_nothing(db: mycel.Nexus, clock: C
 
 
 def test_a_load_in_chunks_needs_no_more_memory_than_the_keys_and_hashes_of_its_rows(
-    db: mycel.Nexus, monkeypatch: pytest.MonkeyPatch
+    db: mycel.Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module, name, value in (
         (write_cache, "TRANSACTION_SAVED_ELEMENTS_MAX", 500),

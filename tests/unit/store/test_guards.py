@@ -55,9 +55,9 @@ def guard() -> Recorder:
 
 
 @pytest.fixture
-def db(path: Path, clock: Clock, guard: Recorder) -> Iterator[mycel.Nexus]:
+def db(path: Path, clock: Clock, guard: Recorder) -> Iterator[mycel.Graph]:
     store = Store(path, clock_us=clock, durability="off", guards=[guard])
-    with mycel.Nexus(store, actor="tester") as db:
+    with mycel.Graph(store, actor="tester") as db:
         yield db
 
 
@@ -67,7 +67,7 @@ def build(tx: mycel.Transaction) -> tuple[str, str, str]:
     return one, other, tx.add_edge(one, "references", other, data={"a": 1})
 
 
-def test_a_guard_sees_every_change_before_it_is_written(db: mycel.Nexus, guard: Recorder) -> None:
+def test_a_guard_sees_every_change_before_it_is_written(db: mycel.Graph, guard: Recorder) -> None:
     one, other, link = db.write(build)
     db.write(lambda tx: tx.update(link, weight=0.5, metadata={"m": 1}))
     db.write(lambda tx: tx.retire(one))
@@ -90,7 +90,7 @@ def test_a_guard_sees_every_change_before_it_is_written(db: mycel.Nexus, guard: 
     assert guard.commits == 3
 
 
-def test_an_element_that_is_revived_has_its_number(db: mycel.Nexus, guard: Recorder) -> None:
+def test_an_element_that_is_revived_has_its_number(db: mycel.Graph, guard: Recorder) -> None:
     one, _, link = db.write(build)
     db.write(lambda tx: tx.retire(one))
     guard.seen.clear()
@@ -101,7 +101,7 @@ def test_an_element_that_is_revived_has_its_number(db: mycel.Nexus, guard: Recor
     ]
 
 
-def test_a_guard_is_asked_only_about_what_concerns_it(db: mycel.Nexus, guard: Recorder) -> None:
+def test_a_guard_is_asked_only_about_what_concerns_it(db: mycel.Graph, guard: Recorder) -> None:
     guard.concern = lambda name, link: link and name == "references"
     one, _, link = db.write(build)
     db.write(lambda tx: tx.update(one, attributes={"b": 2}))
@@ -115,7 +115,7 @@ def test_a_guard_is_asked_only_about_what_concerns_it(db: mycel.Nexus, guard: Re
     assert guard.commits == 4
 
 
-def test_a_purge_asks_only_guards_that_it_concerns(db: mycel.Nexus, guard: Recorder) -> None:
+def test_a_purge_asks_only_guards_that_it_concerns(db: mycel.Graph, guard: Recorder) -> None:
     one, _, link = db.write(build)
     guard.refuses = lambda change: change.kind == "retire"
     guard.concern = lambda name, link: name == "references" and link
@@ -127,7 +127,7 @@ def test_a_purge_asks_only_guards_that_it_concerns(db: mycel.Nexus, guard: Recor
 
 
 def test_whom_a_name_concerns_is_asked_once_in_a_transaction(
-    db: mycel.Nexus, guard: Recorder
+    db: mycel.Graph, guard: Recorder
 ) -> None:
     db.write(build)
     guard.asked.clear()
@@ -141,7 +141,7 @@ def test_whom_a_name_concerns_is_asked_once_in_a_transaction(
 
 @pytest.mark.parametrize("how", ["define", "update", "retire", "purge"])
 def test_a_definition_that_changes_has_names_asked_about_again(
-    db: mycel.Nexus, guard: Recorder, how: str
+    db: mycel.Graph, guard: Recorder, how: str
 ) -> None:
     db.write(build)
     guard.concern = lambda name, link: False
@@ -163,7 +163,7 @@ def test_a_definition_that_changes_has_names_asked_about_again(
     assert [change.name_or_ends for change in guard.seen] == ["after"]
 
 
-def test_a_guard_is_not_asked_about_what_changes_nothing(db: mycel.Nexus, guard: Recorder) -> None:
+def test_a_guard_is_not_asked_about_what_changes_nothing(db: mycel.Graph, guard: Recorder) -> None:
     db.write(build)
     guard.seen.clear()
     guard.commits = 0
@@ -174,7 +174,7 @@ def test_a_guard_is_not_asked_about_what_changes_nothing(db: mycel.Nexus, guard:
 
 @pytest.mark.parametrize("kind", ["create", "update", "retire"])
 def test_a_refused_change_leaves_nothing_of_its_transaction(
-    db: mycel.Nexus, guard: Recorder, path: Path, kind: str
+    db: mycel.Graph, guard: Recorder, path: Path, kind: str
 ) -> None:
     one, other, _ = db.write(build)
     rows = dump(path)
@@ -198,7 +198,7 @@ def test_a_refused_change_leaves_nothing_of_its_transaction(
 
 
 def test_a_guard_can_refuse_the_whole_at_the_end(
-    db: mycel.Nexus, guard: Recorder, path: Path
+    db: mycel.Graph, guard: Recorder, path: Path
 ) -> None:
     rows = dump(path)
     guard.refuses_commit = True
@@ -213,7 +213,7 @@ def test_a_guard_can_refuse_the_whole_at_the_end(
 
 
 def test_a_guard_can_read_what_the_transaction_has_written(
-    db: mycel.Nexus, guard: Recorder
+    db: mycel.Graph, guard: Recorder
 ) -> None:
     found: list[mycel.Concept | None] = []
 
@@ -226,7 +226,7 @@ def test_a_guard_can_read_what_the_transaction_has_written(
     assert found[0].name == "one"
 
 
-def test_a_guard_sees_every_row_of_a_bulk_put(db: mycel.Nexus, guard: Recorder) -> None:
+def test_a_guard_sees_every_row_of_a_bulk_put(db: mycel.Graph, guard: Recorder) -> None:
     one, other, _ = db.write(build)
     guard.seen.clear()
     with db.transaction() as tx:
@@ -244,7 +244,7 @@ def test_a_guard_sees_every_row_of_a_bulk_put(db: mycel.Nexus, guard: Recorder) 
 
 
 def test_a_bulk_put_shows_a_guard_only_rows_that_concern_it_and_keeps_the_order(
-    db: mycel.Nexus, guard: Recorder, path: Path
+    db: mycel.Graph, guard: Recorder, path: Path
 ) -> None:
     db.write(lambda tx: [tx.define_type(FACT), tx.define_type(EVENT)])
     guard.concern = lambda name, link: name in (EVENT, "part_of")
@@ -270,7 +270,7 @@ def test_a_bulk_put_shows_a_guard_only_rows_that_concern_it_and_keeps_the_order(
 
 
 def test_a_definition_within_a_bulk_put_counts_for_the_rows_after_it(
-    db: mycel.Nexus, guard: Recorder
+    db: mycel.Graph, guard: Recorder
 ) -> None:
     db.write(lambda tx: tx.define_type(FACT))
     defined = False
@@ -292,7 +292,7 @@ def test_a_definition_within_a_bulk_put_counts_for_the_rows_after_it(
     assert_sound(db)
 
 
-def test_a_refused_cascade_leaves_the_links_too(db: mycel.Nexus, guard: Recorder) -> None:
+def test_a_refused_cascade_leaves_the_links_too(db: mycel.Graph, guard: Recorder) -> None:
     one, _, link = db.write(build)
     guard.refuses = lambda change: change.kind == "retire" and change.name_or_ends == "one"
     with pytest.raises(ConstraintViolation):
@@ -359,7 +359,7 @@ def test_a_guard_that_writes_to_what_it_is_asked_about_is_refused(
 def test_the_genesis_of_a_graph_needs_no_leave(path: Path, guard: Recorder) -> None:
     guard.refuses = lambda _: True
     guard.refuses_commit = True
-    with mycel.Nexus(Store(path, guards=[guard])) as db:
+    with mycel.Graph(Store(path, guards=[guard])) as db:
         assert db.get_concept("$PropositionType", "related_to") is not None
         with pytest.raises(NotFound):
             db.get("C:999998")
@@ -375,7 +375,7 @@ def stamp(change: mycel.Change) -> dict[str, Any]:
     return change.attributes | {"text": text.upper() if text else "NONE", "marked": True}
 
 
-def test_what_a_guard_returns_is_written_instead(db: mycel.Nexus, guard: Recorder) -> None:
+def test_what_a_guard_returns_is_written_instead(db: mycel.Graph, guard: Recorder) -> None:
     db.write(lambda tx: tx.define_type(FACT))
     guard.shapes = stamp
     one = db.write(lambda tx: tx.put_concept(FACT, "one", {"text": "words"}, {"m": 1}))
@@ -394,7 +394,7 @@ def test_what_a_guard_returns_is_written_instead(db: mycel.Nexus, guard: Recorde
     assert_sound(db)
 
 
-def test_a_link_that_is_pointed_elsewhere_is_shaped_too(db: mycel.Nexus, guard: Recorder) -> None:
+def test_a_link_that_is_pointed_elsewhere_is_shaped_too(db: mycel.Graph, guard: Recorder) -> None:
     one, other, link = db.write(build)
     third = db.write(lambda tx: tx.put_concept(FACT, "third"))
     guard.shapes = lambda change: {"to": change.name_or_ends[1]}
@@ -407,7 +407,7 @@ def test_a_link_that_is_pointed_elsewhere_is_shaped_too(db: mycel.Nexus, guard: 
     assert_sound(db)
 
 
-def test_a_change_that_a_guard_takes_back_is_none(db: mycel.Nexus, guard: Recorder) -> None:
+def test_a_change_that_a_guard_takes_back_is_none(db: mycel.Graph, guard: Recorder) -> None:
     db.write(lambda tx: tx.define_type(FACT))
     guard.shapes = stamp
     one = db.write(lambda tx: tx.put_concept(FACT, "one", {"text": "words"}))
@@ -425,7 +425,7 @@ def test_each_guard_is_asked_about_what_the_one_before_it_made(path: Path, clock
     second.shapes = lambda change: {"n": change.attributes["n"] + 1}
     second.in_bulk = first.in_bulk = True
     store = Store(path, clock_us=clock, durability="off", guards=[first, second])
-    with mycel.Nexus(store, actor="tester") as db:
+    with mycel.Graph(store, actor="tester") as db:
         db.write(lambda tx: tx.define_type(FACT))
         one = db.write(lambda tx: tx.put_concept(FACT, "one", {"text": "words"}))
         assert second.seen[-1].attributes == {"text": "words", "n": 1}
@@ -438,7 +438,7 @@ def test_each_guard_is_asked_about_what_the_one_before_it_made(path: Path, clock
 
 @pytest.mark.parametrize("in_bulk", [False, True])
 def test_what_a_guard_returns_is_checked_like_anything_else(
-    db: mycel.Nexus, guard: Recorder, in_bulk: bool
+    db: mycel.Graph, guard: Recorder, in_bulk: bool
 ) -> None:
     db.write(lambda tx: tx.define_type(FACT))
     guard.in_bulk = in_bulk
@@ -457,7 +457,7 @@ def test_what_a_guard_returns_is_checked_like_anything_else(
 
 @pytest.mark.parametrize("in_bulk", [False, True])
 def test_rows_of_a_bulk_put_are_written_together_if_every_guard_allows_it(
-    db: mycel.Nexus, guard: Recorder, in_bulk: bool
+    db: mycel.Graph, guard: Recorder, in_bulk: bool
 ) -> None:
     db.write(lambda tx: tx.define_type(FACT))
     written: list[bool] = []
@@ -487,7 +487,7 @@ def test_rows_that_a_guard_shapes_become_the_same_in_bulk_as_one_by_one(
         guard = Recorder()
         guard.in_bulk, guard.shapes = in_bulk, stamp
         store = Store(tmp_path / f"{in_bulk}.db", clock_us=clock, durability="off", guards=[guard])
-        with mycel.Nexus(store, actor="tester") as db:
+        with mycel.Graph(store, actor="tester") as db:
             db.write(lambda tx: tx.define_type(FACT))
             with db.transaction() as tx:
                 made = tx.put_concepts(
@@ -506,7 +506,7 @@ def test_rows_that_a_guard_shapes_become_the_same_in_bulk_as_one_by_one(
     assert snapshots[0] == snapshots[1]
 
 
-def test_rows_that_exist_are_asked_about_as_updates(db: mycel.Nexus, guard: Recorder) -> None:
+def test_rows_that_exist_are_asked_about_as_updates(db: mycel.Graph, guard: Recorder) -> None:
     db.write(lambda tx: tx.define_type(FACT))
     guard.in_bulk = True
     rows = [mycel.ConceptRow(FACT, f"row {n}", {"n": n}) for n in range(9)]
@@ -519,7 +519,7 @@ def test_rows_that_exist_are_asked_about_as_updates(db: mycel.Nexus, guard: Reco
 
 
 def test_rows_stay_together_beside_tombstones_that_are_not_theirs(
-    db: mycel.Nexus, guard: Recorder
+    db: mycel.Graph, guard: Recorder
 ) -> None:
     db.write(lambda tx: tx.define_type(FACT))
     rows = [mycel.ConceptRow(FACT, f"row {n}") for n in range(9)]
@@ -568,7 +568,7 @@ class Silent:
 
 def test_a_guard_that_does_not_say_is_asked_row_by_row(path: Path) -> None:
     guard = Silent()
-    with mycel.Nexus(Store(path, durability="off", guards=[guard])) as db:  # type: ignore[list-item]
+    with mycel.Graph(Store(path, durability="off", guards=[guard])) as db:  # type: ignore[list-item]
         db.write(lambda tx: tx.define_type(FACT))
         rows = [mycel.ConceptRow(FACT, f"row {n}") for n in range(9)]
         db.write(lambda tx: tx.put_concepts(rows))
@@ -578,7 +578,7 @@ def test_a_guard_that_does_not_say_is_asked_row_by_row(path: Path) -> None:
 @pytest.mark.parametrize("in_bulk", [False, True])
 @pytest.mark.parametrize("place", [0, 7, 2_003])
 def test_an_error_of_a_row_says_which_one(
-    db: mycel.Nexus, guard: Recorder, place: int, in_bulk: bool
+    db: mycel.Graph, guard: Recorder, place: int, in_bulk: bool
 ) -> None:
     db.write(lambda tx: tx.define_type(FACT))
     guard.in_bulk = in_bulk

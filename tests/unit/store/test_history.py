@@ -52,7 +52,7 @@ def observe(view: mycel.GraphView, elements: list[str]) -> list[Any]:
     return seen
 
 
-def random_steps(db: mycel.Nexus, clock: Clock, steps: int, seed: int) -> list[Any]:
+def random_steps(db: mycel.Graph, clock: Clock, steps: int, seed: int) -> list[Any]:
     """Random transactions; after each: its snapshot, the elements so far, and what was seen."""
     random = Random(seed)
     define(db, [FACT, EVENT], ["likes"])
@@ -100,7 +100,7 @@ def _both_live(tx: mycel.Transaction, *refs: str) -> bool:
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_every_past_state_is_read_as_it_was_seen_then(
-    db: mycel.Nexus, clock: Clock, seed: int
+    db: mycel.Graph, clock: Clock, seed: int
 ) -> None:
     moments = random_steps(db, clock, 40, seed)
     assert len({len(known) for _, known, _ in moments}) > 3, "the graph has grown"
@@ -116,7 +116,7 @@ def test_every_past_state_is_read_as_it_was_seen_then(
     assert_sound(db)
 
 
-def test_elements_that_were_not_there_yet_are_not_found(db: mycel.Nexus) -> None:
+def test_elements_that_were_not_there_yet_are_not_found(db: mycel.Graph) -> None:
     define(db, [FACT])
     before = entries(db)
     one, other = add_concepts(db, "one", "other")
@@ -135,7 +135,7 @@ def test_elements_that_were_not_there_yet_are_not_found(db: mycel.Nexus) -> None
             ask()
 
 
-def test_a_moment_inside_a_transaction_means_the_state_before_it(db: mycel.Nexus) -> None:
+def test_a_moment_inside_a_transaction_means_the_state_before_it(db: mycel.Graph) -> None:
     define(db, [FACT])
     first = entries(db)
     add_concepts(db, "one", "two", "three")
@@ -148,7 +148,7 @@ def test_a_moment_inside_a_transaction_means_the_state_before_it(db: mycel.Nexus
     assert db.as_of(last).get_concept(FACT, "one") is not None
 
 
-def test_the_beginning_is_empty(db: mycel.Nexus) -> None:
+def test_the_beginning_is_empty(db: mycel.Graph) -> None:
     (one,) = add_concepts(db, "one")
     for moment in (0, 1, "1970-01-01T00:00:00Z", datetime(1, 1, 1, tzinfo=UTC)):
         past = db.as_of(moment)
@@ -157,7 +157,7 @@ def test_the_beginning_is_empty(db: mycel.Nexus) -> None:
         assert result_of(past.get, one) is NotFound
 
 
-def test_a_time_means_the_last_transaction_at_or_before_it(db: mycel.Nexus, clock: Clock) -> None:
+def test_a_time_means_the_last_transaction_at_or_before_it(db: mycel.Graph, clock: Clock) -> None:
     seqs = []
     for n in range(12):
         clock.tick(0 if n % 3 == 0 else 1_000_000)
@@ -175,20 +175,20 @@ def test_a_time_means_the_last_transaction_at_or_before_it(db: mycel.Nexus, cloc
                 assert db.as_of(moment.replace(tzinfo=None)).seq == expected
 
 
-def test_the_far_future_is_the_present(db: mycel.Nexus) -> None:
+def test_the_far_future_is_the_present(db: mycel.Graph) -> None:
     add_concepts(db, "one")
     assert db.as_of("9999-12-31T23:59:59Z").seq == entries(db)
 
 
 @pytest.mark.parametrize("moment", [-1, 10**6, 2**63, -(2**70)])
-def test_a_seq_that_never_was_is_refused(db: mycel.Nexus, moment: int) -> None:
+def test_a_seq_that_never_was_is_refused(db: mycel.Graph, moment: int) -> None:
     with pytest.raises(ConstraintViolation) as caught:
         db.as_of(moment)
     assert "that the log shows" in caught.value.hint
 
 
 @pytest.mark.parametrize("moment", ["", "yesterday", "2026-13-01", "\ud800", "x" * 10**6])
-def test_a_text_that_is_no_time_is_refused(db: mycel.Nexus, moment: str) -> None:
+def test_a_text_that_is_no_time_is_refused(db: mycel.Graph, moment: str) -> None:
     with pytest.raises(MycelError) as caught:
         db.as_of(moment)
     assert caught.value.code == "KIP_1001"
@@ -196,7 +196,7 @@ def test_a_text_that_is_no_time_is_refused(db: mycel.Nexus, moment: str) -> None
 
 
 @pytest.mark.parametrize("moment", [True, None, 1.5, b"2026-01-01", []])
-def test_what_is_no_moment_is_refused(db: mycel.Nexus, moment: Any) -> None:
+def test_what_is_no_moment_is_refused(db: mycel.Graph, moment: Any) -> None:
     with pytest.raises(InvalidValueType):
         db.as_of(moment)
 
@@ -209,12 +209,12 @@ def test_what_is_no_moment_is_refused(db: mycel.Nexus, moment: Any) -> None:
     ],
     ids=["before the year 1", "after the year 9999"],
 )
-def test_a_time_that_utc_cannot_name_is_refused(db: mycel.Nexus, moment: datetime) -> None:
+def test_a_time_that_utc_cannot_name_is_refused(db: mycel.Graph, moment: datetime) -> None:
     with pytest.raises(MycelError):
         db.as_of(moment)
 
 
-def test_a_past_view_stays_the_same_while_the_present_moves_on(db: mycel.Nexus) -> None:
+def test_a_past_view_stays_the_same_while_the_present_moves_on(db: mycel.Graph) -> None:
     one, other = add_concepts(db, "one", "other")
     define(db, predicates=["likes"])
     db.add_edge(one, "references", other)
@@ -228,7 +228,7 @@ def test_a_past_view_stays_the_same_while_the_present_moves_on(db: mycel.Nexus) 
         past.get_concept("Unknown", "one")
 
 
-def test_a_past_view_refuses_to_write(db: mycel.Nexus) -> None:
+def test_a_past_view_refuses_to_write(db: mycel.Graph) -> None:
     past = db.as_of(entries(db))
     for name in ("add_edge", "remove_edge", "transaction", "write", "purge"):
         assert not hasattr(past, name)
@@ -238,7 +238,7 @@ def test_a_past_view_refuses_to_write(db: mycel.Nexus) -> None:
 # Versions and the log
 
 
-def test_history_tells_every_version_with_who_when_and_why(db: mycel.Nexus, clock: Clock) -> None:
+def test_history_tells_every_version_with_who_when_and_why(db: mycel.Graph, clock: Clock) -> None:
     define(db, [FACT])
     made = db.write(lambda tx: tx.put_concept(FACT, "one", {"v": 1}), actor="ann", message="first")
     clock.tick()
@@ -261,7 +261,7 @@ def test_history_tells_every_version_with_who_when_and_why(db: mycel.Nexus, cloc
 
 
 def test_each_version_is_what_the_past_shows_after_its_transaction(
-    db: mycel.Nexus, clock: Clock
+    db: mycel.Graph, clock: Clock
 ) -> None:
     moments = random_steps(db, clock, 25, 9)
     for each in moments[-1][1]:
@@ -277,13 +277,13 @@ def test_each_version_is_what_the_past_shows_after_its_transaction(
             assert result_of(past.get, each) == expected
 
 
-def test_history_of_what_never_was_is_not_found(db: mycel.Nexus) -> None:
+def test_history_of_what_never_was_is_not_found(db: mycel.Graph) -> None:
     for absent in ("C:999998", "P:999999:references"):
         with pytest.raises(NotFound):
             db.history(absent)
 
 
-def test_the_log_is_told_newest_first_and_in_pages(db: mycel.Nexus, clock: Clock) -> None:
+def test_the_log_is_told_newest_first_and_in_pages(db: mycel.Graph, clock: Clock) -> None:
     for n in range(6):
         clock.tick()
         with db.transaction(actor=f"actor {n}", message=f"message {n}") as tx:
@@ -301,7 +301,7 @@ def test_the_log_is_told_newest_first_and_in_pages(db: mycel.Nexus, clock: Clock
     assert everything[0].to_dict()["time"] == "2023-11-14T22:13:20.006000Z"
 
 
-def test_the_roots_in_the_log_are_those_of_the_moment(db: mycel.Nexus) -> None:
+def test_the_roots_in_the_log_are_those_of_the_moment(db: mycel.Graph) -> None:
     snapshots = {}
     for n in range(5):
         add_concepts(db, f"n{n}")

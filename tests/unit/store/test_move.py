@@ -39,20 +39,20 @@ from tests.unit.store.given import (
 )
 
 
-def add(db: mycel.Nexus, src: str, predicate: str, dst: str, note: str = "") -> str:
+def add(db: mycel.Graph, src: str, predicate: str, dst: str, note: str = "") -> str:
     data = {"note": note} if note else {}
     return db.write(lambda tx: tx.add_edge(src, predicate, dst, data=data))
 
 
-def move(db: mycel.Nexus, ref: str, **to: str) -> str:
+def move(db: mycel.Graph, ref: str, **to: str) -> str:
     return db.write(lambda tx: tx.move(ref, **to), actor="ann")
 
 
-def retire(db: mycel.Nexus, ref: str, reason: str = "") -> None:
+def retire(db: mycel.Graph, ref: str, reason: str = "") -> None:
     db.write(lambda tx: tx.retire(ref, reason=reason))
 
 
-def found(db: mycel.Nexus, word: str) -> list[str]:
+def found(db: mycel.Graph, word: str) -> list[str]:
     return [element.id for element, _ in db.search(word, mode="keyword")]
 
 
@@ -60,7 +60,7 @@ def found(db: mycel.Nexus, word: str) -> list[str]:
 
 
 def test_a_concept_with_another_name_and_type_stays_the_concept_it_is(
-    db: mycel.Nexus, clock: Clock
+    db: mycel.Graph, clock: Clock
 ) -> None:
     define(db, [FACT, EVENT])
     one = db.write(lambda tx: tx.put_concept(FACT, "one", {"text": "words"}, {"source": "s"}))
@@ -78,7 +78,7 @@ def test_a_concept_with_another_name_and_type_stays_the_concept_it_is(
     assert_sound(db)
 
 
-def test_type_and_name_can_change_alone(db: mycel.Nexus) -> None:
+def test_type_and_name_can_change_alone(db: mycel.Graph) -> None:
     define(db, [FACT, EVENT])
     (one,) = add_concepts(db, "one")
     move(db, one, type_name=EVENT)
@@ -88,7 +88,7 @@ def test_type_and_name_can_change_alone(db: mycel.Nexus) -> None:
     assert_sound(db)
 
 
-def test_links_on_a_concept_follow_with_their_ids_versions_and_content(db: mycel.Nexus) -> None:
+def test_links_on_a_concept_follow_with_their_ids_versions_and_content(db: mycel.Graph) -> None:
     one, two, three = add_concepts(db, "one", "two", "three")
     out, back = add(db, one, "references", two, "a xylophone"), add(db, three, "observed_by", one)
     about = add(db, out, "caused_by", three)
@@ -113,7 +113,7 @@ def test_links_on_a_concept_follow_with_their_ids_versions_and_content(db: mycel
     assert_sound(db)
 
 
-def test_tombstones_of_links_follow_and_are_revived_as_what_they_were(db: mycel.Nexus) -> None:
+def test_tombstones_of_links_follow_and_are_revived_as_what_they_were(db: mycel.Graph) -> None:
     one, two, three = add_concepts(db, "one", "two", "three")
     removed = add(db, one, "references", two)
     about = add(db, removed, "caused_by", three)
@@ -130,7 +130,7 @@ def test_tombstones_of_links_follow_and_are_revived_as_what_they_were(db: mycel.
     assert_sound(db)
 
 
-def test_links_can_be_put_on_a_moved_concept_in_the_same_transaction(db: mycel.Nexus) -> None:
+def test_links_can_be_put_on_a_moved_concept_in_the_same_transaction(db: mycel.Graph) -> None:
     one, two = add_concepts(db, "one", "two")
     with db.transaction() as tx:
         tx.add_edge(two, "references", one)  # Now the transaction remembers its key.
@@ -143,7 +143,7 @@ def test_links_can_be_put_on_a_moved_concept_in_the_same_transaction(db: mycel.N
     assert_sound(db)
 
 
-def test_the_next_transaction_knows_the_new_keys(db: mycel.Nexus) -> None:
+def test_the_next_transaction_knows_the_new_keys(db: mycel.Graph) -> None:
     one, two = add_concepts(db, "one", "two")
     add(db, one, "references", two)
     move(db, one, name="first")
@@ -153,7 +153,7 @@ def test_the_next_transaction_knows_the_new_keys(db: mycel.Nexus) -> None:
     assert_sound(db)
 
 
-def test_a_concept_is_found_by_the_words_of_its_new_name_only(db: mycel.Nexus) -> None:
+def test_a_concept_is_found_by_the_words_of_its_new_name_only(db: mycel.Graph) -> None:
     define(db, [FACT, EVENT])
     (one,) = add_concepts(db, "a xylophone")
     assert found(db, "xylophone") == [one]
@@ -164,7 +164,7 @@ def test_a_concept_is_found_by_the_words_of_its_new_name_only(db: mycel.Nexus) -
     assert_sound(db)
 
 
-def test_commands_find_the_present_by_its_name_and_the_past_by_its_own(db: mycel.Nexus) -> None:
+def test_commands_find_the_present_by_its_name_and_the_past_by_its_own(db: mycel.Graph) -> None:
     define(db, [FACT, EVENT])
     one, two = add_concepts(db, "one", "two")
     add(db, two, "references", one)
@@ -184,7 +184,7 @@ def test_commands_find_the_present_by_its_name_and_the_past_by_its_own(db: mycel
     assert names(f'FIND(?c.type) AS OF {then} WHERE {{ ?c {{name: "first"}} }}') == []
 
 
-def test_history_and_past_states_show_what_it_was(db: mycel.Nexus) -> None:
+def test_history_and_past_states_show_what_it_was(db: mycel.Graph) -> None:
     define(db, [FACT, EVENT])
     (one,) = add_concepts(db, "one")
     before = db.snapshot()
@@ -206,7 +206,7 @@ def test_history_and_past_states_show_what_it_was(db: mycel.Nexus) -> None:
     assert then.get_concept(EVENT, "first") is None
 
 
-def test_the_new_identity_can_be_proven_and_the_old_one_is_proven_absent(db: mycel.Nexus) -> None:
+def test_the_new_identity_can_be_proven_and_the_old_one_is_proven_absent(db: mycel.Graph) -> None:
     one, two = add_concepts(db, "one", "two")
     link = add(db, one, "references", two)
     move(db, one, name="first")
@@ -218,7 +218,7 @@ def test_the_new_identity_can_be_proven_and_the_old_one_is_proven_absent(db: myc
     assert mycel.decode_edge(edge.record).src == concept_key(FACT, "first")[:16]
 
 
-def test_what_is_put_under_the_old_name_is_another_concept(db: mycel.Nexus) -> None:
+def test_what_is_put_under_the_old_name_is_another_concept(db: mycel.Graph) -> None:
     one, two = add_concepts(db, "one", "two")
     link = add(db, one, "references", two)
     move(db, one, name="first")
@@ -229,7 +229,7 @@ def test_what_is_put_under_the_old_name_is_another_concept(db: mycel.Nexus) -> N
     assert_sound(db)
 
 
-def test_a_concept_can_be_moved_and_moved_back(db: mycel.Nexus) -> None:
+def test_a_concept_can_be_moved_and_moved_back(db: mycel.Graph) -> None:
     one, two = add_concepts(db, "one", "two")
     link = add(db, one, "references", two)
     key = db.prove(link).key
@@ -240,7 +240,7 @@ def test_a_concept_can_be_moved_and_moved_back(db: mycel.Nexus) -> None:
     assert_sound(db)
 
 
-def test_two_concepts_can_change_names_within_a_transaction(db: mycel.Nexus) -> None:
+def test_two_concepts_can_change_names_within_a_transaction(db: mycel.Graph) -> None:
     one, two, three = add_concepts(db, "one", "two", "three")
     first, second = add(db, one, "references", three), add(db, two, "references", three)
     add(db, one, "part_of", two)
@@ -254,7 +254,7 @@ def test_two_concepts_can_change_names_within_a_transaction(db: mycel.Nexus) -> 
     assert_sound(db)
 
 
-def test_a_tombstone_that_has_the_new_name_is_set_aside(db: mycel.Nexus) -> None:
+def test_a_tombstone_that_has_the_new_name_is_set_aside(db: mycel.Graph) -> None:
     one, two, gone = add_concepts(db, "one", "two", "gone")
     left = add(db, gone, "references", two)
     about = add(db, left, "caused_by", one)
@@ -285,7 +285,7 @@ def test_a_tombstone_that_has_the_new_name_is_set_aside(db: mycel.Nexus) -> None
 
 
 def test_a_concept_that_was_removed_is_revived_under_a_name_that_another_one_had(
-    db: mycel.Nexus,
+    db: mycel.Graph,
 ) -> None:
     one, two, other = add_concepts(db, "one", "two", "other")
     left = add(db, one, "references", two)
@@ -305,7 +305,7 @@ def test_a_concept_that_was_removed_is_revived_under_a_name_that_another_one_had
     assert_sound(db)
 
 
-def test_a_tombstone_is_set_aside_under_a_name_that_is_free(db: mycel.Nexus) -> None:
+def test_a_tombstone_is_set_aside_under_a_name_that_is_free(db: mycel.Graph) -> None:
     one, gone = add_concepts(db, "one", "gone")
     add_concepts(db, gone)
     retire(db, gone)
@@ -315,7 +315,7 @@ def test_a_tombstone_is_set_aside_under_a_name_that_is_free(db: mycel.Nexus) -> 
 
 
 def test_a_concept_can_take_the_place_of_one_retired_in_the_same_transaction(
-    db: mycel.Nexus,
+    db: mycel.Graph,
 ) -> None:
     one, two, three = add_concepts(db, "one", "two", "three")
     add(db, two, "references", three)
@@ -329,7 +329,7 @@ def test_a_concept_can_take_the_place_of_one_retired_in_the_same_transaction(
     assert_sound(db)
 
 
-def a_ring(db: mycel.Nexus, size: int) -> list[str]:
+def a_ring(db: mycel.Graph, size: int) -> list[str]:
     """Concepts, each with a link to the next."""
     define(db, [FACT, EVENT])
     with db.transaction() as tx:
@@ -341,7 +341,7 @@ def a_ring(db: mycel.Nexus, size: int) -> list[str]:
     return made
 
 
-def test_many_concepts_and_links_of_one_transaction_move_in_the_next(db: mycel.Nexus) -> None:
+def test_many_concepts_and_links_of_one_transaction_move_in_the_next(db: mycel.Graph) -> None:
     made = a_ring(db, 700)
     with db.transaction() as tx:
         for each in made:
@@ -350,7 +350,7 @@ def test_many_concepts_and_links_of_one_transaction_move_in_the_next(db: mycel.N
     assert_sound(db)
 
 
-def test_links_between_concepts_that_move_together_are_written_once(db: mycel.Nexus) -> None:
+def test_links_between_concepts_that_move_together_are_written_once(db: mycel.Graph) -> None:
     made = a_ring(db, 50)
     before = entries(db)
     assert db.write(lambda tx: tx.move_concepts((each, EVENT, None) for each in made)) == made
@@ -362,7 +362,7 @@ def test_links_between_concepts_that_move_together_are_written_once(db: mycel.Ne
     assert_sound(db)
 
 
-def test_concepts_that_move_together_move_in_their_order(db: mycel.Nexus) -> None:
+def test_concepts_that_move_together_move_in_their_order(db: mycel.Graph) -> None:
     made = a_ring(db, 5)
     about = add(db, next(db.edges_out(made[0])).id, "caused_by", made[3])
     retire(db, made[4])
@@ -388,7 +388,7 @@ def test_concepts_that_move_together_move_in_their_order(db: mycel.Nexus) -> Non
 
 
 def test_many_links_are_settled_a_part_at_a_time_and_each_once(
-    db: mycel.Nexus, monkeypatch: pytest.MonkeyPatch
+    db: mycel.Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("mycel.store.write.rekey.CHUNK_LINKS", 3)
     made = a_ring(db, 20)
@@ -406,7 +406,7 @@ def test_many_links_are_settled_a_part_at_a_time_and_each_once(
     assert_sound(db)
 
 
-def test_a_move_that_fails_on_the_way_spoils_those_before_it(db: mycel.Nexus) -> None:
+def test_a_move_that_fails_on_the_way_spoils_those_before_it(db: mycel.Graph) -> None:
     made = a_ring(db, 4)
     before = db.snapshot()
     rows = [(made[0], EVENT, None), (made[1], None, "row 2")]
@@ -420,7 +420,7 @@ def test_a_move_that_fails_on_the_way_spoils_those_before_it(db: mycel.Nexus) ->
     assert db.snapshot() == before
 
 
-def test_only_concepts_move_together(db: mycel.Nexus) -> None:
+def test_only_concepts_move_together(db: mycel.Graph) -> None:
     made = a_ring(db, 3)
     (link,) = db.edges_out(made[0])
     with pytest.raises(InvalidId):
@@ -430,7 +430,7 @@ def test_only_concepts_move_together(db: mycel.Nexus) -> None:
 # Links.
 
 
-def test_a_link_with_another_predicate_stays_the_link_it_is(db: mycel.Nexus, clock: Clock) -> None:
+def test_a_link_with_another_predicate_stays_the_link_it_is(db: mycel.Graph, clock: Clock) -> None:
     one, two = add_concepts(db, "one", "two")
     link = add(db, one, "references", two, "a xylophone")
     clock.tick()
@@ -450,7 +450,7 @@ def test_a_link_with_another_predicate_stays_the_link_it_is(db: mycel.Nexus, clo
     assert_sound(db)
 
 
-def test_links_about_it_name_its_predicate_of_then_in_the_past(db: mycel.Nexus) -> None:
+def test_links_about_it_name_its_predicate_of_then_in_the_past(db: mycel.Graph) -> None:
     one, two, three = add_concepts(db, "one", "two", "three")
     link = add(db, one, "references", two)
     about = add(db, link, "caused_by", three)
@@ -471,7 +471,7 @@ def test_links_about_it_name_its_predicate_of_then_in_the_past(db: mycel.Nexus) 
     assert_sound(db)
 
 
-def test_a_removed_link_is_called_by_its_last_predicate(db: mycel.Nexus) -> None:
+def test_a_removed_link_is_called_by_its_last_predicate(db: mycel.Graph) -> None:
     one, two, three = add_concepts(db, "one", "two", "three")
     link = add(db, one, "references", two)
     about = add(db, link, "caused_by", three)
@@ -481,7 +481,7 @@ def test_a_removed_link_is_called_by_its_last_predicate(db: mycel.Nexus) -> None
     assert (left.id, left.subject) == (about, moved)
 
 
-def test_a_tombstone_of_the_new_predicate_changes_places_with_a_link(db: mycel.Nexus) -> None:
+def test_a_tombstone_of_the_new_predicate_changes_places_with_a_link(db: mycel.Graph) -> None:
     one, two, three = add_concepts(db, "one", "two", "three")
     gone = add(db, one, "part_of", two)
     about_gone = add(db, gone, "caused_by", three)
@@ -497,7 +497,7 @@ def test_a_tombstone_of_the_new_predicate_changes_places_with_a_link(db: mycel.N
     assert_sound(db)
 
 
-def test_a_link_of_a_new_predicate_is_found_in_the_same_transaction(db: mycel.Nexus) -> None:
+def test_a_link_of_a_new_predicate_is_found_in_the_same_transaction(db: mycel.Graph) -> None:
     one, two = add_concepts(db, "one", "two")
     with db.transaction() as tx:
         new = tx.put_concept(FACT, "new")
@@ -512,7 +512,7 @@ def test_a_link_of_a_new_predicate_is_found_in_the_same_transaction(db: mycel.Ne
 # What is refused.
 
 
-def test_becoming_what_it_is_changes_nothing(db: mycel.Nexus) -> None:
+def test_becoming_what_it_is_changes_nothing(db: mycel.Graph) -> None:
     one, two = add_concepts(db, "one", "two")
     link = add(db, one, "references", two)
     before = entries(db)
@@ -549,7 +549,7 @@ Refs = dict[str, str]
     ],
 )
 def test_an_element_that_cannot_become_that_stays(
-    db: mycel.Nexus, path: Path, error: type[MycelError], ref: str, to: Refs
+    db: mycel.Graph, path: Path, error: type[MycelError], ref: str, to: Refs
 ) -> None:
     define(db, [EVENT, "Dropped"], ["likes_not"])
     one, two, retired = add_concepts(db, "one", "two", "retired")
@@ -574,7 +574,7 @@ def test_an_element_that_cannot_become_that_stays(
     assert dump(path) == rows
 
 
-def test_a_refused_move_leaves_its_transaction_whole(db: mycel.Nexus) -> None:
+def test_a_refused_move_leaves_its_transaction_whole(db: mycel.Graph) -> None:
     one, two = add_concepts(db, "one", "two")
     link = add(db, one, "references", two)
     with db.transaction() as tx:
@@ -585,7 +585,7 @@ def test_a_refused_move_leaves_its_transaction_whole(db: mycel.Nexus) -> None:
     assert_sound(db)
 
 
-def test_a_move_that_is_rolled_back_leaves_nothing(db: mycel.Nexus) -> None:
+def test_a_move_that_is_rolled_back_leaves_nothing(db: mycel.Graph) -> None:
     one, two = add_concepts(db, "one", "two")
     link = add(db, one, "references", two)
     before = db.snapshot()
@@ -600,7 +600,7 @@ def test_a_move_that_is_rolled_back_leaves_nothing(db: mycel.Nexus) -> None:
 # Definitions.
 
 
-def test_a_type_whose_instances_have_moved_can_be_retired(db: mycel.Nexus) -> None:
+def test_a_type_whose_instances_have_moved_can_be_retired(db: mycel.Graph) -> None:
     define(db, [FACT, EVENT])
     one, two = add_concepts(db, "one", "two")
     add(db, one, "references", two)
@@ -615,7 +615,7 @@ def test_a_type_whose_instances_have_moved_can_be_retired(db: mycel.Nexus) -> No
     assert_sound(db)
 
 
-def test_a_predicate_whose_links_have_moved_can_be_retired(db: mycel.Nexus) -> None:
+def test_a_predicate_whose_links_have_moved_can_be_retired(db: mycel.Graph) -> None:
     define(db, predicates=["likes_not"])
     one, two = add_concepts(db, "one", "two")
     link = add(db, one, "likes_not", two)
@@ -632,7 +632,7 @@ def test_a_predicate_whose_links_have_moved_can_be_retired(db: mycel.Nexus) -> N
 # Purging.
 
 
-def a_story(db: mycel.Nexus) -> tuple[str, ...]:
+def a_story(db: mycel.Graph) -> tuple[str, ...]:
     """Concepts and links that have been several things, and tombstones that had to give way."""
     define(db, [FACT, EVENT])
     one, two, three, gone = add_concepts(db, "one", "two", "three", "gone")
@@ -654,7 +654,7 @@ def a_story(db: mycel.Nexus) -> tuple[str, ...]:
 
 
 @pytest.mark.parametrize("which", range(8))
-def test_the_roots_stay_provable_when_what_has_moved_is_purged(db: mycel.Nexus, which: int) -> None:
+def test_the_roots_stay_provable_when_what_has_moved_is_purged(db: mycel.Graph, which: int) -> None:
     made = a_story(db)
     db.purge(made[which], "asked for")
     assert db.history(made[which])[-1].kind == "purge"
@@ -664,7 +664,7 @@ def test_the_roots_stay_provable_when_what_has_moved_is_purged(db: mycel.Nexus, 
     assert_sound(db)
 
 
-def test_everything_can_be_purged_one_after_the_other(db: mycel.Nexus) -> None:
+def test_everything_can_be_purged_one_after_the_other(db: mycel.Graph) -> None:
     for each in a_story(db):
         try:
             db.purge(each, "asked for")
@@ -673,7 +673,7 @@ def test_everything_can_be_purged_one_after_the_other(db: mycel.Nexus) -> None:
         assert_sound(db)
 
 
-def test_nothing_keeps_the_names_of_a_purged_concept(db: mycel.Nexus, path: Path) -> None:
+def test_nothing_keeps_the_names_of_a_purged_concept(db: mycel.Graph, path: Path) -> None:
     secret, other = add_concepts(db, "xylophone", "glockenspiel")
     retire(db, other)
     link = add(db, secret, "references", add_concepts(db, "else")[0])
@@ -688,7 +688,7 @@ def test_nothing_keeps_the_names_of_a_purged_concept(db: mycel.Nexus, path: Path
     assert link
 
 
-def test_a_purge_says_which_keys_a_concept_had(db: mycel.Nexus, path: Path) -> None:
+def test_a_purge_says_which_keys_a_concept_had(db: mycel.Graph, path: Path) -> None:
     (one,) = add_concepts(db, "one")
     db.write(lambda tx: tx.update(one, attributes={"n": 1}))
     move(db, one, name="first")
@@ -774,7 +774,7 @@ def test_what_a_guard_makes_of_the_attributes_is_written_with_the_move(
         assert_sound(db)
 
 
-def test_a_link_cannot_lead_to_itself_whatever_its_ends_are_called(db: mycel.Nexus) -> None:
+def test_a_link_cannot_lead_to_itself_whatever_its_ends_are_called(db: mycel.Graph) -> None:
     one, two = add_concepts(db, "one", "two")
     link = add(db, one, "caused_by", two)
     about = add(db, link, "caused_by", two)

@@ -42,7 +42,7 @@ def assert_holds_only_under(proof: mycel.StateProof | mycel.EntryProof, root: by
 
 
 @pytest.fixture(params=["pending", "folded", "loaded"])
-def grown(request: pytest.FixtureRequest, db: mycel.Nexus, clock: Clock) -> mycel.Nexus:
+def grown(request: pytest.FixtureRequest, db: mycel.Graph, clock: Clock) -> mycel.Graph:
     """A graph whose trees are on disk, or not yet, or came in one load."""
     define(db, [FACT], ["likes"])
     match request.param:
@@ -64,7 +64,7 @@ def grown(request: pytest.FixtureRequest, db: mycel.Nexus, clock: Clock) -> myce
     return db
 
 
-def test_live_removed_and_absent_elements_are_proven(grown: mycel.Nexus) -> None:
+def test_live_removed_and_absent_elements_are_proven(grown: mycel.Graph) -> None:
     db = grown
     one, other, gone = add_concepts(db, "one", "other", "gone")
     live = db.add_edge(one, "likes", other)
@@ -117,7 +117,7 @@ def test_live_removed_and_absent_elements_are_proven(grown: mycel.Nexus) -> None
             assert (decode(proof.record).tombstone is not None) is tombstoned
 
 
-def test_every_element_of_a_graph_is_proven(grown: mycel.Nexus) -> None:
+def test_every_element_of_a_graph_is_proven(grown: mycel.Graph) -> None:
     db = grown
     root = db.snapshot().overall_root
     n = 0
@@ -131,14 +131,14 @@ def test_every_element_of_a_graph_is_proven(grown: mycel.Nexus) -> None:
     assert n
 
 
-def test_an_empty_namespace_proves_that_nothing_is_in_it(db: mycel.Nexus) -> None:
+def test_an_empty_namespace_proves_that_nothing_is_in_it(db: mycel.Graph) -> None:
     one, other = add_concepts(db, "one", "other")
     proof = db.prove((one, "references", other))
     assert db.snapshot().edges_root == bytes(32)
     assert_holds_only_under(proof, db.snapshot().overall_root)
 
 
-def test_a_proof_of_something_else_does_not_verify(grown: mycel.Nexus) -> None:
+def test_a_proof_of_something_else_does_not_verify(grown: mycel.Graph) -> None:
     db = grown
     one, _ = add_concepts(db, "one", "other")
     root = db.snapshot().overall_root
@@ -160,7 +160,7 @@ def test_a_proof_of_something_else_does_not_verify(grown: mycel.Nexus) -> None:
         assert not forged.verify(root)
 
 
-def test_a_proof_is_of_its_own_moment(db: mycel.Nexus) -> None:
+def test_a_proof_is_of_its_own_moment(db: mycel.Graph) -> None:
     (one,) = add_concepts(db, "one")
     old, root = db.prove(one), db.snapshot().overall_root
     db.write(lambda tx: tx.update(one, attributes={"a": 1}))
@@ -172,7 +172,7 @@ def test_a_proof_is_of_its_own_moment(db: mycel.Nexus) -> None:
     assert not new.verify(root)
 
 
-def test_what_cannot_be_proven_is_said_clearly(db: mycel.Nexus) -> None:
+def test_what_cannot_be_proven_is_said_clearly(db: mycel.Graph) -> None:
     (one,) = add_concepts(db, "one")
     for unknown in ("C:999998", "P:999999:references"):
         with pytest.raises(NotFound):
@@ -189,13 +189,13 @@ def test_what_cannot_be_proven_is_said_clearly(db: mycel.Nexus) -> None:
     "nonsense",
     [5, None, (), ("a",), (1, 2), ("a", "b", "c", "d"), (FACT, "\ud800"), (FACT, 5), (FACT, None)],
 )
-def test_what_names_no_element_cannot_be_proven(db: mycel.Nexus, nonsense: Any) -> None:
+def test_what_names_no_element_cannot_be_proven(db: mycel.Graph, nonsense: Any) -> None:
     define(db, [FACT])
     with pytest.raises(MycelError):
         db.prove(nonsense)
 
 
-def test_the_overall_root_commits_to_every_root_by_name(db: mycel.Nexus) -> None:
+def test_the_overall_root_commits_to_every_root_by_name(db: mycel.Graph) -> None:
     one, other = add_concepts(db, "one", "other")
     db.add_edge(one, "references", other)
     snapshot = db.snapshot()
@@ -213,7 +213,7 @@ def test_the_overall_root_commits_to_every_root_by_name(db: mycel.Nexus) -> None
 # The journal
 
 
-def test_every_entry_and_transaction_is_proven_at_its_place(db: mycel.Nexus) -> None:
+def test_every_entry_and_transaction_is_proven_at_its_place(db: mycel.Graph) -> None:
     for n in range(20):
         add_concepts(db, f"n{n}")
     root, last = db.snapshot().overall_root, entries(db)
@@ -226,20 +226,20 @@ def test_every_entry_and_transaction_is_proven_at_its_place(db: mycel.Nexus) -> 
 
 
 @pytest.mark.parametrize("seq", [0, -1, 10**6, 2**70])
-def test_an_entry_that_never_was_cannot_be_proven(db: mycel.Nexus, seq: int) -> None:
+def test_an_entry_that_never_was_cannot_be_proven(db: mycel.Graph, seq: int) -> None:
     with pytest.raises(NotFound):
         db.prove_entry(seq)
 
 
 @pytest.mark.parametrize("bad", ["1", None, 1.5])
-def test_an_entry_is_named_by_a_number(db: mycel.Nexus, bad: object) -> None:
+def test_an_entry_is_named_by_a_number(db: mycel.Graph, bad: object) -> None:
     with pytest.raises(MycelError):
         db.prove_entry(bad)  # type: ignore[arg-type]
     with pytest.raises(MycelError):
         db.prove_consistency(bad)  # type: ignore[arg-type]
 
 
-def test_every_snapshot_is_the_beginning_of_every_later_one(db: mycel.Nexus) -> None:
+def test_every_snapshot_is_the_beginning_of_every_later_one(db: mycel.Graph) -> None:
     one, other = add_concepts(db, "one", "other")
     snapshots = [db.snapshot()]
     for n in range(24):
@@ -267,19 +267,19 @@ def test_every_snapshot_is_the_beginning_of_every_later_one(db: mycel.Nexus) -> 
         snapshots.append(new)
 
 
-def test_the_empty_journal_is_the_beginning_of_every_other(db: mycel.Nexus) -> None:
+def test_the_empty_journal_is_the_beginning_of_every_other(db: mycel.Graph) -> None:
     proof = db.prove_consistency(0)
     assert proof.verify(proof.old_journal_root, db.snapshot().overall_root)
 
 
 @pytest.mark.parametrize("size", [-1, 10**6])
-def test_a_journal_that_never_was_has_no_continuation(db: mycel.Nexus, size: int) -> None:
+def test_a_journal_that_never_was_has_no_continuation(db: mycel.Graph, size: int) -> None:
     with pytest.raises(NotFound):
         db.prove_consistency(size)
 
 
 def test_two_graphs_that_parted_cannot_prove_one_to_continue_the_other(
-    db: mycel.Nexus, clock: Clock
+    db: mycel.Graph, clock: Clock
 ) -> None:
     add_concepts(db, "one")
     ours = db.snapshot()

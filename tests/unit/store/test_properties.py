@@ -56,10 +56,10 @@ ENDS: Wanted = [(("src", "why"), True), (("why",), False), (("dst",), False)]
 
 
 @pytest.fixture
-def db(path: Path, clock: Clock) -> Iterator[mycel.Nexus]:
+def db(path: Path, clock: Clock) -> Iterator[mycel.Graph]:
     """Without guards: what the index holds is the store's own business."""
     store = Store(path, clock_us=clock, durability="off")
-    with mycel.Nexus(store, actor="tester") as db:
+    with mycel.Graph(store, actor="tester") as db:
         define(db, [FACT, EVENT], ["likes", "knows"])
         yield db
 
@@ -77,11 +77,11 @@ def want(tx: mycel.Transaction, name: str, wanted: Wanted, *, link: bool = False
     tx.define_indexes(number, link=link, wanted=wanted)
 
 
-def index(db: mycel.Nexus, wanted: Wanted = TEXT_AND_N, name: str = FACT) -> None:
+def index(db: mycel.Graph, wanted: Wanted = TEXT_AND_N, name: str = FACT) -> None:
     db.write(lambda tx: want(tx, name, wanted, link=name not in (FACT, EVENT)))
 
 
-def redefine(db: mycel.Nexus, wanted: Wanted) -> None:
+def redefine(db: mycel.Graph, wanted: Wanted) -> None:
     """Other slots, and a definition that says so: as slots are meant to be defined."""
 
     def work(tx: mycel.Transaction) -> None:
@@ -201,7 +201,7 @@ def test_whole_numbers_beyond_64_bits_are_told_apart_in_tuples(number: float) ->
     assert encode((number, 1)) != encode((math.nextafter(number, 0.0), 1))
 
 
-def test_unsigned_integers_keep_their_order_in_the_index(db: mycel.Nexus, path: Path) -> None:
+def test_unsigned_integers_keep_their_order_in_the_index(db: mycel.Graph, path: Path) -> None:
     index(db, [(("n",), False)])
     numbers = [2**64 - 1, 3, 2**63, 2**63 - 1, -5, 2**63 + 1]
     with db.transaction() as tx:
@@ -216,7 +216,7 @@ def test_unsigned_integers_keep_their_order_in_the_index(db: mycel.Nexus, path: 
 # Every way in which a live row changes
 
 
-def test_each_change_of_a_concept_is_in_the_index(db: mycel.Nexus, path: Path) -> None:
+def test_each_change_of_a_concept_is_in_the_index(db: mycel.Graph, path: Path) -> None:
     index(db)
     one = db.write(lambda tx: tx.put_concept(FACT, "one", {"text": "a", "n": 1}))
     number = number_of(one)
@@ -243,7 +243,7 @@ def test_each_change_of_a_concept_is_in_the_index(db: mycel.Nexus, path: Path) -
     assert_sound(db)
 
 
-def test_each_change_of_a_link_is_in_the_index(db: mycel.Nexus, path: Path) -> None:
+def test_each_change_of_a_link_is_in_the_index(db: mycel.Graph, path: Path) -> None:
     index(db, ENDS, "likes")
     a, b, c = (db.write(lambda tx, n=n: tx.put_concept(FACT, n)) for n in "abc")
     link = db.write(lambda tx: tx.add_edge(a, "likes", b, data={"why": "so"}))
@@ -266,7 +266,7 @@ def test_each_change_of_a_link_is_in_the_index(db: mycel.Nexus, path: Path) -> N
 
 
 def test_a_change_that_is_taken_back_in_its_transaction_leaves_the_entry(
-    db: mycel.Nexus, path: Path
+    db: mycel.Graph, path: Path
 ) -> None:
     index(db)
     one = db.write(lambda tx: tx.put_concept(FACT, "one", {"text": "a"}))
@@ -285,7 +285,7 @@ def test_a_change_that_is_taken_back_in_its_transaction_leaves_the_entry(
 
 
 def test_rows_of_a_bulk_put_may_change_before_they_are_in_the_index(
-    db: mycel.Nexus, path: Path
+    db: mycel.Graph, path: Path
 ) -> None:
     index(db)
     index(db, ENDS, "likes")
@@ -305,7 +305,7 @@ def test_rows_of_a_bulk_put_may_change_before_they_are_in_the_index(
 
 
 def test_a_bulk_put_in_which_rows_exist_leaves_one_entry_for_each(
-    db: mycel.Nexus, path: Path
+    db: mycel.Graph, path: Path
 ) -> None:
     index(db)
     rows = [mycel.ConceptRow(FACT, f"row {n}", {"n": n}) for n in range(20)]
@@ -317,7 +317,7 @@ def test_a_bulk_put_in_which_rows_exist_leaves_one_entry_for_each(
 
 
 def test_many_changes_are_written_on_the_way(
-    db: mycel.Nexus, path: Path, monkeypatch: pytest.MonkeyPatch
+    db: mycel.Graph, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(properties, "HELD_MAX", 50)
     index(db)
@@ -338,7 +338,7 @@ def test_many_changes_are_written_on_the_way(
 
 
 def test_slots_are_filled_from_the_live_rows_and_emptied_when_they_go(
-    db: mycel.Nexus, path: Path
+    db: mycel.Graph, path: Path
 ) -> None:
     with db.transaction() as tx:
         made = tx.put_concepts(
@@ -358,7 +358,7 @@ def test_slots_are_filled_from_the_live_rows_and_emptied_when_they_go(
     assert_sound(db)
 
 
-def test_defining_what_is_defined_changes_nothing(db: mycel.Nexus, path: Path) -> None:
+def test_defining_what_is_defined_changes_nothing(db: mycel.Graph, path: Path) -> None:
     index(db)
     with raw(path) as connection:
         before = connection.execute("SELECT * FROM property_slot").fetchall()
@@ -368,7 +368,7 @@ def test_defining_what_is_defined_changes_nothing(db: mycel.Nexus, path: Path) -
         assert connection.execute("SELECT * FROM property_slot").fetchall() == before
 
 
-def test_slots_say_what_they_are(db: mycel.Nexus) -> None:
+def test_slots_say_what_they_are(db: mycel.Graph) -> None:
     with db.transaction() as tx:
         owner = number_of_predicate(tx, "likes")
         assert tx.ledger.properties.slots(owner, link=True) == ()
@@ -383,7 +383,7 @@ def test_slots_say_what_they_are(db: mycel.Nexus) -> None:
 
 
 def test_slots_defined_in_a_transaction_count_for_what_it_writes(
-    db: mycel.Nexus, path: Path
+    db: mycel.Graph, path: Path
 ) -> None:
     with db.transaction() as tx:
         tx.put_concept(FACT, "before", {"text": "a"})
@@ -395,7 +395,7 @@ def test_slots_defined_in_a_transaction_count_for_what_it_writes(
 
 
 def test_slots_of_a_transaction_that_is_rolled_back_are_forgotten(
-    db: mycel.Nexus, path: Path
+    db: mycel.Graph, path: Path
 ) -> None:
     with pytest.raises(DeliberateError):
         fail_after(db, lambda tx: want(tx, FACT, TEXT_AND_N))
@@ -410,9 +410,9 @@ def test_slots_of_a_transaction_that_is_rolled_back_are_forgotten(
 
 
 def test_slots_that_another_process_defines_are_seen_by_the_next_write(
-    db: mycel.Nexus, path: Path
+    db: mycel.Graph, path: Path
 ) -> None:
-    with mycel.Nexus(Store(path, durability="off")) as other:
+    with mycel.Graph(Store(path, durability="off")) as other:
         db.write(lambda tx: tx.put_concept(FACT, "one", {"text": "a"}))
         redefine(other, TEXT_AND_N)
         db.write(lambda tx: tx.put_concept(FACT, "two", {"text": "b"}))
@@ -437,7 +437,7 @@ store.close()
     assert_right(path)
 
 
-def in_one_group(db: mycel.Nexus, works: Sequence[Callable[[mycel.Transaction], Any]]) -> None:
+def in_one_group(db: mycel.Graph, works: Sequence[Callable[[mycel.Transaction], Any]]) -> None:
     """Run short transactions that share one commit; those that fail take nothing with them."""
     writer = db._store._writer
     deadline = time.monotonic() + 60
@@ -460,7 +460,7 @@ def in_one_group(db: mycel.Nexus, works: Sequence[Callable[[mycel.Transaction], 
 
 
 def test_a_member_of_a_group_that_fails_leaves_its_entries_and_slots_behind(
-    db: mycel.Nexus, path: Path
+    db: mycel.Graph, path: Path
 ) -> None:
     def failing(tx: mycel.Transaction) -> None:
         want(tx, FACT, [(("n",), False)])
@@ -487,7 +487,7 @@ def test_a_member_of_a_group_that_fails_leaves_its_entries_and_slots_behind(
 # Asking
 
 
-def test_conflicts_see_what_the_transaction_has_written(db: mycel.Nexus) -> None:
+def test_conflicts_see_what_the_transaction_has_written(db: mycel.Graph) -> None:
     index(db)
     one = db.write(lambda tx: tx.put_concept(FACT, "one", {"text": "a", "n": 1}))
     with db.transaction() as tx:
@@ -508,7 +508,7 @@ def test_conflicts_see_what_the_transaction_has_written(db: mycel.Nexus) -> None
 
 @pytest.mark.parametrize("probed_max", [10, 100_000], ids=["scanned", "probed"])
 def test_conflicts_among_many_rows_are_found(
-    db: mycel.Nexus, monkeypatch: pytest.MonkeyPatch, probed_max: int
+    db: mycel.Graph, monkeypatch: pytest.MonkeyPatch, probed_max: int
 ) -> None:
     monkeypatch.setattr(properties, "PROBED_MAX", probed_max)
     index(db, [(("n",), True)])
@@ -522,7 +522,7 @@ def test_conflicts_among_many_rows_are_found(
         assert len(held(tx).conflicts(3)) == 3
 
 
-def test_a_new_unique_slot_finds_the_conflicts_that_are_there(db: mycel.Nexus) -> None:
+def test_a_new_unique_slot_finds_the_conflicts_that_are_there(db: mycel.Graph) -> None:
     a, b, c = (db.write(lambda tx, n=n: tx.put_concept(FACT, n, {"n": 1})) for n in "abc")
     first, other = (
         db.write(lambda tx, end=end: tx.add_edge(a, "likes", end, data={"why": "so"}))
@@ -541,7 +541,7 @@ def test_a_new_unique_slot_finds_the_conflicts_that_are_there(db: mycel.Nexus) -
         assert tx.conflicts(10) == [], "only what is touched is looked at"
 
 
-def test_a_planned_statement_of_a_transaction_finds_complete_indexes(db: mycel.Nexus) -> None:
+def test_a_planned_statement_of_a_transaction_finds_complete_indexes(db: mycel.Graph) -> None:
     index(db)
     command = parse(f'FIND(?f) WHERE {{ ?f {{type: "{FACT}"}} }}')
     assert isinstance(command, ast.Find)
@@ -636,7 +636,7 @@ def take(tx: mycel.Transaction, step: tuple[Any, ...]) -> None:
 
 @given(story=STORIES)
 def test_whatever_happens_the_index_holds_what_the_live_rows_hold(story: Any) -> None:
-    with mycel.Nexus(Store(":memory:"), actor="tester") as db:
+    with mycel.Graph(Store(":memory:"), actor="tester") as db:
         define(db, [FACT, EVENT], ["likes", "knows"])
         index(db)
         index(db, ENDS, "likes")
@@ -689,7 +689,7 @@ def declared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from mycel.schema.model import index_slots
 
     path = tmp_path_factory.mktemp("declared") / "graph.db"
-    with mycel.Nexus(Store(path, durability="off")) as db:
+    with mycel.Graph(Store(path, durability="off")) as db:
 
         def work(tx: mycel.Transaction) -> None:
             tx.define_type(FACT, attributes_of(NODE, {FACT: NODE}))
@@ -708,7 +708,7 @@ def declared(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def findings(path: Path) -> list[dict[str, str]]:
-    with mycel.Nexus(Store(path, durability="off")) as db:
+    with mycel.Graph(Store(path, durability="off")) as db:
         return problems(db.verify())
 
 

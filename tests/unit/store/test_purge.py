@@ -40,7 +40,7 @@ def found_in(content: bytes) -> list[str]:
     return [what for what, word in SECRETS.items() if word.encode() in folded]
 
 
-def add_secrets(db: mycel.Nexus) -> tuple[str, list[str]]:
+def add_secrets(db: mycel.Graph) -> tuple[str, list[str]]:
     """A concept with a past, and links with secrets of their own that touch it."""
     friend, witness = add_concepts(db, "friend", "witness")
     with db.transaction() as tx:
@@ -59,7 +59,7 @@ def add_secrets(db: mycel.Nexus) -> tuple[str, list[str]]:
     return secret, [removed, link, about]
 
 
-def fill(db: mycel.Nexus, count: int) -> None:
+def fill(db: mycel.Graph, count: int) -> None:
     """So much else that trees and text index are folded, and rows have moved between pages."""
     with db.transaction() as tx:
         tx.define_type("Filler")
@@ -68,7 +68,7 @@ def fill(db: mycel.Nexus, count: int) -> None:
         tx.add_edge(made[0], "references", made[1])
 
 
-def in_small_steps(db: mycel.Nexus, count: int) -> None:
+def in_small_steps(db: mycel.Graph, count: int) -> None:
     define(db, ["Filler"])
     for n in range(count):
         db.write(lambda tx, n=n: tx.put_concept("Filler", f"step {n}"))
@@ -100,7 +100,7 @@ def test_purged_content_is_in_no_byte_of_the_files(
 
 
 def test_purging_works_the_same_after_a_search_has_brought_the_index_up_to_date(
-    db: mycel.Nexus, path: Path
+    db: mycel.Graph, path: Path
 ) -> None:
     secret, _ = add_secrets(db)
     assert [element.id for element, _ in db.search(SECRETS["attribute"])] == [secret]
@@ -140,7 +140,7 @@ def test_purged_content_is_gone_in_memory_too(clock: Clock) -> None:
 
 
 def test_a_purge_takes_every_link_that_ever_touched_the_element(
-    db: mycel.Nexus, clock: Clock
+    db: mycel.Graph, clock: Clock
 ) -> None:
     secret, links = add_secrets(db)
     (friend,) = [edge.dst for edge in db.edges_out(secret)]
@@ -159,7 +159,7 @@ def test_a_purge_takes_every_link_that_ever_touched_the_element(
     assert list(db.edges_in(friend, include_tombstoned=True)) == []
 
 
-def test_history_says_who_purged_and_why_and_nothing_else(db: mycel.Nexus, clock: Clock) -> None:
+def test_history_says_who_purged_and_why_and_nothing_else(db: mycel.Graph, clock: Clock) -> None:
     secret, links = add_secrets(db)
     now = clock.tick()
     db.purge(secret, "on request", by="officer")
@@ -173,7 +173,7 @@ def test_history_says_who_purged_and_why_and_nothing_else(db: mycel.Nexus, clock
         assert found_in(shown.encode()) == []
 
 
-def test_the_past_shows_nothing_of_what_was_purged_and_everything_else(db: mycel.Nexus) -> None:
+def test_the_past_shows_nothing_of_what_was_purged_and_everything_else(db: mycel.Graph) -> None:
     one, other = add_concepts(db, "one", "other")
     db.add_edge(one, "references", other)
     secret, links = add_secrets(db)
@@ -188,7 +188,7 @@ def test_the_past_shows_nothing_of_what_was_purged_and_everything_else(db: mycel
     assert [edge.dst for edge in past.edges_out(one, include_tombstoned=True)] == [other]
 
 
-def test_the_log_still_verifies_and_goes_on_from_every_older_head(db: mycel.Nexus) -> None:
+def test_the_log_still_verifies_and_goes_on_from_every_older_head(db: mycel.Graph) -> None:
     snapshots = []
     for n in range(3):
         add_concepts(db, f"n{n}")
@@ -208,7 +208,7 @@ def test_the_log_still_verifies_and_goes_on_from_every_older_head(db: mycel.Nexu
     assert_sound(db)
 
 
-def test_what_was_purged_is_proven_absent(db: mycel.Nexus) -> None:
+def test_what_was_purged_is_proven_absent(db: mycel.Graph) -> None:
     secret, _ = add_secrets(db)
     name = f"the {SECRETS['name']}"
     before = db.prove((FACT, name))
@@ -222,7 +222,7 @@ def test_what_was_purged_is_proven_absent(db: mycel.Nexus) -> None:
         db.prove(secret)
 
 
-def test_purging_restores_the_roots_from_before(db: mycel.Nexus) -> None:
+def test_purging_restores_the_roots_from_before(db: mycel.Graph) -> None:
     add_concepts(db, "friend", "witness")
     before = db.snapshot()
     secret, _ = add_secrets(db)
@@ -231,7 +231,7 @@ def test_purging_restores_the_roots_from_before(db: mycel.Nexus) -> None:
     assert (after.concepts_root, after.edges_root) == (before.concepts_root, before.edges_root)
 
 
-def test_an_element_made_again_after_its_purge_is_a_new_one(db: mycel.Nexus) -> None:
+def test_an_element_made_again_after_its_purge_is_a_new_one(db: mycel.Graph) -> None:
     one, other = add_concepts(db, "one", "other")
     link = db.add_edge(one, "references", other)
     db.purge(one, "a mistake")
@@ -248,7 +248,7 @@ def test_an_element_made_again_after_its_purge_is_a_new_one(db: mycel.Nexus) -> 
     assert_sound(db)
 
 
-def test_a_removed_element_can_be_purged(db: mycel.Nexus, path: Path) -> None:
+def test_a_removed_element_can_be_purged(db: mycel.Graph, path: Path) -> None:
     secret, links = add_secrets(db)
     db.write(lambda tx: tx.retire(secret, reason=SECRETS["reason"]))
     purged = db.purge(secret, "on request")
@@ -259,7 +259,7 @@ def test_a_removed_element_can_be_purged(db: mycel.Nexus, path: Path) -> None:
     assert_sound(db)
 
 
-def test_a_revived_element_is_purged_with_all_its_lives(db: mycel.Nexus, path: Path) -> None:
+def test_a_revived_element_is_purged_with_all_its_lives(db: mycel.Graph, path: Path) -> None:
     define(db, [FACT])
     for word in (SECRETS["old value"], SECRETS["attribute"]):
         made = db.write(lambda tx, word=word: tx.put_concept(FACT, "one", {"text": word}))
@@ -270,7 +270,7 @@ def test_a_revived_element_is_purged_with_all_its_lives(db: mycel.Nexus, path: P
     assert_sound(db)
 
 
-def test_a_link_can_be_purged_alone(db: mycel.Nexus, path: Path) -> None:
+def test_a_link_can_be_purged_alone(db: mycel.Graph, path: Path) -> None:
     secret, links = add_secrets(db)
     purged = db.purge(links[1], "on request")
     assert (purged.concepts, purged.propositions) == (0, 2)
@@ -279,7 +279,7 @@ def test_a_link_can_be_purged_alone(db: mycel.Nexus, path: Path) -> None:
     assert_sound(db)
 
 
-def test_a_definition_that_nothing_uses_can_be_purged(db: mycel.Nexus) -> None:
+def test_a_definition_that_nothing_uses_can_be_purged(db: mycel.Graph) -> None:
     define(db, ["Unused"], ["unused"])
     for meta, name in (("$ConceptType", "Unused"), ("$PropositionType", "unused")):
         definition = db.get_concept(meta, name)
@@ -298,7 +298,7 @@ def test_a_definition_that_nothing_uses_can_be_purged(db: mycel.Nexus) -> None:
 
 @pytest.mark.parametrize("meta", ["$ConceptType", "$PropositionType"])
 @pytest.mark.parametrize("more", [False, True], ids=["last", "before others"])
-def test_a_removed_definition_can_be_purged(db: mycel.Nexus, meta: str, more: bool) -> None:
+def test_a_removed_definition_can_be_purged(db: mycel.Graph, meta: str, more: bool) -> None:
     definition = db.write(lambda tx: tx.put_concept(meta, "brief"))
     db.write(lambda tx: tx.retire(definition))
     if more:
@@ -309,7 +309,7 @@ def test_a_removed_definition_can_be_purged(db: mycel.Nexus, meta: str, more: bo
     assert_sound(db)
 
 
-def test_several_purges_follow_one_another(db: mycel.Nexus, path: Path) -> None:
+def test_several_purges_follow_one_another(db: mycel.Graph, path: Path) -> None:
     secret, links = add_secrets(db)
     hub, *others = add_concepts(db, "hub", *(f"n{n}" for n in range(5)))
     for other in others:
@@ -323,14 +323,14 @@ def test_several_purges_follow_one_another(db: mycel.Nexus, path: Path) -> None:
 
 
 @pytest.mark.parametrize("absent", ["C:999998", "P:999999:references"])
-def test_purging_what_never_was_is_not_found(db: mycel.Nexus, absent: str) -> None:
+def test_purging_what_never_was_is_not_found(db: mycel.Graph, absent: str) -> None:
     before = db.snapshot()
     with pytest.raises(NotFound):
         db.purge(absent, "on request")
     assert db.snapshot() == before
 
 
-def test_purging_twice_is_not_found(db: mycel.Nexus) -> None:
+def test_purging_twice_is_not_found(db: mycel.Graph) -> None:
     (one,) = add_concepts(db, "one")
     db.purge(one, "on request")
     before = db.snapshot()
@@ -340,7 +340,7 @@ def test_purging_twice_is_not_found(db: mycel.Nexus) -> None:
 
 
 @pytest.mark.parametrize("reason", ["", "x" * 4097, "\ud800", None, 5])
-def test_a_purge_needs_a_reason(db: mycel.Nexus, reason: Any) -> None:
+def test_a_purge_needs_a_reason(db: mycel.Graph, reason: Any) -> None:
     (one,) = add_concepts(db, "one")
     before = db.snapshot()
     with pytest.raises(MycelError):
@@ -350,7 +350,7 @@ def test_a_purge_needs_a_reason(db: mycel.Nexus, reason: Any) -> None:
 
 
 def test_a_definition_in_use_by_what_was_removed_stays_readable_after_its_purge(
-    db: mycel.Nexus,
+    db: mycel.Graph,
 ) -> None:
     (one,) = add_concepts(db, "one")
     definition = db.get_concept("$ConceptType", FACT)
@@ -365,7 +365,7 @@ def test_a_definition_in_use_by_what_was_removed_stays_readable_after_its_purge(
     assert_sound(db)
 
 
-def test_purging_leaves_ids_and_numbers_alone(db: mycel.Nexus) -> None:
+def test_purging_leaves_ids_and_numbers_alone(db: mycel.Graph) -> None:
     one, other = add_concepts(db, "one", "other")
     steps: list[Callable[[], Any]] = [
         lambda: db.purge(other, "on request"),
@@ -378,7 +378,7 @@ def test_purging_leaves_ids_and_numbers_alone(db: mycel.Nexus) -> None:
     assert_sound(db)
 
 
-def test_nothing_is_purged_by_a_transaction_that_has_ended(db: mycel.Nexus) -> None:
+def test_nothing_is_purged_by_a_transaction_that_has_ended(db: mycel.Graph) -> None:
     define(db, [FACT])
     with db.transaction() as tx:
         one = tx.put_concept(FACT, "one")

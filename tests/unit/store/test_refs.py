@@ -9,7 +9,7 @@ from mycel.errors import MycelError, NotFound
 
 
 @pytest.fixture
-def db() -> mycel.Nexus:
+def db() -> mycel.Graph:
     db = mycel.open(":memory:", actor="tester", core_capsules=False)
     with db.transaction() as tx:
         tx.define_type("Town")
@@ -21,18 +21,18 @@ def db() -> mycel.Nexus:
     return db
 
 
-def ids_of(db: mycel.Nexus) -> tuple[str, str]:
+def ids_of(db: mycel.Graph) -> tuple[str, str]:
     """The id of the link, and the same number with the predicate of another one."""
     (link,) = db.execute('FIND(?l.id) WHERE { ?l (?a, "near", ?b) }').value
     return link, link.replace("near", "feeds")
 
 
-def town(db: mycel.Nexus, name: str) -> str:
+def town(db: mycel.Graph, name: str) -> str:
     (found,) = db.execute('FIND(?t.id) WHERE { ?t {type: "Town", name: :name} }', name=name).value
     return str(found)
 
 
-Door = Callable[[mycel.Nexus, str], object]
+Door = Callable[[mycel.Graph, str], object]
 DOORS: dict[str, Door] = {
     "get": lambda db, id_: db.get(id_),
     "get of a removed one": lambda db, id_: db.get(id_, tombstoned=True),
@@ -63,7 +63,7 @@ DOORS: dict[str, Door] = {
 }
 
 
-def answer(door: Door, db: mycel.Nexus, id_: str) -> object:
+def answer(door: Door, db: mycel.Graph, id_: str) -> object:
     try:
         return door(db, id_)
     except MycelError as error:
@@ -71,7 +71,7 @@ def answer(door: Door, db: mycel.Nexus, id_: str) -> object:
 
 
 def test_the_number_of_a_link_with_another_predicate_names_nothing_at_any_door(
-    db: mycel.Nexus,
+    db: mycel.Graph,
 ) -> None:
     right, wrong = ids_of(db)
     for name, door in DOORS.items():
@@ -88,7 +88,7 @@ NATURAL: dict[str, object] = {
 
 
 @pytest.mark.parametrize("name", NATURAL)
-def test_every_door_of_python_takes_a_natural_key_of_a_link(db: mycel.Nexus, name: str) -> None:
+def test_every_door_of_python_takes_a_natural_key_of_a_link(db: mycel.Graph, name: str) -> None:
     key = NATURAL[name]
     with db.transaction() as tx:
         ends = [tx.put_concept("Town", f"town://{each}") for each in "ab"]
@@ -118,7 +118,7 @@ def test_every_door_of_python_takes_a_natural_key_of_a_link(db: mycel.Nexus, nam
 
 
 def test_every_door_of_python_takes_the_type_and_name_or_the_uri_of_a_concept(
-    db: mycel.Nexus,
+    db: mycel.Graph,
 ) -> None:
     with db.transaction() as tx:
         id_ = tx.put_concept("Town", "town://x")
@@ -144,7 +144,7 @@ def test_every_door_of_python_takes_the_type_and_name_or_the_uri_of_a_concept(
     assert db.purge(("Town", "y"), "asked for").concepts == 1
 
 
-def test_natural_keys_of_nothing_say_what_is_missing(db: mycel.Nexus) -> None:
+def test_natural_keys_of_nothing_say_what_is_missing(db: mycel.Graph) -> None:
     for key, error, words in (
         (("Town", "z"), NotFound, "There is no live Town named 'z'."),
         ("town://z", NotFound, "There is no live element 'town://z'."),
@@ -169,7 +169,7 @@ def test_natural_keys_of_nothing_say_what_is_missing(db: mycel.Nexus) -> None:
             assert words in str(caught.value), key
 
 
-def test_a_link_that_moves_to_another_predicate_has_another_id(db: mycel.Nexus) -> None:
+def test_a_link_that_moves_to_another_predicate_has_another_id(db: mycel.Graph) -> None:
     old, new = ids_of(db)
     assert db.write(lambda tx: tx.move(old, predicate="feeds")) == new
     assert db.get(new).id == new
@@ -178,7 +178,7 @@ def test_a_link_that_moves_to_another_predicate_has_another_id(db: mycel.Nexus) 
             door()
 
 
-def test_what_was_purged_is_written_again_as_a_new_element(db: mycel.Nexus) -> None:
+def test_what_was_purged_is_written_again_as_a_new_element(db: mycel.Graph) -> None:
     link, _ = ids_of(db)
     ends = db.get(link).subject, db.get(link).object
     db.purge(link, "asked for")
@@ -192,7 +192,7 @@ def test_what_was_purged_is_written_again_as_a_new_element(db: mycel.Nexus) -> N
 
 
 def test_a_removed_link_is_found_by_the_id_it_had_when_another_has_taken_its_place(
-    db: mycel.Nexus,
+    db: mycel.Graph,
 ) -> None:
     taker, _ = ids_of(db)
     ends = db.get(taker).subject, db.get(taker).object
@@ -207,7 +207,7 @@ def test_a_removed_link_is_found_by_the_id_it_had_when_another_has_taken_its_pla
 
 
 def test_a_uri_names_the_concept_that_was_live_at_a_moment_not_one_removed_before(
-    db: mycel.Nexus,
+    db: mycel.Graph,
 ) -> None:
     uri = "https://towns.example/porto"
     db.write(lambda tx: tx.define_type("Village"))
@@ -223,7 +223,7 @@ def test_a_uri_names_the_concept_that_was_live_at_a_moment_not_one_removed_befor
         assert db.get(named, tombstoned=True).id == live, first  # The last that had the name.
 
 
-def test_a_path_is_a_uri_or_the_natural_key_of_a_concept_or_an_element(db: mycel.Nexus) -> None:
+def test_a_path_is_a_uri_or_the_natural_key_of_a_concept_or_an_element(db: mycel.Graph) -> None:
     town, link = db.get(("Town", "a")), db.get((("Town", "a"), "near", ("Town", "b")))
     with db.transaction() as tx:
         tx.update(town, attributes={"size": 1})

@@ -31,11 +31,11 @@ class InterruptionError(Exception):
     """What a signal handler raises in the middle of anything."""
 
 
-def put(db: mycel.Nexus, name: str) -> None:
+def put(db: mycel.Graph, name: str) -> None:
     db.write(lambda tx: tx.put_concept(FACT, name, {"text": "word"}))
 
 
-def put_in_block(db: mycel.Nexus, name: str) -> None:
+def put_in_block(db: mycel.Graph, name: str) -> None:
     with db.transaction() as tx:
         tx.put_concept(FACT, name, {"text": "word"})
 
@@ -56,7 +56,7 @@ def test_a_head_that_another_handle_folded_is_read_again(path: Path) -> None:
         assert folding.prove(found).verify(folding.snapshot().overall_root)
 
 
-def test_an_id_that_names_another_predicate_names_nothing(db: mycel.Nexus) -> None:
+def test_an_id_that_names_another_predicate_names_nothing(db: mycel.Graph) -> None:
     one, other = add_concepts(db, "one", "other")
     db.add_edge(one, "related_to", other)
     with pytest.raises(NotFound):
@@ -66,7 +66,7 @@ def test_an_id_that_names_another_predicate_names_nothing(db: mycel.Nexus) -> No
     assert_sound(db)
 
 
-def test_values_that_python_calls_equal_are_still_changes(db: mycel.Nexus) -> None:
+def test_values_that_python_calls_equal_are_still_changes(db: mycel.Graph) -> None:
     define(db, [FACT])
     for value in (1, True, 1.0, 0.0, -0.0):
         db.write(lambda tx, value=value: tx.put_concept(FACT, "x", {"value": value}))
@@ -85,7 +85,7 @@ def test_a_search_does_not_wait_for_whoever_is_writing(path: Path) -> None:
             assert [element.name for element, _ in reader.search("word")] == ["found"]
 
 
-def test_a_transaction_may_end_in_another_thread(db: mycel.Nexus) -> None:
+def test_a_transaction_may_end_in_another_thread(db: mycel.Graph) -> None:
     block = db.transaction()
     block.__enter__()
     ending = threading.Thread(target=block.__exit__, args=(None, None, None))
@@ -143,7 +143,7 @@ def test_an_interruption_anywhere_in_a_write_leaves_the_graph_usable(
     path: Path,
     monkeypatch: pytest.MonkeyPatch,
     pages: int,
-    way: Callable[[mycel.Nexus, str], None],
+    way: Callable[[mycel.Graph, str], None],
 ) -> None:
     """A timer interrupts writes at some hundred different places; none may wedge the writer."""
     monkeypatch.setattr(checkpoints, "CHECKPOINT_PAGES", pages)
@@ -228,7 +228,7 @@ def test_interrupted_writes_among_those_of_other_threads_are_whole_or_not_there(
         assert_sound(db)
 
 
-def test_an_element_that_is_linked_to_itself_is_named_by_its_id(db: mycel.Nexus) -> None:
+def test_an_element_that_is_linked_to_itself_is_named_by_its_id(db: mycel.Graph) -> None:
     """The message once held all of it, attributes and metadata included."""
     (one,) = add_concepts(db, "one")
     element = db.get(one)

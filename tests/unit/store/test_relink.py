@@ -28,17 +28,17 @@ from tests.unit.store.given import (
 )
 
 
-def add(db: mycel.Nexus, src: str, predicate: str, dst: str, note: str = "") -> str:
+def add(db: mycel.Graph, src: str, predicate: str, dst: str, note: str = "") -> str:
     data = {"note": note} if note else {}
     return db.write(lambda tx: tx.add_edge(src, predicate, dst, data=data))
 
 
-def relink(db: mycel.Nexus, ref: str, **ends: str) -> str:
+def relink(db: mycel.Graph, ref: str, **ends: str) -> str:
     return db.write(lambda tx: tx.relink(ref, **ends), actor="ann")
 
 
 def test_a_link_that_is_pointed_elsewhere_keeps_its_id_and_content(
-    db: mycel.Nexus, clock: Clock
+    db: mycel.Graph, clock: Clock
 ) -> None:
     one, two, three = add_concepts(db, "one", "two", "three")
     link = add(db, one, "references", two, "a xylophone")
@@ -56,7 +56,7 @@ def test_a_link_that_is_pointed_elsewhere_keeps_its_id_and_content(
     assert_sound(db)
 
 
-def test_both_ends_can_change_at_once(db: mycel.Nexus) -> None:
+def test_both_ends_can_change_at_once(db: mycel.Graph) -> None:
     one, two, three, four = add_concepts(db, "one", "two", "three", "four")
     link = add(db, one, "references", two)
     relink(db, link, subject=three, object_=four)
@@ -66,7 +66,7 @@ def test_both_ends_can_change_at_once(db: mycel.Nexus) -> None:
     assert_sound(db)
 
 
-def test_history_and_past_states_show_where_it_led(db: mycel.Nexus) -> None:
+def test_history_and_past_states_show_where_it_led(db: mycel.Graph) -> None:
     one, two, three = add_concepts(db, "one", "two", "three")
     link = add(db, one, "references", two)
     before = db.snapshot()
@@ -79,7 +79,7 @@ def test_history_and_past_states_show_where_it_led(db: mycel.Nexus) -> None:
     assert list(then.edges_in(three)) == []
 
 
-def test_the_new_place_can_be_proven_and_the_old_one_is_proven_empty(db: mycel.Nexus) -> None:
+def test_the_new_place_can_be_proven_and_the_old_one_is_proven_empty(db: mycel.Graph) -> None:
     one, two, three = add_concepts(db, "one", "two", "three")
     link = add(db, one, "references", two)
     relink(db, link, object_=three)
@@ -93,7 +93,7 @@ def test_the_new_place_can_be_proven_and_the_old_one_is_proven_empty(db: mycel.N
     assert mycel.decode_edge(proof.record).dst == keys["three"][:16]
 
 
-def test_links_about_it_follow_with_their_ids_and_versions(db: mycel.Nexus) -> None:
+def test_links_about_it_follow_with_their_ids_and_versions(db: mycel.Graph) -> None:
     one, two, three, four = add_concepts(db, "one", "two", "three", "four")
     link = add(db, one, "references", two)
     about = add(db, link, "caused_by", four)
@@ -116,7 +116,7 @@ def test_links_about_it_follow_with_their_ids_and_versions(db: mycel.Nexus) -> N
     assert_sound(db)
 
 
-def test_a_tombstone_in_the_new_place_changes_places_with_it(db: mycel.Nexus) -> None:
+def test_a_tombstone_in_the_new_place_changes_places_with_it(db: mycel.Graph) -> None:
     one, two, three, four = add_concepts(db, "one", "two", "three", "four")
     gone = add(db, one, "references", three)
     about_gone = add(db, gone, "caused_by", four)
@@ -139,7 +139,7 @@ def test_a_tombstone_in_the_new_place_changes_places_with_it(db: mycel.Nexus) ->
     assert_sound(db)
 
 
-def test_two_links_can_change_places_within_a_transaction(db: mycel.Nexus) -> None:
+def test_two_links_can_change_places_within_a_transaction(db: mycel.Graph) -> None:
     one, two, three, spare = add_concepts(db, "one", "two", "three", "spare")
     first, second = add(db, one, "references", two), add(db, one, "references", three)
     with db.transaction() as tx:
@@ -151,7 +151,7 @@ def test_two_links_can_change_places_within_a_transaction(db: mycel.Nexus) -> No
     assert_sound(db)
 
 
-def test_a_link_can_go_and_come_back(db: mycel.Nexus) -> None:
+def test_a_link_can_go_and_come_back(db: mycel.Graph) -> None:
     one, two, three = add_concepts(db, "one", "two", "three")
     link = add(db, one, "references", two)
     root = db.snapshot().edges_root
@@ -165,7 +165,7 @@ def test_a_link_can_go_and_come_back(db: mycel.Nexus) -> None:
     assert_sound(db)
 
 
-def test_a_link_to_a_new_concept_is_found_there_in_the_same_transaction(db: mycel.Nexus) -> None:
+def test_a_link_to_a_new_concept_is_found_there_in_the_same_transaction(db: mycel.Graph) -> None:
     one, two = add_concepts(db, "one", "two")
     link = add(db, one, "references", two)
     with db.transaction() as tx:
@@ -176,7 +176,7 @@ def test_a_link_to_a_new_concept_is_found_there_in_the_same_transaction(db: myce
     assert_sound(db)
 
 
-def test_pointing_it_where_it_leads_changes_nothing(db: mycel.Nexus) -> None:
+def test_pointing_it_where_it_leads_changes_nothing(db: mycel.Graph) -> None:
     one, two = add_concepts(db, "one", "two")
     link = add(db, one, "references", two)
     before = entries(db)
@@ -203,7 +203,7 @@ Refs = dict[str, str]
     ],
 )
 def test_a_link_that_cannot_be_pointed_there_stays(
-    db: mycel.Nexus, path: Path, error: type[Exception], ref: str, ends: Refs
+    db: mycel.Graph, path: Path, error: type[Exception], ref: str, ends: Refs
 ) -> None:
     one, two, three, retired = add_concepts(db, "one", "two", "three", "retired")
     refs = {"one": one, "two": two, "three": three, "retired": retired}
@@ -219,7 +219,7 @@ def test_a_link_that_cannot_be_pointed_there_stays(
     assert dump(path) == rows
 
 
-def purged_one(db: mycel.Nexus) -> tuple[str, ...]:
+def purged_one(db: mycel.Graph) -> tuple[str, ...]:
     one, two, three, four = add_concepts(db, "one", "two", "three", "four")
     gone = add(db, one, "references", three)
     db.write(lambda tx: tx.retire(gone))
@@ -234,7 +234,7 @@ def purged_one(db: mycel.Nexus) -> tuple[str, ...]:
 
 @pytest.mark.parametrize("which", range(7))
 def test_a_purge_takes_what_ever_led_to_the_element_and_the_roots_stay_provable(
-    db: mycel.Nexus, which: int
+    db: mycel.Graph, which: int
 ) -> None:
     made = purged_one(db)
     db.purge(made[which], "asked for")
@@ -248,7 +248,7 @@ def test_a_purge_takes_what_ever_led_to_the_element_and_the_roots_stay_provable(
     assert_sound(db)
 
 
-def test_a_purge_says_which_keys_a_link_had(db: mycel.Nexus, path: Path) -> None:
+def test_a_purge_says_which_keys_a_link_had(db: mycel.Graph, path: Path) -> None:
     made = purged_one(db)
     history = db.history(made[4])
     db.purge(made[4], "asked for")
@@ -290,7 +290,7 @@ def test_a_guard_sees_the_new_ends(path: Path, clock: Clock) -> None:
         assert db.get(link).version == 1
 
 
-def test_the_engine_keeps_metadata_of_its_own(db: mycel.Nexus) -> None:
+def test_the_engine_keeps_metadata_of_its_own(db: mycel.Graph) -> None:
     (one,) = add_concepts(db, "one")
     db.write(lambda tx: tx.update(one, metadata={"m": 1}, reserved={"_merged_from": ["C:8"]}))
     assert db.get(one).metadata == {"m": 1, "_merged_from": ["C:8"]}
@@ -309,7 +309,7 @@ def test_the_engine_keeps_metadata_of_its_own(db: mycel.Nexus) -> None:
     ],
 )
 def test_others_cannot_write_the_metadata_of_the_engine(
-    db: mycel.Nexus, change: Callable[[mycel.Transaction, str], object]
+    db: mycel.Graph, change: Callable[[mycel.Transaction, str], object]
 ) -> None:
     (one,) = add_concepts(db, "one")
     db.write(lambda tx: tx.update(one, reserved={"_merged_from": ["C:8"]}))
@@ -319,7 +319,7 @@ def test_others_cannot_write_the_metadata_of_the_engine(
 
 
 @pytest.mark.parametrize("key", ["merged", "_version", "_updated_at"])
-def test_the_engine_keeps_no_other_keys(db: mycel.Nexus, key: str) -> None:
+def test_the_engine_keeps_no_other_keys(db: mycel.Graph, key: str) -> None:
     (one,) = add_concepts(db, "one")
     with pytest.raises(InternalError):
         db.write(lambda tx: tx.update(one, reserved={key: 1}))

@@ -13,18 +13,18 @@ from mycel.errors import (
 from tests.unit.store.given import FACT, Clock, add_concepts, assert_sound, define, entries
 
 
-def retire(db: mycel.Nexus, ref: str, reason: str = "") -> mycel.Retired:
+def retire(db: mycel.Graph, ref: str, reason: str = "") -> mycel.Retired:
     return db.write(lambda tx: tx.retire(ref, reason=reason))
 
 
-def definition(db: mycel.Nexus, meta: str, name: str) -> str:
+def definition(db: mycel.Graph, meta: str, name: str) -> str:
     found = db.get_concept(meta, name)
     assert found is not None
     return found.id
 
 
 def test_a_removed_concept_is_gone_from_the_live_state_and_kept_in_history(
-    db: mycel.Nexus, clock: Clock
+    db: mycel.Graph, clock: Clock
 ) -> None:
     define(db, [FACT])
     made = db.write(lambda tx: tx.put_concept(FACT, "one", {"a": 1}))
@@ -41,7 +41,7 @@ def test_a_removed_concept_is_gone_from_the_live_state_and_kept_in_history(
     assert last.element.attributes == {"a": 1}
 
 
-def test_removing_what_is_not_there_is_not_found(db: mycel.Nexus) -> None:
+def test_removing_what_is_not_there_is_not_found(db: mycel.Graph) -> None:
     one, other = add_concepts(db, "one", "other")
     link = db.add_edge(one, "references", other)
     retire(db, one)
@@ -52,7 +52,7 @@ def test_removing_what_is_not_there_is_not_found(db: mycel.Nexus) -> None:
     assert db.snapshot() == before
 
 
-def test_a_concept_takes_every_link_with_it_and_every_link_about_those(db: mycel.Nexus) -> None:
+def test_a_concept_takes_every_link_with_it_and_every_link_about_those(db: mycel.Graph) -> None:
     hub, one, two, far = add_concepts(db, "hub", "one", "two", "far")
     out = db.add_edge(hub, "references", one)
     into = db.add_edge(two, "references", hub)
@@ -71,7 +71,7 @@ def test_a_concept_takes_every_link_with_it_and_every_link_about_those(db: mycel
     assert_sound(db)
 
 
-def test_a_link_counts_itself_and_the_links_about_it(db: mycel.Nexus) -> None:
+def test_a_link_counts_itself_and_the_links_about_it(db: mycel.Graph) -> None:
     one, other, third = add_concepts(db, "one", "other", "third")
     link = db.add_edge(one, "references", other)
     about = db.add_edge(link, "attested_by", third)
@@ -82,7 +82,7 @@ def test_a_link_counts_itself_and_the_links_about_it(db: mycel.Nexus) -> None:
     assert_sound(db)
 
 
-def test_a_chain_of_links_about_links_goes_as_a_whole(db: mycel.Nexus) -> None:
+def test_a_chain_of_links_about_links_goes_as_a_whole(db: mycel.Graph) -> None:
     one, other = add_concepts(db, "one", "other")
     link = db.add_edge(one, "references", other)
     with db.transaction() as tx:
@@ -94,7 +94,7 @@ def test_a_chain_of_links_about_links_goes_as_a_whole(db: mycel.Nexus) -> None:
 
 
 def test_a_removed_concept_is_revived_afresh_under_its_old_id(
-    db: mycel.Nexus, clock: Clock
+    db: mycel.Graph, clock: Clock
 ) -> None:
     define(db, [FACT])
     made = db.write(lambda tx: tx.put_concept(FACT, "one", {"a": 1}, {"m": 1}))
@@ -111,7 +111,7 @@ def test_a_removed_concept_is_revived_afresh_under_its_old_id(
     assert_sound(db)
 
 
-def test_reviving_a_concept_does_not_revive_its_links(db: mycel.Nexus) -> None:
+def test_reviving_a_concept_does_not_revive_its_links(db: mycel.Graph) -> None:
     one, other = add_concepts(db, "one", "other")
     link = db.add_edge(one, "references", other)
     retire(db, one)
@@ -122,7 +122,7 @@ def test_reviving_a_concept_does_not_revive_its_links(db: mycel.Nexus) -> None:
     assert_sound(db)
 
 
-def test_a_definition_in_use_cannot_be_removed(db: mycel.Nexus) -> None:
+def test_a_definition_in_use_cannot_be_removed(db: mycel.Graph) -> None:
     one, other = add_concepts(db, "one", "other")
     define(db, predicates=["likes"])
     db.add_edge(one, "likes", other)
@@ -143,7 +143,7 @@ def test_a_definition_in_use_cannot_be_removed(db: mycel.Nexus) -> None:
     assert db.snapshot() == before
 
 
-def test_a_definition_can_be_removed_once_nothing_uses_it(db: mycel.Nexus) -> None:
+def test_a_definition_can_be_removed_once_nothing_uses_it(db: mycel.Graph) -> None:
     one, other = add_concepts(db, "one", "other")
     define(db, predicates=["likes"])
     db.add_edge(one, "likes", other)
@@ -162,7 +162,7 @@ def test_a_definition_can_be_removed_once_nothing_uses_it(db: mycel.Nexus) -> No
     assert_sound(db)
 
 
-def test_a_definition_that_has_links_of_its_own_takes_them_with_it(db: mycel.Nexus) -> None:
+def test_a_definition_that_has_links_of_its_own_takes_them_with_it(db: mycel.Graph) -> None:
     define(db, ["A", "B"])
     one, other = definition(db, "$ConceptType", "A"), definition(db, "$ConceptType", "B")
     db.add_edge(one, "supersedes", other)
@@ -172,7 +172,7 @@ def test_a_definition_that_has_links_of_its_own_takes_them_with_it(db: mycel.Nex
 
 
 def test_a_definition_made_and_removed_in_one_transaction_is_not_in_force(
-    db: mycel.Nexus,
+    db: mycel.Graph,
 ) -> None:
     with db.transaction() as tx:
         made = tx.define_type("Brief")
@@ -189,7 +189,7 @@ def test_a_definition_made_and_removed_in_one_transaction_is_not_in_force(
 
 
 @pytest.mark.parametrize("name", ["$ConceptType", "$PropositionType"])
-def test_the_meta_types_can_be_neither_removed_nor_purged(db: mycel.Nexus, name: str) -> None:
+def test_the_meta_types_can_be_neither_removed_nor_purged(db: mycel.Graph, name: str) -> None:
     before = db.snapshot()
     with pytest.raises(ImmutableTarget):
         retire(db, definition(db, "$ConceptType", name))
@@ -199,7 +199,7 @@ def test_the_meta_types_can_be_neither_removed_nor_purged(db: mycel.Nexus, name:
 
 
 @pytest.mark.parametrize("reason", ["x" * 4097, "\ud800", "a\0b", None, 5])
-def test_a_reason_that_cannot_be_stored_is_refused(db: mycel.Nexus, reason: str) -> None:
+def test_a_reason_that_cannot_be_stored_is_refused(db: mycel.Graph, reason: str) -> None:
     one, other = add_concepts(db, "one", "other")
     db.add_edge(one, "references", other)
     before = db.snapshot()
@@ -212,7 +212,7 @@ def test_a_reason_that_cannot_be_stored_is_refused(db: mycel.Nexus, reason: str)
     assert db.snapshot() == before
 
 
-def test_a_refused_removal_that_is_caught_leaves_every_link_in_place(db: mycel.Nexus) -> None:
+def test_a_refused_removal_that_is_caught_leaves_every_link_in_place(db: mycel.Graph) -> None:
     one, other = add_concepts(db, "one", "other")
     link = db.add_edge(one, "references", other)
     with db.transaction() as tx:

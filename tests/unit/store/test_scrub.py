@@ -81,7 +81,7 @@ def test_what_was_removed_or_superseded_is_in_no_byte_and_the_rest_is_as_it_was(
 
 
 def test_links_that_were_led_elsewhere_outlive_what_they_led_to(
-    db: mycel.Nexus, clock: Clock
+    db: mycel.Graph, clock: Clock
 ) -> None:
     define(db, [FACT], ["likes"])
     one, loser, winner = add_concepts(db, "one", "loser", "winner")
@@ -106,7 +106,7 @@ def test_links_that_were_led_elsewhere_outlive_what_they_led_to(
     assert_sound(db)
 
 
-def test_scrubbing_needs_a_moment_that_was_and_a_reason(db: mycel.Nexus) -> None:
+def test_scrubbing_needs_a_moment_that_was_and_a_reason(db: mycel.Graph) -> None:
     (one,) = add_concepts(db, "one")
     db.write(lambda tx: tx.update(one, attributes={"n": 1}))
     before = db.snapshot()
@@ -165,7 +165,7 @@ def test_verify_finds_versions_that_were_removed_in_the_name_of_an_earlier_scrub
 
 
 def test_views_and_cursors_from_before_are_refused_rather_than_answered_in_part(
-    db: mycel.Nexus, clock: Clock
+    db: mycel.Graph, clock: Clock
 ) -> None:
     add_concepts(db, "one", "two", "three")
     view = db.as_of(db.snapshot().entries)
@@ -235,7 +235,7 @@ def test_scrubbing_any_history_at_any_moment_leaves_all_later_states(clock: Cloc
                 )
 
 
-def _disturb(db: mycel.Nexus, random: Random) -> int:
+def _disturb(db: mycel.Graph, random: Random) -> int:
     """One change of something, or none; the position of the journal after it."""
     ids = [f"C:{number}" for number in range(2, 60, 2)] + [f"P:{n}:likes" for n in range(1, 40, 2)]
     one, other = random.choice(ids), random.choice(ids)
@@ -255,7 +255,7 @@ def _disturb(db: mycel.Nexus, random: Random) -> int:
     return db.snapshot().entries
 
 
-def _state(db: mycel.Nexus, moment: int) -> list[object]:
+def _state(db: mycel.Graph, moment: int) -> list[object]:
     view = db.as_of(moment)
     concepts = [view.get_concept(FACT, f"n{n}") for n in range(12)]
     found = [each for each in concepts if each is not None]

@@ -13,7 +13,7 @@ from mycel.store.query.vocabulary import Vocabulary
 MANY = SAMPLE * 3
 
 
-def stars_and_leaves(many: int) -> mycel.Nexus:
+def stars_and_leaves(many: int) -> mycel.Graph:
     """A few stars, many leaves; every leaf hangs on one of ten stars, and some leaves touch."""
     db = mycel.open(":memory:", core_capsules=False)
     with db.transaction() as tx:
@@ -31,7 +31,7 @@ def stars_and_leaves(many: int) -> mycel.Nexus:
 
 
 @pytest.fixture(scope="module")
-def db() -> Iterator[mycel.Nexus]:
+def db() -> Iterator[mycel.Graph]:
     with stars_and_leaves(MANY) as db:
         yield db
 
@@ -43,7 +43,7 @@ def known() -> dict[tuple[str, int], object]:
 
 @pytest.fixture
 def statistics(
-    db: mycel.Nexus, known: dict[tuple[str, int], object]
+    db: mycel.Graph, known: dict[tuple[str, int], object]
 ) -> Iterator[tuple[StoreStatistics, Vocabulary]]:
     with db._store.reading() as reader:
         yield StoreStatistics(reader, known), Vocabulary(reader)
@@ -92,7 +92,7 @@ def test_an_answer_is_kept(
     assert counts.concepts(number) == 77
 
 
-def looked_at(db: mycel.Nexus) -> int:
+def looked_at(db: mycel.Graph) -> int:
     """How many instructions of SQLite it takes to count, in hundreds."""
     looked = 0
 
@@ -111,6 +111,6 @@ def looked_at(db: mycel.Nexus) -> int:
     return looked
 
 
-def test_counting_a_larger_graph_takes_no_more_looks(db: mycel.Nexus) -> None:
+def test_counting_a_larger_graph_takes_no_more_looks(db: mycel.Graph) -> None:
     with stars_and_leaves(MANY * 3) as larger:
         assert looked_at(larger) < looked_at(db) * 1.5

@@ -15,14 +15,14 @@ LARGE, SMALL = 600, 7
 
 
 @pytest.fixture
-def db() -> Iterator[mycel.Nexus]:
+def db() -> Iterator[mycel.Graph]:
     """A graph that holds nothing yet, not even the core capsules."""
-    with mycel.Nexus(Store(":memory:")) as db:
+    with mycel.Graph(Store(":memory:")) as db:
         yield db
 
 
 @pytest.fixture
-def reader(db: mycel.Nexus) -> Iterator[Reader]:
+def reader(db: mycel.Graph) -> Iterator[Reader]:
     """Six hundred beads on a string, seven of them with a knot."""
     define(db, ["Bead", "Knot"], ["next_to", "tied_to"])
     with db.transaction() as tx:

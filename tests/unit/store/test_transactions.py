@@ -40,7 +40,7 @@ from tests.unit.store.given import (
 )
 
 
-def concept(db: mycel.Nexus, name: str, type_name: str = FACT) -> mycel.Concept:
+def concept(db: mycel.Graph, name: str, type_name: str = FACT) -> mycel.Concept:
     found = db.get_concept(type_name, name)
     assert found is not None
     return found
@@ -51,7 +51,7 @@ def concept(db: mycel.Nexus, name: str, type_name: str = FACT) -> mycel.Concept:
 
 
 def test_a_transaction_shows_nothing_before_its_end_and_everything_after(
-    db: mycel.Nexus,
+    db: mycel.Graph,
 ) -> None:
     define(db, [FACT])
     with db.transaction() as tx:
@@ -61,7 +61,7 @@ def test_a_transaction_shows_nothing_before_its_end_and_everything_after(
     assert db.get(made).id == made
 
 
-def test_a_definition_is_not_known_outside_before_its_transaction_ends(db: mycel.Nexus) -> None:
+def test_a_definition_is_not_known_outside_before_its_transaction_ends(db: mycel.Graph) -> None:
     one, other = add_concepts(db, "one", "other")
     with db.transaction() as tx:
         tx.define_type("New")
@@ -78,7 +78,7 @@ def test_a_definition_is_not_known_outside_before_its_transaction_ends(db: mycel
     assert db.get_concept("New", "thing") is not None
 
 
-def test_a_block_that_raises_leaves_nothing(db: mycel.Nexus, path: Path) -> None:
+def test_a_block_that_raises_leaves_nothing(db: mycel.Graph, path: Path) -> None:
     (kept,) = add_concepts(db, "kept")
     before, rows = db.snapshot(), dump(path)
 
@@ -100,7 +100,7 @@ def test_a_block_that_raises_leaves_nothing(db: mycel.Nexus, path: Path) -> None
 
 
 def test_the_next_transaction_after_a_failed_one_works_as_if_it_had_not_been(
-    db: mycel.Nexus, tmp_path: Path, clock: Clock
+    db: mycel.Graph, tmp_path: Path, clock: Clock
 ) -> None:
     with pytest.raises(DeliberateError):
         fail_after(db, lambda tx: tx.put_concept("$ConceptType", "Lost"))
@@ -114,7 +114,7 @@ def test_the_next_transaction_after_a_failed_one_works_as_if_it_had_not_been(
     assert_sound(db)
 
 
-def test_a_transaction_that_changes_nothing_leaves_nothing(db: mycel.Nexus, path: Path) -> None:
+def test_a_transaction_that_changes_nothing_leaves_nothing(db: mycel.Graph, path: Path) -> None:
     rows = dump(path)
     with closing(apsw.Connection(str(path))) as other:
         version = other.pragma("data_version")
@@ -125,7 +125,7 @@ def test_a_transaction_that_changes_nothing_leaves_nothing(db: mycel.Nexus, path
 
 
 def test_a_function_written_as_a_transaction_gives_back_what_it_returns(
-    db: mycel.Nexus,
+    db: mycel.Graph,
 ) -> None:
     define(db, [FACT])
     made = db.write(lambda tx: (tx.put_concept(FACT, "one"), "more"), actor="a", message="m")
@@ -134,7 +134,7 @@ def test_a_function_written_as_a_transaction_gives_back_what_it_returns(
     assert (newest.actor, newest.message) == ("a", "m")
 
 
-def test_a_function_that_raises_leaves_nothing(db: mycel.Nexus) -> None:
+def test_a_function_that_raises_leaves_nothing(db: mycel.Graph) -> None:
     define(db, [FACT])
     before = db.snapshot()
 
@@ -149,7 +149,7 @@ def test_a_function_that_raises_leaves_nothing(db: mycel.Nexus) -> None:
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit, GeneratorExit])
 def test_even_an_interruption_rolls_back_and_lets_others_write(
-    db: mycel.Nexus, error: type[BaseException]
+    db: mycel.Graph, error: type[BaseException]
 ) -> None:
     define(db, [FACT])
     before = db.snapshot()
@@ -174,7 +174,7 @@ def test_even_an_interruption_rolls_back_and_lets_others_write(
 
 @pytest.mark.parametrize("in_cycle", [False, True])
 def test_a_block_that_is_left_without_its_end_is_rolled_back_and_lets_others_write(
-    db: mycel.Nexus, in_cycle: bool
+    db: mycel.Graph, in_cycle: bool
 ) -> None:
     """As an interrupt leaves it that comes when the end is called, but has not begun."""
     define(db, [FACT])
@@ -195,7 +195,7 @@ def test_a_block_that_is_left_without_its_end_is_rolled_back_and_lets_others_wri
     assert_sound(db)
 
 
-def test_an_error_of_sqlite_inside_the_block_becomes_one_of_ours(db: mycel.Nexus) -> None:
+def test_an_error_of_sqlite_inside_the_block_becomes_one_of_ours(db: mycel.Graph) -> None:
     define(db, [FACT])
     full = apsw.FullError("no room")
 
@@ -211,7 +211,7 @@ def test_an_error_of_sqlite_inside_the_block_becomes_one_of_ours(db: mycel.Nexus
 
 
 def test_what_a_block_wrote_is_forgotten_even_if_sqlite_has_rolled_it_back_itself(
-    db: mycel.Nexus,
+    db: mycel.Graph,
 ) -> None:
     (one,) = add_concepts(db, "one")
     lost: list[str] = []
@@ -229,7 +229,7 @@ def test_what_a_block_wrote_is_forgotten_even_if_sqlite_has_rolled_it_back_itsel
     assert_sound(db)
 
 
-def test_a_block_that_is_over_holds_nothing_of_an_error(db: mycel.Nexus) -> None:
+def test_a_block_that_is_over_holds_nothing_of_an_error(db: mycel.Graph) -> None:
     block = db.transaction()
     error: DeliberateError | None = DeliberateError()
     gone = weakref.ref(error)
@@ -247,7 +247,7 @@ def test_a_block_that_is_over_holds_nothing_of_an_error(db: mycel.Nexus) -> None
     assert gone() is None
 
 
-def test_an_end_with_no_more_than_the_kind_of_an_error_rolls_back(db: mycel.Nexus) -> None:
+def test_an_end_with_no_more_than_the_kind_of_an_error_rolls_back(db: mycel.Graph) -> None:
     define(db, [FACT])
     block = db.transaction()
     block.__enter__().put_concept(FACT, "one")
@@ -255,7 +255,7 @@ def test_an_end_with_no_more_than_the_kind_of_an_error_rolls_back(db: mycel.Nexu
     assert db.get_concept(FACT, "one") is None
 
 
-def test_a_block_can_be_entered_only_once(db: mycel.Nexus) -> None:
+def test_a_block_can_be_entered_only_once(db: mycel.Graph) -> None:
     define(db, [FACT])
     block = db.transaction()
     with block as tx:
@@ -267,7 +267,7 @@ def test_a_block_can_be_entered_only_once(db: mycel.Nexus) -> None:
     db.write(lambda tx: tx.put_concept(FACT, "three"))
 
 
-def test_an_end_that_comes_too_often_or_too_soon_does_nothing(db: mycel.Nexus) -> None:
+def test_an_end_that_comes_too_often_or_too_soon_does_nothing(db: mycel.Graph) -> None:
     define(db, [FACT])
     over, never_begun = db.transaction(), db.transaction()
     with over as tx:
@@ -293,7 +293,7 @@ def test_an_end_that_comes_too_often_or_too_soon_does_nothing(db: mycel.Nexus) -
     assert_sound(db)
 
 
-def test_an_iterator_that_ends_inside_the_block_rolls_it_back(db: mycel.Nexus) -> None:
+def test_an_iterator_that_ends_inside_the_block_rolls_it_back(db: mycel.Graph) -> None:
     define(db, [FACT])
     before = db.snapshot()
 
@@ -307,7 +307,7 @@ def test_an_iterator_that_ends_inside_the_block_rolls_it_back(db: mycel.Nexus) -
     assert db.snapshot() == before
 
 
-def test_an_error_caught_inside_the_block_does_not_spoil_the_rest(db: mycel.Nexus) -> None:
+def test_an_error_caught_inside_the_block_does_not_spoil_the_rest(db: mycel.Graph) -> None:
     one, other = add_concepts(db, "one", "other")
     with db.transaction() as tx:
         for bad in (
@@ -358,7 +358,7 @@ def test_an_element_as_it_was_found_is_changed_and_removed_like_one_that_is_name
 @pytest.mark.parametrize("meanwhile", ["update", "retire"])
 @pytest.mark.parametrize("kind", ["concept", "link"])
 def test_an_element_that_has_changed_since_it_was_found_is_refused(
-    db: mycel.Nexus, kind: str, meanwhile: str, change: str
+    db: mycel.Graph, kind: str, meanwhile: str, change: str
 ) -> None:
     one, other = add_concepts(db, "one", "other")
     ref = one if kind == "concept" else db.add_edge(one, "references", other)
@@ -382,7 +382,7 @@ def test_an_element_that_has_changed_since_it_was_found_is_refused(
 
 
 def test_a_transaction_is_one_range_of_the_journal_with_actor_time_and_message(
-    db: mycel.Nexus, clock: Clock
+    db: mycel.Graph, clock: Clock
 ) -> None:
     before, now = entries(db), clock.tick()
     with db.transaction(actor="andrew", message="a first look") as tx:
@@ -398,7 +398,7 @@ def test_a_transaction_is_one_range_of_the_journal_with_actor_time_and_message(
     assert newest.edges_root == snapshot.edges_root
 
 
-def test_times_never_go_back_even_if_the_clock_does(db: mycel.Nexus, clock: Clock) -> None:
+def test_times_never_go_back_even_if_the_clock_does(db: mycel.Graph, clock: Clock) -> None:
     clock.tick(1_000_000)
     add_concepts(db, "one")
     clock.tick(-5_000_000)
@@ -422,7 +422,7 @@ def test_times_never_go_back_even_if_the_clock_does(db: mycel.Nexus, clock: Cloc
     ],
 )
 def test_an_actor_or_message_that_cannot_be_stored_is_refused(
-    db: mycel.Nexus, options: dict[str, Any]
+    db: mycel.Graph, options: dict[str, Any]
 ) -> None:
     before = db.snapshot()
     with pytest.raises(MycelError):
@@ -437,7 +437,7 @@ def test_an_actor_or_message_that_cannot_be_stored_is_refused(
 # One at a time, and after the end
 
 
-def test_a_transaction_inside_a_transaction_is_refused_with_advice(db: mycel.Nexus) -> None:
+def test_a_transaction_inside_a_transaction_is_refused_with_advice(db: mycel.Graph) -> None:
     one, other = add_concepts(db, "one", "other")
     with db.transaction() as tx:
         tx.put_concept(FACT, "outer")
@@ -456,7 +456,7 @@ def test_a_transaction_inside_a_transaction_is_refused_with_advice(db: mycel.Nex
     assert_sound(db)
 
 
-def test_a_function_written_inside_a_function_is_refused_too(db: mycel.Nexus) -> None:
+def test_a_function_written_inside_a_function_is_refused_too(db: mycel.Graph) -> None:
     define(db, [FACT])
     before = db.snapshot()
     with pytest.raises(ConstraintViolation):
@@ -526,7 +526,7 @@ def test_what_was_written_is_there_after_reopening(path: Path, clock: Clock) -> 
 
 
 @pytest.fixture
-def pair(path: Path, clock: Clock) -> Iterator[tuple[mycel.Nexus, mycel.Nexus]]:
+def pair(path: Path, clock: Clock) -> Iterator[tuple[mycel.Graph, mycel.Graph]]:
     with (
         mycel.open(path, clock_us=clock, durability="off") as one,
         mycel.open(path, clock_us=clock, durability="off") as other,
@@ -535,7 +535,7 @@ def pair(path: Path, clock: Clock) -> Iterator[tuple[mycel.Nexus, mycel.Nexus]]:
 
 
 def test_two_writers_that_take_turns_lead_to_the_state_of_one(
-    pair: tuple[mycel.Nexus, mycel.Nexus], tmp_path: Path, clock: Clock
+    pair: tuple[mycel.Graph, mycel.Graph], tmp_path: Path, clock: Clock
 ) -> None:
     random = Random(5)
     with mycel.open(tmp_path / "alone.db", clock_us=clock, durability="off") as alone:
@@ -567,7 +567,7 @@ def test_two_writers_that_take_turns_lead_to_the_state_of_one(
 
 
 def test_a_definition_that_another_writer_removes_is_no_longer_in_force(
-    pair: tuple[mycel.Nexus, mycel.Nexus],
+    pair: tuple[mycel.Graph, mycel.Graph],
 ) -> None:
     one, other = pair
     (made,) = add_concepts(one, "thing")
@@ -592,7 +592,7 @@ def test_a_definition_that_another_writer_removes_is_no_longer_in_force(
 # Putting
 
 
-def test_putting_the_same_again_changes_and_journals_nothing(db: mycel.Nexus, clock: Clock) -> None:
+def test_putting_the_same_again_changes_and_journals_nothing(db: mycel.Graph, clock: Clock) -> None:
     attributes, metadata = {"a": 1, "b": [1, 2]}, {"source": "test"}
 
     def put(tx: mycel.Transaction) -> tuple[str, str, str]:
@@ -616,7 +616,7 @@ def test_putting_the_same_again_changes_and_journals_nothing(db: mycel.Nexus, cl
     assert db.snapshot() == before
 
 
-def test_keys_that_are_given_replace_and_others_stay(db: mycel.Nexus, clock: Clock) -> None:
+def test_keys_that_are_given_replace_and_others_stay(db: mycel.Graph, clock: Clock) -> None:
     define(db, [FACT])
     made = db.write(lambda tx: tx.put_concept(FACT, "one", {"a": 1, "b": {"x": 1}}, {"m": 1}))
     now = clock.tick()
@@ -629,7 +629,7 @@ def test_keys_that_are_given_replace_and_others_stay(db: mycel.Nexus, clock: Clo
 
 
 def test_a_link_is_merged_like_a_concept_and_its_weight_stays_unless_given(
-    db: mycel.Nexus,
+    db: mycel.Graph,
 ) -> None:
     one, other = add_concepts(db, "one", "other")
 
@@ -654,7 +654,7 @@ def test_a_link_is_merged_like_a_concept_and_its_weight_stays_unless_given(
     assert_sound(db)
 
 
-def test_keys_can_be_dropped(db: mycel.Nexus) -> None:
+def test_keys_can_be_dropped(db: mycel.Graph) -> None:
     one, other = add_concepts(db, "one", "other")
     link = db.add_edge(one, "references", other)
     for ref in (one, link):
@@ -673,19 +673,19 @@ def test_keys_can_be_dropped(db: mycel.Nexus) -> None:
     assert_sound(db)
 
 
-def test_an_update_of_what_is_not_there_is_not_found(db: mycel.Nexus) -> None:
+def test_an_update_of_what_is_not_there_is_not_found(db: mycel.Graph) -> None:
     for absent in ("C:999998", "P:999999:references"):
         with pytest.raises(NotFound):
             db.write(lambda tx, ref=absent: tx.update(ref, attributes={"a": 1}))
 
 
-def test_a_concept_has_no_weight(db: mycel.Nexus) -> None:
+def test_a_concept_has_no_weight(db: mycel.Graph) -> None:
     (one,) = add_concepts(db, "one")
     with pytest.raises(ConstraintViolation):
         db.write(lambda tx: tx.update(one, weight=0.5))
 
 
-def test_two_changes_of_one_element_in_one_transaction_both_count(db: mycel.Nexus) -> None:
+def test_two_changes_of_one_element_in_one_transaction_both_count(db: mycel.Graph) -> None:
     (one,) = add_concepts(db, "one")
     with db.transaction() as tx:
         tx.update(one, attributes={"a": 1})
@@ -697,7 +697,7 @@ def test_two_changes_of_one_element_in_one_transaction_both_count(db: mycel.Nexu
 
 
 def test_many_changes_in_one_transaction_all_count_in_the_root(
-    db: mycel.Nexus, tmp_path: Path, clock: Clock
+    db: mycel.Graph, tmp_path: Path, clock: Clock
 ) -> None:
     names = [f"n{n}" for n in range(40)]
     add_concepts(db, *names)
@@ -710,14 +710,14 @@ def test_many_changes_in_one_transaction_all_count_in_the_root(
         assert other.snapshot().journal_root != db.snapshot().journal_root
 
 
-def test_names_are_compared_as_they_are(db: mycel.Nexus) -> None:
+def test_names_are_compared_as_they_are(db: mycel.Graph) -> None:
     names = ["café", "cafe\u0301", "CAFÉ", " café", "café ", "猫", "x" * 4096, "https://a/b?c#d"]
     made = add_concepts(db, *names)
     assert len(set(made)) == len(names)
     assert [concept(db, name).name for name in names] == names
 
 
-def test_a_concept_of_another_type_may_have_the_same_name(db: mycel.Nexus) -> None:
+def test_a_concept_of_another_type_may_have_the_same_name(db: mycel.Graph) -> None:
     define(db, ["A", "B"])
     made = {db.write(lambda tx, t=t: tx.put_concept(t, "same")) for t in ("A", "B")}
     assert len(made) == 2
@@ -727,7 +727,7 @@ def test_a_concept_of_another_type_may_have_the_same_name(db: mycel.Nexus) -> No
 # Expected versions
 
 
-def test_an_element_that_is_expected_not_to_be_there_is_created_once(db: mycel.Nexus) -> None:
+def test_an_element_that_is_expected_not_to_be_there_is_created_once(db: mycel.Graph) -> None:
     one, other = add_concepts(db, "one", "other")
     for put in (
         lambda tx: tx.put_concept(FACT, "new", expect_version=0),
@@ -744,7 +744,7 @@ def test_an_element_that_is_expected_not_to_be_there_is_created_once(db: mycel.N
 
 
 def test_a_change_with_the_right_version_happens_and_with_a_wrong_one_does_not(
-    db: mycel.Nexus,
+    db: mycel.Graph,
 ) -> None:
     one, other = add_concepts(db, "one", "other")
     link = db.add_edge(one, "references", other)
@@ -767,7 +767,7 @@ def test_a_change_with_the_right_version_happens_and_with_a_wrong_one_does_not(
         assert db.get(ref).attributes == {"n": 2}
 
 
-def test_a_version_is_expected_even_if_the_change_would_change_nothing(db: mycel.Nexus) -> None:
+def test_a_version_is_expected_even_if_the_change_would_change_nothing(db: mycel.Graph) -> None:
     add_concepts(db, "one")
     with pytest.raises(VersionConflict):
         db.write(lambda tx: tx.put_concept(FACT, "one", expect_version=7))
@@ -810,7 +810,7 @@ BAD_OBJECTS: list[tuple[Any, str]] = [
 @pytest.mark.parametrize("where", ["attributes", "metadata"])
 @pytest.mark.parametrize("exists", [False, True], ids=["new", "there"])
 def test_what_is_no_json_object_is_refused_for_attributes_and_metadata_alike(
-    db: mycel.Nexus, where: str, exists: bool
+    db: mycel.Graph, where: str, exists: bool
 ) -> None:
     one, other = add_concepts(db, "one", "other")
     name = "one" if exists else "new"
@@ -835,7 +835,7 @@ def test_what_is_no_json_object_is_refused_for_attributes_and_metadata_alike(
 
 @cases("bad", [[], "", 0, False, ()])
 @cases("where", ["attributes", "metadata"])
-def test_even_what_is_empty_must_be_an_object(db: mycel.Nexus, where: str, bad: Any) -> None:
+def test_even_what_is_empty_must_be_an_object(db: mycel.Graph, where: str, bad: Any) -> None:
     one, other = add_concepts(db, "one", "other")
     before = db.snapshot()
     for put in (
@@ -850,7 +850,7 @@ def test_even_what_is_empty_must_be_an_object(db: mycel.Nexus, where: str, bad: 
     assert db.snapshot() == before
 
 
-def test_what_json_can_carry_comes_back_unharmed(db: mycel.Nexus) -> None:
+def test_what_json_can_carry_comes_back_unharmed(db: mycel.Graph) -> None:
     value = {
         "": "empty key",
         "text": "“naïve” 猫🦊 \u0000\u001f\u2028 \U0010ffff",
@@ -876,7 +876,7 @@ def test_what_json_can_carry_comes_back_unharmed(db: mycel.Nexus) -> None:
 
 @pytest.mark.parametrize("key", ["_version", "_updated_at", "_merged_from", "_score", "_", "_x"])
 def test_metadata_keys_that_belong_to_the_engine_can_be_neither_written_nor_dropped(
-    db: mycel.Nexus, key: str
+    db: mycel.Graph, key: str
 ) -> None:
     one, other = add_concepts(db, "one", "other")
     link = db.add_edge(one, "references", other)
@@ -913,7 +913,7 @@ def test_metadata_keys_that_belong_to_the_engine_can_be_neither_written_nor_drop
     ids=["empty", "4097", "4098", "megabyte", "surrogate", "NUL", "int", "None", "bytes"],
 )
 def test_a_name_that_cannot_be_stored_is_refused(
-    db: mycel.Nexus, name: Any, error: type[MycelError]
+    db: mycel.Graph, name: Any, error: type[MycelError]
 ) -> None:
     define(db, [FACT])
     before = db.snapshot()
@@ -940,7 +940,7 @@ def test_a_name_that_cannot_be_stored_is_refused(
     ],
 )
 def test_a_type_or_predicate_needs_an_identifier(
-    db: mycel.Nexus, name: Any, error: type[MycelError]
+    db: mycel.Graph, name: Any, error: type[MycelError]
 ) -> None:
     before = db.snapshot()
     for definition in ("define_type", "define_predicate"):
@@ -950,7 +950,7 @@ def test_a_type_or_predicate_needs_an_identifier(
     assert db.snapshot() == before
 
 
-def test_an_unknown_type_is_refused_with_the_nearest_known_one(db: mycel.Nexus) -> None:
+def test_an_unknown_type_is_refused_with_the_nearest_known_one(db: mycel.Graph) -> None:
     define(db, ["Drug"])
     before = db.snapshot()
     with pytest.raises(TypeMismatch) as caught:
@@ -962,7 +962,7 @@ def test_an_unknown_type_is_refused_with_the_nearest_known_one(db: mycel.Nexus) 
     assert db.snapshot() == before
 
 
-def test_a_message_does_not_repeat_a_megabyte(db: mycel.Nexus) -> None:
+def test_a_message_does_not_repeat_a_megabyte(db: mycel.Graph) -> None:
     one, other = add_concepts(db, "one", "other")
     long = "x" * (1 << 20)
     for use in (
@@ -975,7 +975,7 @@ def test_a_message_does_not_repeat_a_megabyte(db: mycel.Nexus) -> None:
         assert len(str(caught.value)) < 1_000
 
 
-def test_a_link_to_itself_or_to_nothing_is_refused_on_every_door(db: mycel.Nexus) -> None:
+def test_a_link_to_itself_or_to_nothing_is_refused_on_every_door(db: mycel.Graph) -> None:
     one, other = add_concepts(db, "one", "other")
     before = db.snapshot()
 

@@ -71,7 +71,7 @@ def check_stored_pages(random: Random, steps: int) -> None:
 
 @pytest.mark.parametrize("pending", [0, 1])
 def test_a_subject_with_many_links_is_sound_however_often_pages_are_written(
-    db: mycel.Nexus, path: Path, pending: int, monkeypatch: pytest.MonkeyPatch
+    db: mycel.Graph, path: Path, pending: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(trees, "FOLD_CHANGES_MAX", pending)
     hub, *others = add_concepts(db, *(f"n{n}" for n in range(701)))

@@ -90,7 +90,7 @@ def test_a_sound_graph_in_memory_passes(shape: str, clock: Clock) -> None:
         assert problems(db.verify(replay=True)) == []
 
 
-def test_a_report_counts_what_is_live(db: mycel.Nexus) -> None:
+def test_a_report_counts_what_is_live(db: mycel.Graph) -> None:
     before = db.verify()
     one, other, gone = add_concepts(db, "one", "other", "gone")
     db.add_edge(one, "references", other)

@@ -10,7 +10,7 @@ from mycel.store.query.vocabulary import Vocabulary
 
 
 @pytest.fixture
-def db() -> mycel.Nexus:
+def db() -> mycel.Graph:
     db = mycel.open(":memory:", core_capsules=False)
     with db.transaction() as tx:
         tx.define_type("Harbour")
@@ -19,18 +19,18 @@ def db() -> mycel.Nexus:
     return db
 
 
-def words(db: mycel.Nexus) -> Vocabulary:
+def words(db: mycel.Graph) -> Vocabulary:
     with db._store.reading() as reader:
         return Vocabulary(reader)
 
 
-def test_defined_names_have_numbers(db: mycel.Nexus) -> None:
+def test_defined_names_have_numbers(db: mycel.Graph) -> None:
     found = words(db)
     assert found.types.keys() == {"$ConceptType", "$PropositionType", "Harbour"}
     assert {"near", "feeds", "related_to"} <= found.predicates.keys()
 
 
-def test_only_true_makes_a_predicate_symmetric(db: mycel.Nexus) -> None:
+def test_only_true_makes_a_predicate_symmetric(db: mycel.Graph) -> None:
     found = words(db)
     assert found.predicate("near").is_symmetric
     assert not found.predicate("feeds").is_symmetric
@@ -38,7 +38,7 @@ def test_only_true_makes_a_predicate_symmetric(db: mycel.Nexus) -> None:
 
 
 @pytest.mark.parametrize("name", ["Harbor", "harbour", "", "x" * 10_000, "Harbour\0"])
-def test_a_name_that_is_not_defined_is_refused_with_the_closest(db: mycel.Nexus, name: str) -> None:
+def test_a_name_that_is_not_defined_is_refused_with_the_closest(db: mycel.Graph, name: str) -> None:
     with pytest.raises(TypeMismatch) as caught:
         words(db).type_number(name)
     assert len(caught.value.message) < 400
@@ -46,7 +46,7 @@ def test_a_name_that_is_not_defined_is_refused_with_the_closest(db: mycel.Nexus,
         assert "Harbour" in (caught.value.hint or "")
 
 
-def test_a_name_that_was_retired_is_not_defined_until_it_is_again(db: mycel.Nexus) -> None:
+def test_a_name_that_was_retired_is_not_defined_until_it_is_again(db: mycel.Graph) -> None:
     db.execute('DELETE CONCEPT ?t DETACH WHERE { ?t {type: "$ConceptType", name: "Harbour"} }')
     assert "Harbour" not in words(db).types
     db.execute('UPSERT { CONCEPT { {type: "$ConceptType", name: "Harbour"} } }')

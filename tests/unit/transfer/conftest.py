@@ -34,7 +34,7 @@ edge Wrote: Person -> Note
 
 
 @pytest.fixture
-def db() -> Iterator[mycel.Nexus]:
+def db() -> Iterator[mycel.Graph]:
     with mycel.open(core_capsules=False) as db:
         db.schema.apply(SCHEMA)
         yield db
@@ -48,22 +48,22 @@ def knows(src: str, dst: str, **more: Any) -> dict[str, Any]:
     return {"edge": "Knows", "from": src, "to": dst, **more}
 
 
-def attributes(db: mycel.Nexus, type_name: str, name: str) -> dict[str, Any]:
+def attributes(db: mycel.Graph, type_name: str, name: str) -> dict[str, Any]:
     found = db.get_concept(type_name, name)
     assert found is not None
     return found.attributes
 
 
-def names(db: mycel.Nexus, type_name: str) -> list[str]:
+def names(db: mycel.Graph, type_name: str) -> list[str]:
     return sorted(db.execute(f'FIND(?x.name) WHERE {{ ?x {{type: "{type_name}"}} }}').value)
 
 
-def links(db: mycel.Nexus, predicate: str) -> list[tuple[str, str]]:
+def links(db: mycel.Graph, predicate: str) -> list[tuple[str, str]]:
     found = db.execute(f'FIND(?a.name, ?b.name) WHERE {{ (?a, "{predicate}", ?b) }}')
     return sorted(found.rows)
 
 
-def refused(db: mycel.Nexus, source: Any, **how: Any) -> MycelError:
+def refused(db: mycel.Graph, source: Any, **how: Any) -> MycelError:
     """The error of a load that fails and leaves nothing behind."""
     before = db.snapshot()
     with pytest.raises(MycelError) as caught:

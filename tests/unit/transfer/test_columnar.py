@@ -52,7 +52,7 @@ def table() -> Any:
     return pa.table(PEOPLE)
 
 
-def test_a_table_in_memory_is_loaded(db: mycel.Nexus) -> None:
+def test_a_table_in_memory_is_loaded(db: mycel.Graph) -> None:
     db.load(table(), type="Person")
     assert attributes(db, "Person", "ada") == STORED
     assert attributes(db, "Person", "bob") == {
@@ -64,7 +64,7 @@ def test_a_table_in_memory_is_loaded(db: mycel.Nexus) -> None:
     }
 
 
-def test_batches_readers_and_frames_are_loaded(db: mycel.Nexus) -> None:
+def test_batches_readers_and_frames_are_loaded(db: mycel.Graph) -> None:
     note = pa.table({"text": ["a"]})
     db.load(note.to_batches()[0], type="Note")
     db.load(note.to_reader(), type="Note")
@@ -72,14 +72,14 @@ def test_batches_readers_and_frames_are_loaded(db: mycel.Nexus) -> None:
     assert len(names(db, "Note")) == 4
 
 
-def test_a_frame_says_nothing_where_it_has_nan(db: mycel.Nexus) -> None:
+def test_a_frame_says_nothing_where_it_has_nan(db: mycel.Graph) -> None:
     frame = pandas.DataFrame({"email": ["a", "b"], "name": ["A", "B"], "score": [1.5, None]})
     db.load(frame, type="Person")
     assert "score" not in attributes(db, "Person", "b")
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "arrow", "feather", "stream.arrow"])
-def test_files_are_loaded(db: mycel.Nexus, tmp_path: Path, suffix: str) -> None:
+def test_files_are_loaded(db: mycel.Graph, tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"people.{suffix}"
     match suffix:
         case "parquet":
@@ -98,7 +98,7 @@ def test_files_are_loaded(db: mycel.Nexus, tmp_path: Path, suffix: str) -> None:
         assert db.load(file, type="Person", mode="merge").unchanged == 2
 
 
-def test_edges_have_their_ends_in_columns(db: mycel.Nexus, tmp_path: Path) -> None:
+def test_edges_have_their_ends_in_columns(db: mycel.Graph, tmp_path: Path) -> None:
     db.load(table(), type="Person")
     edges = pa.table({"id": ["x"], "src": ["ada"], "dst": ["bob"], "since": [date(1843, 1, 1)]})
     pa.parquet.write_table(edges, tmp_path / "Knows.parquet")
@@ -110,7 +110,7 @@ def test_edges_have_their_ends_in_columns(db: mycel.Nexus, tmp_path: Path) -> No
     assert links(db, "Sits") == [("ada", '["1","2"]')]
 
 
-def test_moments_keep_their_time_of_day_whatever_they_are_counted_in(db: mycel.Nexus) -> None:
+def test_moments_keep_their_time_of_day_whatever_they_are_counted_in(db: mycel.Graph) -> None:
     moment = datetime(2024, 1, 31, 12, 30, tzinfo=UTC)
     milliseconds = int(moment.timestamp() * 1000)
     columns = {
@@ -124,7 +124,7 @@ def test_moments_keep_their_time_of_day_whatever_they_are_counted_in(db: mycel.N
         assert attributes(db, "Person", name)["seen"] == "2024-01-31T12:30:00.000Z"
 
 
-def test_a_flexible_type_takes_what_json_can_say(db: mycel.Nexus) -> None:
+def test_a_flexible_type_takes_what_json_can_say(db: mycel.Graph) -> None:
     db.write(lambda tx: tx.define_type("Plant"))
     db.load(
         pa.table(
@@ -149,7 +149,7 @@ def test_a_flexible_type_takes_what_json_can_say(db: mycel.Nexus) -> None:
 
 
 def test_what_is_wrong_with_a_table_is_told_with_its_row(
-    db: mycel.Nexus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    db: mycel.Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(columnar, "BATCH_ROWS", 2)
     path = tmp_path / "Person.parquet"
@@ -169,7 +169,7 @@ def test_what_is_wrong_with_a_table_is_told_with_its_row(
     assert (error.data["other_row"], error.data["row"]) == (1, 3)
 
 
-def test_a_file_that_is_no_table_is_refused(db: mycel.Nexus, write: Write) -> None:
+def test_a_file_that_is_no_table_is_refused(db: mycel.Graph, write: Write) -> None:
     for name in ("Person.parquet", "Person.arrow"):
         error = refused(db, write(name, "no table at all"))
         assert isinstance(error, InvalidSyntax)
@@ -190,7 +190,7 @@ class Pipe(io.RawIOBase):
         return self._content.readinto(buffer)
 
 
-def test_an_arrow_stream_may_come_through_a_pipe_and_parquet_may_not(db: mycel.Nexus) -> None:
+def test_an_arrow_stream_may_come_through_a_pipe_and_parquet_may_not(db: mycel.Graph) -> None:
     sink = io.BytesIO()
     with pa.ipc.new_stream(sink, table().schema) as writer:
         writer.write_table(table())
@@ -200,13 +200,13 @@ def test_an_arrow_stream_may_come_through_a_pipe_and_parquet_may_not(db: mycel.N
     assert "pipe" in error.message
 
 
-def test_a_table_needs_a_type(db: mycel.Nexus) -> None:
+def test_a_table_needs_a_type(db: mycel.Graph) -> None:
     error = refused(db, table())
     assert isinstance(error, InvalidValueType)
 
 
 def test_without_pyarrow_the_extra_is_named(
-    db: mycel.Nexus, write: Write, monkeypatch: pytest.MonkeyPatch
+    db: mycel.Graph, write: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = write("Person.parquet", b"PAR1")
     monkeypatch.setitem(sys.modules, "pyarrow", None)
@@ -221,7 +221,7 @@ def test_without_pyarrow_the_extra_is_named(
     assert not tables.exists()
 
 
-def test_columns_with_the_same_name_are_refused(db: mycel.Nexus) -> None:
+def test_columns_with_the_same_name_are_refused(db: mycel.Graph) -> None:
     columns = [pa.array(["a"]), pa.array(["Ada"]), pa.array(["Bob"])]
     table = pa.Table.from_arrays(columns, names=["email", "name", "name"])
     assert "Two columns are called 'name'" in refused(db, table, type="Person").message
@@ -234,7 +234,7 @@ def test_columns_with_the_same_name_are_refused(db: mycel.Nexus) -> None:
         ("born", pa.array([2**30], pa.date32())),
     ],
 )
-def test_times_that_no_calendar_has_are_refused(db: mycel.Nexus, name: str, column: Any) -> None:
+def test_times_that_no_calendar_has_are_refused(db: mycel.Graph, name: str, column: Any) -> None:
     error = refused(db, pa.table({"email": ["a"], "name": ["A"], name: column}), type="Person")
     assert isinstance(error, InvalidValueType)
     assert error.data["property"] == name
@@ -243,7 +243,7 @@ def test_times_that_no_calendar_has_are_refused(db: mycel.Nexus, name: str, colu
 @pytest.mark.parametrize("kind", ["list", "large_list", "fixed", "dictionary"])
 @pytest.mark.parametrize("unit", ["ns", "date64"])
 def test_moments_inside_other_types_keep_their_time_of_day(
-    db: mycel.Nexus, kind: str, unit: str
+    db: mycel.Graph, kind: str, unit: str
 ) -> None:
     """Of nanoseconds, the parts that no moment holds are cut off."""
     log = "node Log { name: String @key  at: DateTime?  times: [DateTime]? }"
@@ -262,7 +262,7 @@ def test_moments_inside_other_types_keep_their_time_of_day(
 
 
 def test_a_file_of_one_large_batch_is_read_a_part_at_a_time(
-    db: mycel.Nexus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    db: mycel.Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(columnar, "BATCH_ROWS", 3)
     sizes: list[int] = []

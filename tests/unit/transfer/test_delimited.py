@@ -19,7 +19,7 @@ from mycel.transfer import delimited, streams
 from tests.unit.transfer.conftest import Write, attributes, links, names, refused
 
 
-def test_cells_are_typed_by_the_schema(db: mycel.Nexus, write: Write) -> None:
+def test_cells_are_typed_by_the_schema(db: mycel.Graph, write: Write) -> None:
     text = (
         "email,name,age,role,born,seen,photo,tags,score,active\n"
         'ada,"Lovelace, ""Ada""",36,admin,1815-12-10,1852-11-27 13:00:00+01:00,AP8=,'
@@ -42,7 +42,7 @@ def test_cells_are_typed_by_the_schema(db: mycel.Nexus, write: Write) -> None:
     assert attributes(db, "Person", "bob") == {"email": "bob", "name": "Bob", "role": "user"}
 
 
-def test_a_file_is_of_the_type_that_it_is_called_after(db: mycel.Nexus, write: Write) -> None:
+def test_a_file_is_of_the_type_that_it_is_called_after(db: mycel.Graph, write: Write) -> None:
     people = write("Person.csv", "email,name\nada,Ada\nbob,Bob\n")
     edges = write("knows.tsv", "src\tdst\tsince\tweight\nada\tbob\t1843-01-01\t0.5\n")
     db.load([edges, people])
@@ -54,7 +54,7 @@ def test_a_file_is_of_the_type_that_it_is_called_after(db: mycel.Nexus, write: W
     assert isinstance(refused(db, write("my people.csv", "a\n1\n")), InvalidValueType)
 
 
-def test_a_property_called_weight_is_the_property(db: mycel.Nexus, write: Write) -> None:
+def test_a_property_called_weight_is_the_property(db: mycel.Graph, write: Write) -> None:
     db.load(write("Seat.csv", "row,number\n1,2\n"))
     db.load(write("Person.csv", "email,name\nada,Ada\n"))
     db.load(write("Sits.csv", 'from,to,weight\nada,"[1,2]",70.5\n'))
@@ -62,14 +62,14 @@ def test_a_property_called_weight_is_the_property(db: mycel.Nexus, write: Write)
     assert (edge.weight, edge.data) == (1.0, {"weight": 70.5})
 
 
-def test_an_id_column_names_what_has_no_key_and_may_be_empty(db: mycel.Nexus, write: Write) -> None:
+def test_an_id_column_names_what_has_no_key_and_may_be_empty(db: mycel.Graph, write: Write) -> None:
     db.load(write("Note.csv", "id,text\nn1,one\n,two\n"))
     assert "n1" in names(db, "Note")
     assert len(names(db, "Note")) == 2
 
 
 def test_a_byte_order_mark_other_delimiters_and_quoted_line_ends_are_fine(
-    db: mycel.Nexus, write: Write
+    db: mycel.Graph, write: Write
 ) -> None:
     text = '\ufeffemail;name\r\n\r\nada;"Ada\nLovelace"\r\nbob;Bob\r\n'
     db.load(write("Person.csv", text), delimiter=";")
@@ -78,21 +78,21 @@ def test_a_byte_order_mark_other_delimiters_and_quoted_line_ends_are_fine(
     assert (error.data["other_line"], error.data["line"]) == (5, 6)
 
 
-def test_compressed_tables_and_open_files_are_read(db: mycel.Nexus, write: Write) -> None:
+def test_compressed_tables_and_open_files_are_read(db: mycel.Graph, write: Write) -> None:
     db.load(write("Person.csv.gz", gzip.compress(b"email,name\nada,Ada\n")))
     db.load(io.StringIO("email,name\nbob,Bob\n"), format="csv", type="Person")
     db.load(io.BytesIO(b"email\tname\ncy\tCy\n"), format="tsv", type="Person")
     assert names(db, "Person") == ["ada", "bob", "cy"]
 
 
-def test_everything_is_text_where_no_schema_says_otherwise(db: mycel.Nexus, write: Write) -> None:
+def test_everything_is_text_where_no_schema_says_otherwise(db: mycel.Graph, write: Write) -> None:
     db.write(lambda tx: tx.define_type("Plant"))
     db.load(write("Plant.csv", "name,height,note\nOak,20,\nFern,1,low\n"))
     assert attributes(db, "Plant", "Oak") == {"height": "20"}
     assert attributes(db, "Plant", "Fern") == {"height": "1", "note": "low"}
 
 
-def test_in_a_merge_an_empty_cell_leaves_what_is_there(db: mycel.Nexus, write: Write) -> None:
+def test_in_a_merge_an_empty_cell_leaves_what_is_there(db: mycel.Graph, write: Write) -> None:
     db.load(write("Person.csv", "email,name,age\nada,Ada,36\n"))
     db.load(write("Person.csv", "email,age,active\nada,,true\n"), mode="merge")
     stored = attributes(db, "Person", "ada")
@@ -121,7 +121,7 @@ WRONG: list[tuple[str, type[MycelError], int, str]] = [
 
 @pytest.mark.parametrize(("text", "kind", "line", "said"), WRONG, ids=[each[3] for each in WRONG])
 def test_what_is_wrong_with_a_table_is_told_with_its_line(
-    db: mycel.Nexus, write: Write, text: str, kind: type[MycelError], line: int, said: str
+    db: mycel.Graph, write: Write, text: str, kind: type[MycelError], line: int, said: str
 ) -> None:
     path = write("Person.csv", text)
     error = refused(db, path)
@@ -130,20 +130,20 @@ def test_what_is_wrong_with_a_table_is_told_with_its_line(
     assert said in error.message
 
 
-def test_the_data_of_an_error_names_the_cell(db: mycel.Nexus, write: Write) -> None:
+def test_the_data_of_an_error_names_the_cell(db: mycel.Graph, write: Write) -> None:
     error = refused(db, write("Person.csv", "email,name,age\na,A,old\n"))
     assert (error.data["type"], error.data["property"]) == ("Person", "age")
     assert (error.data["value"], error.data["line"]) == ("old", 2)
 
 
-def test_text_that_is_no_utf_8_is_told_with_its_line(db: mycel.Nexus, write: Write) -> None:
+def test_text_that_is_no_utf_8_is_told_with_its_line(db: mycel.Graph, write: Write) -> None:
     error = refused(db, write("Person.csv", b"email,name\na,A\nb,\xff\n"))
     assert isinstance(error, InvalidSyntax)
     assert error.data["line"] == 3
 
 
 def test_a_quotation_mark_that_is_never_closed_does_not_fill_the_memory(
-    db: mycel.Nexus, write: Write, monkeypatch: pytest.MonkeyPatch
+    db: mycel.Graph, write: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = csv.field_size_limit(1000)
     try:
@@ -157,7 +157,7 @@ def test_a_quotation_mark_that_is_never_closed_does_not_fill_the_memory(
 
 
 @pytest.mark.parametrize("delimiter", ["", ";;", "\n", '"'])
-def test_what_cannot_part_cells_is_refused(db: mycel.Nexus, write: Write, delimiter: str) -> None:
+def test_what_cannot_part_cells_is_refused(db: mycel.Graph, write: Write, delimiter: str) -> None:
     path = write("Person.csv", "email,name\na,A\n")
     if delimiter:
         assert isinstance(refused(db, path, delimiter=delimiter), InvalidValueType)
@@ -165,12 +165,12 @@ def test_what_cannot_part_cells_is_refused(db: mycel.Nexus, write: Write, delimi
         assert db.load(path, delimiter=delimiter).created == 1
 
 
-def test_line_ends_of_another_age_are_told(db: mycel.Nexus, write: Write) -> None:
+def test_line_ends_of_another_age_are_told(db: mycel.Graph, write: Write) -> None:
     error = refused(db, write("Person.csv", "email,name\ra,A\r"))
     assert "carriage returns alone" in error.message
 
 
-def test_another_delimiter_is_suggested(db: mycel.Nexus, write: Write) -> None:
+def test_another_delimiter_is_suggested(db: mycel.Graph, write: Write) -> None:
     for each in ";|\t":
         error = refused(db, write("Person.csv", f"email{each}name\na{each}A\n"))
         assert error.hint == f"Cells seem to be separated by {each!r}: name it with `delimiter`."
@@ -178,7 +178,7 @@ def test_another_delimiter_is_suggested(db: mycel.Nexus, write: Write) -> None:
 
 
 def test_what_is_packed_is_told_by_its_bytes_where_its_name_says_nothing(
-    db: mycel.Nexus, write: Write
+    db: mycel.Graph, write: Write
 ) -> None:
     packed = gzip.compress(b"email,name\na,A\n")
     assert db.load(write("Person.csv", packed)).created == 1

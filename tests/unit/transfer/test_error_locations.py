@@ -13,7 +13,7 @@ from tests.unit.transfer.conftest import names
 
 
 def test_everything_that_is_wrong_with_a_file_is_told_with_its_lines(
-    db: mycel.Nexus, tmp_path: Path
+    db: mycel.Graph, tmp_path: Path
 ) -> None:
     path = tmp_path / "people.jsonl"
     path.write_text(
@@ -40,7 +40,7 @@ def test_everything_that_is_wrong_with_a_file_is_told_with_its_lines(
 
 @pytest.mark.parametrize("kind", ["csv", "parquet", "dictionaries"])
 def test_cells_of_tables_that_are_wrong_are_all_told(
-    db: mycel.Nexus, tmp_path: Path, kind: str
+    db: mycel.Graph, tmp_path: Path, kind: str
 ) -> None:
     rows = [("a", "A", "old"), ("b", "B", "7"), ("c", "C", "young")]
     source: Any = [dict(zip(("email", "name", "age"), row, strict=True)) for row in rows]
@@ -60,7 +60,7 @@ def test_cells_of_tables_that_are_wrong_are_all_told(
     assert {each["property"] for each in told} == {"age"}
 
 
-def test_a_merge_is_not_told_of_what_its_rows_leave_out(db: mycel.Nexus) -> None:
+def test_a_merge_is_not_told_of_what_its_rows_leave_out(db: mycel.Graph) -> None:
     db.load([{"email": "a", "name": "A"}, {"email": "b", "name": "B"}], type="Person")
     rows = [{"email": "a", "age": 200}, {"email": "b", "age": 7}, {"email": "b", "age": -1}]
     with pytest.raises(MycelError) as caught:
@@ -69,7 +69,7 @@ def test_a_merge_is_not_told_of_what_its_rows_leave_out(db: mycel.Nexus) -> None
 
 
 def test_violations_that_only_the_commit_finds_have_their_lines(
-    db: mycel.Nexus, tmp_path: Path
+    db: mycel.Graph, tmp_path: Path
 ) -> None:
     code = "node Code { name: String @key  value: String @unique }"
     db.schema.apply(code, allow_removals=True)
@@ -84,7 +84,7 @@ def test_violations_that_only_the_commit_finds_have_their_lines(
     ]
 
 
-def test_all_ends_that_are_missing_are_told(db: mycel.Nexus) -> None:
+def test_all_ends_that_are_missing_are_told(db: mycel.Graph) -> None:
     rows = [{"src": "a", "dst": "b"}, {"src": "b", "dst": "a"}, {"src": "c", "dst": "b"}]
     db.load([{"email": "a", "name": "A"}], type="Person")
     with pytest.raises(NotFound) as caught:

@@ -47,7 +47,7 @@ def _small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(instances, "CHUNK_ROWS", 2)
 
 
-def flexible(db: mycel.Nexus) -> None:
+def flexible(db: mycel.Graph) -> None:
     with db.transaction() as tx:
         tx.define_type("Plant")
         tx.define_predicate("likes")
@@ -78,13 +78,13 @@ FLEXIBLE: list[dict[str, Any]] = [
 ]
 
 
-def lines(db: mycel.Nexus | mycel.PastView, **how: Any) -> list[dict[str, Any]]:
+def lines(db: mycel.Graph | mycel.PastView, **how: Any) -> list[dict[str, Any]]:
     file = io.StringIO()
     db.export(file, **how)
     return [json.loads(line) for line in file.getvalue().splitlines()]
 
 
-def test_json_lines_give_the_same_graph_back(db: mycel.Nexus, tmp_path: Path) -> None:
+def test_json_lines_give_the_same_graph_back(db: mycel.Graph, tmp_path: Path) -> None:
     flexible(db)
     db.load([*ROWS, *FLEXIBLE])
     exported = db.export(tmp_path / "all.jsonl")
@@ -101,7 +101,7 @@ def test_json_lines_give_the_same_graph_back(db: mycel.Nexus, tmp_path: Path) ->
         assert other.get_concept("Person", "ada").metadata == {"source": "letter"}
 
 
-def test_a_line_says_what_is_needed_and_no_more(db: mycel.Nexus) -> None:
+def test_a_line_says_what_is_needed_and_no_more(db: mycel.Graph) -> None:
     flexible(db)
     db.load([*ROWS, *FLEXIBLE])
     made = lines(db, types=["Knows", "Seat", "Note", "Sits", "Plant"])
@@ -134,7 +134,7 @@ def test_a_line_says_what_is_needed_and_no_more(db: mycel.Nexus) -> None:
 
 @pytest.mark.parametrize("format_", ["csv", "tsv", "parquet", "arrow"])
 def test_tables_give_back_everything_that_a_schema_declares_with_weights_and_metadata(
-    db: mycel.Nexus, tmp_path: Path, format_: Any
+    db: mycel.Graph, tmp_path: Path, format_: Any
 ) -> None:
     db.load(ROWS)
     exported = db.export(tmp_path / "out", format=format_)
@@ -152,7 +152,7 @@ def test_tables_give_back_everything_that_a_schema_declares_with_weights_and_met
         assert attributes(other, "Person", "bob")["tags"] == []
 
 
-def test_weights_and_metadata_are_columns_only_where_a_row_has_some(db: mycel.Nexus) -> None:
+def test_weights_and_metadata_are_columns_only_where_a_row_has_some(db: mycel.Graph) -> None:
     db.load(ROWS)
     beside = {
         name: [
@@ -183,7 +183,7 @@ def test_metadata_of_the_actors_alone_makes_no_column() -> None:
         assert "metadata" not in db.to_arrow("Person").column_names
 
 
-def test_metadata_that_is_no_object_is_refused_in_a_cell(db: mycel.Nexus) -> None:
+def test_metadata_that_is_no_object_is_refused_in_a_cell(db: mycel.Graph) -> None:
     for cell in ("x", "[1]", '{"a":1,"a":2}', '{"_a":1}'):
         table = pa.table({"id": ["n"], "text": ["t"], "metadata": [cell]})
         error = refused(db, table, type="Note")
@@ -194,7 +194,7 @@ def test_metadata_that_is_no_object_is_refused_in_a_cell(db: mycel.Nexus) -> Non
     assert found.metadata == {"a": 1}
 
 
-def test_one_table_goes_into_one_file(db: mycel.Nexus, tmp_path: Path) -> None:
+def test_one_table_goes_into_one_file(db: mycel.Graph, tmp_path: Path) -> None:
     db.load(ROWS)
     assert db.export(tmp_path / "people.csv", types="Person").concepts == 2
     rows = list(csv.DictReader(io.StringIO((tmp_path / "people.csv").read_text())))
@@ -216,7 +216,7 @@ def test_one_table_goes_into_one_file(db: mycel.Nexus, tmp_path: Path) -> None:
     assert made[0]["id"].startswith("P:")
 
 
-def test_open_files_of_text_and_bytes_are_written_to(db: mycel.Nexus) -> None:
+def test_open_files_of_text_and_bytes_are_written_to(db: mycel.Graph) -> None:
     db.load(ROWS)
     text, binary = io.StringIO(), io.BytesIO()
     db.export(text)
@@ -229,7 +229,7 @@ def test_open_files_of_text_and_bytes_are_written_to(db: mycel.Nexus) -> None:
         db.export(io.BytesIO(), format="csv")
 
 
-def test_a_name_that_ends_with_gz_is_compressed(db: mycel.Nexus, tmp_path: Path) -> None:
+def test_a_name_that_ends_with_gz_is_compressed(db: mycel.Graph, tmp_path: Path) -> None:
     db.load(ROWS)
     db.export(tmp_path / "all.jsonl.gz")
     assert gzip.decompress((tmp_path / "all.jsonl.gz").read_bytes()).startswith(b'{"type":"Person"')
@@ -251,7 +251,7 @@ def test_what_a_new_graph_begins_with_is_left_out_unless_it_was_changed() -> Non
 
 
 def test_an_export_that_fails_leaves_no_file(
-    db: mycel.Nexus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    db: mycel.Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     db.load(ROWS)
     (tmp_path / "there.jsonl").write_text("old")
@@ -269,7 +269,7 @@ def _fail(*_: Any, **__: Any) -> bytes:
     raise ZeroDivisionError
 
 
-def test_a_type_that_there_is_not_is_refused(db: mycel.Nexus, tmp_path: Path) -> None:
+def test_a_type_that_there_is_not_is_refused(db: mycel.Graph, tmp_path: Path) -> None:
     with pytest.raises(TypeMismatch, match="Person"):
         db.export(tmp_path / "x.jsonl", types=["Persn"])
     with pytest.raises(TypeMismatch):
@@ -284,7 +284,7 @@ def test_a_type_that_there_is_not_is_refused(db: mycel.Nexus, tmp_path: Path) ->
 
 
 def test_a_table_has_the_columns_of_the_catalog_and_moments_as_timestamps(
-    db: mycel.Nexus,
+    db: mycel.Graph,
 ) -> None:
     db.load([{**row, "metadata": None, "weight": None} if "edge" in row else row for row in ROWS])
     for name in ("Person", "Seat", "Note", "Knows", "Sits", "Wrote"):
@@ -301,7 +301,7 @@ def test_a_table_has_the_columns_of_the_catalog_and_moments_as_timestamps(
     assert db.to_arrow("knows").to_pylist()[0]["src"] == "ada"
 
 
-def test_moments_keep_their_time_of_day_in_other_libraries(db: mycel.Nexus) -> None:
+def test_moments_keep_their_time_of_day_in_other_libraries(db: mycel.Graph) -> None:
     db.load(ROWS)
     people = db.to_arrow("Person")
     moment = datetime(1852, 11, 27, 12, 0, 0, 250_000, UTC)
@@ -310,13 +310,13 @@ def test_moments_keep_their_time_of_day_in_other_libraries(db: mycel.Nexus) -> N
     assert polars.DataFrame(people)["seen"][0] == moment
 
 
-def test_a_type_without_rows_is_an_empty_table(db: mycel.Nexus) -> None:
+def test_a_type_without_rows_is_an_empty_table(db: mycel.Graph) -> None:
     made = db.to_arrow("Person")
     assert made.num_rows == 0
     assert made.column_names == db.schema.catalog.arrow("Person").names
 
 
-def test_a_table_that_was_taken_out_can_be_put_back(db: mycel.Nexus) -> None:
+def test_a_table_that_was_taken_out_can_be_put_back(db: mycel.Graph) -> None:
     db.load(ROWS)
     for name, count in (("Person", 2), ("Knows", 1), ("Sits", 1), ("Note", 2)):
         table = db.to_arrow(name)
@@ -325,7 +325,7 @@ def test_a_table_that_was_taken_out_can_be_put_back(db: mycel.Nexus) -> None:
         assert db.load(table.to_pandas(), type=name, mode="merge").unchanged == count
 
 
-def test_a_flexible_type_has_its_attributes_in_one_column(db: mycel.Nexus, tmp_path: Path) -> None:
+def test_a_flexible_type_has_its_attributes_in_one_column(db: mycel.Graph, tmp_path: Path) -> None:
     flexible(db)
     db.load([*ROWS, *FLEXIBLE])
     assert db.to_arrow("Plant").to_pylist() == [
@@ -337,7 +337,7 @@ def test_a_flexible_type_has_its_attributes_in_one_column(db: mycel.Nexus, tmp_p
     assert db.load(tmp_path / "Plant.csv", mode="merge").unchanged == 1
 
 
-def test_attributes_of_a_flexible_type_may_be_called_like_columns(db: mycel.Nexus) -> None:
+def test_attributes_of_a_flexible_type_may_be_called_like_columns(db: mycel.Graph) -> None:
     flexible(db)
     data = {"id": "x", "name": "y", "weight": 3, "metadata": "m", "attributes": [1], "src": 0}
     row = {"type": "Plant", "name": "Oak", "data": data, "metadata": {"by": "me"}}
@@ -353,7 +353,7 @@ def test_attributes_of_a_flexible_type_may_be_called_like_columns(db: mycel.Nexu
 
 @pytest.mark.parametrize("format_", ["csv", "parquet"])
 def test_tables_of_a_predicate_without_a_schema_can_be_loaded(
-    db: mycel.Nexus, tmp_path: Path, format_: Any
+    db: mycel.Graph, tmp_path: Path, format_: Any
 ) -> None:
     flexible(db)
     db.load([*ROWS, *FLEXIBLE, FLEXIBLE[1] | {"from": {"type": "Note", "name": "n"}}])
@@ -369,7 +369,7 @@ def test_tables_of_a_predicate_without_a_schema_can_be_loaded(
 
 
 def test_rows_of_the_past_are_those_of_then_with_the_schema_of_then(
-    db: mycel.Nexus, tmp_path: Path
+    db: mycel.Graph, tmp_path: Path
 ) -> None:
     flexible(db)
     db.load([*ROWS, *FLEXIBLE])
@@ -428,7 +428,7 @@ def test_what_a_graph_began_with_is_left_out_of_its_past_too() -> None:
         assert row["data"]["x"] == 1
 
 
-def test_text_that_csv_cannot_tell_from_none_is_told_of(db: mycel.Nexus) -> None:
+def test_text_that_csv_cannot_tell_from_none_is_told_of(db: mycel.Graph) -> None:
     db.load([{"type": "Note", "id": "n", "data": {"text": ""}}])
     assert "empty text" in db.export(io.StringIO(), types=["Note"], format="csv").warnings[0]
     assert db.export(io.BytesIO(), types=["Note"], format="arrow").warnings == ()
@@ -464,7 +464,7 @@ def test_lists_of_moments_and_large_numbers_survive() -> None:
         assert db.load(again, type="T", format="csv", mode="merge").unchanged == 1
 
 
-def test_texts_with_any_line_end_go_through_csv_and_back(db: mycel.Nexus, tmp_path: Path) -> None:
+def test_texts_with_any_line_end_go_through_csv_and_back(db: mycel.Graph, tmp_path: Path) -> None:
     names = ["a\rb", "a\nb", "a\r\nb", "\r", 'say "\r"']
     db.load([{"email": f"p{at}", "name": name} for at, name in enumerate(names)], type="Person")
     db.export(tmp_path / "Person.csv", types=["Person"])
@@ -474,7 +474,7 @@ def test_texts_with_any_line_end_go_through_csv_and_back(db: mycel.Nexus, tmp_pa
 
 
 def test_the_same_file_may_be_written_twice_at_the_same_time(
-    db: mycel.Nexus, tmp_path: Path
+    db: mycel.Graph, tmp_path: Path
 ) -> None:
     path = tmp_path / "all.jsonl"
     with export._replacing(path) as one:

@@ -32,13 +32,13 @@ SEED = """\
 
 
 @pytest.fixture
-def seeded() -> Iterator[mycel.Nexus]:
+def seeded() -> Iterator[mycel.Graph]:
     with mycel.open(core_capsules=False) as db:
         db.schema.apply(SEED_SCHEMA)
         yield db
 
 
-def test_a_seed_file_as_omnigraph_writes_it_is_loaded(seeded: mycel.Nexus, write: Write) -> None:
+def test_a_seed_file_as_omnigraph_writes_it_is_loaded(seeded: mycel.Graph, write: Write) -> None:
     loaded = seeded.load(write("seed.jsonl", SEED))
     assert (loaded.concepts, loaded.links, loaded.warnings) == (3, 1, ())
     assert attributes(seeded, "Account", "acme.com") == {
@@ -51,7 +51,7 @@ def test_a_seed_file_as_omnigraph_writes_it_is_loaded(seeded: mycel.Nexus, write
     assert link_data(seeded, "PartOf") == [{}]
 
 
-def link_data(db: mycel.Nexus, predicate: str) -> Any:
+def link_data(db: mycel.Graph, predicate: str) -> Any:
     return db.execute(f'FIND(?l.attributes) WHERE {{ ?l (?a, "{predicate}", ?b) }}').value
 
 
@@ -66,7 +66,7 @@ def sources(write: Write, type_name: str, row: dict[str, Any]) -> list[tuple[Any
     ]
 
 
-def test_an_id_names_a_node_without_a_key_in_every_form(db: mycel.Nexus, write: Write) -> None:
+def test_an_id_names_a_node_without_a_key_in_every_form(db: mycel.Graph, write: Write) -> None:
     for source, how in sources(write, "Note", {"id": "n", "text": "one"}):
         db.load(source, mode="overwrite", **how)
         assert names(db, "Note") == ["n"]
@@ -79,7 +79,7 @@ def test_an_id_names_a_node_without_a_key_in_every_form(db: mycel.Nexus, write: 
         assert names(db, "Note") == ["n"]
 
 
-def test_an_id_agrees_with_the_key_in_every_form(db: mycel.Nexus, write: Write) -> None:
+def test_an_id_agrees_with_the_key_in_every_form(db: mycel.Graph, write: Write) -> None:
     def forms(given: str) -> list[tuple[Any, dict[str, str]]]:
         data = {"email": "ada", "name": "Ada"}
         return [
@@ -98,7 +98,7 @@ def test_an_id_agrees_with_the_key_in_every_form(db: mycel.Nexus, write: Write) 
         assert error.data["property"] == "id"
 
 
-def test_an_id_may_spell_a_key_as_the_ends_of_edges_do(db: mycel.Nexus) -> None:
+def test_an_id_may_spell_a_key_as_the_ends_of_edges_do(db: mycel.Graph) -> None:
     seat = {"row": 1, "number": 2}
     for given in ([1, 2], ["1", "2"], '["1","2"]', "[1, 2]"):
         db.load([{"type": "Seat", "id": given, "data": seat}], mode="merge")
@@ -108,7 +108,7 @@ def test_an_id_may_spell_a_key_as_the_ends_of_edges_do(db: mycel.Nexus) -> None:
 
 
 def test_the_id_of_an_edge_is_read_in_every_form_and_its_ends_name_it(
-    db: mycel.Nexus, write: Write
+    db: mycel.Graph, write: Write
 ) -> None:
     db.load([{"email": name, "name": name} for name in ("ada", "bob")], type="Person")
     data = {"since": "1843-01-01"}
@@ -128,7 +128,7 @@ def test_the_id_of_an_edge_is_read_in_every_form_and_its_ends_name_it(
         assert "is text" in error.message
 
 
-def test_two_ids_of_one_row_are_refused(db: mycel.Nexus) -> None:
+def test_two_ids_of_one_row_are_refused(db: mycel.Graph) -> None:
     for row in (
         {"type": "Note", "id": "a", "data": {"id": "b", "text": "x"}},
         {"type": "Note", "id": "a", "name": "b", "data": {"text": "x"}},
@@ -141,7 +141,7 @@ def test_two_ids_of_one_row_are_refused(db: mycel.Nexus) -> None:
         assert "two ids: 'a' and 'b'" in error.message
 
 
-def test_in_data_without_a_schema_an_id_is_an_attribute(db: mycel.Nexus) -> None:
+def test_in_data_without_a_schema_an_id_is_an_attribute(db: mycel.Graph) -> None:
     db.execute('UPSERT { CONCEPT ?t { {type: "$ConceptType", name: "Plant"} } }')
     db.load([{"type": "Plant", "name": "Oak", "data": {"id": "Q33036816"}}])
     assert attributes(db, "Plant", "Oak") == {"id": "Q33036816"}

@@ -25,7 +25,7 @@ from tests.unit.transfer.conftest import Write, attributes, knows, links, names,
 
 
 def test_nodes_are_named_by_their_keys_and_get_their_defaults(
-    db: mycel.Nexus, write: Write
+    db: mycel.Graph, write: Write
 ) -> None:
     loaded = db.load(write("a.jsonl", [person("ada", age=36), person("bob", role="admin")]))
     assert (loaded.concepts, loaded.links, loaded.created) == (2, 0, 2)
@@ -38,7 +38,7 @@ def test_nodes_are_named_by_their_keys_and_get_their_defaults(
     assert attributes(db, "Person", "bob")["role"] == "admin"
 
 
-def test_a_composite_key_names_by_the_array_of_its_texts(db: mycel.Nexus) -> None:
+def test_a_composite_key_names_by_the_array_of_its_texts(db: mycel.Graph) -> None:
     db.load(
         [
             {"type": "Seat", "data": {"number": 7, "row": 3}},
@@ -51,21 +51,21 @@ def test_a_composite_key_names_by_the_array_of_its_texts(db: mycel.Nexus) -> Non
 
 
 @pytest.mark.parametrize("key", [[3, 7], ["3", "7"], '["3","7"]', (3, 7)])
-def test_a_composite_key_can_be_written_in_several_ways(db: mycel.Nexus, key: Any) -> None:
+def test_a_composite_key_can_be_written_in_several_ways(db: mycel.Graph, key: Any) -> None:
     db.load([{"type": "Seat", "data": {"number": 7, "row": 3}}, person("ada")])
     db.load([{"edge": "Sits", "from": "ada", "to": key}])
     assert len(links(db, "Sits")) == 1
 
 
 @pytest.mark.parametrize("key", [3, [3], [3, 7, 1], "3", ["x", 7], [3, None], {"row": 3}, None])
-def test_what_is_no_key_is_refused_as_an_end(db: mycel.Nexus, key: Any) -> None:
+def test_what_is_no_key_is_refused_as_an_end(db: mycel.Graph, key: Any) -> None:
     db.load([person("ada")])
     error = refused(db, [{"edge": "Sits", "from": "ada", "to": key}])
     assert isinstance(error, InvalidValueType)
     assert error.data["row"] == 1
 
 
-def test_a_node_without_a_key_takes_its_id_or_gets_one(db: mycel.Nexus) -> None:
+def test_a_node_without_a_key_takes_its_id_or_gets_one(db: mycel.Graph) -> None:
     db.load(
         [
             {"type": "Note", "id": "n1", "data": {"text": "one"}},
@@ -82,14 +82,14 @@ def test_a_node_without_a_key_takes_its_id_or_gets_one(db: mycel.Nexus) -> None:
     assert [attributes(db, "Note", name)["text"] for name in made] == ["three", "four"]
 
 
-def test_an_id_that_is_not_the_key_is_refused(db: mycel.Nexus) -> None:
+def test_an_id_that_is_not_the_key_is_refused(db: mycel.Graph) -> None:
     db.load([person("ada") | {"id": "ada"}])
     error = refused(db, [person("bob") | {"id": "robert"}])
     assert "'robert'" in error.message
     assert error.data["type"] == "Person"
 
 
-def test_metadata_and_weight_are_kept(db: mycel.Nexus) -> None:
+def test_metadata_and_weight_are_kept(db: mycel.Graph) -> None:
     db.load(
         [
             person("ada") | {"metadata": {"source": "letter"}},
@@ -103,7 +103,7 @@ def test_metadata_and_weight_are_kept(db: mycel.Nexus) -> None:
 
 
 @pytest.mark.parametrize("name", ["Knows", "knows", "KNOWS"])
-def test_edges_of_the_schema_are_told_without_regard_to_case(db: mycel.Nexus, name: str) -> None:
+def test_edges_of_the_schema_are_told_without_regard_to_case(db: mycel.Graph, name: str) -> None:
     db.load([person("ada"), person("bob"), {"edge": name, "from": "ada", "to": "bob"}])
     assert links(db, "Knows") == [("ada", "bob")]
 
@@ -117,7 +117,7 @@ def test_a_type_is_known_by_its_name_in_the_schema_and_in_kip() -> None:
         assert names(db, "medicine") == ["a", "b"]
 
 
-def test_types_that_kip_alone_knows_are_loaded_by_name(db: mycel.Nexus) -> None:
+def test_types_that_kip_alone_knows_are_loaded_by_name(db: mycel.Graph) -> None:
     with db.transaction() as tx:
         tx.define_type("Plant")
         tx.define_predicate("likes")
@@ -146,7 +146,7 @@ def test_types_that_kip_alone_knows_are_loaded_by_name(db: mycel.Nexus) -> None:
     assert isinstance(refused(db, [{"edge": "Likes", "from": "a", "to": "b"}]), TypeMismatch)
 
 
-def test_a_link_may_join_a_link(db: mycel.Nexus) -> None:
+def test_a_link_may_join_a_link(db: mycel.Graph) -> None:
     db.write(lambda tx: tx.define_predicate("supports"))
     link = {"edge": "Knows", "from": "ada", "to": "bob"}
     db.load(
@@ -162,7 +162,7 @@ def test_a_link_may_join_a_link(db: mycel.Nexus) -> None:
     assert about.object.endswith(":Knows")
 
 
-def test_dates_bytes_and_other_objects_of_python_are_taken(db: mycel.Nexus) -> None:
+def test_dates_bytes_and_other_objects_of_python_are_taken(db: mycel.Graph) -> None:
     row = person(
         "ada",
         born=date(1815, 12, 10),
@@ -197,7 +197,7 @@ def test_keys_may_be_objects_of_python() -> None:
         assert db.load(ends, type="Has", mode="merge").unchanged == 1
 
 
-def test_rows_of_one_type_may_leave_out_what_they_are(db: mycel.Nexus, write: Write) -> None:
+def test_rows_of_one_type_may_leave_out_what_they_are(db: mycel.Graph, write: Write) -> None:
     db.load([{"email": "ada", "name": "Ada"}, {"email": "bob", "name": "Bob"}], type="Person")
     db.load(write("x.jsonl", [{"src": "ada", "dst": "bob", "since": "1843-01-01"}]), type="Knows")
     db.load([{"id": "n1", "text": "hello"}], type="Note")
@@ -207,7 +207,7 @@ def test_rows_of_one_type_may_leave_out_what_they_are(db: mycel.Nexus, write: Wr
 
 
 @pytest.mark.parametrize("rows", [[{"src": "ada"}], [{"src": "ada", "from": "ada", "to": "x"}]])
-def test_an_edge_needs_both_of_its_ends_once(db: mycel.Nexus, rows: list[Any]) -> None:
+def test_an_edge_needs_both_of_its_ends_once(db: mycel.Graph, rows: list[Any]) -> None:
     assert isinstance(refused(db, rows, type="Knows"), InvalidSyntax)
 
 
@@ -220,13 +220,13 @@ def test_a_property_may_be_called_like_an_end() -> None:
         assert edge.data == {"from": "here"}
 
 
-def test_null_says_nothing(db: mycel.Nexus) -> None:
+def test_null_says_nothing(db: mycel.Graph) -> None:
     db.load([person("ada", age=None, role=None)])
     assert attributes(db, "Person", "ada") == {"email": "ada", "name": "Ada", "role": "user"}
 
 
 def test_empty_lines_a_byte_order_mark_and_any_line_ends_are_fine(
-    db: mycel.Nexus, write: Write
+    db: mycel.Graph, write: Write
 ) -> None:
     text = '\ufeff{"type":"Note","data":{"text":"a"}}\r\n\n  \n{"type":"Note","data":{"text":"b"}}'
     assert db.load(write("a.ndjson", text)).created == 2
@@ -235,7 +235,7 @@ def test_empty_lines_a_byte_order_mark_and_any_line_ends_are_fine(
 # Where rows come from.
 
 
-def test_open_files_of_text_and_of_bytes_are_read(db: mycel.Nexus, write: Write) -> None:
+def test_open_files_of_text_and_of_bytes_are_read(db: mycel.Graph, write: Write) -> None:
     path = write("a.jsonl", [person("ada")])
     with path.open() as file:
         db.load(file)
@@ -247,7 +247,7 @@ def test_open_files_of_text_and_of_bytes_are_read(db: mycel.Nexus, write: Write)
     assert len(names(db, "Note")) == 2
 
 
-def test_several_files_are_one_load(db: mycel.Nexus, write: Write) -> None:
+def test_several_files_are_one_load(db: mycel.Graph, write: Write) -> None:
     edges, nodes = write("e.jsonl", [knows("ada", "bob")]), write("n.jsonl", [person("ada")])
     error = refused(db, [edges, nodes])
     assert error.data["file"] == str(edges)
@@ -258,7 +258,7 @@ def test_several_files_are_one_load(db: mycel.Nexus, write: Write) -> None:
     assert entry.message.startswith("load ")
 
 
-def test_compressed_files_are_unpacked(db: mycel.Nexus, write: Write) -> None:
+def test_compressed_files_are_unpacked(db: mycel.Graph, write: Write) -> None:
     packed = gzip.compress(b'{"type":"Note","data":{"text":"a"}}\n' * 3)
     assert db.load(write("a.jsonl.gz", packed)).created == 3
     error = refused(db, write("b.jsonl.gz", packed[:-9]))
@@ -268,7 +268,7 @@ def test_compressed_files_are_unpacked(db: mycel.Nexus, write: Write) -> None:
 
 
 def test_a_line_that_is_too_long_is_refused_before_it_fills_the_memory(
-    db: mycel.Nexus, write: Write, monkeypatch: pytest.MonkeyPatch
+    db: mycel.Graph, write: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(streams, "LINE_BYTES_MAX", 1000)
     bomb = gzip.compress(b'{"type":"Note","data":{"text":"a"}}\n' + b" " * 10_000_000)
@@ -278,7 +278,7 @@ def test_a_line_that_is_too_long_is_refused_before_it_fills_the_memory(
     assert isinstance(refused(db, io.StringIO("x" * 1001), format="jsonl"), ResourceExhausted)
 
 
-def test_a_file_that_is_not_there_is_named(db: mycel.Nexus, tmp_path: Path) -> None:
+def test_a_file_that_is_not_there_is_named(db: mycel.Graph, tmp_path: Path) -> None:
     error = refused(db, tmp_path / "nope.jsonl")
     assert isinstance(error, NotFound)
     assert str(tmp_path / "nope.jsonl") in error.message
@@ -287,7 +287,7 @@ def test_a_file_that_is_not_there_is_named(db: mycel.Nexus, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("source", [7, None, b"{}", {"type": "Note"}])
-def test_what_cannot_be_loaded_is_refused(db: mycel.Nexus, source: Any) -> None:
+def test_what_cannot_be_loaded_is_refused(db: mycel.Graph, source: Any) -> None:
     assert isinstance(refused(db, source), InvalidValueType)
 
 
@@ -337,7 +337,7 @@ WRONG: list[tuple[Any, type[MycelError], str]] = [
 
 @pytest.mark.parametrize(("line", "kind", "said"), WRONG, ids=[each[2] for each in WRONG])
 def test_what_is_wrong_with_a_row_is_told_with_its_line(
-    db: mycel.Nexus, write: Write, line: str, kind: type[MycelError], said: str
+    db: mycel.Graph, write: Write, line: str, kind: type[MycelError], said: str
 ) -> None:
     db.load([person("ok")])
     good = '{"type":"Note","data":{"text":"fine"}}\n'
@@ -350,14 +350,14 @@ def test_what_is_wrong_with_a_row_is_told_with_its_line(
     assert error.hint
 
 
-def test_the_data_of_an_error_names_type_property_and_value(db: mycel.Nexus) -> None:
+def test_the_data_of_an_error_names_type_property_and_value(db: mycel.Graph) -> None:
     error = refused(db, [person("ada"), person("bob", age="old")])
     assert error.data["row"] == 2
     assert (error.data["type"], error.data["property"]) == ("Person", "age")
     assert error.data["value"] == "old"
 
 
-def test_a_type_that_is_misspelt_is_told_with_the_closest(db: mycel.Nexus) -> None:
+def test_a_type_that_is_misspelt_is_told_with_the_closest(db: mycel.Graph) -> None:
     assert refused(db, [{"type": "Persn", "data": {}}]).hint == "Did you mean 'Person'?"
     assert refused(db, [{"edge": "Know", "from": "a", "to": "b"}]).hint == "Did you mean 'Knows'?"
 
@@ -369,7 +369,7 @@ def test_an_interface_has_no_rows() -> None:
         assert "interface" in error.message
 
 
-def test_a_time_is_read_to_its_end(db: mycel.Nexus) -> None:
+def test_a_time_is_read_to_its_end(db: mycel.Graph) -> None:
     db.load([person("a", seen="2024-01-31T12:00:00Z")])
     assert attributes(db, "Person", "a")["seen"] == "2024-01-31T12:00:00.000Z"
     for said in ("2024-01-31T12:00:00Zx", "2024-01-31T12:00:00Z  ", "2024-13-31T12:00:00Z"):

@@ -69,7 +69,7 @@ def key(thing: dict[str, Any]) -> tuple[str, int]:
 
 
 @pytest.fixture(scope="module")
-def graphs() -> Iterator[tuple[mycel.Nexus, mycel.Nexus]]:
+def graphs() -> Iterator[tuple[mycel.Graph, mycel.Graph]]:
     """Where rows leave, and where they arrive."""
     with mycel.open(core_capsules=False) as one, mycel.open(core_capsules=False) as other:
         for each in (one, other):
@@ -86,7 +86,7 @@ def graphs() -> Iterator[tuple[mycel.Nexus, mycel.Nexus]]:
     beside=st.tuples(BESIDE, WEIGHTS),
 )
 def test_rows_come_back_as_they_left(
-    graphs: tuple[mycel.Nexus, mycel.Nexus],
+    graphs: tuple[mycel.Graph, mycel.Graph],
     format_: Any,
     things: list[dict[str, Any]],
     loose: dict[str, str | None],
@@ -119,12 +119,12 @@ def test_rows_come_back_as_they_left(
     assert rows_of(other) == rows_of(db)
 
 
-def empty(db: mycel.Nexus) -> None:
+def empty(db: mycel.Graph) -> None:
     for name in ("Thing", "Loose"):
         db.load([], type=name, mode="overwrite")
 
 
-def rows_of(db: mycel.Nexus) -> list[str]:
+def rows_of(db: mycel.Graph) -> list[str]:
     out = io.StringIO()
     db.export(out)
     return sorted(out.getvalue().split("\n"))

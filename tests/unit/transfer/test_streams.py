@@ -14,7 +14,7 @@ NOTE = b'{"type":"Note","data":{"text":"a"}}\n'
 
 @pytest.mark.parametrize("name", ["Note.csv", "Note.jsonl", "Note.tsv.gz", "Note.parquet"])
 def test_a_file_that_is_not_there_is_told_without_a_line(
-    db: mycel.Nexus, tmp_path: Path, name: str
+    db: mycel.Graph, tmp_path: Path, name: str
 ) -> None:
     path = tmp_path / name
     error = refused(db, path)
@@ -24,7 +24,7 @@ def test_a_file_that_is_not_there_is_told_without_a_line(
 
 
 def test_a_file_that_only_says_it_is_compressed_is_told_without_a_line(
-    db: mycel.Nexus, write: Write
+    db: mycel.Graph, write: Write
 ) -> None:
     path = write("notes.jsonl.gz", NOTE)
     error = refused(db, path)
@@ -35,7 +35,7 @@ def test_a_file_that_only_says_it_is_compressed_is_told_without_a_line(
 
 @pytest.mark.parametrize("kept", [15, -9])
 def test_a_compressed_file_that_was_cut_short_is_told_without_a_line(
-    db: mycel.Nexus, write: Write, kept: int
+    db: mycel.Graph, write: Write, kept: int
 ) -> None:
     path = write("notes.jsonl.gz", gzip.compress(NOTE)[:kept])
     error = refused(db, path)

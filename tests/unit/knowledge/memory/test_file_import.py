@@ -22,7 +22,7 @@ KNOWS = {"type": "relation", "from": "Ada", "to": "Bob", "relationType": "knows 
 
 
 @pytest.fixture
-def db() -> Iterator[mycel.Nexus]:
+def db() -> Iterator[mycel.Graph]:
     with mycel.open() as db:
         yield db
 
@@ -38,12 +38,12 @@ def write(path: Path, *lines: Any) -> Path:
     return path
 
 
-def graph(db: mycel.Nexus) -> tuple[tuple[Entity, ...], tuple[EntityRelation, ...]]:
+def graph(db: mycel.Graph) -> tuple[tuple[Entity, ...], tuple[EntityRelation, ...]]:
     read = EntityGraph(db).read_graph()
     return read.entities, read.relations
 
 
-def test_everything_comes_over(db: mycel.Nexus, path: Path) -> None:
+def test_everything_comes_over(db: mycel.Graph, path: Path) -> None:
     done = import_memory(db, write(path, ADA, BOB, KNOWS))
     assert (done.entities_created, done.relations_created, done.skipped_count) == (2, 1, 0)
     assert graph(db) == (
@@ -53,7 +53,7 @@ def test_everything_comes_over(db: mycel.Nexus, path: Path) -> None:
 
 
 def test_many_lines_about_one_entity_are_few_updates(
-    db: mycel.Nexus, path: Path, monkeypatch: pytest.MonkeyPatch
+    db: mycel.Graph, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An update for each line would take time that grows with the square of the lines."""
     updates = 0
@@ -78,7 +78,7 @@ def test_many_lines_about_one_entity_are_few_updates(
 
 
 def test_importing_twice_changes_nothing(
-    db: mycel.Nexus, path: Path, monkeypatch: pytest.MonkeyPatch
+    db: mycel.Graph, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(file_import, "BATCH", 2)
     itself = KNOWS | {"to": "Ada"}
@@ -92,7 +92,7 @@ def test_importing_twice_changes_nothing(
     assert (again.entities_unchanged, again.relations_unchanged, again.taken) == (3, 5, 8)
 
 
-def test_entities_that_are_there_get_what_they_lack(db: mycel.Nexus, path: Path) -> None:
+def test_entities_that_are_there_get_what_they_lack(db: mycel.Graph, path: Path) -> None:
     memory = EntityGraph(db)
     memory.create_entities([Entity("Ada", "genius", ("sings", "likes tea"))])
     import_memory(db, write(path, ADA | {"observations": ["likes tea", "dances", "dances"]}))
@@ -101,7 +101,7 @@ def test_entities_that_are_there_get_what_they_lack(db: mycel.Nexus, path: Path)
     )
 
 
-def test_one_object_with_two_lists_is_read_too(db: mycel.Nexus, path: Path) -> None:
+def test_one_object_with_two_lists_is_read_too(db: mycel.Graph, path: Path) -> None:
     whole = {"entities": [ADA, BOB, 7], "relations": [KNOWS]}
     for entity in (ADA, BOB):
         whole["entities"].append({k: v for k, v in entity.items() if k != "type"})
@@ -110,7 +110,7 @@ def test_one_object_with_two_lists_is_read_too(db: mycel.Nexus, path: Path) -> N
     assert done.skipped == [("entities[2]", "it is neither an entity nor a relation")]
 
 
-def test_what_cannot_be_used_is_skipped_and_named(db: mycel.Nexus, path: Path) -> None:
+def test_what_cannot_be_used_is_skipped_and_named(db: mycel.Graph, path: Path) -> None:
     done = import_memory(
         db,
         write(
@@ -137,7 +137,7 @@ def test_what_cannot_be_used_is_skipped_and_named(db: mycel.Nexus, path: Path) -
     assert [each.name for each in graph(db)[0]] == ["Ada", "Bob"]
 
 
-def test_relations_of_entities_that_are_not_there_are_taken_in(db: mycel.Nexus, path: Path) -> None:
+def test_relations_of_entities_that_are_not_there_are_taken_in(db: mycel.Graph, path: Path) -> None:
     loose = [KNOWS | {"to": "Cy"}, KNOWS | {"from": "Cy"}, KNOWS | {"from": "Cy", "to": "Cy"}]
     done = import_memory(db, write(path, ADA, *loose, *loose))
     assert (done.relations_created, done.relations_unchanged, done.skipped_count) == (3, 3, 0)
@@ -151,14 +151,14 @@ def test_relations_of_entities_that_are_not_there_are_taken_in(db: mycel.Nexus, 
     assert db.execute('FIND(COUNT(?e)) WHERE { ?e {type: "MissingEntity"} }').value == 0
 
 
-def test_long_lists_of_skipped_lines_are_counted_and_not_told(db: mycel.Nexus, path: Path) -> None:
+def test_long_lists_of_skipped_lines_are_counted_and_not_told(db: mycel.Graph, path: Path) -> None:
     done = import_memory(db, write(path, ADA, *(["nothing"] * 250)))
     assert done.skipped_count == 250
     assert len(done.skipped) == file_import.SKIPPED_TOLD
 
 
 def test_a_line_that_is_too_long_is_skipped(
-    db: mycel.Nexus, path: Path, monkeypatch: pytest.MonkeyPatch
+    db: mycel.Graph, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(file_import, "LINE_BYTES_MAX", 200)
     done = import_memory(db, write(path, ADA, ADA | {"name": "x" * 1000}, BOB))
@@ -168,7 +168,7 @@ def test_a_line_that_is_too_long_is_skipped(
 
 @pytest.mark.parametrize("text", ["garbage", "{}", '{"a": 1}\n{"b": 2}', "name,type\nAda,person"])
 def test_a_file_of_something_else_is_refused_and_leaves_no_trace(
-    db: mycel.Nexus, path: Path, text: str
+    db: mycel.Graph, path: Path, text: str
 ) -> None:
     before = db.snapshot()
     with pytest.raises(ConstraintViolation, match="no file of the memory server"):
@@ -176,12 +176,12 @@ def test_a_file_of_something_else_is_refused_and_leaves_no_trace(
     assert db.snapshot() == before
 
 
-def test_an_empty_file_is_an_empty_memory(db: mycel.Nexus, path: Path) -> None:
+def test_an_empty_file_is_an_empty_memory(db: mycel.Graph, path: Path) -> None:
     assert import_memory(db, write(path)).taken == 0
 
 
 def test_a_failure_halfway_leaves_nothing(
-    db: mycel.Nexus, path: Path, monkeypatch: pytest.MonkeyPatch
+    db: mycel.Graph, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(_work: object, _batch: object) -> None:
         raise KeyboardInterrupt
@@ -193,7 +193,7 @@ def test_a_failure_halfway_leaves_nothing(
     assert db.snapshot() == before
 
 
-def test_what_is_no_text_among_observations_survives_an_import(db: mycel.Nexus, path: Path) -> None:
+def test_what_is_no_text_among_observations_survives_an_import(db: mycel.Graph, path: Path) -> None:
     import_memory(db, write(path, ADA))
     with db.transaction() as tx:
         tx.update(db.get_concept("Person", "Ada"), attributes={"observations": [7]})
@@ -202,7 +202,7 @@ def test_what_is_no_text_among_observations_survives_an_import(db: mycel.Nexus, 
 
 
 def test_a_first_line_that_never_ends_is_not_taken_into_memory(
-    db: mycel.Nexus, path: Path, monkeypatch: pytest.MonkeyPatch
+    db: mycel.Graph, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(file_import, "LINE_BYTES_MAX", 1 << 12)
     monkeypatch.setattr(file_import, "OBJECT_BYTES_MAX", 1 << 12)
@@ -215,7 +215,7 @@ def test_a_first_line_that_never_ends_is_not_taken_into_memory(
     assert peak < 4 << 20
 
 
-def test_the_type_of_an_entity_is_the_type_of_its_concept(db: mycel.Nexus, path: Path) -> None:
+def test_the_type_of_an_entity_is_the_type_of_its_concept(db: mycel.Graph, path: Path) -> None:
     kinds = ("person", "design pattern", "event", "", "人", "Design Pattern")
     lines = [ADA | {"name": f"e{at}", "entityType": kind} for at, kind in enumerate(kinds)]
     import_memory(db, write(path, *lines, KNOWS | {"from": "e0", "to": "e1"}))
@@ -235,7 +235,7 @@ def test_the_type_of_an_entity_is_the_type_of_its_concept(db: mycel.Nexus, path:
     assert EntityGraph(db).search_nodes("self").entities == ()
 
 
-def test_the_observations_of_an_entity_are_its_content(db: mycel.Nexus, path: Path) -> None:
+def test_the_observations_of_an_entity_are_its_content(db: mycel.Graph, path: Path) -> None:
     import_memory(db, write(path, ADA | {"observations": ["likes tea", "sings"]}, BOB))
     knowledge = mycel.Knowledge(db, workspace="shop")
     node = knowledge.get("kip:Person/Ada")

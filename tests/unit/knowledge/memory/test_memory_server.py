@@ -16,19 +16,19 @@ ENGINE = Entity("Analytical_Engine", "machine")
 
 
 @pytest.fixture
-def db() -> Iterator[mycel.Nexus]:
+def db() -> Iterator[mycel.Graph]:
     with mycel.open() as db:
         yield db
 
 
 @pytest.fixture
-def memory(db: mycel.Nexus) -> EntityGraph:
+def memory(db: mycel.Graph) -> EntityGraph:
     memory = EntityGraph(db)
     memory.create_entities([ADA, BABBAGE, ENGINE])
     return memory
 
 
-def test_a_graph_without_entities_answers_every_question_with_nothing(db: mycel.Nexus) -> None:
+def test_a_graph_without_entities_answers_every_question_with_nothing(db: mycel.Graph) -> None:
     empty = EntityGraph(db)
     assert empty.read_graph().to_dict() == {"entities": [], "relations": []}
     assert empty.search_nodes("x").entities == ()
@@ -53,7 +53,7 @@ def test_relations_are_created_once(memory: EntityGraph) -> None:
 
 
 def test_relations_of_entities_that_are_not_there_are_kept_and_wait_for_them(
-    db: mycel.Nexus, memory: EntityGraph
+    db: mycel.Graph, memory: EntityGraph
 ) -> None:
     knows, between = EntityRelation("Ada", "Nobody", "knows"), EntityRelation("X", "Y", "knows")
     itself, last = (
@@ -79,7 +79,7 @@ def test_relations_of_entities_that_are_not_there_are_kept_and_wait_for_them(
     assert memory.read_graph().relations == tuple(relations)
 
 
-def test_placeholders_go_with_their_last_relation(db: mycel.Nexus, memory: EntityGraph) -> None:
+def test_placeholders_go_with_their_last_relation(db: mycel.Graph, memory: EntityGraph) -> None:
     def placeholders() -> list[str]:
         found = db.execute('FIND(?e.name) WHERE { ?e {type: "MissingEntity"} } ORDER BY ?e.name')
         return list(found.value)
@@ -105,7 +105,7 @@ def test_placeholders_go_with_their_last_relation(db: mycel.Nexus, memory: Entit
 
 
 def test_relations_that_wait_are_listed_among_the_broken_links(
-    db: mycel.Nexus, memory: EntityGraph
+    db: mycel.Graph, memory: EntityGraph
 ) -> None:
     knowledge = Knowledge(db, workspace="w")
     memory.create_relations([EntityRelation("Ada", "Nobody", "knows")])
@@ -208,7 +208,7 @@ def test_what_is_found_or_opened_comes_with_relations_at_either_end(memory: Enti
     assert memory.open_nodes(["Ada", "Nobody"]).relations == (out, back)
 
 
-def test_other_concepts_of_the_graph_are_not_entities(db: mycel.Nexus, memory: EntityGraph) -> None:
+def test_other_concepts_of_the_graph_are_not_entities(db: mycel.Graph, memory: EntityGraph) -> None:
     with db.transaction() as tx:
         tx.define_type("Drug")
         tx.define_predicate("cures")
@@ -218,7 +218,7 @@ def test_other_concepts_of_the_graph_are_not_entities(db: mycel.Nexus, memory: E
 
 
 def test_entities_are_concepts_that_the_language_knows(
-    db: mycel.Nexus, memory: EntityGraph
+    db: mycel.Graph, memory: EntityGraph
 ) -> None:
     memory.create_relations([EntityRelation("Ada", "Babbage", "worked with")])
     found = db.execute(
@@ -235,7 +235,7 @@ def test_what_no_concept_can_be_called_is_refused(memory: EntityGraph) -> None:
 
 
 def test_what_others_wrote_into_an_entity_does_no_harm(
-    db: mycel.Nexus, memory: EntityGraph
+    db: mycel.Graph, memory: EntityGraph
 ) -> None:
     with db.transaction() as tx:
         tx.put_concept("Entity", "Odd", {"observations": ["good", 3], "more": {"a": 1}})
@@ -259,7 +259,7 @@ def test_an_observation_that_others_wrote_without_a_list_is_kept() -> None:
         assert memory.open_nodes(["Odd"]).entities == (Entity("Odd", "", ("likes tea", "new")),)
 
 
-def test_an_answer_that_is_too_large_is_cut_and_says_so(db: mycel.Nexus) -> None:
+def test_an_answer_that_is_too_large_is_cut_and_says_so(db: mycel.Graph) -> None:
     memory = EntityGraph(db, characters_max=2_000)
     memory.create_entities(Entity(f"e{n}", "thing", ("x" * 50,)) for n in range(100))
     memory.create_relations(EntityRelation(f"e{n}", f"e{n + 1}", "before") for n in range(99))
