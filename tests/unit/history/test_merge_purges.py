@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -316,3 +316,63 @@ def test_a_purge_that_was_made_after_another_one_of_its_key_wins_too(db: mycel.G
         assert draft.merge("main").conflicts == ()
         assert value(draft, "s") == "new"
         assert not has_secret(draft)
+
+
+@contextmanager
+def passed_on(db: mycel.Graph, length: int) -> Iterator[tuple[mycel.Graph, mycel.Graph]]:
+    """An element of two branches that have it from the two ends of a row of other branches.
+
+    It is a note in main, and has another name in the branch `last`, which has merged `draft`.
+    """
+    with ExitStack() as stack:
+        row = [stack.enter_context(branch(db, f"row-{each}")) for each in range(length)]
+        draft = stack.enter_context(branch(db))
+        put(row[0], "s", x=SECRET)
+        for number, each in enumerate(row[1:]):
+            each.merge(f"row-{number}")
+        retype(row[0], "s")
+        rename(row[-1], "s", "w")
+        db.merge("row-0")
+        draft.merge(f"row-{length - 1}")
+        yield draft, row[-1]
+
+
+@pytest.mark.parametrize("length", [2, 3, 4])
+@pytest.mark.parametrize("is_swapped", [False, True])
+def test_a_purge_finds_an_element_over_any_number_of_other_branches(
+    length: int, is_swapped: bool, db: mycel.Graph
+) -> None:
+    with passed_on(db, length) as (draft, last):
+        purge(last, "w")
+        draft.merge(f"row-{length - 1}")
+        target, source = (draft, "main") if is_swapped else (db, "draft")
+        assert target.merge(source).conflicts == ()
+        assert not has_secret(target)
+        assert not target.verify(replay=True).problems
+
+
+def test_an_element_is_the_same_one_over_any_number_of_other_branches(db: mycel.Graph) -> None:
+    with passed_on(db, 3) as (draft, _):
+        assert db.merge("draft").status == "merged"
+        assert draft.merge("main").conflicts == ()
+        for graph in (db, draft):
+            elements = [each for each in content(graph).values() if isinstance(each, mycel.Concept)]
+            names = {(each.type, each.name) for each in elements}
+            assert names == {("Fact", "a"), ("Fact", "b"), ("Note", "w")}
+
+
+@pytest.mark.parametrize("is_swapped", [False, True])
+def test_a_purge_in_a_third_branch_takes_no_other_element_with_its_number(
+    is_swapped: bool, db: mycel.Graph
+) -> None:
+    with branch(db) as draft, branch(db, "other") as other:
+        put(other, "s", x=SECRET)
+        put(db, "k", x="kept")
+        assert other.get(at("s")).id == db.get(at("k")).id
+        draft.merge("other")
+        purge(other, "s")
+        draft.merge("other")
+        target, source = (draft, "main") if is_swapped else (db, "draft")
+        assert target.merge(source).conflicts == ()
+        assert value(target, "k") == "kept"
+        assert not has_secret(target)

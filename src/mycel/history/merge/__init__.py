@@ -3,6 +3,7 @@
 merging        from a request to a commit, or to an open merge that waits for decisions
 requests       what is to be merged and how, and what was decided so far
 sides          the states that are merged, in one numbering
+third_copies   elements that both sides know by way of other copies
 edits          the same for edits of an earlier state
 origins        the origins of values that a merge takes over
 planner        what every element should become, and what has to be decided first

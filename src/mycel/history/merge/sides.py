@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, cached_property, partial
 from typing import Any, Final
 
+from mycel.history.merge.third_copies import ThirdCopies, align
 from mycel.history.merge.values import same
 from mycel.history.merge.versions import Base, Place, Values, base_of, values_of
 from mycel.migration.schema_in_force import read as schema_at
@@ -17,7 +18,7 @@ from mycel.schema.definitions import merge_policies
 from mycel.store.log.marks import MERGE, Mark
 from mycel.store.log.topological import all_about
 from mycel.store.query import origins
-from mycel.store.query.alignment import NEW, Alignment, PurgedKeys, Touched, touched
+from mycel.store.query.alignment import NEW, Alignment, PurgedKeys, touched
 from mycel.store.query.bulk import instances
 from mycel.store.query.commits import commit_at
 from mycel.store.query.diff import ABSENT
@@ -25,7 +26,7 @@ from mycel.store.query.history import check_kept
 from mycel.store.query.lineage import has_content, lineage, parents
 from mycel.store.query.lookup import ever_about, named
 from mycel.store.query.origins import UNKNOWN_ORIGIN, Origin
-from mycel.store.query.purges import Purges, keys_ever, purged_after, purges_since
+from mycel.store.query.purges import Purges, keys_ever, purges_since
 from mycel.store.query.reader import Reader
 
 ReadElements = Callable[[Iterable[int]], Mapping[int, Element]]
@@ -109,8 +110,13 @@ class BranchSides(MergeTarget):
             for copy, seq in self.lineage.bases
             if copy not in (ours, theirs)
         }
-        self._learn(others)
-        self._purged_in_third: Final = self._purges_of_third(others)
+        third = ThirdCopies(ours, theirs, others)
+        for there, here in third.matches():
+            self._alignment.learn(there, here)
+        self._purged_in_third: Final = third.purges(has=0, lacks=1), third.purges(has=1, lacks=0)
+        """Elements that third copies have purged, as far as one side alone has merged that.
+
+        The first are those of the source, the second those of the target."""
         self._mine: Final = touched(ours, shared, ours.position)
         self._alignment.match_purged(self._mine)
         self._alignment.match_again(self._mine)
@@ -154,35 +160,6 @@ class BranchSides(MergeTarget):
             return found
 
         return read, {each for each in mine.numbers(changed) if each < NEW}
-
-    def _learn(self, others: Sequence[Reader]) -> None:
-        """Match elements that third copies know as one, whatever they are called now."""
-        sides = self._theirs, self.reader
-        for copy in others:
-            seq = max(lineage(side, copy).seen for side in sides)
-            known = [_aligned(side, copy.at(State(seq)), seq) for side in sides]
-            for number in sorted({each for _, since in known for each in since.numbers}):
-                self._alignment.learn(*(aligned.kept(number) for aligned, _ in known))
-
-    def _purges_of_third(self, others: Sequence[Reader]) -> tuple[set[int], set[int]]:
-        """Elements that third copies have purged, as far as one side alone has merged that.
-
-        The first are elements of the source, of purges that the target has; the second are those of
-        the target, of purges that the source has. Each in the numbers of its own copy. The side
-        that has the purge may never have had the element.
-        """
-        found: tuple[set[int], set[int]] = (set(), set())
-        sides = self.reader, self._theirs
-        for copy in others:
-            seen = [lineage(side, copy).seen for side in sides]
-            for has, lacks, side in ((0, 1, self._theirs), (1, 0, self.reader)):
-                low, high = seen[lacks], seen[has]
-                numbers = [number for seq, number in purged_after(copy, low) if seq <= high]
-                if numbers:
-                    aligned, _ = _aligned(side, copy, low)
-                    known = (aligned.kept(number) for number in numbers)
-                    found[has].update(each for each in known if each is not None)
-        return found
 
     @property
     def is_news(self) -> bool:
@@ -352,19 +329,9 @@ class BranchSides(MergeTarget):
                 yield number
 
 
-def _aligned(reader: Reader, copy: Reader, seq: int) -> tuple[Alignment, Touched]:
-    """A state of a third copy in the numbers of a side, and the elements that changed there.
-
-    The numbers are those that merges up to the state of the copy's reader have kept.
-    """
-    related = lineage(reader, copy)
-    since = touched(copy, related.shared, seq)
-    return Alignment(reader, copy.at(State(seq)), related, since), since
-
-
 def _matched(reader: Reader, copy: Reader, seq: int) -> tuple[Alignment, frozenset[int]]:
-    """The same, with all elements matched."""
-    aligned, since = _aligned(reader, copy, seq)
+    """A state of a third copy in the numbers of a side, with all elements matched."""
+    aligned, since = align(reader, copy, seq)
     aligned.match_purged(touched(reader, aligned.shared, reader.position))
     aligned.match_again(touched(reader, aligned.shared, reader.position))
     aligned.numbers(since.numbers)

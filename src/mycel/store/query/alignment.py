@@ -169,9 +169,9 @@ class Alignment:
         known = self.known(number)
         return number if known is None and self.is_old(number) else known
 
-    def learn(self, there: int | None, here: int | None) -> None:
-        """Match two elements that a third copy knows as one, unless they have met since."""
-        if there is None or here is None or (there == here and self.is_old(there)):
+    def learn(self, there: int, here: int) -> None:
+        """Match two elements that third copies know as one, unless they have met since."""
+        if there == here and self.is_old(there):
             return
         if here not in self._numbers and self.known(there) is None:
             self._known[there] = here
