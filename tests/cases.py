@@ -6,21 +6,35 @@ its own. A table of many small cases is one test: `cases` runs a function for ea
 is the same for a loop that is written out.
 
 The cases of one test share its fixtures, so a case must not change what the next one needs.
+
+A run that chooses tests (`-k`, `--lf`, or an id with brackets) makes a test of each row of `cases`:
+`-k "price and 7"` runs the rows whose names contain both words, and `--lf` runs the rows that
+failed in the run before (`case_selection.py`). The loop of an `each_case` is always chosen whole.
 """
 
 from __future__ import annotations
 
 import functools
 import inspect
+import itertools
+import re
 import reprlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Final
 
 import pytest
 
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = 120
+
+
+CASE: Final = "_case"
+"""The fixture through which a test of `cases` is told its row, if it runs only one."""
+
+FAILED_CASES: Final = "failed cases"
+"""The property of a test's report that lists the ids of the rows that failed."""
 
 
 @contextmanager
@@ -37,9 +51,24 @@ def each_case() -> Iterator[Callable[[object], AbstractContextManager[None]]]:
 
     yield case
     if failed:
-        told = "\n".join(f"{name}: {type(error).__name__}: {error}" for name, error in failed)
+        lines = "\n".join(f"{name}: {type(error).__name__}: {error}" for name, error in failed)
         errors = [error for _, error in failed]
-        raise BaseExceptionGroup(f"{len(failed)} cases failed:\n{told}\n", errors)
+        group = BaseExceptionGroup(f"{len(failed)} cases failed:\n{lines}\n", errors)
+        group.case_names = [name for name, _ in failed]  # type: ignore[attr-defined]
+        raise group
+
+
+@dataclass(frozen=True, slots=True)
+class CaseTable:
+    """The rows of a test function, by their names."""
+
+    test: Callable[..., None]
+    rows: dict[str, dict[str, Any]]
+
+    @property
+    def ids(self) -> list[str]:
+        """The names of the rows as parts of a test's id: printable, without a backslash."""
+        return [_id_of(name) for name in self.rows]
 
 
 def cases(
@@ -48,37 +77,80 @@ def cases(
     """Runs a test function once for each row, as one test; written like `parametrize`.
 
     A row is the value of the one name, or a sequence with a value for each name. `ids` are names
-    for rows whose values do not tell them apart.
+    for rows whose values do not tell them apart. Two tables above each other multiply.
     """
     columns = [names] if isinstance(names, str) else list(names)
-    table = [(row,) if isinstance(names, str) else tuple(row) for row in rows]
-    labels = list(ids) if ids is not None else [None] * len(table)
-    assert table, "a test without a case cannot fail"
-    assert len(labels) == len(table)
+    values = [(row,) if isinstance(names, str) else tuple(row) for row in rows]
+    labels = list(ids) if ids is not None else [None] * len(values)
+    assert values, "a test without a case cannot fail"
+    assert len(labels) == len(values)
+    named = [dict(zip(columns, row, strict=True)) for row in values]
+    table = _table((label or _describe(row), row) for label, row in zip(labels, named, strict=True))
 
     def decorate(test: Callable[..., None]) -> Callable[..., None]:
-        signature = inspect.signature(test)
-        fixtures = [one for name, one in signature.parameters.items() if name not in columns]
-
-        @functools.wraps(test)
-        def run(**given: Any) -> None:
-            with each_case() as case:
-                for row, label in zip(table, labels, strict=True):
-                    values = dict(zip(columns, row, strict=True))
-                    with case(label or _shown(values)):
-                        test(**given, **values)
-
-        run.__signature__ = signature.replace(parameters=fixtures)  # type: ignore[attr-defined]
-        return run
+        inner: CaseTable | None = getattr(test, "case_table", None)
+        if inner is None:
+            return _run_cases(CaseTable(test, table))
+        product = _table(
+            (f"{outer_name}, {inner_name}", outer_row | inner_row)
+            for outer_name, outer_row in table.items()
+            for inner_name, inner_row in inner.rows.items()
+        )
+        return _run_cases(CaseTable(inner.test, product))
 
     return decorate
 
 
-def _shown(values: dict[str, Any]) -> str:
-    return ", ".join(f"{name}={_short(value)}" for name, value in values.items())
+def _run_cases(table: CaseTable) -> Callable[..., None]:
+    signature = inspect.signature(table.test)
+    columns = set(next(iter(table.rows.values())))
+    fixtures = [one for name, one in signature.parameters.items() if name not in columns]
+
+    @functools.wraps(table.test)
+    def run(**given: Any) -> None:
+        request: pytest.FixtureRequest | None = given.pop(CASE, None)
+        chosen: str | None = getattr(request, "param", None)
+        if chosen is not None:
+            table.test(**given, **table.rows[chosen])
+            return
+        try:
+            with each_case() as case:
+                for name, row in table.rows.items():
+                    with case(name):
+                        table.test(**given, **row)
+        except BaseExceptionGroup as group:
+            if request is not None:
+                failed = [_id_of(name) for name in getattr(group, "case_names", [])]
+                request.node.user_properties.append((FAILED_CASES, failed))
+            raise
+
+    row = inspect.Parameter(CASE, inspect.Parameter.KEYWORD_ONLY)
+    run.__signature__ = signature.replace(parameters=[*fixtures, row])  # type: ignore[attr-defined]
+    run.case_table = table  # type: ignore[attr-defined]
+    return run
 
 
-def _short(value: object) -> str:
+def _table(rows: Iterable[tuple[str, dict[str, Any]]]) -> dict[str, dict[str, Any]]:
+    """The rows by their names; a name whose id is taken gets a number."""
+    table: dict[str, dict[str, Any]] = {}
+    taken: set[str] = set()
+    for name, row in rows:
+        numbered = (f"{name} #{number}" for number in itertools.count(2))
+        unique = next(one for one in itertools.chain([name], numbered) if _id_of(one) not in taken)
+        taken.add(_id_of(unique))
+        table[unique] = row
+    return table
+
+
+def _id_of(name: str) -> str:
+    return re.sub(r"[^\x20-\x7e]|\\", "_", name)
+
+
+def _describe(values: dict[str, Any]) -> str:
+    return ", ".join(f"{name}={_shorten(value)}" for name, value in values.items())
+
+
+def _shorten(value: object) -> str:
     try:
         return _SHORT.repr(value)
     except ValueError:  # an integer with too many digits

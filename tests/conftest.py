@@ -6,6 +6,14 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
+# Hooks and a fixture: pytest finds them here.
+from tests.case_selection import (  # noqa: F401
+    choose_case,
+    pytest_generate_tests,
+    pytest_runtest_logreport,
+    pytest_sessionfinish,
+)
+
 # `ci` is what `make test` uses everywhere: the same examples each time, so that a failure is the
 # change's own. `make soak` asks for `soak` and passes a fresh seed. A test that needs more or fewer
 # examples than others takes a multiple of `settings.default.max_examples`, so that soak raises it.

@@ -349,6 +349,19 @@ def test_every_folder_of_python_is_a_package() -> None:
     assert [relative(f) for f in sorted(folders) if not (f / "__init__.py").exists()] == []
 
 
+def test_the_map_of_the_tests_lists_every_module_that_tests_share() -> None:
+    tests = ROOT / "tests"
+    text = (tests / "README.md").read_text()
+    listed = set(re.findall(r"`([\w/]+\.py)`", text))
+    helpers = {
+        path.relative_to(tests).as_posix()
+        for path in tests.rglob("*.py")
+        if not path.name.startswith(("test_", "__init__")) and "reference" not in path.parts
+    }
+    assert listed == helpers
+    assert "`reference/`" in text
+
+
 def test_importing_the_package_loads_nothing_that_is_meant_to_load_late() -> None:
     code = "import sys, mycel; print(*sys.modules)"
     done = subprocess.run(
