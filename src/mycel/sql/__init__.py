@@ -1,5 +1,6 @@
 """From a logical plan to one SQL statement.
 
+- `dialect`     the words that differ from database to database, as a Protocol
 - `sqlite`      the dialect of SQLite: documents, our functions, hints to its planner
 - `state_tables`  the tables of a state, live or past
 - `scope`       the expression of each variable in the statement; bind parameters

@@ -14,6 +14,7 @@ from typing import Final
 from mycel.ir import query as ir
 from mycel.ir.facts import atom_variables, is_determined
 from mycel.sql import aggregates, sqlite
+from mycel.sql.dialect import Dialect
 from mycel.sql.fields import Access, OutputColumn
 from mycel.sql.patterns import Patterns
 from mycel.sql.scope import Bindings, Cell, CellKind, Scope
@@ -54,6 +55,7 @@ def compile_query(
     past: bool = False,
     ties: tuple[ir.Variable, ...] = (),
     exact: bool = False,
+    dialect: Dialect = sqlite,
 ) -> Statement:
     """The statement of a query.
 
@@ -61,18 +63,22 @@ def compile_query(
     of the joins, which is nearly free. With `past` it is about the state at a journal position.
     With `exact`, sums may go beyond 64 bits, and so may what MIN and MAX choose from.
     """
-    return _Compiler(query, limited=limited, past=past, ties=ties, exact=exact).statement()
+    compiler = _Compiler(query, dialect, limited=limited, past=past, ties=ties, exact=exact)
+    return compiler.statement()
 
 
-def compile_numbers(query: ir.Query, *, limited: bool = False) -> Statement:
+def compile_numbers(
+    query: ir.Query, *, limited: bool = False, dialect: Dialect = sqlite
+) -> Statement:
     """The statement that gives, for each output variable, the numbers it is bound to."""
-    compiler = _Compiler(query, limited=limited)
+    compiler = _Compiler(query, dialect, limited=limited)
     select = compiler.solutions()
     names = [output.variable for output in query.outputs if isinstance(output, ir.Field)]
     columns = ", ".join(f"{select.scope[n].number} AS n{at}" for at, n in enumerate(names))
     order = ", ".join(str(at + 1) for at in range(len(names)))
     # Apart from each other: to do both at once, SQLite would keep every row until it has sorted.
-    text = f"SELECT * FROM ({select.text(columns, distinct=True)}{sqlite.APART}) ORDER BY {order}"
+    rows = f"({select.text(columns, distinct=True)}{dialect.APART}) u"
+    text = f"SELECT * FROM {rows} ORDER BY {order}"
     if limited:
         text += f" LIMIT {compiler.bindings.add(LIMIT)}"
     return Statement(*compiler.bindings.used_in(text), (False,) * len(names), ())
@@ -82,6 +88,7 @@ class _Compiler:
     def __init__(
         self,
         query: ir.Query,
+        dialect: Dialect,
         *,
         limited: bool,
         past: bool = False,
@@ -89,11 +96,12 @@ class _Compiler:
         exact: bool = False,
     ) -> None:
         self.query: Final = query
+        self.dialect: Final = dialect
         self.limited: Final = limited
         self.exact: Final = exact
         self.ties = ties
         self.bindings: Final = Bindings()
-        sources = StateTables(self.bindings.add(MOMENT) if past else None)
+        sources = StateTables(self.bindings.add(MOMENT) if past else None, dialect)
         # A page in no particular order is full before all solutions are made.
         is_eager = not limited or bool(query.sort) or query.is_grouped
         self.patterns: Final = Patterns(sources, self.bindings, is_eager=is_eager)
@@ -138,13 +146,13 @@ class _Compiler:
         ]
         if past:
             # SQLite takes the halves of a past state apart only where nothing else is asked for.
-            texts = [f"SELECT DISTINCT * FROM ({text}{sqlite.APART})" for text in texts]
+            texts = [f"SELECT DISTINCT * FROM ({text}{self.dialect.APART}) u" for text in texts]
         rows = _united(texts)
         scope = {
             name: Cell(f"s.v{at}", _common_kind([select.scope for select in selects], name))
             for at, name in enumerate(self.query.variables)
         }
-        return Select(scope, [f" FROM ({rows}) s"])
+        return Select(self.dialect, scope, [f" FROM ({rows}) s"])
 
     def _shown(self) -> frozenset[ir.Variable]:
         """The variables that groups, order or cells are made of."""
@@ -166,10 +174,10 @@ class _Compiler:
         slots = ", ".join(f"{select.scope[n].number} AS k{at}" for at, n in enumerate(used))
         text = self._ordered(select, slots)
         scope = {name: _kept(select.scope[name], f"s.k{at}") for at, name in enumerate(used)}
-        outer = Select(scope, [f" FROM ({text}) s"])
+        outer = Select(self.dialect, scope, [f" FROM ({text}) s"])
         outputs = [self._output(outer, each) for each in self._plain()]
         # The limit keeps SQLite from merging the two, and so from assembling before it sorts.
-        return outer.text(_columns(outputs)) + sqlite.APART, outputs
+        return outer.text(_columns(outputs)) + self.dialect.APART, outputs
 
     def _ordered(self, select: Select, columns: str) -> str:
         keys = [
@@ -232,18 +240,29 @@ class _Compiler:
         return self._groups(select, lambda node: self._total(select, node))
 
     def _total(self, select: Select, node: ir.Aggregate) -> str:
-        return aggregates.total(node, self._access(select, node.argument), exact=self.exact)
+        return aggregates.total(
+            self.dialect, node, self._access(select, node.argument), exact=self.exact
+        )
 
     def _is_json(self, node: ir.Aggregate) -> bool:
         """True if an aggregate is a JSON text."""
         return self.exact and node.function in aggregates.EXTREMES
+
+    def _total_terms(self, total: str, key: ir.SortKey) -> list[str]:
+        if isinstance(key.output, ir.Aggregate) and self._is_json(key.output):
+            value = self.dialect.value_at(total, self.dialect.WHOLE)
+            return sort_terms(Access("json", value, self.dialect.type_at(total)), key.descending)
+        return [f"{total}{' DESC' if key.descending else ''} NULLS LAST"]
+
+    def _bare(self, column: OutputColumn) -> OutputColumn:
+        return replace(column, expression=self.dialect.bare(column.expression))
 
     def _groups(
         self, select: Select, total: Callable[[ir.Aggregate], str]
     ) -> tuple[str, list[OutputColumn]]:
         """The columns of the groups in order; `total` makes an aggregate."""
         made = [
-            self._output(select, each)
+            self._bare(self._output(select, each))
             if isinstance(each, ir.Field)
             else OutputColumn(total(each), is_json=self._is_json(each))
             for each in self.query.outputs
@@ -254,12 +273,12 @@ class _Compiler:
             for term in (
                 sort_terms(self._access(select, key.output), key.descending)
                 if isinstance(key.output, ir.Field)
-                else _total_terms(
-                    total(key.output), key.descending, is_json=self._is_json(key.output)
-                )
+                else self._total_terms(total(key.output), key)
             )
         ]
-        groups = [aggregates.group_key(self._access(select, each)) for each in self._plain()]
+        groups = [
+            aggregates.group_key(self.dialect, self._access(select, each)) for each in self._plain()
+        ]
         text = select.text(_columns(made))
         if groups:
             text += f" GROUP BY {', '.join(groups)}"
@@ -277,7 +296,12 @@ class _Compiler:
         places = dict.fromkeys(each for each in asked if isinstance(each, ir.Aggregate))
         for at, total in enumerate(places):
             parts, merged[total] = aggregates.in_two_steps(
-                total, self._access(select, total.argument), f"t{at}", "s", exact=self.exact
+                self.dialect,
+                total,
+                self._access(select, total.argument),
+                f"t{at}",
+                "s",
+                exact=self.exact,
             )
             columns += parts
         inner = f"{select.text(', '.join(columns))} GROUP BY {', '.join(numbers)}"
@@ -285,6 +309,7 @@ class _Compiler:
         is_cut = self.limited and not self.patterns.sources.is_past
         if is_cut and key is not None and isinstance(first := key.output, ir.Aggregate):
             inner = aggregates.first_groups(
+                self.dialect,
                 inner,
                 f"t{[*places].index(first)}",
                 f"{self.bindings.add(LIMIT)} + {self.bindings.add(OFFSET)}",
@@ -292,7 +317,7 @@ class _Compiler:
                 share_names=self.query.cut == "names",
             )
         scope = {name: _kept(select.scope[name], f"s.k{at}") for at, name in enumerate(grouped)}
-        return Select(scope, [f" FROM ({inner}) s"]), merged
+        return Select(self.dialect, scope, [f" FROM ({inner}) s"]), merged
 
 
 def _kept(cell: Cell, number: str) -> Cell:
@@ -312,7 +337,7 @@ def _united(texts: list[str]) -> str:
     """Branches united, in groups: SQLite takes no more than 500 at once."""
     while len(texts) > UNITED_MAX:
         groups = [texts[at : at + UNITED_MAX] for at in range(0, len(texts), UNITED_MAX)]
-        texts = [f"SELECT * FROM ({' UNION '.join(group)})" for group in groups]
+        texts = [f"SELECT * FROM ({' UNION '.join(group)}) u" for group in groups]
     return " UNION ".join(texts)
 
 
@@ -331,10 +356,3 @@ def sort_terms(access: Access, descending: bool) -> list[str]:
     if access.kind == "json":
         return [f"{_RANK.format(type=access.type)}{way} NULLS LAST", f"{access.value}{way}"]
     return [f"{access.value}{way} NULLS LAST"]
-
-
-def _total_terms(total: str, descending: bool, *, is_json: bool) -> list[str]:
-    if is_json:
-        value = sqlite.value_at(total, sqlite.WHOLE)
-        return sort_terms(Access("json", value, sqlite.type_at(total)), descending)
-    return [f"{total}{' DESC' if descending else ''} NULLS LAST"]

@@ -15,11 +15,10 @@ from collections.abc import Sequence
 from typing import Final, assert_never
 
 from mycel.ir import query as ir
-from mycel.sql import sqlite
+from mycel.sql.dialect import Dialect
 from mycel.sql.fields import Access
-from mycel.sql.sqlite import LARGE
 
-NEVER: Final = "0"
+NEVER: Final = "FALSE"
 _CHAIN_MAX: Final = 8
 _NUMBER: Final = "IN ('integer', 'real')"
 _TURNED: Final = {"==": "==", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
@@ -55,18 +54,18 @@ def _balanced(tests: Sequence[str], word: str) -> str:
     return f"({_balanced(tests[:half], word)}){word}({_balanced(tests[half:], word)})"
 
 
-def compare(operator: str, left: Access, right: Access) -> str:
+def compare(dialect: Dialect, operator: str, left: Access, right: Access) -> str:
     """One of the six comparisons."""
     if "large" in (left.kind, right.kind):
-        return _with_large(operator, left, right)
+        return _with_large(dialect, operator, left, right)
     if operator == "!=":
-        return negated(equal(left, right))
+        return negated(equal(dialect, left, right))
     if operator == "==":
-        return equal(left, right)
-    return _ordered(operator, left, right)
+        return equal(dialect, left, right)
+    return _ordered(dialect, operator, left, right)
 
 
-def equal(left: Access, right: Access) -> str:
+def equal(dialect: Dialect, left: Access, right: Access) -> str:
     """The same JSON value, or both null."""
     if left.kind == "null":
         left, right = right, left
@@ -75,44 +74,46 @@ def equal(left: Access, right: Access) -> str:
     if left.is_constant and not right.is_constant:
         left, right = right, left
     if right.is_constant:
-        return _equals_constant(left, right)
+        return _equals_constant(dialect, left, right)
     if left.kind == right.kind and left.kind in ("text", "number", "element"):
-        return f"{left.value} IS {right.value}"
-    letter = left.letter
+        return f"{left.value} IS NOT DISTINCT FROM {right.value}"
+    if "json" not in (left.kind, right.kind):  # Of two kinds, only nulls are equal.
+        return f"({left.value} IS NULL AND {right.value} IS NULL)"
+    letter = left.letter(dialect)
     return (
-        f"(({letter}) = ({right.letter}) AND CASE WHEN ({letter}) IN ('a', 'o') THEN"
-        f" {sqlite.json_equal(_json(left), _json(right))}"
-        f" ELSE {left.value} = {right.value}{_exactly(left, right)} END"
+        f"(({letter}) = ({right.letter(dialect)}) AND CASE WHEN ({letter}) IN ('a', 'o') THEN"
+        f" {dialect.json_equal(_json(dialect, left), _json(dialect, right))}"
+        f" ELSE {left.value} = {right.value}{_exactly(dialect, left, right)} END"
         f" OR ({left.value} IS NULL AND {right.value} IS NULL))"
     )
 
 
-def _exactly(left: Access, right: Access) -> str:
+def _exactly(dialect: Dialect, left: Access, right: Access) -> str:
     """The further test of equal values, which only large numbers can fail."""
     return (
-        f" AND ({sqlite.is_no_float(left.value)} OR {left.value} < {LARGE}"
-        f" OR {sqlite.compared(_json(left), _json(right))} = 0)"
+        f" AND ({dialect.is_no_float(left.value)} OR {left.value} < {dialect.LARGE}"
+        f" OR {dialect.compared(_json(dialect, left), _json(dialect, right))} = 0)"
     )
 
 
-def _with_large(operator: str, left: Access, right: Access) -> str:
+def _with_large(dialect: Dialect, operator: str, left: Access, right: Access) -> str:
     """A comparison with a constant from 2^63 on, of which every smaller number falls short."""
     if operator == "!=":
-        return negated(_with_large("==", left, right))
+        return negated(_with_large(dialect, "==", left, right))
     if left.kind == "large":
         left, right, operator = right, left, _TURNED[operator]
     symbol = _OPERATORS[operator]
-    exact = f"{sqlite.compared(_json(left), right.value)} {symbol} 0"
+    exact = f"{dialect.compared(_json(dialect, left), right.value)} {symbol} 0"
     if left.kind != "json":
         return exact
-    falls_short = int(operator in ("<", "<="))
+    falls_short = "TRUE" if operator in ("<", "<=") else "FALSE"
     return (
         f"({left.type} {_NUMBER}"
-        f" AND CASE WHEN {left.value} < {LARGE} THEN {falls_short} ELSE {exact} END)"
+        f" AND CASE WHEN {left.value} < {dialect.LARGE} THEN {falls_short} ELSE {exact} END)"
     )
 
 
-def _equals_constant(left: Access, constant: Access) -> str:
+def _equals_constant(dialect: Dialect, left: Access, constant: Access) -> str:
     if left.kind == constant.kind and left.kind in ("text", "number"):
         return f"{left.value} = {constant.value}"
     if left.kind == "null":
@@ -127,27 +128,27 @@ def _equals_constant(left: Access, constant: Access) -> str:
             case "document":
                 return (
                     f"({left.type} IN ('array', 'object')"
-                    f" AND {sqlite.json_equal(left.text, constant.value)})"
+                    f" AND {dialect.json_equal(left.text, constant.value)})"
                 )
     if left.kind == constant.kind == "document":
-        return sqlite.json_equal(left.value, constant.value)
-    return "1" if left.kind == constant.kind and left.kind in ("true", "false") else NEVER
+        return dialect.json_equal(left.value, constant.value)
+    return "TRUE" if left.kind == constant.kind and left.kind in ("true", "false") else NEVER
 
 
-def _ordered(operator: str, left: Access, right: Access) -> str:
+def _ordered(dialect: Dialect, operator: str, left: Access, right: Access) -> str:
     symbol = _OPERATORS[operator]
     test = f"{left.value} {symbol} {right.value}"
     kinds = {left.kind, right.kind}
     if kinds <= {"text"} or kinds <= {"number"}:
         return test
     if kinds == {"json"}:
-        letter = left.letter
-        exact = f"{sqlite.compared(left.text, right.text)} {symbol} 0"
+        letter = left.letter(dialect)
+        exact = f"{dialect.compared(left.text, right.text)} {symbol} 0"
         test = (
-            f"CASE WHEN {left.value} = {right.value} AND {sqlite.is_float(left.value)}"
-            f" AND {left.value} >= {LARGE} THEN {exact} ELSE {test} END"
+            f"CASE WHEN {left.value} = {right.value} AND {dialect.is_float(left.value)}"
+            f" AND {left.value} >= {dialect.LARGE} THEN {exact} ELSE {test} END"
         )
-        return f"({test} AND ({letter}) IN ('n', 's') AND ({letter}) = ({right.letter}))"
+        return f"({test} AND ({letter}) IN ('n', 's') AND ({letter}) = ({right.letter(dialect)}))"
     if kinds in ({"json", "number"}, {"json", "text"}):
         document = left if left.kind == "json" else right
         other = right if left.kind == "json" else left
@@ -155,9 +156,9 @@ def _ordered(operator: str, left: Access, right: Access) -> str:
     return NEVER
 
 
-def one_of(operand: Access, values: ir.Value, placeholder: str) -> str:
+def one_of(dialect: Dialect, operand: Access, values: ir.Value, placeholder: str) -> str:
     """The operand equals one of the values of a list, which is bound as JSON text."""
-    inside = sqlite.in_list(operand.value, placeholder)
+    inside = dialect.in_list(operand.value, placeholder)
     match values.kind:
         case "texts" | "numbers" as kind:
             single = "text" if kind == "texts" else "number"
@@ -169,10 +170,10 @@ def one_of(operand: Access, values: ir.Value, placeholder: str) -> str:
                 else NEVER
             )
         case _:
-            return sqlite.json_member(_json(operand), placeholder)
+            return dialect.json_member(_json(dialect, operand), placeholder)
 
 
-def bounded(value: str, bound: ir.Bound, placeholder: str, real: str = "") -> str:
+def bounded(dialect: Dialect, value: str, bound: ir.Bound, placeholder: str, real: str = "") -> str:
     """The value of an index's entry is within a bound.
 
     In an index, booleans are 1 and 0, and integers from 2^63 on are texts of 20 digits; `real` is
@@ -180,29 +181,32 @@ def bounded(value: str, bound: ir.Bound, placeholder: str, real: str = "") -> st
     """
     match bound.value.kind:
         case "large":
-            return f"{value} IN ({sqlite.digits(placeholder)}, {real})"
+            return (
+                f"{value} IN ({dialect.entry(dialect.digits(placeholder))}, {dialect.entry(real)})"
+            )
         case "true":
-            return f"{value} = 1"
+            return f"{value} = {dialect.entry('1')}"
         case "false":
-            return f"{value} = 0"
+            return f"{value} = {dialect.entry('0')}"
         case _ if bound.operator == "in":
-            return sqlite.in_list(value, placeholder)
+            return dialect.in_list(value, placeholder)
         case _:
-            return f"{value} {_OPERATORS[bound.operator]} {placeholder}"
+            return f"{value} {_OPERATORS[bound.operator]} {dialect.entry(placeholder)}"
 
 
-def text_test(function: str, operand: Access, argument: Access) -> str:
+def text_test(dialect: Dialect, function: str, operand: Access, argument: Access) -> str:
     """CONTAINS and its kin: both must be texts; CONTAINS also looks into an array."""
     tests = [] if argument.kind == "text" else _is_text(argument)
     texts = operand.kind in ("text", "json") and argument.kind in ("text", "json")
     alternatives = []
     if texts:
-        test = sqlite.text_test(function, operand.value, argument.value)
+        test = dialect.text_test(function, operand.value, argument.value)
         tests = [*_is_text(operand), *tests, test]
         alternatives.append(" AND ".join(tests))
     if function == "CONTAINS" and operand.kind == "json":
         alternatives.append(
-            f"{operand.type} = 'array' AND {sqlite.json_member(_json(argument), operand.text)}"
+            f"{operand.type} = 'array'"
+            f" AND {dialect.json_member(_json(dialect, argument), operand.text)}"
         )
     return f"({' OR '.join(alternatives)})" if alternatives else NEVER
 
@@ -211,7 +215,7 @@ def _is_text(access: Access) -> list[str]:
     return [f"{access.type} = 'text'"] if access.kind == "json" else []
 
 
-def _json(access: Access) -> str:
+def _json(dialect: Dialect, access: Access) -> str:
     """A value as JSON text, NULL for null."""
     match access.kind:
         case "json":
@@ -219,9 +223,8 @@ def _json(access: Access) -> str:
         case "document" | "large":
             return access.value
         case "text" | "number":
-            return (
-                f"CASE WHEN {access.value} IS NULL THEN NULL ELSE {sqlite.quoted(access.value)} END"
-            )
+            text = dialect.quoted(access.value)
+            return f"CASE WHEN {access.value} IS NULL THEN NULL ELSE {text} END"
         case "true" | "false":
             return f"'{access.kind}'"
         case "element":  # It equals no JSON value, and the empty text is none.

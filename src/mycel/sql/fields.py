@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Final, Literal
 
 from mycel.ir import query as ir
-from mycel.sql import sqlite
+from mycel.sql.dialect import Dialect
 from mycel.sql.scope import Bindings, Cell
 from mycel.sql.state_tables import StateTables
 from mycel.syntax.nodes import node
@@ -27,16 +27,14 @@ CLASS: Final = (
 )
 """JSON types as one letter each, both kinds of number being one."""
 
-_TIME: Final = sqlite.time_text("{row}.updated_at")
 _UPDATED_BY: Final = (
     "(SELECT (SELECT a.name FROM actor a WHERE a.id = u.actor) FROM tx u"
     " WHERE u.seq >= {row}.seq AND u.first_seq <= {row}.seq ORDER BY u.seq LIMIT 1)"
 )
 """The actor of the transaction whose row closes the entry that wrote the element."""
 _METADATA: Final = (
-    '\'{{"_version":\' || {row}.version || \',"_updated_at":"\' || '
-    + _TIME
-    + " || '\"' || CASE {row}.metadata WHEN '{{}}' THEN '}}'"
+    '\'{{"_version":\' || {row}.version || \',"_updated_at":"\' || %s'
+    " || '\"' || CASE {row}.metadata WHEN '{{}}' THEN '}}'"
     " ELSE ',' || substr({row}.metadata, 2) END"
 )
 
@@ -56,8 +54,7 @@ class Access:
     is_present: bool = False
     """True if it is never null."""
 
-    @property
-    def letter(self) -> str:
+    def letter(self, dialect: Dialect) -> str:
         """An expression for the class of the value; NULL if it is null."""
         match self.kind:
             case "json":
@@ -73,7 +70,7 @@ class Access:
             case "false":
                 return "'f'"
             case "document":
-                return f"substr({sqlite.type_at(self.value)}, 1, 1)"
+                return f"substr({dialect.type_at(self.value)}, 1, 1)"
             case "element":
                 return f"CASE WHEN {self.value} IS NULL THEN NULL ELSE 'e' END"
             case "null":
@@ -94,6 +91,15 @@ class Fields:
 
     sources: StateTables
     bindings: Bindings
+
+    @property
+    def _dialect(self) -> Dialect:
+        return self.sources.dialect
+
+    @property
+    def _metadata(self) -> str:
+        """The metadata of a row with those that the engine adds, as JSON text."""
+        return _METADATA % self._dialect.time_text("{row}.updated_at")
 
     def access(self, cell: Cell, path: tuple[str, ...]) -> Access:
         """A part of what a cell is bound to, to compare."""
@@ -116,7 +122,9 @@ class Fields:
             case ("weight",):
                 return Access("number", self._of_link(cell, "{row}.weight"))
             case ("metadata", "_created_at"):
-                return Access("text", self._of_either(cell, sqlite.time_text("{row}.created_at")))
+                return Access(
+                    "text", self._of_either(cell, self._dialect.time_text("{row}.created_at"))
+                )
             case ("metadata", "_created_by"):
                 actor = "(SELECT a.name FROM actor a WHERE a.id = {row}.created_by)"
                 return Access("text", self._of_either(cell, actor))
@@ -125,9 +133,11 @@ class Fields:
             case ("metadata", "_version"):
                 return Access("number", self._of_either(cell, "{row}.version"))
             case ("metadata", "_updated_at"):
-                return Access("text", self._of_either(cell, _TIME))
+                return Access(
+                    "text", self._of_either(cell, self._dialect.time_text("{row}.updated_at"))
+                )
             case ("metadata",):
-                return self._document(self._of_either(cell, _METADATA), sqlite.WHOLE)
+                return self._document(self._of_either(cell, self._metadata), self._dialect.WHOLE)
             case (part, *keys):
                 return self._document(
                     self._of_either(cell, f"{{row}}.{part}"), self._json_path(keys)
@@ -137,16 +147,16 @@ class Fields:
 
     def _json_path(self, keys: Sequence[str]) -> str:
         """The path to a value in a document: spelled out, or bound unless keys are identifiers."""
-        plain = sqlite.plain_path(keys)
-        return plain or self.bindings.add(ir.Constant(sqlite.bound_path(keys), "text"))
+        plain = self._dialect.plain_path(keys)
+        return plain or self.bindings.add(ir.Constant(self._dialect.bound_path(keys), "text"))
 
-    @staticmethod
-    def _document(text: str, path: str) -> Access:
+    def _document(self, text: str, path: str) -> Access:
+        dialect = self._dialect
         return Access(
             "json",
-            sqlite.value_at(text, path),
-            sqlite.type_at(text, path),
-            sqlite.text_at(text, path),
+            dialect.value_at(text, path),
+            dialect.type_at(text, path),
+            dialect.text_at(text, path),
         )
 
     def output(self, cell: Cell, path: tuple[str, ...]) -> OutputColumn:
@@ -161,7 +171,7 @@ class Fields:
     def element_id(self, number: str) -> str:
         """The id that people see."""
         return (
-            f"CASE WHEN {number} & 1 THEN 'P:' || {number} || ':' || (SELECT r.name FROM"
+            f"CASE WHEN {number} & 1 = 1 THEN 'P:' || {number} || ':' || (SELECT r.name FROM"
             f" {self.sources.links('y')} JOIN predicate r ON r.id = y.predicate"
             f" WHERE y.id = {number}) ELSE 'C:' || {number} END"
         )
@@ -189,9 +199,8 @@ class Fields:
             source = self.sources.concepts if cell.kind == "concept" else self.sources.links
             return self._look_up(source("x"), cell.number, template)
         link = self._look_up(self.sources.links("x"), cell.number, template)
-        return (
-            f"CASE WHEN {cell.number} & 1 THEN {link} ELSE {self._of_concept(cell, template)} END"
-        )
+        concept = self._of_concept(cell, template)
+        return f"CASE WHEN {cell.number} & 1 = 1 THEN {link} ELSE {concept} END"
 
     @staticmethod
     def _look_up(source: str, number: str, template: str) -> str:
@@ -212,12 +221,12 @@ class Fields:
 
     def _element(self, cell: Cell) -> str:
         if cell.kind == "concept":
-            return self._of_concept(cell, _concept_json())
+            return self._of_concept(cell, self._concept_json())
         if cell.kind == "link":
             return self._of_link(cell, self._link_json())
         link = self._look_up(self.sources.links("x"), cell.number, self._link_json())
-        concept = self._of_concept(cell, _concept_json())
-        return f"CASE WHEN {cell.number} & 1 THEN {link} ELSE {concept} END"
+        concept = self._of_concept(cell, self._concept_json())
+        return f"CASE WHEN {cell.number} & 1 = 1 THEN {link} ELSE {concept} END"
 
     def _link_json(self) -> str:
         return (
@@ -230,17 +239,16 @@ class Fields:
             + ' || \'","object":"\' || '
             + self.element_id("{row}.object")
             + ' || \'","attributes":\' || {row}.attributes || \',"metadata":\' || '
-            + _METADATA
+            + self._metadata
             + " || '}}'"
         )
 
-
-def _concept_json() -> str:
-    return (
-        '\'{{"_type":"ConceptNode","id":"C:\' || {row}.id || \'","type":"\' ||'
-        " (SELECT t.name FROM type t WHERE t.id = {row}.type)"
-        f' || \'","name":\' || {sqlite.quoted("{row}.name")}'
-        " || ',\"attributes\":' || {row}.attributes || ',\"metadata\":' || "
-        + _METADATA
-        + " || '}}'"
-    )
+    def _concept_json(self) -> str:
+        return (
+            '\'{{"_type":"ConceptNode","id":"C:\' || {row}.id || \'","type":"\' ||'
+            " (SELECT t.name FROM type t WHERE t.id = {row}.type)"
+            f' || \'","name":\' || {self._dialect.quoted("{row}.name")}'
+            " || ',\"attributes\":' || {row}.attributes || ',\"metadata\":' || "
+            + self._metadata
+            + " || '}}'"
+        )

@@ -16,7 +16,7 @@ from mycel.errors import InternalError
 from mycel.ir import query as ir
 from mycel.ir.facts import atom_variables, condition_variables
 from mycel.model import allowance
-from mycel.sql import conditions, negation, sqlite, walks
+from mycel.sql import conditions, negation, walks
 from mycel.sql.fields import Access, Fields
 from mycel.sql.scope import Aliases, Bindings, Cell, CellKind, Scope
 from mycel.sql.select_builder import Select
@@ -35,6 +35,7 @@ class Patterns:
     def __init__(self, sources: StateTables, bindings: Bindings, *, is_eager: bool = True) -> None:
         """With `is_eager` all solutions are made, even if only some are returned."""
         self.sources: Final = sources
+        self.dialect: Final = sources.dialect
         self._is_eager: Final = is_eager and not sources.is_past
         self._is_page: Final = not is_eager and not sources.is_past
         self.bindings: Final = bindings
@@ -51,7 +52,7 @@ class Patterns:
         """
         if block.independent:
             return self._independent(block, scope)
-        select = Select(dict(scope), outer=scope)
+        select = Select(self.dialect, dict(scope), outer=scope)
         waiting = list(block.conditions)
         waiting = self._settle(select, waiting, block, *block.atoms[:1])
         for at, atom in enumerate(block.atoms, 1):
@@ -183,7 +184,7 @@ class Patterns:
         for bound in probe.bounds:
             real = self.bindings.add(_as_float(bound.value)) if bound.value.kind == "large" else ""
             place = self.bindings.add(bound.value)
-            within.append(conditions.bounded(f"{entry}.value", bound, place, real))
+            within.append(conditions.bounded(self.dialect, f"{entry}.value", bound, place, real))
         return [f"{entry}.slot = {probe.index.slot}", *within]
 
     def _concept_tests(
@@ -357,14 +358,14 @@ class Patterns:
                 select.join(f"({reached}) {row}")
                 number = f"{row}.n"
             else:
-                select.join(sqlite.opened(sqlite.gathered(["n"], f"({reached})"), row))
-                number = sqlite.item(row)
+                select.join(self.dialect.opened(self.dialect.gathered(["n"], f"({reached})"), row))
+                number = self.dialect.item(row)
             self._bind_end(scope, atom, number, forward=forward)
         else:
             level, row = self.names.fresh("v"), self.names.fresh("j")
             select.join(walk.search(level, start.number))
-            select.join(sqlite.opened(f"{level}.elements", row))
-            self._bind_end(scope, atom, sqlite.item(row), forward=forward)
+            select.join(self.dialect.opened(f"{level}.elements", row))
+            self._bind_end(scope, atom, self.dialect.item(row), forward=forward)
 
     @staticmethod
     def _bind_end(scope: Scope, atom: ir.WalkAtom, number: str, *, forward: bool) -> None:
@@ -384,13 +385,13 @@ class Patterns:
         scope = select.scope
         row = self.names.fresh("j")
         walk = walks.Walk(self.sources, atom, self._number(atom.predicate), forward=True)
-        select.join(sqlite.opened(walk.last_links(scope[atom.subject].number), row))
+        select.join(self.dialect.opened(walk.last_links(scope[atom.subject].number), row))
         ends: tuple[tuple[ir.Variable | None, CellKind], ...] = (
             (atom.object, _kind(atom.concepts.object)),
             (atom.link, "link"),
         )
         for place, (variable, kind) in enumerate(ends):
-            number = sqlite.item(row, place)
+            number = self.dialect.item(row, place)
             if variable in scope:
                 select.where.append(f"{number} = {scope[variable].number}")
             elif variable is not None:
@@ -419,10 +420,12 @@ class Patterns:
         )
         count = len(fresh)
         columns = [f"g.v{at}" for at in range(count)]
-        select.left_join(sqlite.opened(sqlite.gathered(columns, f"({rows}) g"), row), "1")
+        select.left_join(
+            self.dialect.opened(self.dialect.gathered(columns, f"({rows}) g"), row), "TRUE"
+        )
         kinds = self._kinds(attempt, fresh)
         for at, name in enumerate(fresh):
-            number = sqlite.item(row, None if count == 1 else at)
+            number = self.dialect.item(row, None if count == 1 else at)
             select.scope[name] = Cell(number, "predicate" if name in kinds else "element")
 
     def _gather(self, block: ir.Block, scope: Scope, fresh: list[ir.Variable]) -> str:
@@ -433,7 +436,7 @@ class Patterns:
         )
         text = inner.text(columns)
         # As for the solutions of a past state: what is gathered from it would be one more question.
-        return f"SELECT * FROM ({text}{sqlite.APART})" if self.sources.is_past else text
+        return f"SELECT * FROM ({text}{self.dialect.APART}) u" if self.sources.is_past else text
 
     @staticmethod
     def _kinds(attempt: ir.Optional, fresh: dict[ir.Variable, None]) -> set[ir.Variable]:
@@ -453,7 +456,7 @@ class Patterns:
     def _left_join(
         self, select: Select, atom: ir.ConceptAtom | ir.LinkAtom, block: ir.Block
     ) -> None:
-        inner = Select(dict(select.scope))
+        inner = Select(self.dialect, dict(select.scope))
         if isinstance(atom, ir.ConceptAtom):
             row = self.names.fresh("c")
             table, tests = self.sources.concepts(row), self._among_entries(row, atom.probe)
@@ -464,7 +467,7 @@ class Patterns:
             table, tests = self.sources.links(row), self._among_entries(row, atom.probe)
             tests += self._link_tests(inner, atom, row)
         tests += [self.condition(inner, each, by_number=True) for each in block.conditions]
-        select.left_join(table, " AND ".join(tests) or "1")
+        select.left_join(table, " AND ".join(tests) or "TRUE")
         for name in inner.scope.keys() - select.scope.keys():
             select.scope[name] = replace(inner.scope[name], is_present=False)
 
@@ -482,17 +485,19 @@ class Patterns:
         match node:
             case ir.Compare(operator, left, right):
                 return conditions.compare(
+                    self.dialect,
                     operator,
                     self._operand(select, left, by_number),
                     self._operand(select, right, by_number),
                 )
             case ir.In(operand, values):
                 access = self._operand(select, operand, by_number)
-                return conditions.one_of(access, values, self.bindings.add(values))
+                return conditions.one_of(self.dialect, access, values, self.bindings.add(values))
             case ir.IsNull(operand):
                 return f"{self._operand(select, operand, by_number).value} IS NULL"
             case ir.TextCondition(function, operand, argument):
                 return conditions.text_test(
+                    self.dialect,
                     function,
                     self._operand(select, operand, by_number),
                     self._operand(select, argument, by_number),

@@ -5,16 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from mycel.sql import conditions, negation, sqlite
+from mycel.sql import conditions, negation
+from mycel.sql.dialect import Dialect
 from mycel.sql.scope import Scope
 
-_NOTHING: Final = "(SELECT 1)"
+_NOTHING: Final = "(SELECT 1) no_row"
 
 
 @dataclass(slots=True)
 class Select:
     """The tables that it joins, the conditions that must hold, and what its variables are."""
 
+    dialect: Dialect
     scope: Scope
     tables: list[str] = field(default_factory=list)
     outer: Scope = field(default_factory=dict)
@@ -27,7 +29,9 @@ class Select:
     folds: int = 0
 
     def join(self, table: str) -> None:
-        self.tables.append(f"{sqlite.JOIN_IN_ORDER}{table}" if self.tables else f" FROM {table}")
+        self.tables.append(
+            f"{self.dialect.JOIN_IN_ORDER}{table}" if self.tables else f" FROM {table}"
+        )
 
     def left_join(self, table: str, on: str) -> None:
         if not self.tables:
@@ -45,7 +49,7 @@ class Select:
         own = [name for name, cell in self.scope.items() if cell is not self.outer.get(name)]
         columns = ", ".join(f"{self.scope[name].number} AS v{at}" for at, name in enumerate(own))
         row = f"f{self.folds}"
-        self.tables = [f" FROM ({self.text(columns or '1')}{sqlite.APART}) {row}"]
+        self.tables = [f" FROM ({self.text(columns or '1')}{self.dialect.APART}) {row}"]
         self.where.clear()
         self.halves.clear()
         for at, name in enumerate(own):

@@ -1,7 +1,6 @@
 """SQLite's own dialect: documents, functions of ours, and hints to its planner.
 
-The other modules write SQL that every database reads, and ask here for the rest. So a compiler for
-another database is one more module with these names.
+It implements `Dialect`; the functions that it names are in `store/file/functions` and `walks`.
 """
 
 from __future__ import annotations
@@ -28,6 +27,11 @@ INLINE: Final = "NOT MATERIALIZED"
 def unlikely(condition: str) -> str:
     """A condition for which SQLite builds no Bloom filter, which would cost more than it saves."""
     return f"unlikely({condition})"
+
+
+def stored(table: str) -> str:
+    """A table, where a common table expression has its name."""
+    return f"main.{table}"
 
 
 # Documents.
@@ -144,11 +148,6 @@ def json_member(value: str, array: str) -> str:
     return f"mycel_json_member({value}, {array})"
 
 
-def json_key(value: str) -> str:
-    """A text that is the same for arrays and objects that are the same value."""
-    return f"mycel_json_key({value})"
-
-
 def compared(one: str, other: str) -> str:
     """Below 0, 0 or above: two numbers given as JSON texts, exactly."""
     return f"mycel_compare({one}, {other})"
@@ -159,11 +158,48 @@ def digits(number: str) -> str:
     return f"mycel_digits({number})"
 
 
+TOTALS: Final = {"COUNT": "count", "SUM": "sum", "AVG": "avg", "MIN": "min", "MAX": "max"}
+"""The aggregates of KIP."""
+
 EXACT_TOTALS: Final = {"SUM": "mycel_sum", "MIN": "mycel_min", "MAX": "mycel_max"}
 """Aggregates that know integers beyond 64 bits."""
 
 INEXACT: Final = "mycel_inexact()"
 """Ends the statement: it has to be compiled with exact aggregates."""
+
+
+def multiplied(total: str, times: int) -> str:
+    """A count or sum, multiplied."""
+    return f"{times} * {total}"
+
+
+def finite(total: str) -> str:
+    """A sum or average; null if it is beyond what a float holds."""
+    return f"nullif(nullif({total}, 9e999), -9e999)"
+
+
+def bare(value: str) -> str:
+    """A value that is the same in all rows of a group."""
+    return value
+
+
+def entry(value: str) -> str:
+    """A bound value as the index of properties has it."""
+    return value
+
+
+_GROUP_KEY: Final = (
+    "CASE {type} WHEN 'text' THEN 's' || {value} WHEN 'true' THEN 't' WHEN 'false' THEN 'f'"
+    " WHEN 'array' THEN mycel_json_key({value}) WHEN 'object' THEN mycel_json_key({value})"
+    f" ELSE CASE WHEN {{value}} >= {LARGE} THEN 'n' || mycel_digits({{text}}) ELSE {{value}} END"
+    " END"
+)
+
+
+def group_key(type_: str, value: str, text: str) -> str:
+    """A value that is equal where JSON values are: numbers as they are, all others marked."""
+    return _GROUP_KEY.format(type=type_, value=value, text=text)
+
 
 TEXT_TESTS: Final = {
     "CONTAINS": "instr({text}, {part}) > 0",

@@ -14,6 +14,7 @@ from typing import Self
 
 from mycel.model.state import State
 from mycel.sql import sqlite
+from mycel.sql.dialect import Dialect
 from mycel.syntax.nodes import node
 
 _PROVENANCE = "attributes, metadata, version, {seq} AS seq, created_at, created_by, updated_at"
@@ -30,16 +31,16 @@ def _past(table: str, columns: str, moment: str) -> str:
     )
 
 
-def tables(state: State) -> str:
+def tables(state: State, dialect: Dialect = sqlite) -> str:
     """The beginning of a query about a state; empty for the live one.
 
     Common table expressions with the names `concept` and `proposition` hide the live tables.
     """
     if state.is_live:
         return ""
-    concept = _past("main.concept", _CONCEPT, str(state.seq))
-    link = _past("main.proposition", _LINK, str(state.seq))
-    return f"WITH concept AS {sqlite.INLINE} {concept}, proposition AS {sqlite.INLINE} {link} "
+    concept = _past(dialect.stored("concept"), _CONCEPT, str(state.seq))
+    link = _past(dialect.stored("proposition"), _LINK, str(state.seq))
+    return f"WITH concept AS {dialect.INLINE} {concept}, proposition AS {dialect.INLINE} {link} "
 
 
 @node
@@ -47,11 +48,12 @@ class StateTables:
     """The two tables of a statement; `moment` is the bind parameter of a journal position."""
 
     moment: str | None = None
+    dialect: Dialect = sqlite
 
     @classmethod
-    def of(cls, state: State) -> Self:
+    def of(cls, state: State, dialect: Dialect = sqlite) -> Self:
         """The tables of a state that is known, with its position in the text."""
-        return cls(None if state.is_live else str(state.seq))
+        return cls(None if state.is_live else str(state.seq), dialect)
 
     @property
     def is_past(self) -> bool:

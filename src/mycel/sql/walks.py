@@ -14,7 +14,6 @@ from __future__ import annotations
 from typing import Final
 
 from mycel.ir import query as ir
-from mycel.sql import sqlite
 from mycel.sql.state_tables import StateTables
 from mycel.syntax.nodes import node
 
@@ -71,7 +70,7 @@ class Walk:
         ]
         if atom.minimum == 0:
             found.append(f"SELECT x.id FROM {self.sources.concepts('x')}")
-        text = found[0] if len(found) > 1 else f"SELECT DISTINCT id FROM ({found[0]})"
+        text = found[0] if len(found) > 1 else f"SELECT DISTINCT id FROM ({found[0]}) u"
         return f"({' UNION '.join((text, *found[1:]))}) {row}", f"{row}.id", []
 
     def _begins_at_concepts(self) -> bool:
@@ -88,7 +87,7 @@ class Walk:
 
     def search(self, row: str, start: str) -> str:
         """A table of levels: `elements` of a row are the elements that it adds, as an array."""
-        return sqlite.reach(row, start, *self._bounds(), int(self.forward))
+        return self.sources.dialect.reach(row, start, *self._bounds(), int(self.forward))
 
     def joins(self, run: str, start: str, end: str) -> str:
         """The condition that some walk leads from one element to another.
@@ -96,17 +95,17 @@ class Walk:
         Few elements are on a circle, and round a circle lead walks of any number of hops.
         """
         atom = self.atom
-        joined = sqlite.reaches(run, start, end, *self._bounds(), int(self.forward))
+        joined = self.sources.dialect.reaches(run, start, end, *self._bounds(), int(self.forward))
         if atom.subject != atom.object or atom.mirrored:
             return joined
-        circles = sqlite.circles(self.predicate, self.sources.moment or -1)
-        on_circle = sqlite.in_list(start, circles)
+        circles = self.sources.dialect.circles(self.predicate, self.sources.moment or -1)
+        on_circle = self.sources.dialect.in_list(start, circles)
         joined = on_circle if atom.maximum is None else f"({on_circle} AND {joined})"
         return f"({_even(start)} OR {joined})" if atom.minimum == 0 else joined
 
     def last_links(self, start: str) -> str:
         """An array of the elements that walks reach, each with the last link."""
-        return sqlite.walks(start, *self._bounds())
+        return self.sources.dialect.walks(start, *self._bounds())
 
     def _bounds(self) -> tuple[object, ...]:
         atom, moment = self.atom, self.sources.moment or -1
@@ -126,10 +125,10 @@ class Walk:
         """
         if self.has_few_levels and self.atom.maximum is not None:
             return self._levels(name, start, self.atom.maximum, is_concept=is_concept)
-        levels = self.search(f"{name}v", start)
+        levels, dialect = self.search(f"{name}v", start), self.sources.dialect
         return (
-            f"SELECT {name}e.value AS n FROM {levels}{sqlite.JOIN_IN_ORDER}"
-            f"{sqlite.opened(f'{name}v.elements', f'{name}e')}"
+            f"SELECT {dialect.item(f'{name}e')} AS n FROM {levels}{dialect.JOIN_IN_ORDER}"
+            f"{dialect.opened(f'{name}v.elements', f'{name}e')}"
         )
 
     def _levels(self, name: str, start: str, last: int, *, is_concept: bool) -> str:
@@ -141,7 +140,7 @@ class Walk:
             below, at = (
                 ("", start)
                 if level == 1
-                else (f"{name}_{level - 1} w{sqlite.JOIN_IN_ORDER}", "w.n")
+                else (f"{name}_{level - 1} w{self.sources.dialect.JOIN_IN_ORDER}", "w.n")
             )
             steps = [
                 f"SELECT q.{far} AS n FROM {below}{table}"
@@ -152,17 +151,17 @@ class Walk:
             if level == last:
                 levels[level] = union
                 continue
-            kept = sqlite.KEPT
+            kept = self.sources.dialect.KEPT
             if len(steps) == 1 and level == 1:
                 # From one element, each is reached once anyway, and an index holds just these.
-                kept = sqlite.INLINE
+                kept = self.sources.dialect.INLINE
             elif len(steps) == 1:
                 union = f"SELECT DISTINCT{union[6:]}"
             tables.append(f"{name}_{level}(n) AS {kept} ({union})")
             levels[level] = f"SELECT n FROM {name}_{level}"
         wanted = [levels[level] for level in range(self.atom.minimum, last + 1)]
         found = (
-            " UNION ".join(wanted) if len(wanted) > 1 else f"SELECT DISTINCT n FROM ({wanted[0]})"
+            " UNION ".join(wanted) if len(wanted) > 1 else f"SELECT DISTINCT n FROM ({wanted[0]}) u"
         )
         return f"WITH {', '.join(tables)} {found}" if tables else found
 
