@@ -332,7 +332,9 @@ def passed_on(db: mycel.Graph, length: int) -> Iterator[tuple[mycel.Graph, mycel
             each.merge(f"row-{number}")
         retype(row[0], "s")
         rename(row[-1], "s", "w")
+        put(db, "s", x="another one")
         db.merge("row-0")
+        retire(db, "s")
         draft.merge(f"row-{length - 1}")
         yield draft, row[-1]
 
@@ -376,3 +378,40 @@ def test_a_purge_in_a_third_branch_takes_no_other_element_with_its_number(
         assert target.merge(source).conflicts == ()
         assert value(target, "k") == "kept"
         assert not has_secret(target)
+
+
+def test_a_merge_keeps_what_other_branches_knew_of_a_purged_element(db: mycel.Graph) -> None:
+    """After the branch that knew the element under both names is deleted."""
+    with branch(db) as draft, branch(db, "second") as second:
+        put(db, "s", x=SECRET)
+        second.merge("main")
+        with branch(db, "third") as third:
+            third.merge("second")
+            rename(third, "s", "w")
+            purge(second, "s")
+            db.merge("second")
+            draft.merge("third")
+            second.merge("draft")
+        retire(draft, "w")
+        db.branches.delete("third", unmerged=True)
+        assert draft.merge("main").conflicts == ()
+        assert not has_secret(draft)
+
+
+def test_an_element_that_a_merge_knows_is_not_taken_for_another_one_with_its_new_key(
+    db: mycel.Graph,
+) -> None:
+    with branch(db) as draft:
+        put(db, "s", x=SECRET)
+        draft.write(lambda tx: tx.put_concept("Note", "s", {"x": "kept"}))
+        draft.merge("main")
+        put(draft, "s", x="changed")
+        retype(db, "s")
+        merge = db.merge("draft")
+        while merge.unresolved:
+            merge = db.resolve(merge.unresolved[0], merge.unresolved[0].options[0])
+        if merge.status == "conflicts":
+            db.commit_merge()
+        purge(draft, "s")
+        db.merge("draft")
+        assert not has_secret(db)

@@ -730,10 +730,14 @@ def _purge_mark(tx: Transaction, draft: MergeDraft) -> Iterator[marks.Mark]:
 
 
 def _matches(tx: Transaction, draft: MergeDraft, reached: ReachedState) -> Mapping[int, int]:
-    """The numbers of elements in the source, and those that they have now."""
+    """The numbers of elements in the source, and those that they have now.
+
+    Those of purged elements are kept too: the source, or what merges it, may still have them.
+    """
     found = {there: reached.numbers.get(here, here) for there, here in draft.matches.items()}
     alive = tx.reader.elements(each for each in found.values() if 0 < each < NEW)
-    return {there: here for there, here in found.items() if here in alive}
+    known = alive.keys() | purges_since(tx.reader, 0).numbers
+    return {there: here for there, here in found.items() if here in known}
 
 
 def _row(each: Conflict | Choice) -> merges.MergeRow:

@@ -39,13 +39,22 @@ class ThirdCopies:
         self._align: Final = cache(self._align_copies)
 
     def matches(self) -> Iterator[tuple[int, int]]:
-        """The numbers in the source and in the target of elements that other copies know."""
+        """The numbers in the source and in the target of elements that other copies know.
+
+        What one copy knows comes before what only several together know.
+        """
+        chained = []
         for copy in range(2, len(self._copies)):
-            changed = {number for side in (0, 1) for number in self._align(side, copy)[1].numbers}
-            for number in sorted(changed):
-                known = self._numbers(copy, number)
-                if 0 in known and 1 in known:
-                    yield known[1], known[0]
+            here, there = (self._align(side, copy) for side in (0, 1))
+            for number in sorted(here[1].numbers | there[1].numbers):
+                one, other = there[0].kept(number), here[0].kept(number)
+                if one is not None and other is not None:
+                    yield one, other
+                elif one is not None or other is not None:
+                    known = self._numbers(copy, number)
+                    if 0 in known and 1 in known:
+                        chained.append((known[1], known[0]))
+        yield from chained
 
     def purges(self, has: int, lacks: int) -> set[int]:
         """The elements of a side of which the other side has a purge that it has not.

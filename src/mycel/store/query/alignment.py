@@ -159,9 +159,12 @@ class Alignment:
 
         A number that came back for another element there is also that of one that was removed.
         """
-        # Each is matched before what may be matched with it, and what is there before what is gone.
+        # Each is matched before what may be matched with it: what is there before what is gone, and
+        # what a merge knows before what only has the same key.
         there = self._theirs.elements(changed).keys()
-        known = sorted(changed, key=lambda each: (each not in there, each))
+        known = sorted(
+            changed, key=lambda each: (each not in there, self.known(each) is None, each)
+        )
         return {*map(self.number, known), *filter(self.is_old, known)}
 
     def kept(self, number: int) -> int | None:
@@ -173,9 +176,9 @@ class Alignment:
         """Match two elements that third copies know as one, unless they have met since."""
         if there == here and self.is_old(there):
             return
-        if here not in self._numbers and self.known(there) is None:
-            self._known[there] = here
-            self._numbers[here] = there
+        is_free = there not in self._known and here not in self._numbers
+        if is_free and self.known(there) is None and self._known_there(here) is None:
+            self._keep(there, here)
 
     def match_again(self, mine: Touched) -> None:
         """Match elements that both had, where the number alone does not tell.
