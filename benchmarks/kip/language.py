@@ -55,7 +55,7 @@ def _parsing(block: Block, took_ns: list[int]) -> None:
 def _cached(db: mycel.Graph) -> Run:
     """From a text and parameters to the plan: what `execute` does before it runs a statement."""
     db.execute(TEN_LINES, {"name": "nobody"})
-    engine = db._engine
+    engine = db.engine
     reader = db._store.take()
     db._store.give(reader)
 

@@ -14,13 +14,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeVar, Unpack
 from warnings import warn
 
+from mycel.engine.write_defaults import DEFAULT_ACTOR, WriteDefaults
 from mycel.errors import ConstraintViolation, InvalidValueType
 from mycel.graph.adjacency import Adjacency
 from mycel.graph.walk import check_whole
 from mycel.merkle.proofs import ConsistencyProof, EntryProof, Snapshot, StateProof
 from mycel.model import cbor
-from mycel.model.client_names import SEPARATOR
-from mycel.model.client_names import current as current_client
 from mycel.model.elements import Element
 from mycel.model.limits import FIND_LIMIT_MAX, INTEGER_MAX
 from mycel.model.names import kind_of, shorten
@@ -41,13 +40,10 @@ from mycel.store.write import scrub as scrubbing
 from mycel.store.write.purge import Purged
 from mycel.store.write.scrub import Scrubbed
 from mycel.store.write.transaction import DEFAULT_WEIGHT, Transaction
-from mycel.store.write.writer import GroupMember
 
 if TYPE_CHECKING:
-    from mycel.engine.dry_run import DryRun
     from mycel.engine.engine import Engine
     from mycel.engine.hits import ElementHit
-    from mycel.engine.outcome import Outcome
     from mycel.engine.result import Result
     from mycel.migration.schema_api import SchemaApi
     from mycel.recall.embeddings import Embeddings
@@ -56,7 +52,6 @@ if TYPE_CHECKING:
     from mycel.transfer.load import Loaded, Progress
     from mycel.transfer.row_writer import Mode
 
-DEFAULT_ACTOR = "$self"
 TIMEOUT_S = 30.0
 """The default time limit of a command."""
 LOG_PAGE = 500
@@ -77,19 +72,19 @@ class Nexus(StateView):
         embedder: Embedder | None = None,
     ) -> None:
         super().__init__(store, timeout_s=timeout_s)
-        self._actor = actor
-        self.message = message
-        """The message of transactions that are given none; empty for a count of what changed."""
+        self._defaults: Final = WriteDefaults(actor, message)
         self._adjacency: Adjacency = Adjacency(store)
         self._recall: Final = SearchIndex(store, embedder)
 
     @cached_property
-    def _engine(self) -> Engine:
+    def engine(self) -> Engine:
+        """The engine that runs commands, for doors that answer requests with unread results."""
         from mycel.engine.engine import Engine  # noqa: PLC0415 - not every use needs the language
 
         return Engine(
             self._store,
             timeout_s=self._timeout_s,
+            defaults=self._defaults,
             adjacency=self._adjacency,
             recall=self._recall,
         )
@@ -142,22 +137,26 @@ class Nexus(StateView):
         parameters: Mapping[str, Any] | None = None,
         /,
         *,
+        readonly: bool = False,
+        dry_run: bool = False,
         message: str = "",
         **named: Any,
     ) -> Result:
         """Run one KIP command; `:name` in it is the parameter of that name.
 
         Parameters are values, never text of the command: nothing in them can change what it does.
-        The `message` says in the journal why a command writes; a parameter of that name is given in
-        the dictionary.
+        With `readonly`, a command that writes is refused; with `dry_run`, it is checked and nothing
+        is written. The `message` says in the journal why a command writes. Parameters with one of
+        these three names are given in the dictionary.
 
         Raises:
             MycelError: with a code, what happened and what to do next. Nothing was written then.
         """
         if named:
             parameters = {**(parameters or {}), **named}
-        said = self._why(message)
-        return self._engine.execute(command, parameters, actor=self.actor, message=said)
+        return self.engine.execute(
+            command, parameters, readonly=readonly, dry_run=dry_run, message=message
+        )
 
     def explain(
         self,
@@ -185,54 +184,24 @@ class Nexus(StateView):
         """
         from mycel.service.envelope import plain, respond  # noqa: PLC0415 - as above
 
-        return plain(respond(self, request, readonly=readonly))
-
-    def run(
-        self,
-        command: str,
-        parameters: Mapping[str, Any],
-        *,
-        readonly: bool,
-        dry_run: bool,
-        message: str = "",
-    ) -> Outcome:
-        """One command of a request; `request` calls this."""
-        from mycel.engine.outcome import Outcome  # noqa: PLC0415 - as above
-
-        result = self._engine.execute(
-            command,
-            parameters,
-            actor=self.actor,
-            message=self._why(message),
-            dry_run=dry_run,
-            readonly=readonly,
-        )
-        return Outcome(result, result.next_cursor, result.warnings)
-
-    def together(self, work: Callable[[Sequence[GroupMember]], Written]) -> Written:
-        """Commands that share one commit; `request` uses this for those of a batch that write."""
-        return self._store.together(work)
-
-    def rehearsal(self) -> AbstractContextManager[DryRun]:
-        """A dry run of several commands; `request` uses this for a batch."""
-        return self._engine.rehearsal(actor=self.actor)
+        return plain(respond(self.engine, request, readonly=readonly))
 
     def apply_capsule(
         self,
         capsule: str,
         parameters: Mapping[str, Any] | None = None,
         *,
+        readonly: bool = False,
         dry_run: bool = False,
         message: str = "",
     ) -> Result:
-        """Apply a capsule: `UPSERT` statements, as one transaction. It may be of 64 MiB.
+        """Run a capsule, `UPSERT` statements, as `execute` does. It may be of 64 MiB.
 
         Raises:
             InvalidSyntax: it is no capsule.
         """
-        said = self._why(message)
-        return self._engine.apply_capsule(
-            capsule, parameters, actor=self.actor, message=said, dry_run=dry_run
+        return self.engine.apply_capsule(
+            capsule, parameters, readonly=readonly, dry_run=dry_run, message=message
         )
 
     # Reading.
@@ -258,21 +227,26 @@ class Nexus(StateView):
     @property
     def actor(self) -> str:
         """The author of writes that name no other: that of the graph, and the program it serves."""
-        client = current_client()
-        if client and self._actor == DEFAULT_ACTOR:
-            return f"{DEFAULT_ACTOR}{SEPARATOR}{client}"
-        return self._actor
+        return self._defaults.actor
 
     @actor.setter
     def actor(self, actor: str) -> None:
-        self._actor = actor
+        self._defaults.actor = actor
+
+    @property
+    def message(self) -> str:
+        """The message of transactions that are given none; empty for a count of what changed."""
+        return self._defaults.message
+
+    @message.setter
+    def message(self, message: str) -> None:
+        self._defaults.message = message
 
     def _who(self, actor: str | None) -> str:
-        return self.actor if actor is None else actor
+        return self._defaults.actor_or(actor)
 
     def _why(self, message: str) -> str:
-        # What is no text is passed on, and refused.
-        return self.message if message == "" else message
+        return self._defaults.message_or(message)
 
     def transaction(
         self, *, actor: str | None = None, message: str = ""

@@ -3,6 +3,7 @@
 Modules, in the order in which a command passes through them:
 
 - `engine`               the entry: chooses the statement and its rules
+- `write_defaults`       the actor and the message of writes that name none
 - `statements`           the function of each statement
 - `dry_run`              dry runs of commands
 - `plan_cache`           parsed commands, and the plans made for them
@@ -40,5 +41,6 @@ Modules, in the order in which a command passes through them:
 - `explain`              EXPLAIN
 - `seed`                 the content of a new graph
 - `outcome`              the outcome of a statement
+- `conflict_warnings`    warnings about open conflicts at the elements of a result
 - `result`               the result of a command: rows, or the wire form
 """

@@ -11,8 +11,9 @@ from typing import Any, Final
 
 from mycel.engine.find import Finder
 from mycel.engine.outcome import Outcome
-from mycel.engine.plan_cache import Prepared
+from mycel.engine.plan_cache import Prepared, at_parameter
 from mycel.engine.planner import FindPlanner
+from mycel.engine.result import Result
 from mycel.engine.statements import introspect, manipulate
 from mycel.engine.values import Values
 from mycel.errors import MycelError
@@ -22,7 +23,10 @@ from mycel.store.database import Store
 from mycel.store.write.transaction import Transaction
 from mycel.syntax.diagnostics import shown
 
-VALID: Final = {"valid": True}
+
+def valid(warnings: tuple[str, ...] = ()) -> Outcome:
+    """The outcome of a read that was only checked."""
+    return Outcome({"valid": True}, warnings=warnings)
 
 
 class DryRun:
@@ -32,35 +36,42 @@ class DryRun:
         self._store: Final = store
         self._tx: Final = tx
 
-    def run(
+    def execute(
         self,
-        command: str,
-        parameters: Mapping[str, Any],
+        text: str,
+        parameters: Mapping[str, Any] | None = None,
         *,
-        readonly: bool,
-        dry_run: bool,
+        readonly: bool = False,
+        dry_run: bool = True,
         message: str = "",
-    ) -> Outcome:
+    ) -> Result:
         """Check one command; it implements the `Executor` of a request."""
         del readonly, dry_run, message  # Whoever rehearses may write, and nothing is kept.
-        prepared = Prepared(command, parse(command))
+        prepared = Prepared(text, parse(text))
         try:
-            return self._check(prepared, prepared.command, Values(parameters))
+            result = Result.of(*self._check(prepared, Values(parameters)))
         except MycelError as error:
-            shown(error, command)
+            shown(at_parameter(error, prepared.command), text)
             raise
+        if parameters:
+            result.warn(prepared.quoted(parameters))
+        return result
 
-    def _check(self, prepared: Prepared, command: ast.Command, values: Values) -> Outcome:
-        reader = self._tx.reader
+    def _check(self, prepared: Prepared, values: Values) -> Outcome:
+        reader, command = self._tx.reader, prepared.command
         if isinstance(command, ast.Explain):
-            return self._check(prepared, command.command, values)
+            from mycel.engine.explain import explain  # noqa: PLC0415 - see `statements`
+
+            text = explain(reader, command.command, values)["command"]
+            # Without ANALYZE it writes nothing that later commands could see.
+            return self._check(Prepared(text, parse(text)), values) if command.analyze else valid()
         if isinstance(command, ast.Manipulation):
             return self.rehearse(command, values)
         if isinstance(command, ast.Find):
             plan = Finder(self._store, FindPlanner()).check(reader, prepared, command, values)
-            return Outcome(VALID, warnings=plan.warnings)
+            return valid(plan.warnings)
         introspect(reader, command, values)
-        return Outcome(VALID)
+        return valid()
 
     def rehearse(self, command: ast.Manipulation, values: Values) -> Outcome:
         """The changes that a command would make, after all checks of a commit."""
@@ -68,6 +79,6 @@ class DryRun:
         outcome = manipulate(self._tx, command, values)
         self._tx.check()
         return Outcome(
-            {**VALID, "would": outcome.result},
+            {"valid": True, "would": outcome.result},
             warnings=(*outcome.warnings, *self._tx.warnings[known:]),
         )

@@ -6,13 +6,14 @@ what it means; this one chooses it and the rules under which it runs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from time import monotonic
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
-from mycel.engine.dry_run import VALID, DryRun
+from mycel.engine.conflict_warnings import conflict_warnings
+from mycel.engine.dry_run import DryRun, valid
 from mycel.engine.find import Finder
 from mycel.engine.outcome import Author, Outcome
 from mycel.engine.plan_cache import Commands, Prepared, at_parameter
@@ -20,6 +21,7 @@ from mycel.engine.planner import FindPlanner
 from mycel.engine.result import Result
 from mycel.engine.statements import introspect, manipulate
 from mycel.engine.values import Values
+from mycel.engine.write_defaults import WriteDefaults
 from mycel.errors import ExecutionTimeout, ImmutableTarget, InvalidSyntax, MycelError
 from mycel.graph.adjacency import Adjacency
 from mycel.kip import ast
@@ -31,8 +33,11 @@ from mycel.recall.lazy import SearchIndex
 from mycel.store.database import Store
 from mycel.store.query.reader import Reader
 from mycel.store.write.transaction import Transaction, rehearsal
+from mycel.store.write.writer import GroupMember
 from mycel.syntax.diagnostics import shown
 from mycel.syntax.gc_pause import collector_paused
+
+T = TypeVar("T")
 
 
 class Engine:
@@ -43,26 +48,28 @@ class Engine:
         store: Store,
         *,
         timeout_s: float,
+        defaults: WriteDefaults,
         adjacency: Adjacency | None = None,
         recall: SearchIndex | None = None,
     ) -> None:
         self._store: Final = store
         self._timeout_s: Final = timeout_s
+        self._defaults: Final = defaults
         self._adjacency: Final = adjacency
         self._recall: Final = recall
         self._planner: Final = FindPlanner()
         self._finder: Final = Finder(store, self._planner)
         self._commands: Final = Commands()
+        self._conflict_warnings: Final = partial(conflict_warnings, store)
 
     def execute(
         self,
         text: str,
-        parameters: Mapping[str, Any] | None,
+        parameters: Mapping[str, Any] | None = None,
         *,
-        actor: str,
-        message: str = "",
-        dry_run: bool = False,
         readonly: bool = False,
+        dry_run: bool = False,
+        message: str = "",
     ) -> Result:
         """Run one command; with `dry_run` only check it, with `readonly` refuse it if it writes.
 
@@ -78,56 +85,49 @@ class Engine:
         prepared = self._commands.known.get(text)
         if prepared is None:
             prepared = self.prepare(text)
-        if readonly and is_write(prepared.command):
-            raise read_only("This command writes, and only reading is allowed here.")
-        command = prepared.command
-        try:
-            if isinstance(command, ast.Find) and not dry_run:
-                result = self._finder.run(prepared, command, parameters, self._timeout_s)
-            else:
-                by = Author(actor, message)
-                result = Result.of(
-                    *self._outcome(prepared, Values(parameters), by, dry_run=dry_run)
-                )
-        except MycelError as error:
-            shown(at_parameter(error, command), text)
-            raise
-        if parameters:
-            result.warn(prepared.quoted(parameters))
-        return result
+        return self._run(prepared, parameters, readonly, dry_run, message)
 
     def apply_capsule(
         self,
         text: str,
-        parameters: Mapping[str, Any] | None,
+        parameters: Mapping[str, Any] | None = None,
         *,
-        actor: str,
+        readonly: bool = False,
+        dry_run: bool = False,
         message: str = "",
-        dry_run: bool,
     ) -> Result:
-        """Run a capsule, which may be larger than a command."""
+        """Run a capsule as `execute` does; it may be larger than a command."""
         with collector_paused(len(text) > COMMAND_BYTES_MAX):
-            # In a function of its own, so that the tree is gone when the collector comes back.
-            outcome = self._applied(text, parameters, Author(actor, message), dry_run=dry_run)
-        return Result.of(*outcome)
+            # No name here refers to the tree, so it is gone when the collector comes back.
+            return self._run(_read_capsule(text), parameters, readonly, dry_run, message)
 
-    def _applied(
-        self, text: str, parameters: Mapping[str, Any] | None, by: Author, *, dry_run: bool
-    ) -> Outcome:
-        command = parse(text, bytes_max=CAPSULE_BYTES_MAX)
-        if not isinstance(command, ast.Capsule):
-            raise InvalidSyntax(
-                "This is no capsule.", hint="A capsule is one or more UPSERT { … } statements."
-            )
+    def _run(
+        self,
+        prepared: Prepared,
+        parameters: Mapping[str, Any] | None,
+        readonly: bool,
+        dry_run: bool,
+        message: str,
+    ) -> Result:
+        command = prepared.command
+        if readonly and is_write(command):
+            raise read_only()
         try:
-            outcome = self._write(command, Values(parameters), by, dry_run=dry_run)
+            if isinstance(command, ast.Find) and not dry_run:
+                result = self._finder.run(prepared, command, parameters, self._timeout_s)
+            else:
+                by = Author(self._defaults.actor, self._defaults.message_or(message))
+                result = Result.of(
+                    *self._outcome(prepared, Values(parameters), by, dry_run=dry_run)
+                )
         except MycelError as error:
-            shown(error, text)
+            shown(at_parameter(error, command), prepared.text)
             raise
-        if not parameters:
-            return outcome
-        warnings = Prepared(text, command).quoted(parameters)
-        return outcome._replace(warnings=(*outcome.warnings, *warnings))
+        if parameters:
+            result.warn(prepared.quoted(parameters))
+        if not isinstance(command, ast.Manipulation):
+            result.warn_later(self._conflict_warnings)
+        return result
 
     def prepare(self, text: str) -> Prepared:
         """Parse a command, and keep it for the next time."""
@@ -144,8 +144,8 @@ class Engine:
                 return self._explain(command, values, by, dry_run=dry_run)
             case ast.Find() if dry_run:
                 with self._reading() as reader:
-                    self._finder.check(reader, prepared, command, values)
-                return Outcome(VALID)
+                    plan = self._finder.check(reader, prepared, command, values)
+                return valid(plan.warnings)
             case ast.Find():
                 result = self._finder.run(prepared, command, values.parameters, self._timeout_s)
                 return Outcome(result.value, result.next_cursor, result.warnings)
@@ -163,7 +163,7 @@ class Engine:
             )
         if isinstance(command, ast.Search) and self._recall is not None:
             self._recall.save()
-        return Outcome(VALID) if dry_run else outcome
+        return valid() if dry_run else outcome
 
     @contextmanager
     def _reading(self) -> Iterator[Reader]:
@@ -176,23 +176,30 @@ class Engine:
     ) -> Outcome:
         from mycel.engine.explain import analyzed, explain  # noqa: PLC0415 - see `statements`
 
+        def run() -> Outcome:
+            return self._outcome(self.prepare(told["command"]), values, by, dry_run=dry_run)
+
         with self._reading() as reader:
             told = explain(reader, command.command, values)
-        if command.analyze:
-            inner = self.prepare(told["command"])
-
-            told["analyze"], warnings = analyzed(
-                lambda: self._outcome(inner, values, by, dry_run=dry_run)
-            )
-            return Outcome(told, warnings=warnings)
-        return Outcome(told)
+        if dry_run:
+            return run() if command.analyze else valid()
+        return analyzed(told, run) if command.analyze else Outcome(told)
 
     # Writing.
 
+    def together(self, work: Callable[[Sequence[GroupMember]], T]) -> T:
+        """Let the commands that `work` runs share one commit at its end."""
+        return self._store.together(work)
+
     @contextmanager
-    def rehearsal(self, *, actor: str, message: str = "rehearsal") -> Iterator[DryRun]:
+    def rehearsal(self) -> Iterator[DryRun]:
         """Check the commands of this block, each on the state that those before it would leave."""
-        with rehearsal(self._store.transaction(actor=actor, message=message)) as tx:
+        with self._rehearsal(Author(self._defaults.actor, "rehearsal")) as dry_run:
+            yield dry_run
+
+    @contextmanager
+    def _rehearsal(self, by: Author) -> Iterator[DryRun]:
+        with rehearsal(self._store.transaction(actor=by.actor, message=by.message)) as tx:
             tx.reader.deadline = monotonic() + self._timeout_s
             yield DryRun(self._store, tx)
 
@@ -200,7 +207,7 @@ class Engine:
         self, command: ast.Manipulation, values: Values, by: Author, *, dry_run: bool
     ) -> Outcome:
         if dry_run:
-            with self.rehearsal(actor=by.actor, message=by.message) as rehearsed:
+            with self._rehearsal(by) as rehearsed:
                 return rehearsed.rehearse(command, values)
         warnings: list[str] = []
 
@@ -250,10 +257,20 @@ class Engine:
         return run(is_long=True)
 
 
-def read_only(message: str) -> ImmutableTarget:
-    """The error for a command that writes, sent through a door for reading."""
+def _read_capsule(text: str) -> Prepared:
+    capsule = parse(text, bytes_max=CAPSULE_BYTES_MAX)
+    if not isinstance(capsule, ast.Capsule):
+        raise InvalidSyntax(
+            "This is no capsule.", hint="A capsule is one or more UPSERT { … } statements."
+        )
+    return Prepared(text, capsule)
+
+
+def read_only(
+    message: str = "This command writes, and only reading is allowed here.",
+) -> ImmutableTarget:
+    """The error for a command that writes, where only reading is allowed."""
     return ImmutableTarget(
         message,
-        hint="This door only reads. Use db.execute, or request(…) without readonly; over MCP,"
-        " execute_kip.",
+        hint="If it may write, run it without readonly (--readonly, .readonly), or as execute_kip.",
     )

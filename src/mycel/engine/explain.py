@@ -51,15 +51,15 @@ def explain(reader: Reader, command: ast.Command, values: Values) -> dict[str, A
     return told
 
 
-def analyzed(run: Callable[[], Outcome]) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """The time and the result of a command, and its warnings."""
+def analyzed(told: dict[str, Any], run: Callable[[], Outcome]) -> Outcome:
+    """The outcome of EXPLAIN ANALYZE: the stages, the time, and the result of the command."""
     started = perf_counter()
     outcome = run()
     took_ms = (perf_counter() - started) * 1000
-    told: dict[str, Any] = {"took_ms": round(took_ms, 3), "result": outcome.result}
+    analysis: dict[str, Any] = {"took_ms": round(took_ms, 3), "result": outcome.result}
     if outcome.next_cursor is not None:
-        told["next_cursor"] = outcome.next_cursor
-    return told, outcome.warnings
+        analysis["next_cursor"] = outcome.next_cursor
+    return Outcome(told | {"analyze": analysis}, warnings=outcome.warnings)
 
 
 def _bound(reader: Reader, command: ast.Command, values: Values) -> BoundQuery | None:

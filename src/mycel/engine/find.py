@@ -84,7 +84,7 @@ class Finder:
                 return self._past(reader, prepared, find, values)
             ask = None
             if not cells or (plan.is_scalar and _counts_nothing(find, cells[0])):
-                ask = partial(self._advice, find, parameters)
+                ask = partial(self._advice, find, parameters, ())
             elif empty := _empty_columns(cells, plan):
                 ask = partial(self._advice, find, parameters, empty)
             page = _Page(prepared, find, values, reader.newest)
@@ -115,7 +115,11 @@ class Finder:
         return plan
 
     def _advice(
-        self, find: ast.Find, parameters: Mapping[str, Any] | None, empty: tuple[int, ...] = ()
+        self,
+        find: ast.Find,
+        parameters: Mapping[str, Any] | None,
+        empty: tuple[int, ...],
+        _result: Result,
     ) -> tuple[str, ...]:
         """Hints on a command that found nothing, or nothing in some columns, on the live graph."""
         from mycel.engine.empty_result_advice import advice  # noqa: PLC0415 - few answers need it
@@ -140,7 +144,7 @@ class Finder:
         limit: int | None,
         page: _Page,
         *,
-        ask: Callable[[], tuple[str, ...]] | None = None,
+        ask: Callable[[Result], tuple[str, ...]] | None = None,
     ) -> Result:
         """A page, of which `cells` may hold one row too many: then there is another."""
         cursor = None
@@ -149,7 +153,10 @@ class Finder:
             place = [page.position, page.offset + limit, *statement.ties]
             cursor = cursor_after(self._purpose(reader, page), place)
         columns, kinds = plan.columns, statement.json_columns
-        return Result(columns, cells, kinds, cursor, plan.warnings, plan.is_scalar, advice=ask)
+        result = Result(columns, cells, kinds, cursor, plan.warnings, plan.is_scalar)
+        if ask is not None:
+            result.warn_later(ask)
+        return result
 
     # The past, and later pages.
 

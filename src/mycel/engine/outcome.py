@@ -10,7 +10,7 @@ from mycel.store.write.transaction import Transaction
 
 
 class Outcome(NamedTuple):
-    """A result in its wire form or as a `Result`, and what travels beside it."""
+    """A result in its wire form, and what travels beside it."""
 
     result: Any
     next_cursor: str | None = None

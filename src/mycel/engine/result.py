@@ -28,11 +28,11 @@ class Result:
     """
 
     __slots__ = (
-        "_advice",
         "_cells",
         "_columns",
         "_is_scalar",
         "_json",
+        "_later",
         "_value",
         "_warnings",
         "next_cursor",
@@ -46,8 +46,6 @@ class Result:
         next_cursor: str | None = None,
         warnings: tuple[str, ...] = (),
         is_scalar: bool = False,
-        *,
-        advice: Callable[[], tuple[str, ...]] | None = None,
     ) -> None:
         self._columns: Final = columns
         self._cells: Final = cells
@@ -58,7 +56,7 @@ class Result:
         self.next_cursor: Final = next_cursor
         """The cursor of the next page, if there is one; pass it on as CURSOR."""
         self._warnings = warnings
-        self._advice = advice
+        self._later: tuple[Callable[[Result], tuple[str, ...]], ...] = ()
 
     @classmethod
     def of(
@@ -73,16 +71,21 @@ class Result:
     def warnings(self) -> tuple[str, ...]:
         """Facts for the caller that are no errors.
 
-        Advice on an empty answer is only worked out when this is asked for.
+        Advice on an empty answer and open conflicts are looked up when this is first read.
         """
-        if self._advice is not None:
-            advice, self._advice = self._advice, None
-            self._warnings += advice()
+        if self._later:
+            later, self._later = self._later, ()
+            for look_up in later:
+                self._warnings += look_up(self)
         return self._warnings
 
     def warn(self, warnings: tuple[str, ...]) -> None:
         """Add warnings."""
         self._warnings += warnings
+
+    def warn_later(self, look_up: Callable[[Result], tuple[str, ...]]) -> None:
+        """Add warnings about this result that are looked up only if somebody reads them."""
+        self._later += (look_up,)
 
     @property
     def columns(self) -> tuple[str, ...]:

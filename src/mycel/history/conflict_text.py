@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from mycel.engine.conflict_warnings import place
 from mycel.model.commits import short
 from mycel.model.names import count
 
@@ -60,12 +61,6 @@ def summary(done: Merge) -> str:
 def title(told: Mapping[str, Any]) -> str:
     """The id, the kind and the place of a conflict, on one line."""
     return f"{told['id']} {told['kind']}: {place(told)}"
-
-
-def place(told: Mapping[str, Any]) -> str:
-    """The element of a conflict, and the value in it."""
-    where = ".".join((*filter(None, (told.get("field", ""),)), *told.get("path", ())))
-    return f"{told['label']}, {where}" if where else str(told["label"])
 
 
 def side_rows(told: Mapping[str, Any]) -> list[SideRow]:

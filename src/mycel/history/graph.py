@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from functools import cached_property
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from mycel.engine.guards import GraphGuards
-from mycel.errors import ConstraintViolation, InvalidId, MycelError
+from mycel.engine.write_defaults import DEFAULT_ACTOR
+from mycel.errors import ConstraintViolation, MycelError
 from mycel.history import rollback
 from mycel.history.branches import Branches, branch_path
 from mycel.history.rollback import Rollback
 from mycel.history.saved_views import SavedViews
-from mycel.model import ids
 from mycel.model.commits import short
 from mycel.model.state import LIVE, State
-from mycel.nexus import DEFAULT_ACTOR, TIMEOUT_S, Nexus
+from mycel.nexus import TIMEOUT_S, Nexus
 from mycel.search.embedding import Embedder
 from mycel.store.database import Store, wall_clock_us
 from mycel.store.file.connections import Durability, MemoryUse
 from mycel.store.file.workspace_databases import existing_database
-from mycel.store.query import commits, merges
+from mycel.store.query import commits
 from mycel.store.query import diff as differences
 from mycel.store.query.diff import ABSENT, Diff
 from mycel.store.query.history import Moment, entry_at, state_at
@@ -34,17 +33,9 @@ from mycel.store.write.marks import remove_tag, set_tag
 from mycel.store.write.transaction import Guard, Transaction, rehearsal
 
 if TYPE_CHECKING:
-    from mycel.engine.outcome import Outcome
-    from mycel.engine.result import Result
     from mycel.history.backups import Backup
     from mycel.history.merge.merging import Merging
     from mycel.history.merge.outcome import Choice, Conflict, Merge
-
-
-WIRE_TYPES: Final = ("ConceptNode", "PropositionLink")
-"""The `_type` of whole elements in results of KIP."""
-CONFLICTS_TOLD_MAX: Final = 20
-"""The most conflicts that warnings of one response name."""
 
 
 class Graph(Nexus):
@@ -305,39 +296,6 @@ class Graph(Nexus):
         )
         return self._merging.merge(request, dry_run=dry_run, by=request.by)
 
-    def run(
-        self,
-        command: str,
-        parameters: Mapping[str, Any],
-        *,
-        readonly: bool,
-        dry_run: bool,
-        message: str = "",
-    ) -> Outcome:
-        """One command of a request; elements of its result that are in conflict give warnings."""
-        outcome = super().run(
-            command, parameters, readonly=readonly, dry_run=dry_run, message=message
-        )
-        contested = self._conflict_warnings(outcome.result)
-        return outcome._replace(warnings=(*outcome.warnings, *contested)) if contested else outcome
-
-    def _conflict_warnings(self, result: Result) -> list[str]:
-        """A sentence for each undecided conflict at whole elements in the rows of a result."""
-        with self._store.lending(LIVE) as reader:
-            if not merges.may_have_conflicts(reader) or not merges.count_undecided(reader):
-                return []
-            value = result.value
-            if not isinstance(value, list):
-                return []
-            found = merges.open_conflicts(reader, set(_whole_elements(value)))
-        from mycel.history.conflict_text import place  # noqa: PLC0415 - few graphs have conflicts
-
-        undecided = (each for some in found.values() for each in some)
-        return [
-            f"{place(each)}: an open conflict, {each['id']} of the merge {each['merge']}."
-            for each in islice(undecided, CONFLICTS_TOLD_MAX)
-        ]
-
     @property
     def merges(self) -> list[Merge]:
         """The merges into this branch that are open, oldest first."""
@@ -579,15 +537,6 @@ def open_graph(
         "embedder": embedder,
     }
     return graph
-
-
-def _whole_elements(rows: Sequence[Any]) -> Iterator[int]:
-    """The numbers of the whole elements in the rows of a result."""
-    for row in rows:
-        for each in row if isinstance(row, list) else (row,):
-            if isinstance(each, dict) and each.get("_type") in WIRE_TYPES:
-                with suppress(InvalidId):  # An attribute that only looks like an element.
-                    yield ids.parse_id(each.get("id"))
 
 
 class _Named(NamedTuple):

@@ -114,7 +114,7 @@ def _asked(
         InvalidSyntax: the message names no method.
     """
     if "method" not in message:
-        return partial(envelope.respond, db, readonly=readonly), message
+        return partial(envelope.respond, db.engine, readonly=readonly), message
     method = message["method"]
     if not isinstance(method, str) or method not in METHODS:
         known = f"There are {', '.join(METHODS)}."
@@ -135,9 +135,9 @@ def _asked(
         )
     match method:
         case "execute_kip":
-            return partial(envelope.respond, db, readonly=readonly), params
+            return partial(envelope.respond, db.engine, readonly=readonly), params
         case "execute_kip_readonly":
-            return partial(envelope.respond, db, readonly=True), params
+            return partial(envelope.respond, db.engine, readonly=True), params
         case _:
             return partial(list_logs, db), params
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from mycel.history.conflict_text import place
+from mycel.engine.conflict_warnings import place
 from mycel.knowledge.node_values import Node, Relation
 from mycel.model import ids
 from mycel.store.query.merges import may_have_conflicts, open_conflicts

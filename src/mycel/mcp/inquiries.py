@@ -18,8 +18,9 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
+from mycel.engine.conflict_warnings import place
 from mycel.errors import InvalidSyntax, MycelError, NotFound
-from mycel.history.conflict_text import is_text, place, plain_lines
+from mycel.history.conflict_text import is_text, plain_lines
 from mycel.history.merge.outcome import Conflict, Merge
 from mycel.mcp import arguments
 from mycel.mcp.merge_tools import RESOLUTIONS, VALUE_CHARACTERS, answer, settled, undecided

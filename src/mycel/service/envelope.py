@@ -26,7 +26,6 @@ from itertools import groupby
 from typing import Any, Final, NamedTuple, Protocol
 
 from mycel.engine.engine import read_only
-from mycel.engine.outcome import Outcome
 from mycel.engine.result import Result
 from mycel.errors import (
     InternalError,
@@ -83,15 +82,15 @@ _log = logging.getLogger(__name__)
 class Executor(Protocol):
     """The interface that runs one command."""
 
-    def run(
+    def execute(
         self,
-        command_text: str,
+        text: str,
         parameters: Mapping[str, Any],
         *,
         readonly: bool,
         dry_run: bool,
-        message: str = "",
-    ) -> Outcome:
+        message: str,
+    ) -> Result:
         """Run a command; the journal keeps the message of one that writes.
 
         With `readonly` one that writes is refused; with `dry_run` it is checked and nothing is
@@ -190,7 +189,7 @@ def _first_word(text: str) -> str:
 
 
 def _run_all(executor: Stage, asked: _Request, *, readonly: bool) -> Responses:
-    if readonly and (refused := _refusals(asked.commands)):
+    if readonly and asked.is_batch and (refused := _refusals(asked.commands)):
         return refused
     if not asked.is_batch or asked.dry_run:
         return _run_in_order(executor, asked.commands, readonly=readonly, dry_run=asked.dry_run)
@@ -268,9 +267,9 @@ def _refusals(commands: Sequence[_Command | MycelError]) -> list[Response]:
     if not writing:
         return []
     others = read_only(
-        f"Not run: command {min(writing)} of this batch writes, and the door only reads."
+        f"Not run: command {min(writing)} of this batch writes, and only reading is allowed here."
     )
-    own = read_only("This command writes, and the request came through a door for reading.")
+    own = read_only()
     return [_failed(own if place in writing else others) for place in range(1, len(commands) + 1)]
 
 
@@ -282,21 +281,19 @@ def _run(
     try:
         if not _is_manipulation(command):
             allowance.check()  # A batch has one deadline. Writes look at it themselves.
-        outcome = executor.run(
+        result = executor.execute(
             command.text,
             command.parameters,
             readonly=readonly,
             dry_run=dry_run,
             message=command.message,
         )
+        response = {"result": result} | result.to_dict_beside()
     except MycelError as error:
         return _with_warnings(_failed(error), command.warnings)
     except Exception as error:  # noqa: BLE001 - The edge: other commands of a batch still count.
         return _unforeseen(error)
-    response: Response = {"result": outcome.result}
-    if outcome.next_cursor is not None:
-        response["next_cursor"] = outcome.next_cursor
-    return _with_warnings(response, (*command.warnings, *outcome.warnings))
+    return _with_warnings(response, command.warnings)
 
 
 def _with_warnings(response: Response, warnings: Sequence[str]) -> Response:

@@ -292,7 +292,7 @@ def test_a_command_that_runs_can_be_interrupted_without_ending_the_session(
 def test_a_bug_does_not_end_a_session(
     shell: Shell, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(*_: object) -> None:
+    def broken(*_: object, **_options: object) -> None:
         raise ZeroDivisionError
 
     monkeypatch.setattr(mycel.Graph, "execute", broken)

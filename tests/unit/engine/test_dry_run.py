@@ -75,3 +75,15 @@ def test_descriptions_exports_and_searches_are_checked_too(db: mycel.Graph) -> N
     )
     assert [each.get("result") for each in responses[1:6]] == [{"valid": True}] * 5
     assert responses[6]["error"]["code"] == "KIP_3002"
+
+
+def test_an_explanation_writes_nothing_that_later_commands_would_see(db: mycel.Graph) -> None:
+    _, explained, asked = rehearse(db, f"EXPLAIN {DEFINE}", 'DESCRIBE CONCEPT TYPE "Boat"', ASK)
+    assert explained["error"]["code"] == "KIP_3002"
+    assert asked["error"]["code"] == "KIP_2001"
+
+
+def test_what_a_caller_does_to_a_result_changes_no_later_one(db: mycel.Graph) -> None:
+    command = "DESCRIBE CONCEPT TYPES"
+    db.execute(command, dry_run=True).value["valid"] = False
+    assert db.execute(command, dry_run=True).value == {"valid": True}

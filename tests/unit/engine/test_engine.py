@@ -67,7 +67,7 @@ def test_threads_with_more_commands_than_are_kept_all_get_answers(db: mycel.Grap
             assert db.execute(command, name=f"t{n % 60}").value == [f"t{n % 60}"]
 
     together(ask)
-    assert len(db._engine._commands.known) <= COMMANDS_CACHED_MAX + THREADS
+    assert len(db.engine._commands.known) <= COMMANDS_CACHED_MAX + THREADS
 
 
 def test_threads_with_more_plans_than_are_kept_all_get_answers(db: mycel.Graph) -> None:
@@ -158,8 +158,8 @@ def test_a_door_that_only_reads_refuses_every_command_that_writes(db: mycel.Grap
         'DELETE CONCEPT ?t DETACH WHERE { ?t {type: "Town"} }',
     ):
         with pytest.raises(ImmutableTarget):
-            db._engine.execute(command, None, actor="me", readonly=True)
-    assert db._engine.execute("DESCRIBE CONCEPT TYPES", None, actor="me", readonly=True).value
+            db.execute(command, readonly=True)
+    assert db.execute("DESCRIBE CONCEPT TYPES", readonly=True).value
 
 
 # SQLite.
@@ -250,7 +250,7 @@ def test_threads_that_meet_a_sum_beyond_64_bits_all_get_it(db: mycel.Graph) -> N
         return {db.execute(command, name="").value for _ in range(20)}
 
     for _ in range(5):
-        db._engine._commands.known.clear()
+        db.engine._commands.known.clear()
         assert together(ask) == [{60 * 2.0**62}] * THREADS
 
 

@@ -519,7 +519,7 @@ def test_a_plan_that_fails_because_definitions_have_changed_is_made_anew(
 def test_plans_that_are_forgotten_and_kept_at_once_do_no_harm(db: mycel.Graph) -> None:
     """Twenty shapes of one command, so that plans come and go, some of them because they fail."""
     command = "FIND(?t.name) WHERE { ?t {type: :type} }"
-    known = db._engine._commands.known
+    known = db.engine._commands.known
     with db.transaction() as tx:
         for n in range(20):
             tx.define_type(f"Kind{n}")

@@ -178,13 +178,13 @@ def test_values_of_other_kinds_find_what_they_should(db: mycel.Graph) -> None:
 def test_commands_are_remembered_up_to_a_bound(db: mycel.Graph) -> None:
     for n in range(COMMANDS_CACHED_MAX + 20):
         db.execute(f"FIND(?t{n}.id) WHERE {{ ?t{n} {{id: :id}} }}", id="C:2")
-    assert len(db._engine._commands.known) == COMMANDS_CACHED_MAX
+    assert len(db.engine._commands.known) == COMMANDS_CACHED_MAX
 
 
 def test_plans_of_a_command_are_kept_up_to_a_bound(db: mycel.Graph) -> None:
     for n in range(PLANS_PER_COMMAND_MAX * 3):
         db.execute(BY_SIZE, size=[n])
-    plans = db._engine._commands.known[BY_SIZE].plans
+    plans = db.engine._commands.known[BY_SIZE].plans
     assert len(plans) == PLANS_PER_COMMAND_MAX
 
 
@@ -192,7 +192,7 @@ def test_a_command_that_cannot_be_planned_is_not_kept_as_a_plan(db: mycel.Graph)
     for _ in range(3):
         with pytest.raises(TypeMismatch):
             db.execute(JOINS)
-    assert not db._engine._commands.known[JOINS].plans
+    assert not db.engine._commands.known[JOINS].plans
 
 
 def test_a_list_is_compared_with_the_list_that_is_given(db: mycel.Graph) -> None:

@@ -12,11 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mycel.engine.outcome import Outcome
+from mycel.engine.engine import read_only
+from mycel.engine.result import Result
 from mycel.errors import ConstraintViolation, InvalidId, NotFound, ResourceExhausted, TypeMismatch
 from mycel.kip import is_write, parse
 from mycel.model.limits import BATCH_COMMANDS_MAX, COMMAND_BYTES_MAX
-from mycel.service.envelope import Response, respond
+from mycel.service.envelope import Response, plain, respond
 from mycel.store.write.writer import GroupMember
 from tests.cases import cases
 
@@ -25,7 +26,7 @@ DESCRIBE = "DESCRIBE PRIMER"
 UPSERT = 'UPSERT { CONCEPT { {type: "Plant", name: "Rose"} } }'
 BROKEN = "UPSERT { CONCEPT { {type: "
 
-Behaviour = Callable[[str, Mapping[str, Any]], Outcome]
+Behaviour = Callable[[str, Mapping[str, Any]], Result]
 
 
 class Recorder:
@@ -42,24 +43,25 @@ class Recorder:
         self._together = []
         return work(self._together)
 
-    def run(
+    def execute(
         self,
-        command_text: str,
+        text: str,
         parameters: Mapping[str, Any],
         *,
         readonly: bool,
         dry_run: bool,
         message: str = "",
-    ) -> Outcome:
-        is_write(parse(command_text))
-        self.ran.append(command_text)
+    ) -> Result:
+        if is_write(parse(text)) and readonly:
+            raise read_only()
+        self.ran.append(text)
         self.parameters.append(parameters)
         self.flags.append((readonly, dry_run))
-        outcome = Outcome(len(self.ran))
+        result = Result.of(len(self.ran))
         if self._behaviour is not None:
-            outcome = self._behaviour(command_text, parameters)
+            result = self._behaviour(text, parameters)
         self._together.append(GroupMember())
-        return outcome
+        return result
 
     @contextmanager
     def rehearsal(self) -> Iterator[Recorder]:
@@ -69,20 +71,20 @@ class Recorder:
 def failing(*texts: str, error: Exception | None = None) -> Recorder:
     """An executor that fails on these commands."""
 
-    def behave(text: str, _: Mapping[str, Any]) -> Outcome:
+    def behave(text: str, _: Mapping[str, Any]) -> Result:
         if text in texts:
             raise error or ConstraintViolation("It broke a rule.")
-        return Outcome("done")
+        return Result.of("done")
 
     return Recorder(behave)
 
 
-def always(outcome: Outcome) -> Behaviour:
-    return lambda _text, _parameters: outcome
+def always(result: Result) -> Behaviour:
+    return lambda _text, _parameters: result
 
 
 def ask(executor: Recorder | None = None, *, readonly: bool = False, **request: Any) -> Response:
-    return respond(executor or Recorder(), request, readonly=readonly)
+    return plain(respond(executor or Recorder(), request, readonly=readonly))
 
 
 def codes(response: Response) -> list[str | None]:
@@ -98,12 +100,12 @@ def test_a_result_comes_back_as_it_is() -> None:
 
 
 def test_a_result_that_is_null_or_false_is_still_a_result() -> None:
-    for outcome in map(Outcome, (None, 0, False, [], {})):
-        assert ask(Recorder(always(outcome)), command=FIND) == {"result": outcome.result}
+    for result in map(Result.of, (None, 0, False, [], {})):
+        assert ask(Recorder(always(result)), command=FIND) == {"result": result.value}
 
 
 def test_cursor_and_warnings_stand_beside_the_result() -> None:
-    executor = Recorder(lambda *_: Outcome([1], "next", ("careful",)))
+    executor = Recorder(lambda *_: Result.of([1], "next", ("careful",)))
     assert ask(executor, command=FIND) == {
         "result": [1],
         "next_cursor": "next",
@@ -149,7 +151,7 @@ def test_what_is_null_counts_as_absent() -> None:
 
 
 def test_a_batch_answers_with_one_response_for_each_command_in_order() -> None:
-    executor = Recorder(lambda text, _: Outcome(text, "more" if text == FIND else None))
+    executor = Recorder(lambda text, _: Result.of(text, "more" if text == FIND else None))
     assert ask(executor, commands=[DESCRIBE, FIND, UPSERT]) == {
         "result": [
             {"result": DESCRIBE},
@@ -307,7 +309,7 @@ def test_a_single_write_is_refused_before_it_reaches_the_executor() -> None:
     [None, 7, "FIND", [], [FIND], b"x", {}, {"command": None}, {"commands": None, "command": None}],
 )
 def test_what_is_no_request_is_answered_with_how_one_looks(request_: Any) -> None:
-    response = respond(Recorder(), request_, readonly=False)
+    response = plain(respond(Recorder(), request_, readonly=False))
     assert response["error"]["code"] == "KIP_1001"
     assert '"commands"' in response["error"]["hint"]
 
@@ -410,12 +412,12 @@ def test_an_element_with_a_key_that_was_meant_otherwise_is_an_error_in_its_place
 
 def test_the_refusal_to_write_names_the_doors_that_do() -> None:
     error = ask(readonly=True, command=UPSERT)["error"]
-    assert "db.execute" in error["hint"]
+    assert "without readonly" in error["hint"]
     assert "execute_kip" in error["hint"]
 
 
 def test_warnings_about_the_request_come_before_those_of_the_command() -> None:
-    executor = Recorder(lambda *_: Outcome(1, None, ("from inside",)))
+    executor = Recorder(lambda *_: Result.of(1, None, ("from inside",)))
     response = ask(executor, command=FIND, extra=1)
     assert response["warnings"][1] == "from inside"
 
@@ -465,12 +467,12 @@ def test_a_request_that_breaks_when_it_is_looked_at_is_answered(
 
 def test_messages_that_quote_broken_text_can_still_be_sent() -> None:
     executor = failing(FIND, error=NotFound("No \ud800 here.", data={"name": "\udfff", "k": {1}}))
-    response = respond(executor, {"command": FIND, "\ud800": 1}, readonly=False)
+    response = plain(respond(executor, {"command": FIND, "\ud800": 1}, readonly=False))
     json.dumps(response, ensure_ascii=False).encode()
 
 
 def test_an_interrupt_is_not_swallowed() -> None:
-    def interrupt(*_: Any) -> Outcome:
+    def interrupt(*_: Any) -> Result:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -506,7 +508,7 @@ REQUEST = st.fixed_dictionaries(
 def test_whatever_is_sent_is_answered_with_a_result_or_an_error(
     request: Any, readonly: bool
 ) -> None:
-    response = respond(Recorder(), request, readonly=readonly)
+    response = plain(respond(Recorder(), request, readonly=readonly))
     assert ("result" in response) != ("error" in response)
     json.dumps(response, ensure_ascii=False).encode()
     for each in response["result"] if isinstance(response.get("result"), list) else [response]:

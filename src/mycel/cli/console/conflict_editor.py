@@ -18,8 +18,9 @@ from typing import Any
 import rich_click as click
 
 from mycel.cli.console.parameters import read_text
+from mycel.engine.conflict_warnings import place
 from mycel.errors import InvalidSyntax
-from mycel.history.conflict_text import SIDES, element_lines, is_text, place, side_rows, text_of
+from mycel.history.conflict_text import SIDES, element_lines, is_text, side_rows, text_of
 from mycel.model.json_text import read_json
 from mycel.model.limits import LINE_BYTES_MAX
 

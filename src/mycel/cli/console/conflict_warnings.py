@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from mycel.cli.console.context import Invocation
-from mycel.history.conflict_text import place
+from mycel.engine.conflict_warnings import place
 
 if TYPE_CHECKING:
     from mycel.nexus import Nexus

@@ -193,7 +193,7 @@ class Invocation:
         The name is that in Git's configuration, or that of the user of the system.
         """
         # Late: this is where the engine is loaded.
-        from mycel.nexus import DEFAULT_ACTOR
+        from mycel.engine.write_defaults import DEFAULT_ACTOR
 
         given = self.given.get("actor", self.environment.get("actor"))
         return given or _name_in_git() or _name_of_user() or DEFAULT_ACTOR

@@ -10,7 +10,7 @@ import rich_click as click
 
 from mycel.cli.console.kip_output import first_word
 from mycel.cli.console.parameters import json_object, together
-from mycel.errors import ImmutableTarget, InvalidSyntax, UnknownReference
+from mycel.errors import InvalidSyntax, UnknownReference
 from mycel.model.json_text import read_json
 
 if TYPE_CHECKING:
@@ -89,30 +89,27 @@ class Done(NamedTuple):
 
 
 def execute(
-    db: Nexus, command: str, values: Mapping[str, Any], *, readonly: bool, dry_run: bool
+    db: Nexus,
+    command: str,
+    values: Mapping[str, Any],
+    *,
+    readonly: bool,
+    dry_run: bool,
 ) -> Done:
-    """Run one command, or a capsule.
+    """Run one command, or a capsule, which may be larger.
 
     Raises:
         MycelError: it failed, or writes with `readonly`; nothing was written.
     """
-    from mycel.kip import is_write, parse
-
-    is_capsule = first_word(command) == "UPSERT"
-    if readonly and (is_capsule or is_write(parse(command))):
-        raise ImmutableTarget(
-            "This command writes, and only reading is allowed here.",
-            hint="Leave --readonly out, or say .readonly in a session, if it should write.",
-        )
-    if is_capsule:
-        return apply_capsule(db, command, values, dry_run=dry_run)
-    if dry_run:
-        return Done(db.run(command, values, readonly=readonly, dry_run=True).result, True)
-    return Done(db.execute(command, values), True)
+    if first_word(command) == "UPSERT":
+        return apply_capsule(db, command, values, readonly=readonly, dry_run=dry_run)
+    return Done(db.execute(command, values, readonly=readonly, dry_run=dry_run), True)
 
 
-def apply_capsule(db: Nexus, capsule: str, values: Mapping[str, Any], *, dry_run: bool) -> Done:
+def apply_capsule(
+    db: Nexus, capsule: str, values: Mapping[str, Any], *, readonly: bool = False, dry_run: bool
+) -> Done:
     """Apply a capsule, and compare the journal before and after."""
     before = db.snapshot().seq
-    result = db.apply_capsule(capsule, values, dry_run=dry_run)
+    result = db.apply_capsule(capsule, values, readonly=readonly, dry_run=dry_run)
     return Done(result, dry_run or db.snapshot().seq != before)

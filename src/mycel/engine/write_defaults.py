@@ -1,0 +1,40 @@
+"""The actor and the message of writes that name none."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from mycel.model.client_names import SEPARATOR
+from mycel.model.client_names import current as current_client
+
+DEFAULT_ACTOR: Final = "$self"
+
+
+class WriteDefaults:
+    """The actor and the message of one open graph; all its parts share this object."""
+
+    def __init__(self, actor: str = DEFAULT_ACTOR, message: str = "") -> None:
+        self._actor = actor
+        self.message = message
+        """Empty for a count of what changed."""
+
+    @property
+    def actor(self) -> str:
+        """The actor of the graph, and the program that it serves."""
+        client = current_client()
+        if client and self._actor == DEFAULT_ACTOR:
+            return f"{DEFAULT_ACTOR}{SEPARATOR}{client}"
+        return self._actor
+
+    @actor.setter
+    def actor(self, actor: str) -> None:
+        self._actor = actor
+
+    def actor_or(self, actor: str | None) -> str:
+        """The actor that is given, or else the default."""
+        return self.actor if actor is None else actor
+
+    def message_or(self, message: str) -> str:
+        """The message that is given, or else the default."""
+        # What is no text is passed on, and refused.
+        return self.message if message == "" else message
