@@ -26,7 +26,7 @@ LINES_MAX = 800
 
 # These turn values into values: they do no I/O, read no clock and draw no random numbers.
 # `errors` and `syntax` are among them because the others are built on them.
-PURE = {"errors", "ir", "kip", "merkle", "model", "plan", "schema", "search", "sql", "syntax"}
+PURE = {"errors", "ir", "kip", "merkle", "model", "plan", "schema", "sql", "syntax", "text"}
 IMPURE_MODULES = {
     "apsw",
     "asyncio",

@@ -24,7 +24,7 @@ import mycel
 from mycel.embedding.sentence_model import installed_model
 from mycel.knowledge.bootstrap import bootstrap
 from mycel.knowledge.node_values import Hit, NewNode, NewRelation, Node
-from mycel.search.embedding import HYBRID, KEYWORD, SEMANTIC, SearchMode
+from mycel.search.modes import HYBRID, KEYWORD, SEMANTIC, SearchMode
 
 HERE: Final = Path(__file__).parent
 PROJECT: Final = HERE.parents[1]

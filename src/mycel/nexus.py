@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeVar, Unpack
 from warnings import warn
 
+from mycel.embedding.embedder import Embedder
 from mycel.engine.write_defaults import DEFAULT_ACTOR, WriteDefaults
 from mycel.errors import ConstraintViolation, InvalidValueType
 from mycel.graph.adjacency import Adjacency
@@ -23,8 +24,8 @@ from mycel.model import cbor
 from mycel.model.elements import Element
 from mycel.model.limits import FIND_LIMIT_MAX, INTEGER_MAX
 from mycel.model.names import kind_of, shorten
-from mycel.recall.lazy import SearchIndex
-from mycel.search.embedding import HYBRID, Embedder, SearchMode
+from mycel.search.index.search_index import SearchIndex
+from mycel.search.modes import HYBRID, SearchMode
 from mycel.state_view import PastView, StateView
 from mycel.store.check import proofs
 from mycel.store.database import Store
@@ -43,10 +44,10 @@ from mycel.store.write.transaction import DEFAULT_WEIGHT, Transaction
 
 if TYPE_CHECKING:
     from mycel.engine.engine import Engine
-    from mycel.engine.hits import ElementHit
     from mycel.engine.result import Result
     from mycel.migration.schema_api import SchemaApi
-    from mycel.recall.embeddings import Embeddings
+    from mycel.search.hits import ElementHit
+    from mycel.search.index.embeddings import Embeddings
     from mycel.store.check.verify import Report
     from mycel.transfer.formats import Format
     from mycel.transfer.load import Loaded, Progress
@@ -74,7 +75,7 @@ class Nexus(StateView):
         super().__init__(store, timeout_s=timeout_s)
         self._defaults: Final = WriteDefaults(actor, message)
         self._adjacency: Adjacency = Adjacency(store)
-        self._recall: Final = SearchIndex(store, embedder)
+        self._search_index: Final = SearchIndex(store, embedder)
 
     @cached_property
     def engine(self) -> Engine:
@@ -86,7 +87,7 @@ class Nexus(StateView):
             timeout_s=self._timeout_s,
             defaults=self._defaults,
             adjacency=self._adjacency,
-            recall=self._recall,
+            index=self._search_index,
         )
 
     @cached_property
@@ -101,9 +102,9 @@ class Nexus(StateView):
     @cached_property
     def embeddings(self) -> Embeddings:
         """The vectors of search by meaning: their state, the choice of an embedder, a rebuild."""
-        from mycel.recall.embeddings import Embeddings  # noqa: PLC0415 - as above
+        from mycel.search.index.embeddings import Embeddings  # noqa: PLC0415 - as above
 
-        return Embeddings(self._store, self._recall)
+        return Embeddings(self._store, self._search_index)
 
     @property
     def path(self) -> str:
@@ -117,7 +118,7 @@ class Nexus(StateView):
     def close(self) -> None:
         """Close the graph. Closing twice does no harm."""
         self._adjacency.stop()
-        self._recall.close()
+        self._search_index.close()
         self._store.close()
 
     def __enter__(self) -> Self:
@@ -215,12 +216,12 @@ class Nexus(StateView):
 
     @contextmanager
     def _searching(self) -> Iterator[Reader]:
-        from mycel.engine.search import fold_text  # noqa: PLC0415 - as above
+        from mycel.search.search import fold_text  # noqa: PLC0415 - as above
 
         fold_text(self._store)
         with self._store.reading() as reader:
             yield reader
-        self._recall.save()
+        self._search_index.save()
 
     # Writing.
 
@@ -554,15 +555,15 @@ class Nexus(StateView):
 
     def mentions_in(self, reader: Reader, number: int, limit: int) -> list[int]:
         """Concepts that the text of a concept mentions by name; derived, and no knowledge."""
-        from mycel.recall.mentions import mentioned  # noqa: PLC0415 - it brings numpy
+        from mycel.search.index.mentions import mentioned  # noqa: PLC0415 - it brings numpy
 
-        return mentioned(reader, self._recall, number, limit)
+        return mentioned(reader, self._search_index, number, limit)
 
     def unlinked_mentions_in(self, reader: Reader, limit: int) -> list[tuple[int, int]]:
         """Concepts that mention others without a link between them, the newest first."""
-        from mycel.recall.mentions import unlinked  # noqa: PLC0415 - as above
+        from mycel.search.index.mentions import unlinked  # noqa: PLC0415 - as above
 
-        return unlinked(reader, self._recall, limit)
+        return unlinked(reader, self._search_index, limit)
 
     def hits_in(
         self,
@@ -590,7 +591,8 @@ class Nexus(StateView):
             raise ConstraintViolation(
                 f"A search finds CONCEPT, PROPOSITION or None (both), not {shorten(repr(element))}."
             )
-        from mycel.engine.search import check_mode, find  # noqa: PLC0415 - as above
+        from mycel.search.modes import check_mode  # noqa: PLC0415 - as above
+        from mycel.search.search import find  # noqa: PLC0415 - as above
 
         types = None
         if type is not None:
@@ -608,7 +610,7 @@ class Nexus(StateView):
             limit=most,
             threshold=threshold,
             mode=check_mode(mode),
-            recall=self._recall,
+            index=self._search_index,
             warnings=said,
             filters=filters,
         )

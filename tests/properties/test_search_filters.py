@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import mycel
 from mycel.model.elements import Concept, Element
-from mycel.search.embedding import MODES, SearchMode
-from mycel.search.kinds import is_code
+from mycel.search.modes import MODES, SearchMode
+from mycel.text.kinds import is_code
 
 WORDS = (
     "harbour", "ship", "crane", "cargo", "captain", "storm", "lantern", "anchor", "rope", "tide",

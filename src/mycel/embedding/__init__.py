@@ -1,5 +1,6 @@
 """Embedders: models that turn text into vectors, so that texts of similar meaning are close.
 
+- `embedder`    the interface
 - `vectors`     vectors as they are kept: checked, one byte a dimension
 - `static`      the model that the package ships: a vector for each piece of a word, and their mean
 - `sentence_model`  the sentence model of the extra `notes`, which reads notes and sections
@@ -10,6 +11,6 @@
 - `calibration` the weight of a model, measured on pairs of texts
 - `choice`      embedders by name
 
-`mycel.search.embedding.Embedder` is the interface. The weights beside these modules are made by
+`embedder` has the interface. The weights beside these modules are made by
 `tools/static_model.py` from minishlab/potion-base-8M; `LICENSE.potion` is their licence.
 """

@@ -13,13 +13,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from mycel.embedding.embedder import STATIC, Embedder
 from mycel.embedding.endpoint import EmbeddingEndpoint
 from mycel.embedding.onnx_model import OnnxModel
 from mycel.embedding.static import shipped_model
 from mycel.embedding.transformer import Transformer
 from mycel.errors import InvalidValueType
 from mycel.model.names import shorten
-from mycel.search.embedding import STATIC, Embedder
 
 _FORMS: Final = (
     'Use "static" (the model inside the package), "onnx:FOLDER", "sentence-transformers:NAME",'

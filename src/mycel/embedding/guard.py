@@ -17,10 +17,10 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from mycel.embedding.embedder import Embedder
 from mycel.embedding.vectors import checked_vectors
 from mycel.errors import EmbedderFailed
 from mycel.model.names import shorten
-from mycel.search.embedding import Embedder
 
 QUESTION_S: Final = 5.0
 """A question waits so long for its vector; its answer does without after that."""

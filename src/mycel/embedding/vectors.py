@@ -12,10 +12,10 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from mycel.embedding.embedder import Embedder
 from mycel.errors import EmbedderFailed, MycelError, NotFound
 from mycel.model.extras import extra
 from mycel.model.names import shorten
-from mycel.search.embedding import Embedder
 
 TEXTS_TOGETHER_MAX: Final = 256
 _ONE_EACH: Final = (

@@ -29,7 +29,7 @@ from mycel.kip.parser import is_write, parse
 from mycel.model import allowance
 from mycel.model.limits import CAPSULE_BYTES_MAX, COMMAND_BYTES_MAX
 from mycel.model.names import kind_of
-from mycel.recall.lazy import SearchIndex
+from mycel.search.index.search_index import SearchIndex
 from mycel.store.database import Store
 from mycel.store.query.reader import Reader
 from mycel.store.write.transaction import Transaction, rehearsal
@@ -50,13 +50,13 @@ class Engine:
         timeout_s: float,
         defaults: WriteDefaults,
         adjacency: Adjacency | None = None,
-        recall: SearchIndex | None = None,
+        index: SearchIndex | None = None,
     ) -> None:
         self._store: Final = store
         self._timeout_s: Final = timeout_s
         self._defaults: Final = defaults
         self._adjacency: Final = adjacency
-        self._recall: Final = recall
+        self._index: Final = index
         self._planner: Final = FindPlanner()
         self._finder: Final = Finder(store, self._planner)
         self._commands: Final = Commands()
@@ -150,19 +150,19 @@ class Engine:
                 result = self._finder.run(prepared, command, values.parameters, self._timeout_s)
                 return Outcome(result.value, result.next_cursor, result.warnings)
             case ast.Search():
-                from mycel.engine.search import fold_text  # noqa: PLC0415 - see `statements`
+                from mycel.search.search import fold_text  # noqa: PLC0415 - see `statements`
 
                 fold_text(self._store)
-            case ast.Nearest() if self._recall is not None and not dry_run:
+            case ast.Nearest() if self._index is not None and not dry_run:
                 from mycel.engine.nearest import prepare  # noqa: PLC0415 - see `statements`
 
-                prepare(self._store, command, values, self._recall, monotonic() + self._timeout_s)
+                prepare(self._store, command, values, self._index, monotonic() + self._timeout_s)
         with self._reading() as reader:
             outcome = introspect(
-                reader, command, values, self._adjacency, self._planner, self._recall
+                reader, command, values, self._adjacency, self._planner, self._index
             )
-        if isinstance(command, ast.Search) and self._recall is not None:
-            self._recall.save()
+        if isinstance(command, ast.Search) and self._index is not None:
+            self._index.save()
         return valid() if dry_run else outcome
 
     @contextmanager

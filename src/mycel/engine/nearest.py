@@ -3,7 +3,8 @@
     NEAREST CONCEPT TO [0.1, 0.7, 0.2] WITH TYPE "Page" BY "embedding" LIMIT 5
 
 A text in the place of the vector is embedded, if `@embed` makes the vectors of the property. The
-vectors are kept by `recall.vector_columns`; a vector that no one has asked for yet is made first.
+vectors are kept by `search.index.vector_columns`; a vector that no one has asked for yet is made
+first.
 """
 
 from __future__ import annotations
@@ -13,13 +14,14 @@ from typing import Any
 import numpy as np
 
 from mycel.engine.outcome import Outcome
-from mycel.engine.search import SEARCH_LIMIT_DEFAULT, SEARCH_LIMIT_MAX, filters_of
+from mycel.engine.search import SEARCH_LIMIT_MAX, filters_of
 from mycel.engine.values import Values, json_kind
 from mycel.errors import ConstraintViolation, InvalidValueType
 from mycel.kip import ast
-from mycel.recall.lazy import SearchIndex
-from mycel.recall.vector_columns import F32_MAX, VectorProperty, is_vector, vector_property
-from mycel.recall.vector_matrix import Floats
+from mycel.search.index.search_index import SearchIndex
+from mycel.search.index.vector_columns import F32_MAX, VectorProperty, is_vector, vector_property
+from mycel.search.index.vector_matrix import Floats
+from mycel.search.search import SEARCH_LIMIT_DEFAULT
 from mycel.store.database import Store
 from mycel.store.query.filters import condition
 from mycel.store.query.reader import Reader
@@ -27,18 +29,18 @@ from mycel.store.query.vocabulary import Vocabulary
 
 
 def prepare(
-    store: Store, node: ast.Nearest, values: Values, recall: SearchIndex, deadline: float
+    store: Store, node: ast.Nearest, values: Values, index: SearchIndex, deadline: float
 ) -> None:
     """Make and store the missing vectors of the property; to be called when nothing is read."""
     with store.reading() as reader:
         of, _ = _asked(reader, node, values)
-    recall.columns().prepare(of, deadline)
+    index.columns().prepare(of, deadline)
 
 
 def nearest(
-    reader: Reader, node: ast.Nearest, values: Values, recall: SearchIndex | None
+    reader: Reader, node: ast.Nearest, values: Values, index: SearchIndex | None
 ) -> Outcome:
-    """Run a NEAREST; without `recall` it is only checked."""
+    """Run a NEAREST; without an `index` it is only checked."""
     of, to = _asked(reader, node, values)
     limit = SEARCH_LIMIT_DEFAULT if node.limit is None else values.positive(node.limit, "LIMIT")
     threshold = -1.0 if node.threshold is None else values.number(node.threshold, "THRESHOLD")
@@ -48,10 +50,10 @@ def nearest(
             hint="1 is the same direction, 0 is at right angles.",
         )
     passing = condition(filters_of(node, values, "NEAREST"), "concept")
-    if recall is None:
+    if index is None:
         return Outcome([])
-    vector = recall.get().text_vectors([to])[0] if isinstance(to, str) else np.array(to, np.float32)
-    columns = recall.columns()
+    vector = index.get().text_vectors([to])[0] if isinstance(to, str) else np.array(to, np.float32)
+    columns = index.columns()
     matrix = columns.matrix(reader, of)
     if not len(matrix.numbers) and not of.is_declared:
         raise ConstraintViolation(

@@ -12,7 +12,7 @@ from mycel.engine.planner import FindPlanner
 from mycel.engine.values import Values
 from mycel.graph.adjacency import Adjacency
 from mycel.kip import ast
-from mycel.recall.lazy import SearchIndex
+from mycel.search.index.search_index import SearchIndex
 from mycel.store.query.reader import Reader
 from mycel.store.write.transaction import Transaction
 
@@ -23,12 +23,12 @@ def introspect(
     values: Values,
     adjacency: Adjacency | None = None,
     planner: FindPlanner | None = None,
-    recall: SearchIndex | None = None,
+    index: SearchIndex | None = None,
 ) -> Outcome:
     """Run a statement of META.
 
     `adjacency` may have the links of the present in memory, `planner` its vocabulary. Without
-    `recall` a SEARCH is one by keywords, and NEAREST is only checked.
+    an `index` a SEARCH is one by keywords, and NEAREST is only checked.
     """
     match command:
         case ast.Traverse():
@@ -38,11 +38,11 @@ def introspect(
         case ast.Search():
             from mycel.engine.search import search
 
-            return search(reader, command, values, recall)
+            return search(reader, command, values, index)
         case ast.Nearest():
             from mycel.engine.nearest import nearest
 
-            return nearest(reader, command, values, recall)
+            return nearest(reader, command, values, index)
         case ast.Export():
             from mycel.engine.export import export
 

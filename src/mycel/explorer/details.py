@@ -6,7 +6,6 @@ from base64 import b64encode
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from mycel.engine.caveats import ElementValues, find_caveats
 from mycel.engine.missing_concepts import MISSING, MISSING_ENTITY, SCHEME
 from mycel.errors import MycelError, NotFound
 from mycel.explorer import limits
@@ -21,6 +20,7 @@ from mycel.knowledge.vocabulary import RESOURCE, STAMP
 from mycel.model import ids, times
 from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.values import JsonObject
+from mycel.search.caveats import ElementValues, find_caveats
 from mycel.store.check import proofs
 from mycel.store.query import history, neighbours
 from mycel.store.query.commits import transaction_of

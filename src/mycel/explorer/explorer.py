@@ -43,11 +43,11 @@ from mycel.model.client_names import current as current_client
 from mycel.model.client_names import working_for
 from mycel.model.names import shorten
 from mycel.model.values import JsonObject
-from mycel.search.kinds import KINDS, AnswerKind
 from mycel.store.query import outline
 from mycel.store.query.filters import Filters
 from mycel.store.query.history import snapshot_of
 from mycel.store.query.merges import count_undecided
+from mycel.text.kinds import KINDS, AnswerKind
 
 TIMEOUT_S: Final = 30.0
 CLIENT: Final = "explorer"

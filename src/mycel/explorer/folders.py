@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Final
 
 from mycel.knowledge.vocabulary import RESOURCE
-from mycel.search.names import is_test_path
+from mycel.text.names import is_test_path
 
 DEPTH_MAX: Final = 32
 """Nodes further below are in the folder of their first segments."""

@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
+from mycel.embedding.embedder import Embedder
 from mycel.engine.guards import GraphGuards
 from mycel.engine.write_defaults import DEFAULT_ACTOR
 from mycel.errors import ConstraintViolation, MycelError
@@ -19,7 +20,6 @@ from mycel.history.saved_views import SavedViews
 from mycel.model.commits import short
 from mycel.model.state import LIVE, State
 from mycel.nexus import TIMEOUT_S, Nexus
-from mycel.search.embedding import Embedder
 from mycel.store.database import Store, wall_clock_us
 from mycel.store.file.connections import Durability, MemoryUse
 from mycel.store.file.workspace_databases import existing_database

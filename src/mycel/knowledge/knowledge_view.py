@@ -47,13 +47,13 @@ from mycel.knowledge.uris import Uri, UriKind, build, check_workspace, parse
 from mycel.model import ids
 from mycel.model.names import kind_of, shorten
 from mycel.nexus import Nexus
-from mycel.search.embedding import HYBRID, SearchMode
-from mycel.search.ranking import Question
+from mycel.search.modes import HYBRID, SearchMode
+from mycel.search.question import Question
 from mycel.store.query.filters import Filters, state_reader
 from mycel.store.query.reader import Reader
 
 if TYPE_CHECKING:
-    from mycel.engine.hits import ElementHit
+    from mycel.search.hits import ElementHit
 
 PAGE_DEFAULT: Final = 100
 SEARCH_DEFAULT: Final = 10

@@ -28,10 +28,10 @@ from mycel.knowledge.vocabulary import TYPO_SIMILARITY
 from mycel.model import ids
 from mycel.model.elements import Concept
 from mycel.model.names import first_few, shorten
-from mycel.search.names import key
 from mycel.store.query import lookup
 from mycel.store.query.merges import conflicts_named
 from mycel.store.query.reader import Reader
+from mycel.text.names import key
 
 NEIGHBOURS_COMPARED: Final = 300
 """URIs of the folder, and of the workspace, that an unknown one is compared with."""
@@ -349,7 +349,7 @@ def closest(reader: Reader, uri: Uri) -> list[str]:
 def _named_alike(reader: Reader, uri: Uri) -> Iterator[str]:
     """Nodes elsewhere with the path of a URI as their name or the end of their path."""
     # Late: only an unknown name needs it.
-    from mycel.engine.search import find as find_words  # noqa: PLC0415
+    from mycel.search.search import find as find_words  # noqa: PLC0415
 
     path = uri.path
     for hit in find_words(reader, path, "CONCEPT", limit=SUGGESTIONS_MAX, threshold=NAMED_SCORE):

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from mycel.engine.caveats import ElementValues, find_caveats
 from mycel.knowledge.bootstrap_stamp import AUTHOR
 from mycel.knowledge.node_lookup import element_uri
 from mycel.knowledge.node_values import Node, Relation
 from mycel.model import ids
+from mycel.search.caveats import ElementValues, find_caveats
 from mycel.store.query.reader import Reader
 
 ElementT = TypeVar("ElementT", Node, Relation, Node | Relation)

@@ -13,15 +13,15 @@ from mycel.knowledge.node_values import Hit, Node, Relation
 from mycel.knowledge.stale_notes import with_marks
 from mycel.model.elements import Concept
 from mycel.model.values import JsonObject
-from mycel.recall.passages import prose
-from mycel.search.analysis import terms_of
-from mycel.search.names import Standing, called
-from mycel.search.ranking import Question
-from mycel.search.snippets import snippet
+from mycel.search.index.passages import prose
+from mycel.search.question import Question
 from mycel.store.query.reader import Reader
+from mycel.text.analysis import terms_of
+from mycel.text.names import Standing, called
+from mycel.text.snippets import snippet
 
 if TYPE_CHECKING:
-    from mycel.engine.hits import ElementHit
+    from mycel.search.hits import ElementHit
 
 RECALL_HITS: Final = 5
 RECALL_TOKENS: Final = 4_000

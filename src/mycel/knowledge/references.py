@@ -32,11 +32,11 @@ from mycel.knowledge.uris import Uri
 from mycel.knowledge.vocabulary import CALLS, EXTENDS, MAY_CALL, SYMBOL, USES
 from mycel.knowledge.workspace_files import split_lines
 from mycel.model.elements import Concept
-from mycel.search.names import Standing, called
 from mycel.store.query import lookup
 from mycel.store.query.bulk import prefixes
 from mycel.store.query.bulk.prefixes import StoredSpan
 from mycel.store.query.reader import Reader
+from mycel.text.names import Standing, called
 
 SYMBOLS_MAX: Final = 100
 """Symbols of one name that are answered for."""

@@ -17,10 +17,11 @@ from mycel.knowledge.node_lookup import element_uri
 from mycel.knowledge.uris import CONCEPT, FILE, Uri
 from mycel.model.elements import Concept
 from mycel.model.names import first_few, shorten
-from mycel.search.names import Standing, called, key
+from mycel.search.weights import BM25_COLUMNS
 from mycel.store.query import lookup
 from mycel.store.query.candidates import Candidates
 from mycel.store.query.reader import Reader
+from mycel.text.names import Standing, called, key
 
 BEARERS_MAX: Final = 100
 """Nodes that are compared with one short name."""
@@ -41,7 +42,7 @@ class ShortNames:
         self._reader: Final = reader
         self._at_home: Final = at_home
         self._furniture: Final = lookup.furniture(reader)
-        self._index: Final = Candidates(reader, without=self._furniture)
+        self._index: Final = Candidates(reader, without=self._furniture, columns=BM25_COLUMNS)
         self._by_key: dict[str, list[Concept]] = {}
         self._by_name: dict[str, list[Concept]] = {}
         self._own: dict[str, list[Concept]] = {}

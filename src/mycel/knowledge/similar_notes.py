@@ -19,13 +19,14 @@ from mycel.knowledge.node_lookup import element_uri
 from mycel.knowledge.vocabulary import RESOURCE, SECTION, STAMP, SYMBOL
 from mycel.model.elements import Concept
 from mycel.model.names import shorten
-from mycel.recall.passages import EVENT, prose
-from mycel.search.analysis import terms_of
-from mycel.search.kinds import NOTES
+from mycel.search.index.passages import EVENT, prose
+from mycel.search.weights import BM25_COLUMNS
 from mycel.store.query import lookup
 from mycel.store.query.candidates import Candidates, counted
 from mycel.store.query.filters import Condition
 from mycel.store.query.reader import Reader
+from mycel.text.analysis import terms_of
+from mycel.text.kinds import NOTES
 
 CHECKED_MAX: Final = 5
 """New notes of one call that are compared."""
@@ -95,7 +96,7 @@ def similar_notes(
     if not notes:
         return []
     without = {*related, *(each.number for each in notes), *lookup.furniture(reader)}
-    index = Candidates(reader, Condition(kind=NOTES), without)
+    index = Candidates(reader, Condition(kind=NOTES), without, columns=BM25_COLUMNS)
     found = (_closest(reader, index, each) for each in notes[:CHECKED_MAX])
     return [each for each in found if each is not None]
 

@@ -18,10 +18,10 @@ from typing import Any, Final
 from mycel.engine.missing_concepts import MISSING, MISSING_DEFINITION
 from mycel.errors import ConstraintViolation, InvalidValueType
 from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, check_identifier, kind_of, shorten
-from mycel.search import kinds
 from mycel.store.file.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
 from mycel.store.query import summary
 from mycel.store.write.transaction import Transaction
+from mycel.text import kinds
 
 CONCEPT: Final = "Concept"
 RESOURCE: Final = "Resource"

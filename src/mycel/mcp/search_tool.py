@@ -8,7 +8,6 @@ from contextlib import suppress
 from functools import partial
 from typing import Final, cast
 
-from mycel.engine.sections import GOOD, in_sections, names_no_code
 from mycel.errors import ConstraintViolation, MycelError, TypeMismatch
 from mycel.knowledge.node_values import Hit, Node, Relation
 from mycel.knowledge.recalled_nodes import RECALL_HITS
@@ -17,10 +16,12 @@ from mycel.mcp.results import Answer, TextPage, data_within
 from mycel.mcp.tool_context import ToolCall, bad_cursor
 from mycel.model.names import count, shorten
 from mycel.model.values import JsonObject
-from mycel.search.embedding import HYBRID, KEYWORD, SEMANTIC
-from mycel.search.kinds import CODE, NOTES, AnswerKind, checked_kind
-from mycel.search.ranking import Question
+from mycel.search.modes import HYBRID, KEYWORD, SEMANTIC
+from mycel.search.question import Question
+from mycel.search.sections import in_sections, names_no_code
+from mycel.search.weights import GOOD
 from mycel.store.query.filters import Filters
+from mycel.text.kinds import CODE, NOTES, AnswerKind, checked_kind
 
 SEARCH_LIMIT: Final = 10
 SEARCH_MODES: Final = (HYBRID, KEYWORD, SEMANTIC)

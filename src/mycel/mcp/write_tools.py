@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
+from mycel.embedding.embedder import STATIC
 from mycel.errors import ConstraintViolation, EmbedderFailed, InvalidSyntax, MycelError
 from mycel.knowledge.name_resolution import RESOLVED_NAMES
 from mycel.knowledge.node_values import Linked, Written
@@ -15,7 +16,6 @@ from mycel.mcp.tool_context import ToolCall
 from mycel.model.extras import install_command
 from mycel.model.names import count, shorten
 from mycel.model.values import JsonObject
-from mycel.search.embedding import STATIC
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,12 +1,23 @@
-"""Search by words: the text of an element, and its fit to a question.
+"""Search: from a question to the elements that answer it. `docs/search.md` explains the ranking.
 
-Modules:
+Modules, in the order in which a question passes through them:
 
-- `names`      names of an element: keys, segments, parts of identifiers
-- `kinds`      notes and code, and questions that ask for code
-- `analysis`   the text of an element, and the terms of a question, for the full-text index
-- `snippets`   the part of a text that has the words of a question
-- `ranking`    the stages of a search, and their scores
-- `validity`   values that say that an element may no longer be true
-- `embedding`  the interface of embedders, and the modes of a search
+- `search`           the entrance: modes, filters, sections
+- `question`         a question, read once
+- `modes`            the modes of a search
+- `concept_hits`     concepts that fit, by names, words and meaning
+- `passage_ranking`  passages that fit, by the weighted sum of their evidence
+- `evidence`         evidence from each signal: words, meaning, pieces, names, links, episodes
+- `passage_links`    ways between passages: mentions, propositions, shared mentions
+- `name_match`       the fit of names and words
+- `notes_about`      notes about what a question names
+- `link_hits`        links that fit, read as sentences
+- `hits`             hits and their order
+- `outdated`         lower scores for what is outdated, and its successors
+- `caveats`, `validity`  reasons for care with elements: superseded, expired, uncertain
+- `near`             the filter that prefers elements near another one
+- `sections`         the two sections of an answer: notes and code
+- `weights`          every weight that the others use
+
+The package `index` has the data that is derived from concepts: passages, mentions and vectors.
 """

@@ -13,6 +13,13 @@ from typing import Any, Final, NamedTuple
 from mycel.errors import MycelError
 from mycel.model import times
 from mycel.model.names import shorten
+from mycel.search.weights import (
+    CONFIDENCE_LOW,
+    CONFIDENCE_ORDINARY,
+    FUTURE_FACTOR,
+    PAST_FACTOR,
+    SUPERSEDED_FACTOR,
+)
 
 OUTDATED: Final = frozenset(
     # Words are read more easily in a row than in a column.
@@ -25,14 +32,6 @@ VALIDITY_KEYS: Final = frozenset(
     ("status", "confidence", "expires_at", "valid_from", "valid_until")
 )
 """The metadata that says for how long and how surely an element is true."""
-
-SUPERSEDED_FACTOR: Final = 0.5
-PAST_FACTOR: Final = 0.6
-FUTURE_FACTOR: Final = 0.8
-CONFIDENCE_ORDINARY: Final = 0.8
-"""A confidence below this is shown."""
-CONFIDENCE_LOW: Final = 0.5
-"""A confidence below this lowers the score, down to a half."""
 
 SOURCE_CHARACTERS: Final = 60
 

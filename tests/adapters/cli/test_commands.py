@@ -8,7 +8,7 @@ import pytest
 
 import mycel
 from mycel.model.times import to_datetime
-from mycel.recall import index
+from mycel.search.index import passage_index
 from mycel.store.database import Store
 from tests.adapters.cli.conftest import Run
 
@@ -251,7 +251,7 @@ def test_search_has_filters(run: Run) -> None:
 def test_a_search_by_meaning_waits_until_all_is_derived_since_its_process_ends_then(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(index, "DERIVED_AT_ONCE_MAX", 0)
+    monkeypatch.setattr(passage_index, "DERIVED_AT_ONCE_MAX", 0)
     for command in (("search", "aspirin"), ("kip", 'SEARCH CONCEPT "aspirin"')):
         found = run(*command)
         assert found.stderr == ""

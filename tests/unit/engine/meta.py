@@ -8,11 +8,12 @@ import mycel
 from mycel.engine.describe import describe
 from mycel.engine.export import export
 from mycel.engine.outcome import Outcome
-from mycel.engine.search import fold_text, search
+from mycel.engine.search import search
 from mycel.engine.seed import seed_graph
 from mycel.engine.upsert import upsert
 from mycel.engine.values import Values
 from mycel.kip import ast, parse
+from mycel.search.search import fold_text
 from mycel.store.database import Store
 
 GARDEN = """

@@ -6,7 +6,7 @@ import pytest
 
 import mycel
 from mycel.knowledge.node_values import NewNode
-from mycel.search.embedding import MODES
+from mycel.search.modes import MODES
 
 OLD, NEW, NEWEST = (
     f"concept://shop/decisions/{name}" for name in ("cookies", "tokens", "passkeys")

@@ -11,8 +11,8 @@ import pytest
 from mycel import Knowledge, NewRelation
 from mycel.errors import ConstraintViolation, InvalidValueType, TypeMismatch
 from mycel.knowledge.bootstrap import bootstrap
-from mycel.search.embedding import HYBRID, KEYWORD
-from mycel.search.kinds import CODE, NOTES
+from mycel.search.modes import HYBRID, KEYWORD
+from mycel.text.kinds import CODE, NOTES
 
 
 def test_words_find_nodes_by_uri(shop: Knowledge) -> None:

@@ -26,8 +26,8 @@ from mycel.cli.console.search_index import index_for_search
 from mycel.errors import InvalidId
 from mycel.model.elements import Concept, Element
 from mycel.model.names import count
-from mycel.search.embedding import HYBRID, KEYWORD, MODES
-from mycel.search.kinds import KINDS, NOTES
+from mycel.search.modes import HYBRID, KEYWORD, MODES
+from mycel.text.kinds import KINDS, NOTES
 
 if TYPE_CHECKING:
     from mycel.graph.view import GraphView
@@ -372,9 +372,9 @@ def _type(element: Element) -> str:
 def _text(element: Element, label: Callable[[str], str], question: str) -> str:
     """An element on one line; of a long one, its name and the part with words of the question."""
     from mycel.graph.walk import Memory
-    from mycel.recall.passages import prose
-    from mycel.search.analysis import terms_of
-    from mycel.search.snippets import snippet
+    from mycel.search.index.passages import prose
+    from mycel.text.analysis import terms_of
+    from mycel.text.snippets import snippet
 
     element = readable(element)
     memory = Memory(element, "short")

@@ -12,7 +12,7 @@ from mycel.cli.console.progress_bar import counting_bar
 from mycel.model.names import count
 
 if TYPE_CHECKING:
-    from mycel.recall.embeddings import EmbeddingStatus
+    from mycel.search.index.embeddings import EmbeddingStatus
 
 
 @click.group(cls=Group)

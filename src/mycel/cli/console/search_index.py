@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from mycel.cli.console.output import Output
 from mycel.cli.console.progress_bar import counting_bar
+from mycel.embedding.embedder import STATIC
 from mycel.errors import EmbedderFailed
-from mycel.search.embedding import STATIC
 
 if TYPE_CHECKING:
     from mycel.nexus import Nexus

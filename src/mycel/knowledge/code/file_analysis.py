@@ -32,7 +32,7 @@ from mycel.knowledge.documents.document_reading import (
     read_pdf,
 )
 from mycel.model.extras import install_command
-from mycel.search.names import is_test_path
+from mycel.text.names import is_test_path
 
 if TYPE_CHECKING:
     from mycel.knowledge.code.language_rules import Syntax

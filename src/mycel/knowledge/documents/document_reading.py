@@ -25,7 +25,7 @@ from mycel.knowledge.documents.restructured_text import restructured_blocks, res
 from mycel.knowledge.documents.sections import MODULE_SLUG, SECTIONS_MAX, arrange_sections
 from mycel.knowledge.documents.text_lines import NumberedLine, TextBlock
 from mycel.knowledge.documents.text_names import names_in
-from mycel.search.names import is_test_path
+from mycel.text.names import is_test_path
 
 DOCUMENTS: Final = frozenset(
     {"markdown", "restructuredtext", "asciidoc", "text", "html", "jupyter"}

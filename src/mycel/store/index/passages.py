@@ -3,7 +3,7 @@
     recall_mark     what was derived, and up to which entry of the journal
     recall_passage  of each concept: names, phrases and word pieces of its text, its episode
     recall_vector   of each concept and model: the vector of its text
-    recall_block    of each model: the passages of a range of elements, as arrays (`recall.blocks`)
+    recall_block    of each model: the passages of a range of elements (`search.index.blocks`)
     recall_model    of each model: the meaning of its cosines, as it was measured
 
 This is derived data: no record, root or history depends on it, `verify` leaves it out, and it is

@@ -19,9 +19,9 @@ from mycel.errors import DatabaseCorrupt
 from mycel.model import ids
 from mycel.model.limits import INTEGER_MAX
 from mycel.model.values import parse_object
-from mycel.search.analysis import AnalysedText, concept_document, link_document
 from mycel.store.file.layout import FTS, NEWEST_HEAD
 from mycel.store.file.rows import fetch_all, fetch_first, json_array
+from mycel.text.analysis import AnalysedText, concept_document, link_document
 
 _DELETE: Final = "DELETE FROM text WHERE rowid = ?"
 _INSERT: Final = "INSERT INTO text (rowid, keys, title, body) VALUES (?, ?, ?, ?)"

@@ -7,8 +7,9 @@ not more. Where even one term is too frequent, the newest elements with it are r
 all terms of a question are found without ranking, which takes hardly longer for many terms than for
 two.
 
-Filters are part of each query, so a limit counts what passes them. `mycel.search.ranking` computes
-the score of a candidate from BM25 and the number of terms that it has.
+Filters are part of each query, so a limit counts what passes them. `search.name_match`
+computes the score of a candidate from BM25 and the number of terms that it has; `search.weights`
+has the weights of the columns.
 """
 
 from __future__ import annotations
@@ -23,15 +24,6 @@ import apsw
 
 from mycel.model import ids
 from mycel.model.values import parse_object
-from mycel.search.analysis import AnalysedText, all_of, any_of, body_text, terms_of
-from mycel.search.names import (
-    ASIDE_KEY,
-    LINK_KEY,
-    Standing,
-    called,
-    key_expression,
-    with_parts,
-)
 from mycel.sql.state_tables import tables
 from mycel.store.file.layout import FTS
 from mycel.store.file.rows import Row, fetch_all, json_array
@@ -39,6 +31,15 @@ from mycel.store.index import text
 from mycel.store.query.changed_texts import ChangedTexts
 from mycel.store.query.filters import ALL, Condition
 from mycel.store.query.reader import Reader
+from mycel.text.analysis import AnalysedText, all_of, any_of, body_text, terms_of
+from mycel.text.names import (
+    ASIDE_KEY,
+    LINK_KEY,
+    Standing,
+    called,
+    key_expression,
+    with_parts,
+)
 
 RANKED_MAX: Final = 600
 """Elements that one query ranks, at most; one counts once for each term of the query."""
@@ -55,13 +56,23 @@ COUNTED_MAX: Final = 1_000
 SENTENCE_WORDS: Final = 12
 """The usual number of words of a link, read as a sentence."""
 
-_WEIGHTS: Final = "bm25(0.0, 1.0, 1.0)"
 _K: Final = 1.2
 _B: Final = 0.75
 _RARITY_MIN: Final = 1e-6
 """Of BM25, as FTS5 has them."""
 _ORDERING: Final = 1e-3
 _KNOW_HITS: Final[WeakSet[apsw.Connection]] = WeakSet()
+
+
+class ColumnWeights(NamedTuple):
+    """The weights of the columns of the text index in BM25; that of keys is 0."""
+
+    title: float
+    body: float
+
+    def __str__(self) -> str:
+        """The arguments of FTS5's function `bm25`."""
+        return f"0.0, {self.title!r}, {self.body!r}"
 
 
 class TextMatch(NamedTuple):
@@ -103,8 +114,8 @@ def _rarity(term: Term, size: int) -> float:
 class TermIndex:
     """BM25 of single terms, also of concepts that are not folded into the index yet."""
 
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
+    def __init__(self, reader: Reader, columns: ColumnWeights) -> None:
+        self._reader, self._columns = reader, columns
         self._pending = pending_concepts(reader)
         self._fresh = None
         if self._pending:
@@ -119,7 +130,7 @@ class TermIndex:
         query = "SELECT rowid FROM text WHERE text MATCH ? LIMIT 1 OFFSET ?"
         if self._reader.fetch_first(query, (expression, most)) is not None:
             return None
-        query = f"SELECT rowid, -{_WEIGHTS.replace('(', '(text, ')} FROM text WHERE text MATCH ?"
+        query = f"SELECT rowid, -bm25(text, {self._columns}) FROM text WHERE text MATCH ?"
         found = [(number, bm25) for number, bm25 in self._reader.fetch_all(query, (expression,))]
         if self._fresh is not None:
             found = [each for each in found if each[0] not in self._pending]
@@ -146,7 +157,8 @@ def with_phrase(reader: Reader, phrase: str, limit: int) -> list[int]:
 class Candidates:
     """Concepts or links that may fit a question, as the index knows them at one moment.
 
-    `without` are elements to leave out, `condition` is that of all filters. Unless `tests` are
+    `without` are elements to leave out, `condition` is that of all filters, `columns` weigh titles
+    and bodies in BM25. Unless `tests` are
     wanted as much, tests and generated files are found by words where there is room for more.
     Elements that are not folded into the index yet are found too, through a small index of their
     own; how they rank against the others is then an estimate. So are those that have `changed`
@@ -159,10 +171,11 @@ class Candidates:
         condition: Condition = ALL,
         without: Collection[int] = (),
         *,
+        columns: ColumnWeights,
         tests: bool = True,
         changed: ChangedTexts | None = None,
     ) -> None:
-        self._reader = reader
+        self._reader, self._columns = reader, columns
         self._connection = reader.connection
         self._condition = condition
         self._tests = tests
@@ -277,7 +290,7 @@ class Candidates:
         if self._fresh is not None:
             # How rare a term is, the whole index says; the small one only orders.
             share = usual_bm25(self._reader, terms) / max(len(terms), 1)
-            for each in _best(self._fresh, expression, limit):
+            for each in _best(self._fresh, expression, limit, self._columns):
                 bm25 = share * each.terms + _ORDERING * each.bm25
                 found[each.number] = each._replace(bm25=bm25)
         return sorted(found.values(), key=lambda each: (-each.bm25, each.number))
@@ -295,7 +308,8 @@ class Candidates:
             newest = "ORDER BY text.rowid DESC LIMIT 1 OFFSET :limit"
             floor = next(iter(self._numbers(newest, expression, ranked)), 0)
         _know_hits(self._connection)
-        best = f"AND text.rowid > {floor} AND rank MATCH '{_WEIGHTS}' ORDER BY rank LIMIT :limit"
+        ranked_by = f"rank MATCH 'bm25({self._columns})'"
+        best = f"AND text.rowid > {floor} AND {ranked_by} ORDER BY rank LIMIT :limit"
         rows = self._rows("text.rowid, -rank, hits(text)", best, expression, limit)
         return {
             number: TextMatch(number, bm25, hits - self._is_link) for number, bm25, hits in rows
@@ -403,11 +417,13 @@ def in_memory(documents: Iterable[tuple[int, AnalysedText | None]]) -> apsw.Conn
     return connection
 
 
-def _best(connection: apsw.Connection, expression: str, limit: int) -> list[TextMatch]:
+def _best(
+    connection: apsw.Connection, expression: str, limit: int, columns: ColumnWeights
+) -> list[TextMatch]:
     _know_hits(connection)
     query = (
         "SELECT rowid, -rank, hits(text) FROM text WHERE text MATCH ?"
-        f" AND rank MATCH '{_WEIGHTS}' ORDER BY rank LIMIT ?"
+        f" AND rank MATCH 'bm25({columns})' ORDER BY rank LIMIT ?"
     )
     return [TextMatch(*row) for row in fetch_all(connection, query, (expression, limit))]
 

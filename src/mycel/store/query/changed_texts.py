@@ -15,13 +15,13 @@ from typing import Any, Final
 
 import apsw
 
-from mycel.search.analysis import AnalysedText
 from mycel.sql.state_tables import tables
 from mycel.store.file.layout import Table
 from mycel.store.file.rows import json_array
 from mycel.store.index import text
 from mycel.store.query.filters import Condition
 from mycel.store.query.reader import Reader
+from mycel.text.analysis import AnalysedText
 
 READ_MAX: Final = 1_000
 """Elements that are read: those with most words of the question, the newest among them."""

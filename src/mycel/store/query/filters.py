@@ -17,7 +17,6 @@ from mycel.errors import InvalidValueType, ResourceExhausted
 from mycel.model import times
 from mycel.model.limits import INTEGER_MAX
 from mycel.model.names import check_actor, check_text, kind_of
-from mycel.search.kinds import CODE, CODE_TYPES, STAMP, AnswerKind, checked_kind
 from mycel.sql.state_tables import tables
 from mycel.store.file.layout import KIND_COLUMN, Table
 from mycel.store.file.rows import json_array
@@ -27,6 +26,7 @@ from mycel.store.query.paths import below, path_of
 from mycel.store.query.paths import condition as covers
 from mycel.store.query.reader import Reader
 from mycel.store.query.refs import Ref
+from mycel.text.kinds import CODE, CODE_TYPES, STAMP, AnswerKind, checked_kind
 
 TEXT_BYTES_MAX: Final = 4_096
 """The bytes of a path, or of a key or value of metadata, at most."""

@@ -22,7 +22,6 @@ from mycel.model import allowance, ids
 from mycel.model.names import META_TYPES, check_name, kind_of
 from mycel.model.records import canonical_weight
 from mycel.model.values import JsonObject, parse_object
-from mycel.search.analysis import AnalysedText, concept_document, link_document
 from mycel.store.file.layout import OPEN_END
 from mycel.store.file.rows import json_array
 from mycel.store.index import text
@@ -32,6 +31,7 @@ from mycel.store.log.journal import NO_RECORD, Kind, entry_leaf
 from mycel.store.query.refs import Ref, refuse_self_link
 from mycel.store.write.element_content import NO_CONTENT, content, has_text
 from mycel.store.write.guards import AnyGuard, Change, Identity, Writing, shape
+from mycel.text.analysis import AnalysedText, concept_document, link_document
 
 BATCH_ROWS: Final = 2000
 TOGETHER_ROWS_MIN: Final = 4

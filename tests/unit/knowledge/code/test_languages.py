@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from mycel.knowledge.code.languages import detect, is_binary
-from mycel.search.names import is_test_path
+from mycel.text.names import is_test_path
 from tests.cases import cases
 
 

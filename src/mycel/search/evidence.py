@@ -1,0 +1,469 @@
+"""The evidence that passages answer a question, from each signal; `weights` has what it is worth.
+
+    words      BM25 of the question's words, as a share of the most that the question could reach;
+               a turn of an episode has half of its neighbours' words too
+    meaning    cosine of the vectors of question and passage, on the scale of its model
+               (`embedding.calibration`); of a turn with its neighbours'. It counts more the less
+               of the question any passage of its kind, notes or code, has in words and names
+    pieces     each word of the question, by its likeness to the nearest word of the passage
+    named      the question has a name of the concept, and of no other
+    link       a passage that fits mentions this concept, or a proposition joins them
+    shared     a passage that fits and this one mention the same, which few others do
+    actor      the question names one actor, and it is the one who speaks
+    episode    the words of the question are in the same episode
+    time       the question asks for a time and the text has one; or it has the date of the turn
+    answer     the turn before is a question
+
+`link` and `shared` count by how much of the question both passages cover together (words in one,
+words in the other): the two halves of an answer are found by what joins them.
+
+Evidence is between 0 and 1 (against an actor, between -1 and 0; meaning exceeds 1 where a cosine is
+higher than answers have on average, or a model is better than the shipped one), and never relative
+to the other passages found.
+
+First words, meaning and names of all passages give an order. From the best of them (`SEEDS`) links
+are followed. `passage_ranking` chooses candidates, which are then compared piece by piece.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mycel.embedding.calibration import Calibration
+from mycel.embedding.static import StaticModel
+from mycel.search.index.corpus import ASKS, TIMED, Corpus, Floats, Positions
+from mycel.search.index.phrases import LITTLE_WORDS
+from mycel.search.passage_links import (
+    PassageLink,
+    Ways,
+    no_ways,
+    rarity,
+    ways_by_edges,
+    ways_by_mentions,
+)
+from mycel.search.weights import (
+    LINKED,
+    LOOKUP_TERMS_MAX,
+    NAMED,
+    NEIGHBOURS,
+    NOTE_FAVOUR,
+    OF_ACTOR,
+    OF_EPISODE,
+    OPEN_MEANING,
+    SAID_MAX,
+    SHARED,
+    STRONG,
+    UNKNOWN_WEIGHT,
+    Signal,
+)
+
+SEEDS: Final = 30
+CODE_SEEDS: Final = 10
+"""Links are followed from so many notes, and from so many passages of code."""
+SAMPLED: Final = 16
+"""Of many values, one in so many is looked at for a bound."""
+COMMON_MIN: Final = 500
+COMMON_MAX: Final = 1_500
+"""A word in more passages than one in 20, and than these bounds, is too common to be looked up."""
+
+MONTHS: Final = (
+    "january", "february", "march", "april", "may", "june", "july", "august", "september",
+    "october", "november", "december",
+)  # fmt: skip
+_WORD: Final = re.compile(r"\w+")
+_YEAR: Final = re.compile(r"(?:19|20)\d\d")
+_WHEN: Final = re.compile(r"^(?:when|how long)\b|\b(?:year|date|month|day)\b")
+_OWNER: Final = re.compile(r"['’]s$|\W")
+
+
+class Sources(NamedTuple):
+    """Sources of evidence beside the corpus."""
+
+    term_scores: Callable[[str, int], Sequence[tuple[int, float]] | None]
+    """BM25 by element of a term; None if it is in more elements than the bound."""
+    pieces: Callable[[Sequence[int]], Sequence[NDArray[np.uint16]]]
+    """The word pieces of elements."""
+    edges: Callable[[Sequence[int]], Sequence[PassageLink]]
+    """Links of the graph around elements."""
+    embed: Callable[[str], Floats]
+    """The vector of a question."""
+    calibration: Calibration
+    """The meaning of cosines with that vector."""
+    note_meaning: Callable[[str], tuple[Positions, Floats]]
+    """The evidence of a better model on some of the passages: their places, and the values."""
+
+
+class QuestionEvidence:
+    """One question to a corpus: the evidence on all passages, from which the best are chosen.
+
+    `without` are signals that are switched off.
+    """
+
+    def __init__(
+        self,
+        corpus: Corpus,
+        model: StaticModel,
+        question: str,
+        terms: Sequence[str],
+        sources: Sources,
+        *,
+        without: Collection[Signal] = (),
+    ) -> None:
+        self.corpus: Final = corpus
+        self.without: Final = without
+        self._model, self._question, self._sources = model, question, sources
+        self._lowered = _WORD.findall(question.lower())
+        self.terms = [each for each in terms if each.lower() not in LITTLE_WORDS] or list(terms)
+        self._actors = self._named_actors()
+        self._bare = self._without_actors()
+        self._seed_likeness: Floats | None = None
+        self.reach = np.zeros(len(corpus), np.float32)
+        """The order in which candidates are chosen."""
+        self.openness = np.zeros(len(corpus), np.float32)
+        """The share of the question that words and names leave open, for each passage."""
+        self._certain = np.zeros(len(corpus), np.float32)
+        """The certainty of the question's vector, for each passage: the length of the vector."""
+        self.favour = np.ones(len(corpus), np.float32)
+        """The weight of the model that the evidence of meaning is from, for each passage."""
+        if corpus.count:
+            self._gather()
+
+    def _gather(self) -> None:
+        """The evidence on all passages, and the links from those that fit best."""
+        corpus = self.corpus
+        self._matched, self._shares = self._words()
+        matched, shares = self._matched, self._shares
+        words = _weighted(shares, matched)
+        meaning = self._meaning()
+        named, unique = self._named()
+        actor = self._actor()
+        episode = self._episode(matched, shares)
+        in_turns = OF_EPISODE * episode + OF_ACTOR * (actor > 0) * (words > 0)
+        favour = words + words.max(initial=0) * in_turns
+        # Meaning decides where words and names leave the question open.
+        said = self._said(words, named)
+        first = favour + OPEN_MEANING * (1 - said) * meaning + NAMED * named
+        first[~corpus.alive] = -1
+        self.seeds, self._strength = self._best_of_kinds(first)
+        self.links, self.shared = links, shared = self._follow()
+        self.by_link, self.by_shared = (self._together(each) for each in (links, shared))
+        linked = links.best(len(corpus), self.by_link)
+        joined = shared.best(len(corpus), self.by_shared)
+        self.reach = first + LINKED * np.maximum(linked, SHARED * joined)
+        self.openness = self._certain * (1 - said / SAID_MAX)
+        self.whole = {
+            "words": words,
+            "meaning": meaning,
+            "open_meaning": self.openness * meaning,
+            "named": unique,
+            "actor": actor,
+            "episode": episode,
+        }
+
+    def _said(self, words: Floats, named: Floats) -> Floats:
+        """The share of the question that the words and names of passages have, for each kind."""
+        said = np.full(len(words), SAID_MAX, np.float32)
+        for mask in () if "words" in self.without else self._kinds():
+            most = max(float(words[mask].max(initial=0)), float(named[mask].max(initial=0)))
+            said[mask] = min(most, SAID_MAX)
+        return said
+
+    def _kinds(self) -> list[NDArray[np.bool_]]:
+        """The passages of each kind that there is: symbols must not speak for notes."""
+        is_code = self.corpus.is_code
+        return [mask for mask in (~is_code, is_code) if mask.any()]
+
+    def _best_of_kinds(self, first: Floats) -> tuple[Positions, Floats]:
+        """The passages that links are followed from, and the strength of each passage as one.
+
+        Notes and code are weighed apart: names of symbols would take all places otherwise.
+        """
+        seeds = [np.zeros(0, np.int64)]
+        strength = np.zeros(len(first), np.float32)
+        for mask in self._kinds():
+            places = np.flatnonzero(mask)
+            count = CODE_SEEDS if self.corpus.is_code[places[0]] else SEEDS
+            best = places[highest(first[places], count)]
+            best = best[first[best] >= 0]
+            seeds.append(best)
+            most = max(float(first[best[:1]].max(initial=0)), STRONG)
+            strength[places] = np.clip(first[places] / most, 0, 1)
+        return np.concatenate(seeds), strength
+
+    def on(self, chosen: Positions) -> dict[str, Floats]:
+        """All evidence on some passages."""
+        size, seeds, links, shared = len(self.corpus), self.seeds, self.links, self.shared
+        inner, likeness = self._likeness(chosen)
+        own = likeness[:, np.searchsorted(inner, chosen)].sum(axis=0)
+        both = partial(self._covered, places=inner, likeness=likeness)
+        alone = self._strength[chosen] * own
+        evidence = {key: values[chosen] for key, values in self.whole.items()}
+        return evidence | {
+            "pieces": own,
+            "link": links.best(size, seeds[links.seed] != links.place)[chosen],
+            "link_pieces": np.maximum(links.best(size, both(links))[chosen], alone),
+            "shared_pieces": np.maximum(shared.best(size, both(shared))[chosen], alone),
+            "shared_new": shared.best(size, self._added(shared))[chosen],
+            "time": self._time(chosen),
+            "date": self._dates(chosen),
+            "answer": self._answer()[chosen],
+        }
+
+    def _likeness(self, chosen: Positions) -> tuple[Positions, Floats]:
+        """Seeds and other passages, in order, with the likeness of each to each word asked for."""
+        if self._seed_likeness is None:
+            self._seed_likeness = self._pieces(self.seeds)
+        others = np.setdiff1d(chosen, self.seeds)
+        places = np.concatenate((self.seeds, others))
+        likeness = np.concatenate((self._seed_likeness, self._pieces(others)), axis=1)
+        order = np.argsort(places)
+        return places[order], likeness[:, order]
+
+    # Signals.
+
+    def _words(self) -> tuple[Floats, Floats]:
+        """The match of each passage with each term, from 0 to 1, and the share of each term."""
+        corpus = self.corpus
+        if "words" in self.without or not self.terms:
+            return np.zeros((0, len(corpus)), np.float32), np.zeros(0, np.float32)
+        scores = np.zeros((len(self.terms), len(corpus)), np.float32)
+        peaks = np.zeros(len(self.terms), np.float32)
+        common = max(COMMON_MIN, min(corpus.count // 20, COMMON_MAX))
+        bound = common if len(self.terms) > LOOKUP_TERMS_MAX else len(corpus) + COMMON_MAX
+        missing = float(np.log(2 * corpus.count + 1))
+        for at, term in enumerate(self.terms):
+            rows = self._sources.term_scores(term, bound)
+            if rows is None:
+                peaks[at] = 1e-3
+            elif rows:
+                table = np.array(rows, np.float64)
+                places = corpus.places(table[:, 0].astype(np.int64))
+                scores[at, places[places >= 0]] = table[places >= 0, 1]
+                peaks[at] = scores[at].max()
+            if not peaks[at]:
+                peaks[at] = missing
+        if corpus.has_episodes:
+            before, after = corpus.beside(scores)
+            scores = np.minimum(scores + NEIGHBOURS * np.maximum(before, after), peaks[:, None])
+        scores /= peaks[:, None]
+        return scores, peaks / peaks.sum()
+
+    def _meaning(self) -> Floats:
+        """The evidence of the cosine of each passage, with its neighbours in an episode."""
+        corpus = self.corpus
+        if "meaning" in self.without:
+            return np.zeros(len(corpus), np.float32)
+        vector = self._sources.embed(self._bare)
+        self._certain[:] = min(float(np.linalg.norm(vector)), 1.0)
+        own = corpus.similarities(vector)
+        if corpus.has_episodes:
+            before, after = corpus.beside(own)
+            neighbours = (corpus.previous >= 0).astype(np.float32) + (corpus.next >= 0)
+            # The length of a vector with half of each neighbour's added, as it is on average.
+            own = (own + NEIGHBOURS * before + NEIGHBOURS * after) / np.sqrt(1 + 0.6 * neighbours)
+        evidence = self._sources.calibration.evidence(own)
+        places, values = self._sources.note_meaning(self._bare)
+        evidence[places] = NOTE_FAVOUR * values
+        self.favour[places], self._certain[places] = NOTE_FAVOUR, 1.0
+        return evidence
+
+    def _named(self) -> tuple[Floats, Floats]:
+        """The weight of a name in the question, for each passage; and where it has one bearer."""
+        corpus = self.corpus
+        named, unique = (np.zeros(len(corpus), np.float32) for _ in range(2))
+        if "named" not in self.without:
+            pieces = np.array(self._model.token_ids(self._question), np.uint16)
+            hashes = np.unique(corpus.names.mentioned(pieces, np.array([len(pieces)]))[1])
+            which, places = corpus.called(hashes)
+            bearers = np.bincount(which, minlength=len(hashes))
+            weights = rarity(corpus, corpus.mention_counts(hashes))
+            np.maximum.at(named, places, weights[which])
+            alone = bearers[which] == 1
+            unique[places[alone]] = named[places[alone]]
+        return named, unique
+
+    def _actor(self) -> Floats:
+        actors = self.corpus.actors
+        if len(self._actors) != 1 or "actor" in self.without:
+            return np.zeros(len(actors), np.float32)
+        return np.where(actors < 0, 0, np.where(actors == self._actors[0], 1, -1)).astype(
+            np.float32
+        )
+
+    def _episode(self, matched: Floats, shares: Floats) -> Floats:
+        """The share of the question's words that the episode of each passage has."""
+        corpus = self.corpus
+        if not corpus.has_episodes or "episode" in self.without or not len(shares):
+            return np.zeros(len(corpus), np.float32)
+        within = np.flatnonzero(corpus.episodes >= 0)
+        best = np.zeros((len(shares), int(corpus.episodes.max()) + 1), np.float32)
+        for row, scores in zip(best, matched, strict=True):
+            np.maximum.at(row, corpus.episodes[within], scores[within])
+        episode = np.zeros(len(corpus), np.float32)
+        episode[within] = _weighted(shares, best)[corpus.episodes[within]]
+        return episode
+
+    def _time(self, places: Positions) -> Floats:
+        asks = "time" not in self.without and _WHEN.search(self._question.lower().strip())
+        return ((self.corpus.flags[places] & TIMED) > 0).astype(np.float32) * bool(asks)
+
+    def _dates(self, places: Positions) -> Floats:
+        """The share of the parts of a date in the question that the date of a passage has."""
+        dates = self.corpus.dates[places]
+        years = {int(word) for word in self._lowered if _YEAR.fullmatch(word)}
+        months = {MONTHS.index(word) + 1 for word in self._lowered if word in MONTHS}
+        days = {
+            int(word)
+            for word in self._lowered
+            if word.isascii() and word.isdigit() and len(word) < 3
+        }
+        parts = [(years, dates // 10_000), (months, dates // 100 % 100)]
+        parts += [(days, dates % 100)] if months else []
+        asked = [(wanted, values) for wanted, values in parts if wanted]
+        if not asked or "time" in self.without:
+            return np.zeros(len(dates), np.float32)
+        fits = [np.isin(values, list(wanted)) & (dates > 0) for wanted, values in asked]
+        share: Floats = np.mean(fits, axis=0, dtype=np.float32)
+        return share
+
+    def _answer(self) -> Floats:
+        corpus = self.corpus
+        if not corpus.has_episodes or "answer" in self.without:
+            return np.zeros(len(corpus), np.float32)
+        asks = ((corpus.flags & ASKS) > 0).astype(np.float32)
+        return corpus.beside(asks)[0] - asks
+
+    def _pieces(self, places: Positions) -> Floats:
+        """The likeness of each word of the question to the nearest of some passages, weighted.
+
+        The sum over the words is from 0 to 1. A word in a script that the model does not know has
+        no pieces, and is there or is not.
+        """
+        if "pieces" in self.without:
+            return np.zeros((0, len(places)), np.float32)
+        matched = self._matched
+        words = [word for word in _WORD.findall(self._bare.lower()) if word not in LITTLE_WORDS]
+        spelt = [each for word in dict.fromkeys(words) if (each := self._model.token_ids(word))]
+        other = [at for at in range(len(matched)) if not self._model.token_ids(self.terms[at])]
+        likeness, weights = self._nearest_pieces(places, spelt)
+        likeness = np.concatenate((likeness, matched[other][:, places]))
+        weights = np.append(weights, np.full(len(other), UNKNOWN_WEIGHT, np.float32))
+        weighted: Floats = likeness * (weights / max(weights.sum(), 1e-9))[:, None]
+        return weighted
+
+    def _nearest_pieces(
+        self, places: Positions, spelt: Sequence[Sequence[int]]
+    ) -> tuple[Floats, Floats]:
+        """The likeness of words, as their pieces, to the nearest of each passage; their weights."""
+        if not spelt or not len(places):
+            return np.zeros((len(spelt), len(places)), np.float32), np.ones(len(spelt), np.float32)
+        asked = [piece for word in spelt for piece in word]
+        texts = self._sources.pieces(self.corpus.numbers[places].tolist())
+        texts = [text if len(text) else np.zeros(1, np.uint16) for text in texts]
+        starts = np.cumsum([0, *map(len, texts[:-1])])
+        row = np.concatenate(texts)
+        is_there = np.zeros(len(self._model.pieces), bool)
+        is_there[row] = True
+        near = self._model.likeness(np.flatnonzero(is_there), asked)
+        near = near.take((np.cumsum(is_there) - 1)[row], axis=0)
+        near = np.maximum(np.maximum.reduceat(near, starts, axis=0), 0).T
+        # A word is as near as the farthest of its pieces: parts of rare words are common.
+        first = np.cumsum([0, *map(len, spelt[:-1])])
+        weights = np.add.reduceat(self._model.token_weights(asked), first)
+        return np.minimum.reduceat(near, first, axis=0), weights
+
+    # Links.
+
+    def _follow(self) -> tuple[Ways, Ways]:
+        """Ways to what seeds mention or are joined with, and to what mentions the same."""
+        seeds, strength = self.seeds, self._strength[self.seeds]
+        links, shared = no_ways(), no_ways()
+        if not {"link", "shared"} <= set(self.without):
+            links, shared = ways_by_mentions(self.corpus, seeds, strength)
+        if "link" in self.without:
+            links = no_ways()
+        else:
+            edges = self._sources.edges(self.corpus.numbers[seeds].tolist())
+            links = links.joined(ways_by_edges(self.corpus, seeds, strength, edges))
+        shared = no_ways() if "shared" in self.without else shared
+        return links.with_loops(seeds, strength), shared.with_loops(seeds, strength)
+
+    def _together(self, links: Ways) -> Floats:
+        """The share of the question's words in the two ends of each link together."""
+        matched = self._matched
+        both = np.maximum(matched[:, self.seeds[links.seed]], matched[:, links.place])
+        return _weighted(self._shares, both)
+
+    def _added(self, links: Ways) -> Floats:
+        """The share of the question's words that the far end of each link adds to the seed."""
+        matched = self._matched
+        new = np.maximum(matched[:, links.place] - matched[:, self.seeds[links.seed]], 0)
+        return _weighted(self._shares, new)
+
+    def _covered(self, links: Ways, places: Positions, likeness: Floats) -> Floats:
+        """The share of the question's pieces in both ends together; 0 for links to other places."""
+        inside = np.flatnonzero(np.isin(links.place, places))
+        covered = np.zeros(len(links.place), np.float32)
+        near = np.searchsorted(places, self.seeds[links.seed[inside]])
+        far = np.searchsorted(places, links.place[inside])
+        covered[inside] = np.maximum(likeness[:, near], likeness[:, far]).sum(axis=0)
+        return covered
+
+    # The question.
+
+    def _named_actors(self) -> list[int]:
+        """The actors whose names are in the question."""
+        text = f" {' '.join(self._lowered)} "
+        return [
+            number
+            for name, number in self.corpus.actor_names.items()
+            if (words := " ".join(_WORD.findall(name.lower()))) and f" {words} " in text
+        ]
+
+    def _without_actors(self) -> str:
+        """The question without the names of actors, which say nothing about the subject."""
+        if not self._actors:
+            return self._question
+        names = {
+            word
+            for name, number in self.corpus.actor_names.items()
+            if number in self._actors
+            for word in _WORD.findall(name.lower())
+        }
+        kept = [
+            word for word in self._question.split() if _OWNER.sub("", word.lower()) not in names
+        ]
+        return " ".join(kept) or self._question
+
+
+def _weighted(shares: Floats, values: Floats) -> Floats:
+    """The sum of rows of values, each by its share.
+
+    einsum rather than BLAS, some of whose kernels raise the flag of an invalid value for finite
+    numbers, which numpy turns into a warning.
+    """
+    total: Floats = np.einsum("i,ij->j", shares, values)
+    return total
+
+
+def highest(values: Floats, count: int) -> Positions:
+    """The positions of the greatest values, greatest first; ties in order of position."""
+    places = np.arange(len(values))
+    if SAMPLED * count < len(values):
+        # A bound from a sample leaves few values to choose from.
+        sample = values[::SAMPLED]
+        rank = min(2 * count // SAMPLED + SAMPLED, len(sample))
+        bound = np.partition(sample, len(sample) - rank)[len(sample) - rank]
+        above = np.flatnonzero(values >= bound)
+        places = above if len(above) >= count else places
+    if count < len(places):
+        some = values[places]
+        least = np.partition(some, len(some) - count)[len(some) - count]
+        places = places[some >= least]
+    return places[np.argsort(-values[places], kind="stable")][:count]

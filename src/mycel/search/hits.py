@@ -1,0 +1,94 @@
+"""Hits: elements that a search found, their order, and the conditions that they pass."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, Final, Literal, NamedTuple, Self
+
+from mycel.model.elements import Concept, Element
+from mycel.model.names import shorten
+from mycel.model.values import JsonObject
+from mycel.search.question import Question
+from mycel.store.query.candidates import TextMatch, counted, usual_bm25
+from mycel.store.query.changed_texts import ChangedTexts
+from mycel.store.query.filters import Condition, Filters, condition
+from mycel.store.query.reader import Reader
+from mycel.text.kinds import CODE, NOTES, is_code
+
+
+class ElementHit(NamedTuple):
+    """An element that was found, and how well it fits."""
+
+    element: Element
+    score: float
+    same_case: bool = True
+    """True if one of its names equals the question, case included."""
+    linked: int = 0
+    """The number of incoming links, if its name fits."""
+    by_meaning: bool = False
+    """True if nothing but its meaning fits."""
+    why: tuple[str, ...] = ()
+    """Reasons why it was found, the strongest first."""
+    caveats: tuple[str, ...] = ()
+    """Reasons for care: superseded by another, expired, of low confidence, its source."""
+
+    @property
+    def kind(self) -> Literal["notes", "code"]:
+        """The kind of the element."""
+        element = self.element
+        if isinstance(element, Concept):
+            return CODE if is_code(element.type, element.attributes) else NOTES
+        return CODE if element.metadata.get("author") == "bootstrap" else NOTES
+
+    def to_dict(self) -> JsonObject:
+        """The element in its wire form, with `_score` and `_why` in its metadata.
+
+        Code also has its `_kind`.
+        """
+        wire: dict[str, Any] = self.element.to_dict()
+        wire.pop("weight", None)  # A link of KIP has none.
+        wire["metadata"] = wire["metadata"] | {"_score": round(self.score, 4)}
+        if self.kind == CODE:
+            wire["metadata"]["_kind"] = CODE
+        if self.why:
+            wire["metadata"]["_why"] = list(self.why)
+        if self.caveats:
+            wire["metadata"]["_caveats"] = list(self.caveats)
+        return wire
+
+
+def sort_key(hit: ElementHit) -> tuple[float, bool, int, int]:
+    """The key by which hits are sorted, the best first."""
+    return -hit.score, not hit.same_case, -hit.linked, hit.element.number
+
+
+def element_name(element: Element) -> str:
+    """The name of a concept, or the id of a link, in brief."""
+    return shorten(element.name if isinstance(element, Concept) else element.id)
+
+
+class Passing(NamedTuple):
+    """The conditions of a search's filters, on concepts and on links."""
+
+    concepts: Condition
+    links: Condition
+
+    @classmethod
+    def of(cls, filters: Filters, types: Collection[int] | None = None) -> Self:
+        """The conditions of some filters, and of types or predicates."""
+        return cls(condition(filters, "concept", types), condition(filters, "proposition", types))
+
+
+class AskedWords:
+    """The words of a question, and how many elements of a state have each."""
+
+    def __init__(self, reader: Reader, asked: Question) -> None:
+        self.question: Final = asked
+        self.terms: Final = counted(reader, asked.terms)
+        self.usual: Final = usual_bm25(reader, self.terms)
+        self.changed: Final = None if reader.state.is_live else ChangedTexts(reader, asked.terms)
+
+    def shares(self, matches: Iterable[TextMatch]) -> Mapping[int, tuple[float, float]]:
+        """The share of the words that each match has, and its BM25 score, by element."""
+        terms = len(self.question.terms)
+        return {each.number: (each.terms / terms, each.bm25) for each in matches}

@@ -1,0 +1,364 @@
+"""All passages in memory, as arrays: what every question is compared with.
+
+A `Segment` is a block of passages that never changes; a `Corpus` is a large one, a small one with
+what changed since it was built, and a mark for each passage that is still in force. A change makes
+a new corpus, so whoever is asking keeps the one it began with. For 100,000 passages it takes some
+30 MB: word pieces stay in the tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from functools import cached_property
+from typing import Any, Final, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mycel.search.index.blocks import Arrays, kept, packed
+from mycel.search.index.passage_columns import ITEMS, NOWHERE, PassageColumns, PassageEntry, Shared
+from mycel.search.index.phrases import Hashes, PhraseSet
+from mycel.store.index.passages import block_of
+
+Floats = NDArray[np.float32]
+Positions = NDArray[np.int64]
+Counts = NDArray[np.uint32]
+
+TITLED: Final = 1
+TIMED: Final = 2
+"""The text speaks of a time: yesterday, in May."""
+ASKS: Final = 4
+"""The text ends with a question."""
+CODE: Final = 8
+"""Of the kind code (`search.kinds`)."""
+READ: Final = 16
+"""A section of a document, which a bootstrap read."""
+
+TAIL_MAX: Final = 512
+TAIL_SHARE: Final = 16
+"""The small segment has at most `TAIL_MAX` passages, or one in so many."""
+
+_SIDES: Final[tuple[Literal["left"], Literal["right"]]] = ("left", "right")
+_MENTIONS_TOGETHER: Final = 1000
+"""The number of texts that are searched for phrases at once, which bounds the memory."""
+
+
+def mentions_in(columns: PassageColumns, dictionary: PhraseSet) -> tuple[Hashes, Counts]:
+    """Phrases of passages: their own, and those of a dictionary that their texts mention.
+
+    Each once for a passage; and their number for each.
+    """
+    found, counted = [np.zeros(0, np.uint32)], [np.zeros(0, np.uint32)]
+    for start in range(0, len(columns), _MENTIONS_TOGETHER):
+        stop = min(start + _MENTIONS_TOGETHER, len(columns))
+        pairs = [dictionary.mentioned(*columns.lists("pieces", start, stop))]
+        for key in ("names", "phrases"):
+            hashes, counts = columns.lists(key, start, stop)
+            pairs.append((np.repeat(np.arange(len(counts)), counts), hashes))
+        keys = np.unique(
+            np.concatenate([(owners << 32) | hashes.astype(np.int64) for owners, hashes in pairs])
+        )
+        found.append(keys.astype(np.uint32))
+        counted.append(np.bincount(keys >> 32, minlength=stop - start).astype(np.uint32))
+    return np.concatenate(found), np.concatenate(counted)
+
+
+class PassageSegment:
+    """A block of passages; arrays have one item for each."""
+
+    def __init__(self, arrays: dict[str, NDArray[Any]]) -> None:
+        self.arrays: Final = arrays
+        self.numbers: Positions = arrays["numbers"]
+        self.vectors: NDArray[np.int8] = arrays["vectors"]
+        self.lengths: Final = _lengths(self.vectors)
+        self._mentions: Hashes = arrays["mentions"]
+        self._ends: Final = np.cumsum(arrays["mention_counts"], dtype=np.uint32)
+        self.mentioned: Final = InvertedIndex(self._mentions, arrays["mention_counts"])
+        self.named: Final = InvertedIndex(arrays["names"], arrays["name_counts"])
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    @classmethod
+    def of(cls, columns: PassageColumns, dictionary: PhraseSet) -> Self:
+        """A segment of these passages."""
+        arrays: Arrays = {key: columns.items(key) for key in ITEMS}
+        arrays["names"], arrays["name_counts"] = columns.lists("names")
+        arrays["mentions"], arrays["mention_counts"] = mentions_in(columns, dictionary)
+        return cls(arrays | {"vectors": columns.vectors})
+
+    def none(self) -> Self:
+        """A segment without passages."""
+        return type(self)(kept(self.arrays, np.zeros(len(self), bool)))
+
+    def mentions_of(self, at: int) -> Hashes:
+        """The phrases that a passage mentions."""
+        return self._mentions[self._ends[at - 1] if at else 0 : self._ends[at]]
+
+
+class InvertedIndex:
+    """From hashes to the passages that have them."""
+
+    def __init__(self, hashes: Hashes, counts: Counts) -> None:
+        """Take the hashes of all passages in a row, and their number for each."""
+        # Sorting keys is several times faster than finding the order of hashes.
+        keys = hashes.astype(np.uint64)
+        keys <<= np.uint64(32)
+        keys |= np.repeat(np.arange(len(counts), dtype=np.uint64), counts)
+        keys.sort()
+        self.items: Final = keys.astype(np.uint32)
+        keys >>= np.uint64(32)
+        self.hashes: Final = keys.astype(np.uint32)
+
+    def counts(self, hashes: Hashes) -> Positions:
+        """The number of passages that have each."""
+        low, high = self._ranges(hashes)
+        return high - low
+
+    def of(self, hashes: Hashes) -> tuple[Positions, Positions]:
+        """Passages that have one of these hashes: which hash, and where the passage is."""
+        low, high = self._ranges(hashes)
+        counts = high - low
+        which = np.repeat(np.arange(len(hashes)), counts)
+        steps = np.arange(len(which)) - np.repeat(np.cumsum(counts) - counts, counts)
+        return which, self.items[np.repeat(low, counts) + steps].astype(np.int64)
+
+    def _ranges(self, hashes: Hashes) -> tuple[Positions, Positions]:
+        low, high = (np.searchsorted(self.hashes, hashes, side) for side in _SIDES)
+        return low, high
+
+
+class Corpus:
+    """All passages after one entry of the journal."""
+
+    def __init__(
+        self,
+        seq: int,
+        base: PassageSegment,
+        tail: PassageSegment,
+        alive: NDArray[np.bool_],
+        dictionary: Hashes,
+        shared: Shared,
+    ) -> None:
+        self.seq: Final = seq
+        self.base: Final = base
+        self.tail: Final = tail
+        self.alive: Final = alive
+        self.dictionary: Final = dictionary
+        """The phrases that are looked for in texts: names, and phrases of several passages."""
+        self._shared: Final = shared
+        self.numbers: Positions = self._both("numbers")
+        self.types: NDArray[np.int32] = self._both("types")
+        self.flags: NDArray[np.uint8] = self._both("flags")
+        self.dates: NDArray[np.int32] = self._both("dates")
+        self.actors: NDArray[np.int32] = self._both("actors")
+        self.episodes: NDArray[np.int32] = self._both("episodes")
+        self._order: Final = np.argsort(self.numbers, kind="stable")
+        self._sorted: Final = self.numbers[self._order]
+        is_dead = np.repeat(~alive, self._both("mention_counts"))
+        self._dead_mentions: Final = np.sort(self._both("mentions")[is_dead])
+        self.has_episodes: Final = bool((self.episodes >= 0).any())
+        self.previous, self.next = self._neighbours()
+        self.titled: Final = (self.flags & TITLED).astype(bool)
+        self.is_code: Final = (self.flags & CODE).astype(bool)
+
+    @classmethod
+    def of(cls, seq: int, columns: PassageColumns, dictionary: PhraseSet) -> Self:
+        """A corpus of all passages."""
+        return cls._of(
+            seq, PassageSegment.of(columns, dictionary), dictionary.hashes, columns.shared
+        )
+
+    @classmethod
+    def stored(cls, seq: int, arrays: Arrays, dictionary: Hashes, shared: Shared) -> Self:
+        """A corpus of arrays that were stored (`blocks`), with their vectors."""
+        return cls._of(seq, PassageSegment(arrays), dictionary, shared)
+
+    @classmethod
+    def _of(cls, seq: int, base: PassageSegment, dictionary: Hashes, shared: Shared) -> Self:
+        return cls(seq, base, base.none(), np.ones(len(base), bool), dictionary, shared)
+
+    def blocks(self, wanted: Collection[int] | None) -> dict[int, bytes]:
+        """Blocks to store (`blocks`): those with these numbers, or all."""
+        texts = (list(self._shared.actors.numbers), list(self._shared.episodes.numbers))
+        block = np.where(self.alive, block_of(self.numbers), NOWHERE)
+        present = set(np.unique(block[self.alive]).tolist())
+        split = len(self.base)
+        arrays = [
+            {key: value for key, value in each.arrays.items() if key != "vectors"}
+            for each in (self.base, self.tail)
+        ]
+        found = {}
+        for number in present if wanted is None else present & set(wanted):
+            keep = block == number
+            parts = (kept(arrays[0], keep[:split]), kept(arrays[1], keep[split:]))
+            found[number] = packed(
+                {key: np.concatenate([e[key] for e in parts]) for key in parts[0]}, texts
+            )
+        return found
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    @cached_property
+    def count(self) -> int:
+        """The number of passages in force."""
+        return int(self.alive.sum())
+
+    @cached_property
+    def read_count(self) -> int:
+        """The number of sections of documents that a bootstrap read."""
+        return int((self.alive & ((self.flags & READ) > 0)).sum())
+
+    @cached_property
+    def written_count(self) -> int:
+        """The number of notes that somebody wrote."""
+        return int((self.alive & ((self.flags & (READ | CODE)) == 0)).sum())
+
+    def written(self) -> list[int]:
+        """The elements of notes that somebody wrote, turns of episodes left out."""
+        return self._with_flags(TITLED)
+
+    def sections(self) -> list[int]:
+        """The elements of sections of documents that a bootstrap read."""
+        return self._with_flags(TITLED | READ)
+
+    def _with_flags(self, flags: int) -> list[int]:
+        kept = self.alive & ((self.flags & (READ | CODE | TITLED)) == flags)
+        numbers: list[int] = self.numbers[kept].tolist()
+        return numbers
+
+    @cached_property
+    def names(self) -> PhraseSet:
+        """The names of all concepts, to be looked for in a question."""
+        hashes = np.concatenate((self.base.arrays["names"], self.tail.arrays["names"]))
+        return PhraseSet(self._shared.vocabulary, hashes)
+
+    @property
+    def actor_names(self) -> dict[str, int]:
+        """The numbers of actors by their names."""
+        return self._shared.actors.numbers
+
+    def changed(
+        self, seq: int, rows: Iterable[PassageEntry], gone: Iterable[int], dictionary: PhraseSet
+    ) -> Self:
+        """The corpus after some passages are new or changed, and others are gone."""
+        fresh = PassageSegment.of(PassageColumns(self._shared, rows), dictionary)
+        alive = self.alive.copy()
+        alive[self.where([*fresh.numbers.tolist(), *gone])] = False
+        split = len(self.base)
+        tail = _merged((self.tail, alive[split:]), (fresh, np.ones(len(fresh), bool)))
+        base, alive = self.base, np.append(alive[:split], np.ones(len(tail), bool))
+        if len(tail) > max(TAIL_MAX, split // TAIL_SHARE):
+            base = _merged((base, alive[:split]), (tail, alive[split:]))
+            tail, alive = base.none(), np.ones(len(base), bool)
+        return type(self)(seq, base, tail, alive, dictionary.hashes, self._shared)
+
+    def where(self, numbers: Iterable[int]) -> Positions:
+        """The positions of all passages of elements, superseded ones included."""
+        wanted = np.fromiter(numbers, np.int64)
+        low = np.searchsorted(self._sorted, wanted, "left")
+        high = np.searchsorted(self._sorted, wanted, "right")
+        found = [self._order[a:b] for a, b in zip(low, high, strict=True) if a < b]
+        return np.concatenate(found) if found else np.zeros(0, np.int64)
+
+    def places(self, numbers: Positions) -> Positions:
+        """The position of the current passage of each element; -1 if it has none."""
+        if not len(self._sorted):
+            return np.full(len(numbers), NOWHERE)
+        # Of an element with several, the one in force is the last.
+        last = np.maximum(np.searchsorted(self._sorted, numbers, "right") - 1, 0)
+        places = self._order[last]
+        return np.where((self._sorted[last] == numbers) & self.alive[places], places, NOWHERE)
+
+    def similarities(self, vector: Floats) -> Floats:
+        """The cosine of every passage with a vector."""
+        return np.concatenate([_cosines(each, vector) for each in (self.base, self.tail)])
+
+    def mentions_of(self, at: int) -> Hashes:
+        """The phrases that a passage mentions."""
+        split = len(self.base)
+        return self.base.mentions_of(at) if at < split else self.tail.mentions_of(at - split)
+
+    def mention_counts(self, hashes: Hashes) -> Positions:
+        """The number of passages that mention each phrase."""
+        low, high = (np.searchsorted(self._dead_mentions, hashes, side) for side in _SIDES)
+        all_ = self.base.mentioned.counts(hashes) + self.tail.mentioned.counts(hashes)
+        return all_ - (high - low)
+
+    def mentioning(self, hashes: Hashes) -> tuple[Positions, Positions]:
+        """Passages that mention one of these phrases: which phrase, and where the passage is."""
+        return self._inverse("mentioned", hashes)
+
+    def called(self, hashes: Hashes) -> tuple[Positions, Positions]:
+        """Passages of what one of these phrases is a name of."""
+        return self._inverse("named", hashes)
+
+    def beside(self, values: Floats) -> tuple[Floats, Floats]:
+        """Values of the previous and of the next passage of an episode, 0 where there is none."""
+        return (
+            np.where(self.previous >= 0, values[..., self.previous], 0),
+            np.where(self.next >= 0, values[..., self.next], 0),
+        )
+
+    def _inverse(self, which: str, hashes: Hashes) -> tuple[Positions, Positions]:
+        of_base = getattr(self.base, which).of(hashes)
+        of_tail = getattr(self.tail, which).of(hashes)
+        phrase = np.concatenate((of_base[0], of_tail[0]))
+        place = np.concatenate((of_base[1], of_tail[1] + len(self.base)))
+        keep = self.alive[place]
+        return phrase[keep], place[keep]
+
+    def _both(self, key: str) -> Any:
+        if not len(self.tail):
+            return self.base.arrays[key]
+        return np.concatenate((self.base.arrays[key], self.tail.arrays[key]))
+
+    def _neighbours(self) -> tuple[Positions, Positions]:
+        """The passages before and after each in its episode, by position, then by age.
+
+        Nothing if there are no episodes.
+        """
+        previous = np.full(len(self) if self.has_episodes else 0, NOWHERE)
+        following = previous.copy()
+        among = np.flatnonzero(self.alive & (self.episodes >= 0))
+        if len(among):
+            keys = (self.numbers[among], self._both("positions")[among], self.episodes[among])
+            among = among[np.lexsort(keys)]
+            same = self.episodes[among[1:]] == self.episodes[among[:-1]]
+            previous[among[1:][same]] = among[:-1][same]
+            following[among[:-1][same]] = among[1:][same]
+        return previous, following
+
+
+def _cosines(segment: PassageSegment, vector: Floats) -> Floats:
+    """Cosines block by block, so that the vectors are never all in floating point at once.
+
+    einsum rather than BLAS, whose threads cost more than they gain at this size.
+    """
+    block = 4096
+    found = [
+        np.einsum("ij,j->i", segment.vectors[at : at + block].astype(np.float32), vector)
+        for at in range(0, len(segment), block)
+    ]
+    cosines: Floats = np.concatenate([np.zeros(0, np.float32), *found])
+    cosines /= segment.lengths
+    return cosines
+
+
+def _lengths(vectors: NDArray[np.int8]) -> Floats:
+    """The lengths of vectors, block by block; at least 1e-9."""
+    block = 4096
+    squares = [
+        np.einsum("ij,ij->i", *[vectors[at : at + block].astype(np.float32)] * 2)
+        for at in range(0, len(vectors), block)
+    ]
+    lengths: Floats = np.sqrt(np.concatenate([np.zeros(0, np.float32), *squares]))
+    return np.maximum(lengths, np.float32(1e-9))
+
+
+def _merged(*parts: tuple[PassageSegment, NDArray[np.bool_]]) -> PassageSegment:
+    arrays = [kept(segment.arrays, keep) for segment, keep in parts]
+    return PassageSegment(
+        {key: np.concatenate([each[key] for each in arrays]) for key in arrays[0]}
+    )

@@ -1,0 +1,70 @@
+"""From a concept to the row that search stores of it, and the phrases that join it to others."""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from mycel.embedding.static import StaticModel
+from mycel.model.values import parse_object
+from mycel.search.index.corpus import ASKS, CODE, READ, TIMED, TITLED
+from mycel.search.index.passages import passage_of
+from mycel.search.index.phrases import PhraseVocabulary, capitalised
+from mycel.store.index.passages import PassageRow
+from mycel.store.query.passages import SourceRow
+from mycel.text.kinds import is_code, is_section
+
+TIME_WORDS: Final = re.compile(
+    r"\b(?:yesterday|today|tonight|tomorrow|last|next|ago|week|weekend|month|year"
+    r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|may|june|july|august"
+    r"|september|october|november|december|morning|recently|since|(?:19|20)\d\d)\b",
+    re.IGNORECASE,
+)
+
+
+class Derived(NamedTuple):
+    """The data derived from one concept, without its vector."""
+
+    row: PassageRow
+    phrases: dict[int, str]
+    """Its names and capitalised phrases, by their hashes."""
+    text: str
+    """The text that an embedder gets."""
+
+
+def derived(
+    source: SourceRow, type_name: str, model: StaticModel, vocabulary: PhraseVocabulary
+) -> Derived:
+    """The data derived from a concept."""
+    attributes = parse_object(source.attributes)
+    found = passage_of(type_name, source.name, attributes)
+    names = {hash_: each for each in found.names if (hash_ := vocabulary.hash(each))}
+    phrases = {hash_: each for each in capitalised(found.text) if (hash_ := vocabulary.hash(each))}
+    flags = TITLED if found.names else 0
+    flags |= TIMED if TIME_WORDS.search(found.text) else 0
+    flags |= CODE if is_code(type_name, attributes) else 0
+    flags |= READ if is_section(type_name, attributes) else 0
+    flags |= ASKS if found.text.rstrip().endswith("?") else 0
+    row = PassageRow(
+        source.element,
+        source.seq,
+        source.type,
+        np.array(sorted(names), "<u4").tobytes(),
+        np.array(sorted(phrases), "<u4").tobytes(),
+        np.array(model.token_ids(found.text), "<u2").tobytes(),
+        flags,
+        found.date,
+        found.actor,
+        found.episode,
+        found.position,
+    )
+    return Derived(row, phrases | names, found.text)
+
+
+def is_sound(row: PassageRow, model: StaticModel) -> bool:
+    """False if a stored row is damaged: an array with a part of an item, or no such word piece."""
+    if len(row.names) % 4 or len(row.phrases) % 4 or len(row.pieces) % 2:
+        return False
+    return bool(np.frombuffer(row.pieces, "<u2").max(initial=0) < len(model.pieces))

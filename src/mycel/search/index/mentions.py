@@ -1,0 +1,141 @@
+"""Known concepts that texts mention by name, from the corpus of search.
+
+A mention is derived and no knowledge: it follows every rename, new alias and new concept. A name
+that several concepts have mentions none of them. A single word such as `access` or `Result` means
+a symbol or file of that name only if the text marks it as code, in backquotes; names with several
+parts, such as `set_idx` or `ImportMode`, need no mark. A section is mentioned by a heading of
+several words, in other documents. A node does not mention what it is a part of.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import islice
+from time import monotonic
+from typing import Final
+
+import numpy as np
+
+from mycel.embedding.embedder import NotReadyError
+from mycel.errors import EmbedderFailed
+from mycel.model.elements import Concept
+from mycel.search.index.corpus import Corpus
+from mycel.search.index.passages import prose
+from mycel.search.index.search_index import SearchIndex
+from mycel.store.query import lookup
+from mycel.store.query.reader import Reader
+from mycel.text.kinds import is_code, is_section
+from mycel.text.names import called, parts
+
+_MARKED: Final = re.compile(r"`([^`\n]+)`")
+_WORD: Final = re.compile(r"\w+")
+_EVERYWHERE: Final = frozenset(
+    (
+        *("self", "this", "result", "option", "none", "some", "ok", "err", "error", "true"),
+        *("false", "null", "string", "number", "object", "array", "list", "map", "new", "get"),
+        *("set", "value", "key", "name", "type", "id", "data", "main", "test"),
+    )
+)
+"""Words of code that name nothing in particular."""
+
+WAIT_S: Final = 5.0
+"""Deriving more than this takes is left to a thread; until then no mentions are known."""
+
+SCANNED_MAX: Final = 1_000
+"""The newest texts that are looked at for mentions without a link."""
+
+
+def mentioned(reader: Reader, index: SearchIndex, number: int, limit: int) -> list[int]:
+    """Concepts that the text of a concept mentions, the rarest names first."""
+    corpus = _corpus(reader, index)
+    if corpus is None:
+        return []
+    return list(islice(_meant(reader, number, _mentioned(corpus, number)), limit))
+
+
+def unlinked(reader: Reader, index: SearchIndex, limit: int) -> list[tuple[int, int]]:
+    """Pairs of concepts, the first of which mentions the second, without a link between them.
+
+    The newest texts come first.
+    """
+    corpus = _corpus(reader, index)
+    found: list[tuple[int, int]] = []
+    if corpus is None:
+        return found
+    for number in np.sort(corpus.numbers[corpus.alive])[::-1][:SCANNED_MAX].tolist():
+        if others := list(_meant(reader, number, _mentioned(corpus, number))):
+            linked = {each.other for each in lookup.links_around(reader, number, None, SCANNED_MAX)}
+            found += [(number, other) for other in others if other not in linked]
+        if len(found) >= limit:
+            break
+    return found[:limit]
+
+
+def _meant(reader: Reader, number: int, others: Sequence[int]) -> Iterator[int]:
+    """Those of some mentioned concepts that a reader of the text would call mentioned."""
+    concept = reader.concept(number) if others else None
+    if concept is None:
+        return
+    marked = _marked_words(prose(concept.attributes))
+    elements = reader.elements(others)
+    for each in others:
+        other = elements.get(each)
+        if isinstance(other, Concept) and _is_meant(concept.name, marked, other):
+            yield each
+
+
+def _is_meant(name: str, marked: Collection[str], other: Concept) -> bool:
+    """True if a node of a name mentions another one, with these words marked as code."""
+    attributes = other.attributes
+    if name.startswith(f"{other.name}/"):
+        return False
+    if is_section(other.type, attributes):
+        document, _, heading = other.name.rpartition("/")
+        return len(parts(heading)) > 1 and not name.startswith(f"{document}/")
+    if not is_code(other.type, attributes):
+        return True
+    titles = called(other.name, attributes).titles
+    return any(len(parts(each)) > 1 or each in marked for each in titles)
+
+
+def _marked_words(text: str) -> set[str]:
+    """The words of a text that are in backquotes, without those that every program has."""
+    words = {word for span in _MARKED.findall(text) for word in _WORD.findall(span)}
+    return {word for word in words if word.lower() not in _EVERYWHERE}
+
+
+def _mentioned(corpus: Corpus, number: int) -> list[int]:
+    (at,) = corpus.places(np.array([number], np.int64))
+    if at < 0:
+        return []
+    hashes = np.unique(corpus.mentions_of(int(at)))
+    phrase, places = corpus.called(hashes)
+    counts = corpus.mention_counts(hashes)
+    found: dict[int, int] = {}
+    for each in np.flatnonzero(np.bincount(phrase, minlength=len(hashes)) == 1):
+        other = int(corpus.numbers[places[phrase == each][0]])
+        if other != number:
+            found[other] = min(found.get(other, counts[each]), counts[each])
+    return sorted(found, key=lambda other: (found[other], other))
+
+
+def _corpus(reader: Reader, index: SearchIndex) -> Corpus | None:
+    """The corpus of the model inside the package; None if it is not ready or cannot be used."""
+    try:
+        with _hurried(reader):
+            return (index.instead() or index.get()).corpus(reader)
+    except (NotReadyError, EmbedderFailed):
+        return None
+
+
+@contextmanager
+def _hurried(reader: Reader) -> Iterator[None]:
+    """Let the reader have a deadline, so that much work is left to a thread."""
+    before = reader.deadline
+    reader.deadline = min(before, monotonic() + WAIT_S)
+    try:
+        yield
+    finally:
+        reader.deadline = before

@@ -1,0 +1,230 @@
+"""Vectors of notes and of sections by the sentence model, beside those of all passages.
+
+They are kept in step with the corpus: what has changed loses its vector. A search makes a few
+missing ones itself. More are made by a thread while searches go by the static model, notes that
+somebody wrote before sections of documents, each portion stored as it comes. The vectors of
+sections are used when all are there: a section with one would come before a better one without.
+
+In a graph with more than `PASSAGES_MAX` notes, making the vectors would take minutes, and the
+sentence model is not used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
+from threading import Event, Lock, Thread
+from time import monotonic
+from typing import Final
+
+import numpy as np
+
+from mycel.embedding.sentence_model import CALIBRATION, SentenceModel
+from mycel.embedding.static import shipped_model
+from mycel.embedding.vectors import as_bytes
+from mycel.errors import DatabaseBusy, DatabaseError, DiskFull, EmbedderFailed, MycelError
+from mycel.search.index.corpus import Corpus, Floats, Positions
+from mycel.search.index.derivation import Derived
+from mycel.store.database import Store
+from mycel.store.index import passages as tables
+from mycel.store.index.passages import PassageRow
+from mycel.store.query import passages
+from mycel.store.query.reader import Reader
+
+PASSAGES_MAX: Final = 5_000
+AT_ONCE_MAX: Final = 16
+"""The number of vectors that a search makes itself, and that are stored together."""
+AT_ONCE_S: Final = 2.0
+"""The time that must be left for the answer after making them."""
+
+Derive = Callable[[Reader, Collection[int]], Sequence[Derived]]
+"""Derives the passages of concepts."""
+
+
+class NoteVectors:
+    """The vectors of the notes of one store. Several threads may ask at once."""
+
+    def __init__(self, store: Store, model: SentenceModel, mark: str, derive: Derive) -> None:
+        """Take the name under which vectors are stored, and what derives passages."""
+        self._store: Final = store
+        self._model: Final = model
+        self._mark: Final = mark
+        self._derive: Final = derive
+        self._lock: Final = Lock()
+        self._portion: Final = Lock()
+        """Held while a portion is made; taken before `_lock`."""
+        self._seq: int | None = None
+        self._vectors: dict[int, bytes] = {}
+        """By element: the vectors as of that entry of the journal."""
+        self._missing: list[int] = []
+        """Elements without a vector, notes before sections."""
+        self._sections: frozenset[int] = frozenset()
+        self._unsaved: list[tuple[int, int, bytes]] = []
+        self._thread: Thread | None = None
+        self._stopped: Final = Event()
+        self.failure: EmbedderFailed | None = None
+        """The reason why the model is no longer used."""
+
+    @property
+    def missing(self) -> int:
+        """The number of passages whose vectors are to be made."""
+        return len(self._missing)
+
+    def meaning(self, reader: Reader, corpus: Corpus, question: str) -> tuple[Positions, Floats]:
+        """The passages whose vectors are used, as places in the corpus, and evidence on each.
+
+        There are none if the model cannot be used (`failure`).
+        """
+        if self.failure is None:
+            try:
+                return self._meaning(reader, corpus, question)
+            except EmbedderFailed as error:
+                self.failure = error
+        return np.zeros(0, np.int64), np.zeros(0, np.float32)
+
+    def _meaning(self, reader: Reader, corpus: Corpus, question: str) -> tuple[Positions, Floats]:
+        with self._lock:
+            self._follow(reader, corpus)
+            if len(self._missing) > AT_ONCE_MAX:
+                self._start()
+            elif self._missing and reader.deadline - monotonic() > AT_ONCE_S:
+                self._keep(self._made(self._passages(reader, self._missing)))
+            used = self._vectors
+            if not self._sections.isdisjoint(self._missing):
+                used = {each: used[each] for each in used.keys() - self._sections}
+            numbers = np.fromiter(used, np.int64)
+            rows = np.frombuffer(b"".join(used.values()), np.int8)
+        places = corpus.places(numbers)
+        is_there = places >= 0
+        vectors = rows.reshape(-1, self._model.dimensions)[is_there].astype(np.float32)
+        if not len(vectors):
+            return places[is_there], np.zeros(0, np.float32)
+        (asked,) = self._model.embed_pieces(
+            [np.array(shipped_model().token_ids(question), np.int64)]
+        )
+        cosines = np.einsum("ij,j->i", vectors, asked)
+        cosines /= np.maximum(np.sqrt(np.einsum("ij,ij->i", vectors, vectors)), 1e-9)
+        return places[is_there], CALIBRATION.shares(cosines)
+
+    def follow(self, reader: Reader, corpus: Corpus) -> None:
+        """Find out which vectors are missing in a state of the graph."""
+        with self._lock:
+            self._follow(reader, corpus)
+
+    def complete(
+        self, report: Callable[[int, int], object] | None = None, *, sections: bool
+    ) -> None:
+        """Make all vectors of notes that are missing, and of `sections`; `save` stores them.
+
+        Searches go on meanwhile: the lock is free while the model reads.
+        """
+        most = 0
+        while not self._stopped.is_set() and self.failure is None:
+            with self._lock:
+                left = len(self._wanted(sections=sections))
+            most = max(most, left)
+            if report is not None and left < most:
+                report(most - left, most)
+            try:
+                if not left or not self._make_portion(sections=sections):
+                    return
+            except EmbedderFailed as error:
+                self.failure = error
+
+    def save(self) -> None:
+        """Store new vectors, if nobody minds; the next process makes them otherwise."""
+        with self._lock, suppress(DatabaseError, DatabaseBusy, DiskFull):
+            if self._unsaved:
+                self._store.derive(tables.keep_vectors, self._mark, self._unsaved)
+                self._unsaved = []
+
+    def stop(self) -> None:
+        """Let the thread end soon."""
+        self._stopped.set()
+
+    def close(self) -> None:
+        """End the thread."""
+        self.stop()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _follow(self, reader: Reader, corpus: Corpus) -> None:
+        """Drop the vectors of what has changed, and read those that are stored."""
+        if self._seq == corpus.seq:
+            return
+        changed = set[int]() if self._seq is None else passages.changed_since(reader, self._seq)
+        wanted, sections = corpus.written(), corpus.sections()
+        wanted = wanted if len(wanted) <= PASSAGES_MAX else []
+        sections = sections if len(wanted) + len(sections) <= PASSAGES_MAX else []
+        self._sections = frozenset(sections)
+        wanted += sections
+        self._vectors = {
+            number: self._vectors[number]
+            for number in wanted
+            if number in self._vectors and number not in changed
+        }
+        missing = [number for number in wanted if number not in self._vectors]
+        stored = passages.vectors_of(reader, self._mark, missing) if missing else {}
+        for number, vector in stored.items():
+            if len(vector) == self._model.dimensions:
+                self._vectors[number] = vector
+        self._missing = [number for number in missing if number not in self._vectors]
+        self._seq = min(corpus.seq, passages.last_entry(reader))
+
+    def _passages(self, reader: Reader, numbers: Sequence[int]) -> list[PassageRow]:
+        return [each.row for each in self._derive(reader, numbers)] if numbers else []
+
+    def _made(self, rows: Sequence[PassageRow]) -> list[tuple[int, int, bytes]]:
+        vectors = self._model.embed_pieces([np.frombuffer(row.pieces, "<u2") for row in rows])
+        return [
+            (row.element, row.seq, vector)
+            for row, vector in zip(rows, as_bytes(vectors), strict=True)
+        ]
+
+    def _keep(self, made: Sequence[tuple[int, int, bytes]]) -> None:
+        self._vectors |= {element: vector for element, _, vector in made}
+        self._unsaved += made
+        self._missing = [each for each in self._missing if each not in self._vectors]
+
+    def _start(self) -> None:
+        if not self._stopped.is_set() and (self._thread is None or not self._thread.is_alive()):
+            self._thread = Thread(target=self._work, name="mycel-notes", daemon=True)
+            self._thread.start()
+
+    def _work(self) -> None:
+        """Make what is missing, portion by portion."""
+        while not self._stopped.is_set() and self.failure is None:
+            try:
+                made = self._make_portion(sections=True)
+            except EmbedderFailed as error:
+                self.failure = error
+                return
+            except MycelError:  # The graph was closed.
+                return
+            self.save()
+            if not made:
+                return  # Nothing is missing, or what is missing is gone: the next search tells.
+
+    def _make_portion(self, *, sections: bool) -> int:
+        """Make the first of the missing vectors; returns how many were made.
+
+        One thread at a time does so, or two would make the same ones.
+        """
+        with self._portion:
+            with self._lock:
+                seq, some = self._seq, self._wanted(sections=sections)[:AT_ONCE_MAX]
+            with self._store.reading() as reader:
+                rows = self._passages(reader, some)
+            made: list[tuple[int, int, bytes]] = []
+            for row in rows:
+                if self._stopped.is_set():
+                    break
+                made += self._made([row])
+            with self._lock:
+                if self._seq == seq:  # What was made before a change may be of older texts.
+                    self._keep(made)
+            return len(made)
+
+    def _wanted(self, *, sections: bool) -> list[int]:
+        """The elements without a vector, with or without sections."""
+        return [each for each in self._missing if sections or each not in self._sections]

@@ -1,0 +1,582 @@
+"""The corpus of a store, kept in step with what is committed.
+
+What changed since the corpus was made is one range of the journal. Those elements are derived anew
+before a question is answered, so an answer never rests on what is no longer so; storing what was
+derived comes later, when some has gathered, and only saves the next process the work.
+
+Vectors of an embedder other than the shipped model may be slow to make. With `background`, a search
+makes only a few itself; for more a thread works through them in batches, stores each as it comes,
+and holds no reader meanwhile. `NotReadyError` says so until all are there.
+
+A new name, and a phrase that is seen for the second time, may stand in texts that were derived
+before: the text index says in which, and their mentions are found again.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import suppress
+from functools import cached_property
+from math import inf
+from threading import Lock, Thread
+from time import monotonic
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mycel.embedding.calibration import SHIPPED, Calibration, calibration_of, pairs
+from mycel.embedding.embedder import Embedder, NotReadyError
+from mycel.embedding.guard import QUESTION_S, SEARCH_S, GuardedEmbedder
+from mycel.embedding.sentence_model import installed_model
+from mycel.embedding.static import StaticModel, shipped_model
+from mycel.embedding.vectors import as_bytes, unit
+from mycel.errors import (
+    DatabaseBusy,
+    DatabaseClosed,
+    DatabaseError,
+    DiskFull,
+    EmbedderFailed,
+    MycelError,
+)
+from mycel.search.index import blocks
+from mycel.search.index.corpus import Corpus, Floats, Positions
+from mycel.search.index.derivation import Derived, derived, is_sound
+from mycel.search.index.note_vectors import NoteVectors
+from mycel.search.index.passage_columns import Interner, PassageColumns, PassageEntry, Shared
+from mycel.search.index.phrases import PhraseSet, PhraseVocabulary
+from mycel.store.database import Store
+from mycel.store.file.process_memory import return_memory
+from mycel.store.index import passages as tables
+from mycel.store.index.passages import DICTIONARY, block_of
+from mycel.store.query import candidates, lookup, passages
+from mycel.store.query.passages import SourceRow
+from mycel.store.query.reader import Reader
+
+VERSION: Final = 3
+"""Of the way in which passages are derived. What another one derived is not used."""
+
+SAVED_TOGETHER_MIN: Final = 256
+"""The number of derived passages that are stored at once."""
+
+DERIVED_TOGETHER: Final = 2_000
+"""The number of passages in a portion; of many, each portion is stored as it is derived."""
+
+DERIVED_AT_ONCE_MAX: Final = 20_000
+"""A search with a deadline derives so many elements itself."""
+
+EMBEDDED_AT_ONCE_MAX: Final = 64
+"""The number of texts in one call of an embedder; with `background`, in one search."""
+
+REBUILT_SHARE: Final = 4
+"""If more than one in so many passages has changed, the corpus is built anew."""
+
+HEALED_MAX: Final = 200
+"""A new name is looked for in so many older texts, the newest first."""
+
+
+class PassageIndex:
+    """The corpus of one store. Several threads may ask at once."""
+
+    def __init__(
+        self, store: Store, embedder: Embedder | None = None, *, background: bool = False
+    ) -> None:
+        """An `embedder` of None is the model inside the package."""
+        self._store: Final = store
+        self._guarded: Final = None if embedder is None else GuardedEmbedder(embedder)
+        self._in_background: Final = background
+        self._embedded: dict[int, tuple[int, bytes]] = {}
+        self._failure: MycelError | None = None
+        self._calibration: Calibration | None = None
+        self._lock: Final = Lock()
+        self._starting: Final = Lock()
+        self._corpus: Corpus | None = None
+        self._unsaved: dict[int, PassageEntry] = {}
+        self._saved: dict[int, PassageEntry] = {}
+        self._columns: PassageColumns | None = None
+        """All passages of a corpus that was built of rows, until all readers see these stored."""
+        self._gone: set[int] = set()
+        self._since: int | None = None
+        self._touched: set[int] | None = None
+        """Blocks that changed since they were stored; None if all are to be stored."""
+        self._tried: int | None = None
+        self._report: Callable[[int, int], object] | None = None
+        self._thread: Thread | None = None
+        self._stopped = False
+        self.notes: Final = self._note_vectors()
+        """The vectors of notes by the sentence model; None if it is not installed or not wanted."""
+
+    def _note_vectors(self) -> NoteVectors | None:
+        model = installed_model() if self._guarded is None else None
+        if model is None:
+            return None
+        mark = f"{VERSION}/{self.model.name}/notes/{model.name}"
+        return NoteVectors(self._store, model, mark, self._passages)
+
+    @property
+    def model(self) -> StaticModel:
+        """The model whose word pieces texts are made of."""
+        return shipped_model()
+
+    @property
+    def embedder(self) -> Embedder:
+        """The model that makes vectors."""
+        return shipped_model() if self._guarded is None else self._guarded
+
+    def question_vector(self, text: str) -> Floats:
+        """The vector of a question, with length one; shorter if the shipped model is uncertain.
+
+        Raises:
+            EmbedderFailed: the embedder failed, or takes too long.
+        """
+        if self._guarded is None:
+            return self.model.embed([text]).reshape(-1) * np.float32(self.model.certainty(text))
+        return unit(self._guarded.embed([text], QUESTION_S)).reshape(-1)
+
+    def text_vectors(self, texts: Sequence[str]) -> Floats:
+        """The vectors of some texts, as the embedder makes them.
+
+        Raises:
+            EmbedderFailed: the embedder failed, or takes too long.
+        """
+        if self._guarded is None:
+            return self.model.embed(texts)
+        return self._guarded.embed(texts, SEARCH_S)
+
+    def calibration(self, reader: Reader) -> Calibration:
+        """The meaning of the embedder's cosines: measured once, and stored.
+
+        Raises:
+            EmbedderFailed: the embedder failed, or takes too long.
+        """
+        if self._guarded is None:
+            return SHIPPED
+        if self._calibration is None:
+            found = passages.calibration(reader, self.mark)
+            self._calibration = self._measured() if found is None else Calibration(*found)
+        return self._calibration
+
+    def _measured(self) -> Calibration:
+        texts = [text for each in pairs() for text in each]
+        vectors = np.concatenate(
+            [
+                self.text_vectors(texts[at : at + EMBEDDED_AT_ONCE_MAX])
+                for at in range(0, len(texts), EMBEDDED_AT_ONCE_MAX)
+            ]
+        )
+        made = calibration_of(*np.split(vectors, 2))
+        with suppress(DatabaseError, DatabaseBusy, DiskFull):
+            self._store.derive(tables.keep_calibration, self.mark, made)
+        return made
+
+    @cached_property
+    def vocabulary(self) -> PhraseVocabulary:
+        """The pieces of the model."""
+        return PhraseVocabulary(self.model)
+
+    def corpus(self, reader: Reader) -> Corpus:
+        """The corpus, at least as new as what a reader sees.
+
+        If much is to be derived and the reader has no time for it, a thread does it.
+
+        Raises:
+            NotReadyError: a thread is deriving.
+            EmbedderFailed: the embedder failed.
+        """
+        if (self._in_background or reader.deadline < inf) and self._is_busy(reader):
+            if self._failure is not None:
+                raise self._failure
+            raise NotReadyError
+        try:
+            return self._current(reader)
+        except EmbedderFailed as error:
+            if self._in_background:
+                self._failure = error
+                self._start()
+            raise
+
+    def _current(self, reader: Reader) -> Corpus:
+        with self._lock:
+            seq = passages.last_entry(reader)
+            if self._corpus is None:
+                with self._store.reading_once() as whole:
+                    whole.deadline = reader.deadline
+                    self._corpus = self._load(whole, passages.last_entry(whole))
+                return_memory()
+            if self._corpus.seq < seq:
+                changed = passages.changed_since(reader, self._corpus.seq)
+                self._corpus = self._follow(reader, self._corpus, seq, changed)
+            return self._corpus
+
+    def close(self) -> None:
+        """Stop deriving."""
+        self.stop()
+        if self.notes is not None:
+            self.notes.close()
+        if self._thread is not None:
+            self._thread.join()
+
+    def stop(self) -> None:
+        """Let a thread that derives end soon."""
+        self._stopped = True
+        if self.notes is not None:
+            self.notes.stop()
+        if self._guarded is not None:
+            self._guarded.stop()
+
+    def _is_busy(self, reader: Reader) -> bool:
+        """True if a thread is deriving; one is started if there is much to derive."""
+        if self._thread is None or not self._thread.is_alive():
+            most = EMBEDDED_AT_ONCE_MAX if self._in_background else DERIVED_AT_ONCE_MAX
+            is_new = self._corpus is None or self._in_background
+            if not is_new or self.pending(reader) <= most:
+                return False
+            self._start()
+        return True
+
+    def _start(self) -> None:
+        with self._starting:
+            if self._thread is None or not self._thread.is_alive():
+                self._thread = Thread(target=self._derive_all, name="mycel-recall", daemon=True)
+                self._thread.start()
+
+    def pending(self, reader: Reader) -> int:
+        """The number of concepts that are to be derived, at most."""
+        if self._corpus is not None:
+            return len(passages.changed_since(reader, self._corpus.seq))
+        since = passages.mark(reader, self.mark)
+        if since is None:
+            return len(passages.sought(reader))
+        return len(passages.changed_since(reader, since))
+
+    def _derive_all(self) -> None:
+        try:
+            self.complete()
+            self._failure = None
+        except MycelError as error:
+            self._failure = error  # The next search tells it.
+
+    def complete(
+        self, report: Callable[[int, int], object] | None = None, *, sections: bool = False
+    ) -> None:
+        """Derive and store all that is not yet.
+
+        `report` is told how many vectors have been made, and of how many. The sentence model is
+        slow: without `sections` it reads only the notes that somebody wrote.
+
+        Raises:
+            EmbedderFailed: the embedder failed; what it made before is stored.
+        """
+        self._report = report
+        if self._guarded is not None:
+            self._embed(self._guarded, report)
+        with self._store.reading() as reader:
+            corpus = self._current(reader)
+            if self.notes is not None:
+                self.notes.follow(reader, corpus)
+        if self.notes is not None:
+            self.notes.complete(report, sections=sections)
+            self.notes.save()
+        self._report = None
+        with self._lock:
+            if self._corpus is not None and (self._unsaved or self._gone or self._touched is None):
+                self._save(self._corpus.seq, self._corpus)
+
+    def _embed(
+        self, embedder: GuardedEmbedder, report: Callable[[int, int], object] | None
+    ) -> None:
+        """Make the vectors that are missing, batch by batch, each in a moment of its own."""
+        with self._store.reading() as reader:
+            missing = passages.without_vector(reader, self.mark)
+        for at in range(0, len(missing), EMBEDDED_AT_ONCE_MAX):
+            with self._store.reading() as reader:
+                some = passages.sources(reader, missing[at : at + EMBEDDED_AT_ONCE_MAX])
+                made = [self._row(reader, each) for each in some]
+            texts = [each.text for each in made]
+            vectors = as_bytes(embedder.embed(texts, patient=True)) if made else []
+            rows = [
+                (row.element, row.seq, vector)
+                for (row, _, _), vector in zip(made, vectors, strict=True)
+            ]
+            if not self._store.location.readonly:
+                self._store.maintain(tables.keep_vectors, self.mark, rows)
+            self._embedded |= {element: (seq, vector) for element, seq, vector in rows}
+            if report is not None:
+                report(min(at + EMBEDDED_AT_ONCE_MAX, len(missing)), len(missing))
+        with self._store.reading() as reader:
+            self.calibration(reader)
+
+    def save(self) -> None:
+        """Store what was derived if enough has gathered; to be called when nothing is being read.
+
+        What was stored the last time stays at hand until now, for those who began reading before.
+        """
+        if self.notes is not None:
+            self.notes.save()
+        with self._lock:
+            self._saved = {}
+            if self._corpus is None or self._store.location.readonly:
+                return
+            was_built, self._columns = self._columns is not None, None
+            enough = len(self._unsaved) + len(self._gone) >= SAVED_TOGETHER_MIN
+            # Blocks that are missing are stored once, if that is possible, for the next process.
+            missing = self._touched is None and self._tried != self._corpus.seq
+            if enough or (missing and len(self._corpus) >= SAVED_TOGETHER_MIN):
+                self._tried = self._corpus.seq
+                self._save(self._corpus.seq, self._corpus)
+            if was_built:
+                return_memory()
+
+    def pieces(self, reader: Reader, numbers: Sequence[int]) -> list[NDArray[np.uint16]]:
+        """The word pieces of passages."""
+        columns = self._columns  # Other threads may take out of all three meanwhile.
+        found = {} if columns is None else columns.pieces_of(numbers)
+        for number in numbers:
+            if at_hand := self._unsaved.get(number) or self._saved.get(number):
+                found[number] = _pieces(at_hand[0].pieces)
+        missing = [number for number in numbers if number not in found]
+        stored = passages.pieces_of(reader, missing) if missing else {}
+        for number, each in stored.items():
+            if not len(each) % 2 and _pieces(each).max(initial=0) < len(self.model.pieces):
+                found[number] = _pieces(each)
+        if lost := set(missing).difference(found):  # The table is damaged.
+            with self._lock:
+                made, _ = self._derived(reader, lost)
+                self._unsaved |= {row.element: (row, vector) for row, vector in made}
+            found |= {row.element: _pieces(row.pieces) for row, _ in made}
+        nothing = np.zeros(0, np.uint16)
+        return [found.get(number, nothing) for number in numbers]
+
+    @property
+    def mark(self) -> str:
+        """The name under which passages and vectors are stored."""
+        return f"{VERSION}/{self.model.name}/{self.embedder.name}"
+
+    def _load(self, reader: Reader, seq: int) -> Corpus:
+        """The corpus from what is stored, and what changed since."""
+        self._since = passages.mark(reader, self.mark)
+        changed: set[int] = set()
+        if self._since is not None:
+            changed = passages.changed_since(reader, self._since)
+            corpus = self._stored(reader, seq)
+            if corpus is not None:
+                changed |= set(_without(passages.sought(reader), corpus.numbers).tolist())
+                if not self._is_much(changed, corpus):
+                    self._unsaved, self._gone, self._touched = {}, set(), set()
+                    return self._follow(reader, corpus, seq, changed) if changed else corpus
+        columns = PassageColumns(self._shared())
+        for row, vector in passages.stored(reader, self.mark):
+            # A server may have got another model under the same name.
+            is_fit = len(vector) == self.embedder.dimensions and is_sound(row, self.model)
+            if is_fit and row.element not in changed:
+                columns.add(row, vector)
+        self._unsaved, self._touched = {}, None
+        wanted = _without(passages.sought(reader), np.array(columns.numbers))
+        self._derive_into(columns, reader, wanted)
+        self._embedded = {}
+        self._gone = changed.difference(columns.numbers)
+        self._columns = columns
+        return self._built(seq, columns)
+
+    def _derive_into(self, columns: PassageColumns, reader: Reader, numbers: Positions) -> None:
+        """Add the passages of many concepts.
+
+        Each portion is stored as it comes, so a process that ends meanwhile leaves its work to the
+        next one.
+        """
+        for at in range(0, len(numbers), DERIVED_TOGETHER):
+            made, _ = self._derived(reader, numbers[at : at + DERIVED_TOGETHER].tolist())
+            if len(numbers) <= DERIVED_TOGETHER or not self._keep(made):
+                self._unsaved |= {row.element: (row, vector) for row, vector in made}
+            for row, vector in made:
+                columns.add(row, vector)
+            if self._report is not None and self._guarded is None:
+                self._report(min(at + DERIVED_TOGETHER, len(numbers)), len(numbers))
+
+    def _keep(self, made: Sequence[PassageEntry]) -> bool:
+        """Store a portion; False if it is to be stored later."""
+        if self._store.location.readonly:
+            return True
+        with suppress(DatabaseError, DatabaseBusy, DiskFull):
+            return self._store.derive(tables.keep_portion, self.mark, made) is True
+        return False
+
+    def _shared(self) -> Shared:
+        return Shared(self.vocabulary, self.embedder.dimensions, Interner(), Interner())
+
+    def _stored(self, reader: Reader, seq: int) -> Corpus | None:
+        """The corpus of the stored blocks; None if they are damaged or not all there."""
+        shared = self._shared()
+        found = passages.blocks(reader, self.mark)
+        try:
+            block, data = next(found)
+            dictionary = blocks.unpacked_hashes(data)
+            numbers = (shared.actors.number, shared.episodes.number)
+            arrays = blocks.joined((data for _, data in found), numbers)
+            elements, vectors = self._stored_vectors(reader)
+        except (StopIteration, ValueError):
+            return None
+        if block != DICTIONARY:
+            return None
+        if np.array_equal(elements, arrays["numbers"]):
+            return Corpus.stored(seq, arrays | {"vectors": vectors}, dictionary, shared)
+        places = np.minimum(np.searchsorted(elements, arrays["numbers"]), len(elements) - 1)
+        keep = elements[places] == arrays["numbers"] if len(elements) else places >= 0
+        arrays = blocks.kept(arrays | {"vectors": vectors[places]}, keep)
+        return Corpus.stored(seq, arrays, dictionary, shared)
+
+    def _stored_vectors(self, reader: Reader) -> tuple[Positions, NDArray[np.int8]]:
+        """The elements with stored vectors, and these.
+
+        Raises:
+            ValueError: one is damaged.
+        """
+        elements, content = array("q"), bytearray()
+        for element, vector in passages.vectors(reader, self.mark):
+            elements.append(element)
+            content += vector
+        vectors = np.frombuffer(content, np.int8)
+        return np.array(elements), vectors.reshape(len(elements), self.embedder.dimensions)
+
+    def _is_much(self, changed: Collection[int], corpus: Corpus) -> bool:
+        """True if a corpus is better built anew than changed."""
+        return len(changed) > max(SAVED_TOGETHER_MIN, len(corpus) // REBUILT_SHARE)
+
+    def _built(self, seq: int, columns: PassageColumns) -> Corpus:
+        """A corpus of all passages, with their mentions."""
+        (names, _), (phrases, _) = columns.lists("names"), columns.lists("phrases")
+        seen, counts = np.unique(phrases, return_counts=True)
+        dictionary = PhraseSet(self.vocabulary, np.concatenate((names, seen[counts > 1])))
+        return Corpus.of(seq, columns, dictionary)
+
+    def _follow(self, reader: Reader, corpus: Corpus, seq: int, changed: set[int]) -> Corpus:
+        """The corpus after these concepts have changed."""
+        made, phrases = self._derived(reader, changed)
+        rows = {row.element: (row, vector) for row, vector in made}
+        self._unsaved |= rows
+        gone = changed - rows.keys()
+        for number in gone:
+            self._unsaved.pop(number, None)
+        self._gone = (self._gone | gone) - rows.keys()
+        if self._is_much(changed, corpus):
+            self._save(seq, None)
+            return self._load(reader, seq)
+        new = self._new_phrases(corpus, made, phrases)
+        dictionary = np.union1d(corpus.dictionary, np.fromiter(new, np.uint32))
+        older = self._older(reader, corpus, new.values(), changed)
+        if self._touched is not None:
+            self._touched |= {block_of(number) for number in changed}
+            self._touched |= {block_of(row.element) for row, _ in older}
+        return corpus.changed(seq, made + older, gone, PhraseSet(self.vocabulary, dictionary))
+
+    def _new_phrases(
+        self, corpus: Corpus, made: Iterable[PassageEntry], phrases: Sequence[dict[int, str]]
+    ) -> dict[int, str]:
+        """Phrases that become known: new names, and phrases of which one passage knew before."""
+        new: dict[int, str] = {}
+        seen: set[int] = set()
+        for (row, _), some in zip(made, phrases, strict=True):
+            names = set(np.frombuffer(row.names, "<u4").tolist())
+            for hash_, phrase in some.items():
+                if hash_ in names or hash_ in seen:
+                    new[hash_] = phrase
+                seen.add(hash_)
+        others = np.fromiter(seen - new.keys(), np.uint32)
+        again = set(others[corpus.mention_counts(others) > 0].tolist())
+        for some in phrases:
+            new |= {hash_: phrase for hash_, phrase in some.items() if hash_ in again}
+        known = np.fromiter(new, np.uint32)
+        for hash_ in known[np.isin(known, corpus.dictionary)].tolist():
+            del new[hash_]
+        return new
+
+    def _older(
+        self, reader: Reader, corpus: Corpus, phrases: Iterable[str], without: Collection[int]
+    ) -> list[PassageEntry]:
+        """Passages of before in which the text index has one of these phrases."""
+        numbers = {
+            number
+            for phrase in phrases
+            for number in candidates.with_phrase(reader, phrase, HEALED_MAX)
+        }
+        numbers |= candidates.pending_concepts(reader)
+        wanted = np.array(sorted(numbers.difference(without)), np.int64)
+        wanted = wanted[corpus.places(wanted) >= 0]
+        return self._derived(reader, wanted.tolist())[0] if len(wanted) else []
+
+    def _derived(
+        self, reader: Reader, numbers: Collection[int]
+    ) -> tuple[list[PassageEntry], list[dict[int, str]]]:
+        """Passages of live concepts with these numbers, and the phrases of each by their hashes."""
+        made = self._passages(reader, numbers)
+        if self._guarded is None:
+            vectors = as_bytes(self.model.embed_tokens([_pieces(e.row.pieces) for e in made]))
+        else:
+            vectors = self._vectors(reader, self._guarded, made)
+        rows = [(each.row, vector) for each, vector in zip(made, vectors, strict=True)]
+        return rows, [each.phrases for each in made]
+
+    def _passages(self, reader: Reader, numbers: Collection[int]) -> list[Derived]:
+        """The passages of live concepts with these numbers."""
+        furniture = lookup.furniture(reader)
+        return [
+            self._row(reader, each)
+            for each in passages.sources(reader, numbers)
+            if each.element not in furniture
+        ]
+
+    def _row(self, reader: Reader, source: SourceRow) -> Derived:
+        if self._stopped:
+            raise DatabaseClosed("The graph was closed while a search was being prepared.")
+        return derived(source, reader.type_name(source.type), self.model, self.vocabulary)
+
+    def _vectors(
+        self, reader: Reader, embedder: GuardedEmbedder, made: Sequence[Derived]
+    ) -> list[bytes]:
+        """The vectors of passages: those that are at hand, and new ones of the others."""
+        length = embedder.dimensions
+        rows = [each.row for each in made]
+        found = passages.vectors_of(reader, self.mark, [row.element for row in rows])
+        for row in rows:
+            at_hand = self._unsaved.get(row.element) or self._saved.get(row.element)
+            if at_hand is not None and at_hand[0].seq == row.seq:
+                found[row.element] = at_hand[1]
+            elif self._embedded.get(row.element, (None,))[0] == row.seq:
+                found[row.element] = self._embedded[row.element][1]
+        missing = [at for at, row in enumerate(rows) if len(found.get(row.element, b"")) != length]
+        for start in range(0, len(missing), EMBEDDED_AT_ONCE_MAX):
+            some = missing[start : start + EMBEDDED_AT_ONCE_MAX]
+            # Time must be left for an answer without these vectors.
+            within_s = min(SEARCH_S, max((reader.deadline - monotonic()) / 2, 0.1))
+            vectors = as_bytes(embedder.embed([made[at].text for at in some], within_s))
+            found |= {rows[at].element: each for at, each in zip(some, vectors, strict=True)}
+        return [found[row.element] for row in rows]
+
+    def _save(self, seq: int, corpus: Corpus | None) -> None:
+        """Store what was derived, if nobody minds; the next process derives it otherwise.
+
+        `corpus` is of the same entry of the journal; without it no blocks are left.
+        """
+        some: dict[int, bytes] = {}
+        if corpus is not None:
+            some = corpus.blocks(self._touched)
+            some[DICTIONARY] = blocks.packed_hashes(corpus.dictionary)
+        whole = corpus is None or self._touched is None
+        with suppress(DatabaseError, DatabaseBusy, DiskFull):
+            made = list(self._unsaved.values())
+            changes = self.mark, self._since, seq, made, self._gone
+            done = self._store.derive(tables.write, *changes, blocks=some, whole=whole)
+            if done:
+                self._saved = self._unsaved
+                self._since, self._unsaved, self._gone = seq, {}, set()
+                self._touched = None if corpus is None else set()
+
+
+def _without(numbers: array[int], known: Positions) -> Positions:
+    """Those of some elements that are not known, in order."""
+    return np.setdiff1d(np.frombuffer(numbers, np.int64), known)
+
+
+def _pieces(packed: bytes) -> NDArray[np.uint16]:
+    return np.frombuffer(packed, "<u2")

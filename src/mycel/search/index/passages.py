@@ -1,0 +1,125 @@
+"""From a concept to its passage: what is compared with a question by meaning, and its place.
+
+An Event of the core capsule that has participants or a context is a turn of an episode: its text is
+what was said, and it has an actor, a time and neighbours. Every other concept has a title, which is
+its names, and a text, which is all prose in its attributes. Values that say nothing in words
+(dates, URIs, numbers) stay out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, NamedTuple
+
+from mycel.text.names import called, with_parts
+
+TEXT_CHARACTERS_MAX: Final = 4_000
+"""The rest of a longer text is left to the search by words: a mean over more says little."""
+
+EVENT: Final = "Event"
+_NOT_SAID: Final = frozenset(("event_class", "participants", "context", "start_time", "end_time"))
+_OF_TURNS: Final = frozenset(("participants", "context"))
+_EPISODES: Final = ("conversation", "session", "episode", "thread", "channel")
+_POSITIONS: Final = ("position", "turn", "index")
+_WORDLESS: Final = re.compile(r"[a-z][\w+.-]*:\S+|[\d\W_]*(?:[TZ][\d\W_]*)*", re.IGNORECASE)
+_DATE: Final = re.compile(r"(\d{4})-(\d\d)(?:-(\d\d))?")
+
+
+class Passage(NamedTuple):
+    """The text of a concept, and where it belongs."""
+
+    names: tuple[str, ...]
+    """Its names in texts; none for a turn of an episode."""
+    text: str
+    """Title and prose; of a turn, what was said."""
+    actor: str | None = None
+    episode: str | None = None
+    position: float | None = None
+    date: int = 0
+    """Year, month and day as one number, such as 20240131."""
+
+
+def passage_of(type_name: str, name: str, attributes: Mapping[str, Any]) -> Passage:
+    """The passage of a concept."""
+    if type_name == EVENT and not _OF_TURNS.isdisjoint(attributes):
+        return _turn(name, attributes)
+    found = called(name, attributes)
+    text = "\n".join((with_parts(found.titles), *_prose(attributes, {"name", "aliases"})))
+    names = tuple(dict.fromkeys(_without_brackets(each) for each in found.titles))
+    return Passage(names, text[:TEXT_CHARACTERS_MAX], date=_date(attributes.get("start_time")))
+
+
+def _without_brackets(title: str) -> str:
+    """A title without what is in brackets at its end.
+
+    >>> _without_brackets("Mercury (planet) "), _without_brackets("f(x) = (a) b")
+    ('Mercury', 'f(x) = (a) b')
+    """
+    kept = title.rstrip()
+    if not kept.endswith(")"):
+        return title
+    opens = kept.find("(", kept.rfind(")", 0, -1) + 1)
+    return title if opens < 0 else kept[:opens].rstrip()
+
+
+def prose(attributes: Mapping[str, Any]) -> str:
+    """All texts in attributes that say something in words."""
+    return "\n".join(_prose(attributes, {"name", "aliases"}))
+
+
+def _turn(name: str, attributes: Mapping[str, Any]) -> Passage:
+    text = "\n".join(_prose(attributes, _NOT_SAID))
+    if " " in name:
+        text = f"{name}\n{text}"
+    taking_part = attributes.get("participants")
+    actors = [each for each in taking_part if each] if isinstance(taking_part, list) else []
+    actor = actors[0] if len(actors) == 1 and isinstance(actors[0], str) else None
+    speaker, colon, said = text.partition(": ")
+    if colon and speaker in actors:
+        actor, text = speaker, said
+    context = attributes.get("context")
+    context = context if isinstance(context, dict) else {}
+    return Passage(
+        (),
+        text[:TEXT_CHARACTERS_MAX],
+        actor,
+        next((each for key in _EPISODES if (each := _text(context.get(key)))), None),
+        next((at for key in _POSITIONS if (at := _number(context.get(key))) is not None), None),
+        _date(attributes.get("start_time")),
+    )
+
+
+def _prose(attributes: Mapping[str, Any], without: frozenset[str] | set[str]) -> Iterator[str]:
+    for key in sorted(attributes):
+        if key not in without:
+            yield from _texts(attributes[key])
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        if not _WORDLESS.fullmatch(value):
+            yield value
+    elif isinstance(value, dict):
+        for key in sorted(value):
+            yield from _texts(value[key])
+    elif isinstance(value, list):
+        for each in value:
+            yield from _texts(each)
+
+
+def _text(value: Any) -> str | None:
+    return str(value) if isinstance(value, (str, int)) and value != "" else None
+
+
+def _number(value: Any) -> float | None:
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return float(value) if is_number else None
+
+
+def _date(value: Any) -> int:
+    found = _DATE.match(value) if isinstance(value, str) else None
+    if found is None:
+        return 0
+    year, month, day = found.groups()
+    return int(year) * 10_000 + int(month) * 100 + int(day or 0)

@@ -1,0 +1,128 @@
+"""The passages and vectors of a store, made when a search first needs them: they bring numpy.
+
+The embedder is the one that was given, or else the one that was chosen for the graph (`setting`),
+or else the model inside the package. A new choice takes effect at the next search. Vectors of a
+chosen embedder are made in the background; whoever gives an embedder to `mycel.open` waits for
+them.
+"""
+
+from __future__ import annotations
+
+import os
+from threading import Lock
+from typing import TYPE_CHECKING, Final
+from weakref import WeakSet
+
+from mycel.embedding.embedder import STATIC, Embedder
+from mycel.errors import EmbedderFailed, InvalidValueType
+from mycel.search.index.setting import chosen
+from mycel.store.database import Store
+
+if TYPE_CHECKING:
+    from mycel.search.index.passage_index import PassageIndex
+    from mycel.search.index.vector_columns import VectorColumns
+
+
+class SearchIndex:
+    """Makes a `PassageIndex` once for each embedder."""
+
+    def __init__(self, store: Store, embedder: Embedder | None = None) -> None:
+        self._store: Final = store
+        self._given: Final = embedder
+        self._lock = Lock()
+        self._name = STATIC
+        self._made: PassageIndex | None = None
+        self._instead: PassageIndex | None = None
+        self._columns: VectorColumns | None = None
+        _ALL.add(self)
+
+    @property
+    def is_given(self) -> bool:
+        """True if the embedder was given, and no choice changes it."""
+        return self._given is not None
+
+    @property
+    def choice(self) -> str:
+        """The name by which the embedder was chosen, or its own name if it was given."""
+        return chosen(self._store) if self._given is None else self._given.name
+
+    def get(self) -> PassageIndex:
+        """The passages of the store.
+
+        Raises:
+            EmbedderFailed: there is no such embedder as was chosen.
+        """
+        with self._lock:
+            return self._current()
+
+    def _current(self) -> PassageIndex:
+        name = STATIC if self._given is not None else chosen(self._store)
+        if self._made is None or name != self._name:
+            from mycel.embedding.choice import embedder_named  # noqa: PLC0415 - it brings numpy
+            from mycel.search.index.passage_index import PassageIndex  # noqa: PLC0415 - as the docstring says
+
+            embedder = self._given
+            if name != STATIC:
+                try:
+                    embedder = embedder_named(name)
+                except InvalidValueType as error:
+                    raise EmbedderFailed(error.message, hint=error.hint) from None
+            if self._made is not None:
+                self._made.stop()
+            self._made = PassageIndex(self._store, embedder, background=name != STATIC)
+            self._name = name
+        return self._made
+
+    def instead(self) -> PassageIndex | None:
+        """Passages by the model inside the package; None if those are the ones of `get`."""
+        if self._given is None and chosen(self._store) == STATIC:
+            return None
+        with self._lock:
+            if self._instead is None:
+                from mycel.search.index.passage_index import PassageIndex  # noqa: PLC0415 - as the docstring says
+
+                self._instead = PassageIndex(self._store)
+            return self._instead
+
+    def columns(self) -> VectorColumns:
+        """The vectors of properties."""
+        with self._lock:
+            if self._columns is None:
+                from mycel.search.index.vector_columns import VectorColumns  # noqa: PLC0415 - as above
+
+                self._columns = VectorColumns(self._store, self.get)
+            return self._columns
+
+    def reset(self) -> None:
+        """Drop what is in memory; the next search reads or derives it."""
+        self.close()
+        self._made = self._instead = self._columns = None
+
+    def close(self) -> None:
+        """Stop what runs in the background."""
+        for each in (self._made, self._instead):
+            if each is not None:
+                each.close()
+
+    def save(self) -> None:
+        """Store what searches have derived, if enough has gathered (`PassageIndex.save`)."""
+        for each in (self._made, self._instead):
+            if each is not None:
+                each.save()
+
+    def after_fork(self) -> None:
+        """In a forked child: use nothing of the parent's, whose threads may have held its locks."""
+        self._lock = Lock()
+        self._made = self._instead = self._columns = None
+
+
+_ALL: Final[WeakSet[SearchIndex]] = WeakSet()
+
+
+def _after_fork_in_child() -> None:
+    for each in list(_ALL):
+        each.after_fork()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork_in_child)

@@ -1,0 +1,65 @@
+"""The embedder that was chosen for a graph: one line in a file beside it, `GRAPH.embedder`.
+
+The branches of a graph share the choice.
+
+A file and not a table: a graph that comes from somebody else brings no address to send texts to and
+no model to load. Neither journal nor roots know of it.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import lru_cache
+from pathlib import Path
+from typing import Final
+
+from mycel.embedding.embedder import STATIC
+from mycel.errors import DatabaseReadOnly
+from mycel.store.database import Store
+from mycel.store.file.branch_files import split
+from mycel.store.file.plain_files import read_plain
+
+SUFFIX: Final = ".embedder"
+_BYTES_MAX: Final = 2_000
+
+
+def chosen(store: Store) -> str:
+    """The name of the embedder that was chosen for a graph; "static" if none was."""
+    path = _path(store)
+    try:
+        found = os.stat(path)  # noqa: PTH116 - every search looks, and Path takes 20 µs
+    except OSError:
+        return STATIC
+    return _read(path, found.st_mtime_ns, found.st_ino)
+
+
+def choose(store: Store, name: str) -> None:
+    """Choose an embedder, for every process that uses the graph from now on.
+
+    Raises:
+        DatabaseReadOnly: the folder of the graph cannot be written.
+    """
+    path = _path(store)
+    try:
+        if name == STATIC:
+            Path(path).unlink(missing_ok=True)
+            return
+        new = Path(f"{path}.new")
+        new.write_text(f"{name}\n", "utf-8")
+        new.replace(path)
+    except OSError as error:
+        raise DatabaseReadOnly(f"{path} cannot be written: {error.strerror}.") from None
+
+
+def _path(store: Store) -> str:
+    graph, _ = split(Path(store.location.path))
+    return f"{graph}{SUFFIX}"
+
+
+@lru_cache(maxsize=64)
+def _read(path: str, modified_ns: int, inode: int) -> str:
+    try:
+        content = read_plain(path, _BYTES_MAX).data
+        return content.decode("utf-8", errors="replace").strip() or STATIC
+    except (OSError, ValueError):
+        return STATIC

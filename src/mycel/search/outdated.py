@@ -1,0 +1,79 @@
+"""Outdated hits: they get caveats and lower scores, and what supersedes them is found too."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from mycel.model import ids
+from mycel.model.names import shorten
+from mycel.search.caveats import ElementValues, find_caveats
+from mycel.search.hits import ElementHit, element_name
+from mycel.search.weights import BELOW_SUCCESSOR, NAMED_FACTOR_MIN
+from mycel.store.query.filters import Condition
+from mycel.store.query.reader import Reader
+from mycel.store.query.successors import successors
+
+SUCCESSIONS_FOLLOWED: Final = 3
+
+BY_NAME: Final = ("name",)
+"""The first reason for a hit whose name fits."""
+
+
+def lower_outdated(
+    reader: Reader, hits: list[ElementHit], condition: Condition, without: frozenset[int]
+) -> list[ElementHit]:
+    """Hits with what supersedes them, each with its caveats and a lower score for them.
+
+    A successor has to pass the condition, and be none of the elements `without` which the search
+    goes.
+    """
+    known = _with_successors(reader, hits, condition, without)
+    values = {
+        number: ElementValues(hit.element.metadata, hit.element.attributes)
+        for number, hit in known.items()
+    }
+    caveats = find_caveats(reader, values, lambda concept: shorten(concept.name, 200))
+    scores = {
+        # Whoever asks for something by its name wants to see it.
+        number: hit.score
+        * max(caveats.factor(number), NAMED_FACTOR_MIN if hit.why[:1] == BY_NAME else 0)
+        for number, hit in known.items()
+    }
+    for _ in range(SUCCESSIONS_FOLLOWED):
+        for old, others in caveats.successors.items():
+            least = min((scores[other] for other in others if other in scores), default=1.0)
+            scores[old] = min(scores[old], least * BELOW_SUCCESSOR)
+    return [
+        hit._replace(score=scores[number], caveats=caveats.texts(number))
+        for number, hit in known.items()
+    ]
+
+
+def _with_successors(
+    reader: Reader, hits: list[ElementHit], condition: Condition, without: frozenset[int]
+) -> dict[int, ElementHit]:
+    """Hits by number, and what supersedes them: it has at least the score of the hit."""
+    known = {hit.element.number: hit for hit in hits}
+    fresh = [number for number in known if ids.is_concept(number)]
+    for _ in range(SUCCESSIONS_FOLLOWED):
+        newer = successors(reader, fresh)
+        fresh = []
+        for old, number in ((old, other) for old, others in newer.items() for other in others):
+            heir = known.get(number)
+            if heir is None and number not in without:
+                heir = _heir(reader, number, known[old], condition)
+            if heir is not None and heir.score <= known[old].score:
+                known[number] = heir._replace(score=known[old].score)
+                fresh.append(number)
+    return known
+
+
+def _heir(reader: Reader, number: int, hit: ElementHit, condition: Condition) -> ElementHit | None:
+    """The hit of what supersedes another hit, if it passes the condition."""
+    if not condition.among(("id",), (number,)).passing(reader):
+        return None
+    concept = reader.concept(number)
+    if concept is None:
+        return None
+    why = (f"supersedes {element_name(hit.element)}",)
+    return ElementHit(concept, hit.score, same_case=False, why=why)

@@ -1,0 +1,107 @@
+"""Ways between passages: what a passage mentions or is joined with, and what mentions the same."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mycel.search.index.corpus import Corpus, Floats, Positions
+
+RARE_MAX: Final = 10
+"""A phrase joins passages if at most so many mention it, or are called so."""
+
+MENTION: Final = 0
+"""The predicate of a way that no proposition makes."""
+
+
+class PassageLink(NamedTuple):
+    """A link of the graph between two elements."""
+
+    seed: int
+    other: int
+    predicate: int
+    """The number of the predicate, which is never `MENTION`."""
+    weight: float
+
+
+class Ways(NamedTuple):
+    """Ways from seeds to passages."""
+
+    seed: Positions
+    """The index of the seed."""
+    place: Positions
+    weight: Floats
+    predicate: Positions
+
+    def best(self, size: int, values: Floats | NDArray[np.bool_]) -> Floats:
+        """For each of `size` passages, the best way that leads to it, by weight times value."""
+        best = np.zeros(size, np.float32)
+        np.maximum.at(best, self.place, self.weight * values)
+        return best
+
+    def joined(self, other: Ways) -> Ways:
+        """These ways and others."""
+        return Ways(
+            np.concatenate((self.seed, other.seed)),
+            np.concatenate((self.place, other.place)),
+            np.concatenate((self.weight, other.weight)),
+            np.concatenate((self.predicate, other.predicate)),
+        )
+
+    def with_loops(self, seeds: Positions, strength: Floats) -> Ways:
+        """Ways with one from each seed to itself, and no other loops.
+
+        So a passage that covers a question alone is worth as much as two that do so together.
+        """
+        keep = seeds[self.seed] != self.place
+        loops = Ways(np.arange(len(seeds)), seeds, strength, np.zeros(len(seeds), np.int64))
+        kept = Ways(self.seed[keep], self.place[keep], self.weight[keep], self.predicate[keep])
+        return kept.joined(loops)
+
+
+def no_ways() -> Ways:
+    nothing = np.zeros(0, np.int64)
+    return Ways(nothing, nothing, np.zeros(0, np.float32), nothing)
+
+
+def ways_by_mentions(corpus: Corpus, seeds: Positions, strength: Floats) -> tuple[Ways, Ways]:
+    """Ways to what seeds mention, and to what mentions the same as they do."""
+    mentions = [corpus.mentions_of(seed) for seed in seeds.tolist()]
+    owner = np.repeat(np.arange(len(seeds)), [len(each) for each in mentions])
+    hashes = np.concatenate([np.zeros(0, np.uint32), *mentions])
+    counts = corpus.mention_counts(hashes)
+    weights = rarity(corpus, counts) * strength[owner]
+
+    def ways(which: Positions, place: Positions) -> Ways:
+        return Ways(owner[which], place, weights[which], np.zeros(len(which), np.int64))
+
+    which, place = corpus.called(hashes)
+    few = np.bincount(which, minlength=len(hashes))[which] <= RARE_MAX
+    rare = np.flatnonzero((counts > 1) & (counts <= RARE_MAX) & corpus.titled[seeds][owner])
+    others, beside = corpus.mentioning(hashes[rare])
+    return ways(which[few], place[few]), ways(rare[others], beside)
+
+
+def ways_by_edges(
+    corpus: Corpus, seeds: Positions, strength: Floats, edges: Sequence[PassageLink]
+) -> Ways:
+    """Ways along links of the graph around the seeds."""
+    if not edges:
+        return no_ways()
+    index = {number: at for at, number in enumerate(corpus.numbers[seeds].tolist())}
+    seed = np.array([index[each.seed] for each in edges])
+    place = corpus.places(np.array([each.other for each in edges], np.int64))
+    weight = np.array([each.weight for each in edges], np.float32) * strength[seed]
+    predicate = np.array([each.predicate for each in edges], np.int64)
+    keep = place >= 0
+    return Ways(seed[keep], place[keep], weight[keep], predicate[keep])
+
+
+def rarity(corpus: Corpus, counts: Positions) -> Floats:
+    """From 0 to 1, the greater the fewer passages mention something."""
+    share = np.log1p(corpus.count / np.maximum(counts, 1)) / np.log1p(corpus.count)
+    rare: Floats = share.astype(np.float32)
+    return rare

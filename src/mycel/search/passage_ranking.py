@@ -1,0 +1,318 @@
+"""The ranking of passages: a question to a graph, the evidence on its passages, their scores.
+
+Candidates are chosen by what words, meaning, names and links say; the weighted sum of all evidence
+on a candidate gives its score. A score is a fixed function of that sum, so it means the same for
+every question: 0 for a passage with no more evidence than chance gives, `PLAIN` for one with just
+the words and the meaning of the question, at most `SCORE_MAX`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from functools import partial
+from math import log2
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mycel.embedding.embedder import NotReadyError
+from mycel.errors import EmbedderFailed
+from mycel.search.evidence import QuestionEvidence, Sources, highest
+from mycel.search.index.corpus import READ, Corpus, Floats, Positions
+from mycel.search.index.note_vectors import AT_ONCE_MAX
+from mycel.search.index.passage_index import PassageIndex
+from mycel.search.index.search_index import SearchIndex
+from mycel.search.modes import SEMANTIC, SearchMode
+from mycel.search.passage_links import PassageLink, Ways
+from mycel.search.question import Question
+from mycel.search.weights import (
+    BM25_COLUMNS,
+    EVIDENCE_WEIGHTS,
+    LOOKUP_MEANING_MIN,
+    LOOKUP_TERMS_MAX,
+    OWN_EVIDENCE,
+    PLAIN,
+    READ_CROWD,
+    SCORE_MAX,
+    SCORE_MIN,
+    Signal,
+)
+from mycel.store.query import lookup
+from mycel.store.query.candidates import TermIndex
+from mycel.store.query.filters import Condition
+from mycel.store.query.reader import Reader
+from mycel.text.kinds import CODE
+
+CANDIDATES: Final = 100
+"""Passages that are compared with the question piece by piece, unless the limit asks for more."""
+LINKS_FOLLOWED: Final = 1_000
+"""The number of links that are followed from all seeds together, in each direction."""
+
+_NOT_BY_MEANING: Final[tuple[Signal, ...]] = ("words", "named", "link", "shared")
+
+
+class RankedPassage(NamedTuple):
+    """A passage that fits a question."""
+
+    element: int
+    score: float
+    evidence: dict[str, float]
+    """The contribution of each kind of evidence to the sum."""
+    via: tuple[int, int] | None
+    """The element that it is linked from, and the predicate; `MENTION` if both mention something.
+
+    None if the passage covers the question better by itself.
+    """
+    linked: tuple[int, int] | None
+    """The same of the strongest link to it, even then."""
+
+    @property
+    def origin(self) -> tuple[int, int] | None:
+        """The element that it is linked from, and the predicate; a link with one if there is."""
+        ways = [way for way in (self.via, self.linked) if way is not None]
+        return max(ways, key=lambda way: bool(way[1]), default=None)
+
+    def signals(self) -> list[Signal]:
+        """The signals that found it, the one with most evidence first."""
+        shares: dict[Signal, float] = {}
+        for key, value in self.evidence.items():
+            is_own = not self.via and key in OWN_EVIDENCE
+            signal = OWN_EVIDENCE[key].signal if is_own else EVIDENCE_WEIGHTS[key].signal
+            shares[signal] = shares.get(signal, 0.0) + value
+        return sorted(shares, key=lambda signal: -shares[signal])
+
+
+class PassageRanking:
+    """A question to a graph by meaning: evidence is gathered once, for any number of filters.
+
+    The mode "semantic" goes by meaning alone. While the vectors of a chosen embedder are being
+    made, and when it fails, those of the model inside the package are used; `warning` says so.
+    """
+
+    def __init__(
+        self, reader: Reader, index: SearchIndex, asked: Question, mode: SearchMode
+    ) -> None:
+        """Gather the evidence.
+
+        Raises:
+            NotReadyError: the vectors of the model inside the package are being made as well.
+            EmbedderFailed: the model inside the package cannot be used.
+        """
+        without = _NOT_BY_MEANING if mode == SEMANTIC else ()
+        self._reader = reader
+        self.warning = ""
+        try:
+            passages = index.get()
+            self._evidence = gather_evidence(reader, passages, asked, without)
+            self.warning = _about_notes(passages)
+        except (NotReadyError, EmbedderFailed) as error:
+            instead = index.instead()
+            if instead is None:
+                raise
+            why = error.message if isinstance(error, EmbedderFailed) else "Vectors are being made."
+            self.warning = f"{why} This answer uses the embedder inside the package."
+            self._evidence = gather_evidence(reader, instead, asked, without)
+
+    def best(self, condition: Condition, limit: int) -> list[RankedPassage]:
+        """Passages that fit and pass a condition, best first."""
+        allowed = _allowed(self._reader, self._evidence.corpus, condition)
+        return rank(self._evidence, allowed, limit)
+
+
+def gather_evidence(
+    reader: Reader, passages: PassageIndex, asked: Question, without: Collection[Signal] = ()
+) -> QuestionEvidence:
+    """The evidence on all passages, by the vectors of one embedder; `without` some signals."""
+    corpus = passages.corpus(reader)
+    sources = Sources(
+        TermIndex(reader, BM25_COLUMNS).scores,
+        lambda numbers: passages.pieces(reader, numbers),
+        lambda numbers: _edges(reader, numbers),
+        passages.question_vector,
+        passages.calibration(reader),
+        partial(_note_meaning, reader, passages, corpus),
+    )
+    return QuestionEvidence(
+        corpus, passages.model, asked.text, asked.terms, sources, without=without
+    )
+
+
+def rank(
+    evidence: QuestionEvidence, allowed: NDArray[np.bool_] | None, limit: int
+) -> list[RankedPassage]:
+    """Passages that fit, best first; those among them that are `allowed`, None for all."""
+    corpus = evidence.corpus
+    if not corpus.count:
+        return []
+    places = _candidates(evidence, allowed, limit)
+    values = evidence.on(places)
+    titled = corpus.titled[places]
+    parts = {
+        key: values[key] * np.where(titled, weight.titled, weight.turn)
+        for key, weight in EVIDENCE_WEIGHTS.items()
+        if weight.signal not in evidence.without
+    }
+    total = np.sum(list(parts.values()), axis=0)
+    scores = _score(evidence, places, total)
+    fits = (scores >= SCORE_MIN) & _fits(evidence, values)
+    order = np.lexsort((corpus.numbers[places], -scores))
+    order = order[fits[order]][:limit]
+    vias, strongest = _origins(evidence, places[order])
+    return [
+        RankedPassage(
+            int(corpus.numbers[places[at]]),
+            float(scores[at]),
+            {key: float(part[at]) for key, part in parts.items() if part[at] > 0},
+            vias.get(int(places[at])),
+            strongest.get(int(places[at])),
+        )
+        for at in order.tolist()
+    ]
+
+
+def _candidates(
+    evidence: QuestionEvidence, allowed: NDArray[np.bool_] | None, limit: int
+) -> Positions:
+    """The passages that are compared with the question piece by piece."""
+    alive = evidence.corpus.alive
+    places = np.flatnonzero(alive if allowed is None else allowed & alive)
+    chosen = highest(evidence.reach[places], max(limit, CANDIDATES))
+    if evidence.openness[places].max(initial=0) > 0:
+        near = highest(evidence.whole["meaning"][places], max(limit, CANDIDATES // 2))
+        chosen = np.union1d(chosen, near)
+    return np.sort(places[chosen])
+
+
+def _score(evidence: QuestionEvidence, places: Positions, total: Floats) -> Floats:
+    """The scores of passages from the weighted sums of their evidence."""
+    without, titled = evidence.without, evidence.corpus.titled[places]
+    keys = [key for key in OWN_EVIDENCE if EVIDENCE_WEIGHTS[key].signal not in without]
+    weights = np.array([EVIDENCE_WEIGHTS[key][1:] for key in keys]).reshape(-1, 2)
+    chances = np.array([OWN_EVIDENCE[key].chance for key in keys])
+    sums = np.stack((weights.sum(axis=0), chances @ weights))
+    most, least = np.where(titled, sums[:, :1], sums[:, 1:])
+    more = np.zeros(len(total), np.float32)
+    chance = OWN_EVIDENCE["meaning"].chance
+    if "meaning" not in without:
+        by_meaning = evidence.openness[places] * titled * EVIDENCE_WEIGHTS["open_meaning"].titled
+        most, least = most + by_meaning, least + by_meaning * chance
+        of_model = by_meaning + titled * EVIDENCE_WEIGHTS["meaning"].titled
+        more = (evidence.favour[places] - 1) * of_model
+    beyond = _crowd_factors(evidence.corpus, places) * np.maximum(total - least, 0) - more * chance
+    most = most + more * (1 - chance)
+    shares = np.maximum(beyond, 0) / np.maximum(most - least, 1e-9)
+    steepness = -np.log(1 - PLAIN / SCORE_MAX)
+    scores: Floats = SCORE_MAX * (1 - np.exp(-steepness * shares))
+    return scores
+
+
+def _crowd_factors(corpus: Corpus, places: Positions) -> Floats:
+    """A factor for the evidence beyond chance: less than 1 for sections of documents.
+
+    The more of them there are beside each note that somebody wrote, the likelier one of them
+    fits by chance.
+    """
+    crowd = max(0.0, np.log((1 + corpus.read_count) / (1 + corpus.written_count)))
+    factors: Floats = np.where(corpus.flags[places] & READ, 1 / (1 + READ_CROWD * crowd), 1).astype(
+        np.float32
+    )
+    return factors
+
+
+def _fits(evidence: QuestionEvidence, values: dict[str, Floats]) -> NDArray[np.bool_]:
+    """True for what a look-up may find; other questions leave that to the score."""
+    if "words" in evidence.without or len(evidence.terms) > LOOKUP_TERMS_MAX:
+        return np.ones(len(values["meaning"]), bool)
+    fits: NDArray[np.bool_] = (
+        (values["words"] > 0) | (values["named"] > 0) | (values["meaning"] >= LOOKUP_MEANING_MIN)
+    )
+    return fits
+
+
+def _origins(
+    evidence: QuestionEvidence, places: Positions
+) -> tuple[dict[int, tuple[int, int]], dict[int, tuple[int, int]]]:
+    """For passages, the beginnings of the best way to each and of the strongest one."""
+    vias: dict[int, tuple[int, int]] = {}
+    strongest: dict[int, tuple[int, int]] = {}
+    links, shared = evidence.links, evidence.shared
+    for ways, covered in ((links, evidence.by_link), (shared, evidence.by_shared)):
+        vias |= _begins(evidence, places, ways, covered)
+    for ways in (shared, links):
+        is_way = evidence.seeds[ways.seed] != ways.place
+        strongest |= _begins(evidence, places, ways, is_way)
+    return vias, strongest
+
+
+def _begins(
+    evidence: QuestionEvidence,
+    places: Positions,
+    ways: Ways,
+    covered: Floats | NDArray[np.bool_],
+) -> dict[int, tuple[int, int]]:
+    """For each of some passages that ways lead to: where the best begins, and its predicate.
+
+    A passage that covers the question better by itself is left out.
+    """
+    inside = np.flatnonzero(np.isin(ways.place, places))
+    order = inside[np.argsort((ways.weight * covered)[inside], kind="stable")]
+    best = dict(zip(ways.place[order].tolist(), order.tolist(), strict=True))
+    begins = evidence.seeds[ways.seed]
+    return {
+        place: (int(evidence.corpus.numbers[begins[at]]), int(ways.predicate[at]))
+        for place, at in best.items()
+        if begins[at] != place
+    }
+
+
+def _about_notes(passages: PassageIndex) -> str:
+    """The warning of a search for which the sentence model has not read all that it could."""
+    if passages.notes is None:
+        return ""
+    if passages.notes.failure is not None:
+        return f"{passages.notes.failure.message} This answer does without it."
+    if passages.notes.missing > AT_ONCE_MAX:
+        return (
+            f"The sentence model has {passages.notes.missing:,} notes and sections still to read;"
+            " this answer finds them by the embedder inside the package. A running server reads"
+            " them in the background; `mycel embed rebuild` reads them now."
+        )
+    return ""
+
+
+def _note_meaning(
+    reader: Reader, passages: PassageIndex, corpus: Corpus, question: str
+) -> tuple[Positions, Floats]:
+    if passages.notes is None:
+        return np.zeros(0, np.int64), np.zeros(0, np.float32)
+    return passages.notes.meaning(reader, corpus, question)
+
+
+def _allowed(reader: Reader, corpus: Corpus, condition: Condition) -> NDArray[np.bool_] | None:
+    """The passages that pass a condition; None for all."""
+    if not condition.sql:
+        return None
+    passes = np.ones(len(corpus), bool)
+    if condition.types is not None:
+        passes &= np.isin(corpus.types, list(condition.types))
+    if condition.kind is not None:
+        passes &= corpus.is_code == (condition.kind == CODE)
+    if condition.others:
+        passes &= np.isin(corpus.numbers, condition.numbers(reader))
+    return passes
+
+
+def _edges(reader: Reader, numbers: Sequence[int]) -> list[PassageLink]:
+    around = lookup.links_around_each(reader, numbers, LINKS_FOLLOWED)
+    degrees = Counter(number for number, _ in around)
+    return [
+        PassageLink(
+            number,
+            link.other,
+            link.predicate,
+            1 / (1 + log2(degrees[number])),
+        )
+        for number, link in around
+    ]

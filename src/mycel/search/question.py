@@ -1,0 +1,35 @@
+"""A question, read once: its words, its key, and the path that it may be."""
+
+from __future__ import annotations
+
+from typing import Final
+from unicodedata import normalize
+
+from mycel.text.analysis import QUESTION_CHARACTERS_MAX, terms_of
+from mycel.text.names import folded, key, parts, segments_asked
+
+TERMS_MAX: Final = 16
+"""Of a longer question, this many of its longest words are used; they are the most specific."""
+
+_ABOUT_TESTS: Final = frozenset(("test", "tests", "testing", "tested"))
+
+
+class Question:
+    """A question, as each part of a search needs it."""
+
+    def __init__(self, text: str) -> None:
+        text = " ".join(normalize("NFC", text[:QUESTION_CHARACTERS_MAX]).split())
+        self.text = text.encode(errors="ignore").decode().replace("\0", "")
+        self.folded = folded(self.text)
+        self.key = key(self.text)
+        self.segments = segments_asked(self.text)
+        terms = terms_of(self.text)
+        self.parts = frozenset(parts(" ".join(terms)))
+        if len(terms) > TERMS_MAX:
+            terms = sorted(terms, key=lambda term: -len(term))[:TERMS_MAX]
+        self.terms = terms
+        self.is_about_tests = not self.parts.isdisjoint(_ABOUT_TESTS)
+
+    def keys(self) -> set[str]:
+        """The keys of names that the question may be."""
+        return {each for each in (self.key, *self.segments[-1:]) if each}

@@ -1,0 +1,190 @@
+"""The entrance of every search: from a question to hits, in two sections.
+
+Definitions and other elements of the core capsules are part of every graph. They, and links among
+them, are found only by their type, or if nothing else fits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from contextlib import suppress
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+from mycel.embedding.embedder import NotReadyError
+from mycel.errors import DatabaseBusy, DatabaseError, DiskFull, EmbedderFailed, MycelError
+from mycel.kip import ast
+from mycel.search.concept_hits import ConceptSearch
+from mycel.search.hits import AskedWords, ElementHit, Passing, sort_key
+from mycel.search.index.search_index import SearchIndex
+from mycel.search.link_hits import LinkSearch
+from mycel.search.modes import KEYWORD, SearchMode
+from mycel.search.near import Neighbourhood
+from mycel.search.question import Question
+from mycel.search.sections import in_sections
+from mycel.search.weights import MATCH_SCORES
+from mycel.store.database import Store
+from mycel.store.query import lookup
+from mycel.store.query.filters import Filters, state_reader
+from mycel.store.query.reader import Reader
+from mycel.text.kinds import CODE, NOTES, AnswerKind, checked_kind
+
+if TYPE_CHECKING:
+    from mycel.search.passage_ranking import PassageRanking
+
+SEARCH_LIMIT_DEFAULT: Final = 10
+
+_FURNITURE_FILTERS: Final = frozenset(("path", "near", "as_of"))
+"""Filters with which definitions are found if nothing else fits; others exclude them."""
+
+
+def fold_text(store: Store) -> None:
+    """Bring the text index up to date, unless a writer is busy; the search also works without."""
+    if store.has_pending_text():
+        with suppress(DatabaseError, DatabaseBusy, DiskFull):
+            store.fold(wait=False)
+
+
+def find(
+    reader: Reader,
+    question: str,
+    element: ast.ElementKind | None = None,
+    *,
+    types: Collection[int] | None = None,
+    limit: int = SEARCH_LIMIT_DEFAULT,
+    threshold: float = 0.0,
+    mode: SearchMode = KEYWORD,
+    index: SearchIndex | None = None,
+    warnings: list[str] | None = None,
+    filters: Filters | None = None,
+) -> list[ElementHit]:
+    """Elements that fit a question: concepts, links, or both; notes and code each best first.
+
+    `types` are numbers of types or predicates; they need an `element`. Modes other than "keyword"
+    need an `index`; if it cannot be used, the answer goes by keywords, and `warnings` gets a
+    sentence about it.
+    """
+    asked = Question(question)
+    if not asked.text:
+        return []
+    messages: list[str] = []
+    filters = filters or {}
+    reader = state_reader(reader, filters)
+    if not reader.state.is_live and mode != KEYWORD:
+        messages.append("A search AS OF the past goes by names and words: meaning has no past.")
+        mode = KEYWORD
+    ranking = None
+    if mode != KEYWORD and index is not None:
+        ranking, mode, warning = _rank_passages(reader, index, asked, mode)
+        messages += [warning] if warning else []
+    if warnings is not None:
+        warnings += messages
+    search = _Search(
+        reader,
+        asked,
+        element,
+        limit=limit,
+        threshold=threshold,
+        mode=mode,
+        ranking=ranking,
+        filters=filters,
+    )
+    kind = checked_kind(filters.get("kind"))
+    if kind is not None or not _has_code(reader):
+        hits = search.hits(types, kind)
+    else:
+        hits = in_sections(asked, search.hits(types, NOTES), search.hits(types, CODE), limit)
+    if types is None and not filters.keys() - _FURNITURE_FILTERS:
+        hits = search.with_definitions(hits)
+    return hits
+
+
+def _rank_passages(
+    reader: Reader, index: SearchIndex, asked: Question, mode: SearchMode
+) -> tuple[PassageRanking | None, SearchMode, str]:
+    """The ranking of passages, the mode in which the search goes, and a warning."""
+    from mycel.search.passage_ranking import PassageRanking  # noqa: PLC0415 - it brings numpy
+
+    try:
+        ranking = PassageRanking(reader, index, asked, mode)
+    except (NotReadyError, EmbedderFailed) as error:
+        why = error.message if isinstance(error, MycelError) else "Vectors are still being made."
+        return None, KEYWORD, f"{why} This answer goes by names and words alone."
+    return ranking, mode, ranking.warning
+
+
+def _has_code(reader: Reader) -> bool:
+    """True if there are files or symbols, which a bootstrap may have read."""
+    return lookup.has_any_of(reader, ("Symbol", "Resource"))
+
+
+class _Search:
+    """One search, with everything but the kind of what it finds."""
+
+    def __init__(
+        self,
+        reader: Reader,
+        asked: Question,
+        element: ast.ElementKind | None,
+        *,
+        limit: int,
+        threshold: float,
+        mode: SearchMode,
+        ranking: PassageRanking | None,
+        filters: Filters,
+    ) -> None:
+        self._reader, self._element = reader, element
+        self._words = AskedWords(reader, asked)
+        self._limit, self._threshold = limit, threshold
+        self._mode, self._ranking, self._filters = mode, ranking, filters
+        centre = filters.get("near")
+        self._near = None if centre is None else Neighbourhood(reader, centre)
+
+    @cached_property
+    def _furniture(self) -> frozenset[int]:
+        return lookup.furniture(self._reader)
+
+    def hits(self, types: Collection[int] | None, kind: AnswerKind | None) -> list[ElementHit]:
+        """Elements of some types and of a kind that fit, best first."""
+        passing = Passing.of({**self._filters, "kind": kind}, types)
+        furniture = frozenset[int]() if types is not None else self._furniture
+        return self._near_first(passing, furniture)
+
+    def with_definitions(self, hits: list[ElementHit]) -> list[ElementHit]:
+        """Hits of the whole graph, with definitions if nothing else fits or is named."""
+        passing = Passing.of(self._filters)
+        if not hits:
+            return self._near_first(passing, frozenset())
+        if self._element == "PROPOSITION" or not all(hit.by_meaning for hit in hits):
+            return hits
+        furniture = self._furniture
+        search = ConceptSearch(self._reader, self._words, frozenset(), passing, KEYWORD, None)
+        named = MATCH_SCORES["parts"].least
+        definitions = [
+            hit
+            for hit in search.hits(self._limit)
+            if hit.element.number in furniture and hit.score >= max(named, self._threshold)
+        ]
+        return [*definitions, *hits][: self._limit]
+
+    def _near_first(self, passing: Passing, without: frozenset[int]) -> list[ElementHit]:
+        near = self._near
+        if near is None:
+            return self._best(passing, without)
+        hits: dict[int, ElementHit] = {}
+        for conditions in (passing, near.within(passing)):
+            hits |= {hit.element.number: hit for hit in self._best(conditions, without)}
+        return sorted(map(near.preferred, hits.values()), key=sort_key)[: self._limit]
+
+    def _best(self, passing: Passing, without: frozenset[int]) -> list[ElementHit]:
+        reader, words = self._reader, self._words
+        concepts = ConceptSearch(reader, words, without, passing, self._mode, self._ranking)
+        hits: list[ElementHit] = []
+        if self._element != "PROPOSITION":
+            hits += concepts.hits(self._limit)
+            reader.check_deadline()
+        if self._element != "CONCEPT":
+            hits += LinkSearch(reader, words, without, passing).hits(self._limit)
+            reader.check_deadline()
+        best = [hit for hit in sorted(hits, key=sort_key) if hit.score >= self._threshold]
+        return [hit._replace(why=concepts.reasons(hit)) for hit in best[: self._limit]]

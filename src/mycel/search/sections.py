@@ -1,0 +1,55 @@
+"""The two sections of an answer: notes first, or code first if the question asks for code.
+
+Each section is ranked by itself, because scores of notes and of symbols do not compare: a symbol
+has few words, and its name is often one of the question. The second section gets the places that
+the first one leaves, and a few more if it has something good.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol, TypeVar
+
+from mycel.search.question import Question
+from mycel.search.weights import FAIR, GOOD, NAMED_IN_PART_LEAST, NAMED_LEAST, SECOND_SHARE
+from mycel.text.kinds import asks_for_place, is_identifier
+
+
+class _Scored(Protocol):
+    @property
+    def score(self) -> float: ...
+
+
+HitType = TypeVar("HitType", bound=_Scored)
+
+
+def in_sections(
+    question: Question, notes: Sequence[HitType], code: Sequence[HitType], limit: int
+) -> list[HitType]:
+    """Hits of both kinds, each best first: the section that the question asks for comes first."""
+    first, second = (code, notes) if is_code_first(question, notes, code) else (notes, code)
+    good = sum(hit.score >= GOOD for hit in second[: limit // SECOND_SHARE])
+    if limit >= SECOND_SHARE and any(hit.score >= FAIR for hit in second[:1]):
+        good = max(good, 1)
+    first = first[: limit - good]
+    return [*first, *second[: limit - len(first)]]
+
+
+def is_code_first(question: Question, notes: Sequence[_Scored], code: Sequence[_Scored]) -> bool:
+    """True if a question asks for code: by the name of something, or for its place."""
+    if not code:
+        return False
+    best = code[0].score
+    if best >= NAMED_LEAST and (not notes or notes[0].score < best):
+        return True  # The question is the name of code, and no note has it.
+    if asks_for_place(question.text):
+        return True
+    if not is_identifier(question.text):
+        return False
+    # A name that no code has, such as that of a setting, may be in texts.
+    return not notes or notes[0].score < (NAMED_LEAST if best >= NAMED_IN_PART_LEAST else FAIR)
+
+
+def names_no_code(question: Question, hits: Sequence[_Scored]) -> bool:
+    """True if a question is a name in code, and none of the hits has it as a part of its name."""
+    return is_identifier(question.text) and all(hit.score < NAMED_IN_PART_LEAST for hit in hits)

@@ -1,0 +1,189 @@
+"""Every weight of a search, in one module. `docs/search.md` says what each of them does.
+
+    MATCH_SCORES      the scores of names and words, in every mode; BM25 in the mode "keyword"
+    EVIDENCE_WEIGHTS  the weights of evidence in the modes "hybrid" and "semantic"; BM25 in "hybrid"
+    BM25_COLUMNS      the weights of titles and bodies inside of BM25
+    …_FACTOR          factors of scores: tests, what is outdated
+    GOOD, FAIR        the scores that give the second section of an answer its places
+
+To make BM25 count more or less in the default search, change the row "words" of `EVIDENCE_WEIGHTS`.
+Bounds of work (how many candidates are looked at) are in the modules that do the work.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal, NamedTuple
+
+from mycel.store.query.candidates import ColumnWeights
+
+# Names and words.
+
+Match = Literal["name", "alias", "segment", "spelling", "beginning", "parts", "words", "stems"]
+"""The ways in which an element matches a question (`name_match`)."""
+
+
+class ScoreRange(NamedTuple):
+    """The scores that a match gives."""
+
+    least: float
+    most: float
+
+    def score(self, share: float) -> float:
+        """The score of an element that matches by a share, from 0 to 1."""
+        return self.least + (self.most - self.least) * share
+
+
+MATCH_SCORES: Final[dict[Match, ScoreRange]] = {
+    "name": ScoreRange(1.0, 1.0),
+    "alias": ScoreRange(0.97, 0.97),
+    "segment": ScoreRange(0.94, 0.95),
+    "spelling": ScoreRange(0.92, 0.92),
+    "beginning": ScoreRange(0.8, 0.9),
+    "parts": ScoreRange(0.8, 0.9),
+    "words": ScoreRange(0.0, 0.8),  # BM25, in the mode "keyword" and of links
+    "stems": ScoreRange(0.0, 0.4),
+}
+
+BM25_COLUMNS: Final = ColumnWeights(title=1.0, body=1.0)
+"""The weights of the columns of the text index in BM25. Keys of names never count there."""
+
+HALF_REACHED: Final = 0.02
+"""A BM25 score of this share of the usual one counts half."""
+
+# Evidence.
+
+Signal = Literal[
+    "words", "meaning", "pieces", "named", "link", "shared", "actor", "episode", "time", "answer"
+]
+"""The sources of evidence of a hybrid search (`evidence`)."""
+
+
+class EvidenceWeight(NamedTuple):
+    """The weight of one kind of evidence, and the signal that it is from."""
+
+    signal: Signal
+    titled: float
+    """The weight for concepts with a title."""
+    turn: float
+    """The weight for turns of a conversation."""
+
+
+EVIDENCE_WEIGHTS: Final[dict[str, EvidenceWeight]] = {
+    "words": EvidenceWeight("words", 0.40, 2.09),  # BM25, in the mode "hybrid"
+    "meaning": EvidenceWeight("meaning", 0.40, 3.89),
+    "open_meaning": EvidenceWeight("meaning", 5.0, 0.0),
+    "pieces": EvidenceWeight("pieces", 0.40, 2.75),
+    "named": EvidenceWeight("named", 0.81, 0.0),
+    "link": EvidenceWeight("link", 0.61, 0.0),
+    "link_pieces": EvidenceWeight("link", 3.38, 0.0),
+    "shared_pieces": EvidenceWeight("shared", 5.62, 0.0),
+    "shared_new": EvidenceWeight("shared", 2.11, 0.0),
+    "actor": EvidenceWeight("actor", 0.0, 1.34),
+    "episode": EvidenceWeight("episode", 0.0, 3.63),
+    "time": EvidenceWeight("time", 0.0, 1.84),
+    "date": EvidenceWeight("time", 0.0, 5.62),
+    "answer": EvidenceWeight("answer", 0.0, 0.62),
+}
+"""Fitted by softmax regression, none below 0, on questions of HotpotQA, 2Wiki and MuSiQue, on
+passages asked for with their own words, and on facts asked for in other words (concepts with a
+title; the first three are kept at 0.4 or more, for passages that nothing leads to); and of LoCoMo
+and the same facts (turns of conversations)."""
+
+
+class OwnEvidence(NamedTuple):
+    """Evidence that a passage has by itself.
+
+    One that covers a question alone counts as two that cover it together.
+    """
+
+    signal: Signal
+    """Its origin."""
+    chance: float
+    """The evidence that a passage has which has nothing to do with the question."""
+
+
+OWN_EVIDENCE: Final[dict[str, OwnEvidence]] = {
+    "words": OwnEvidence("words", 0.0),
+    "meaning": OwnEvidence("meaning", 0.35),
+    "pieces": OwnEvidence("pieces", 0.2),
+    "link_pieces": OwnEvidence("pieces", 0.05),
+    "shared_pieces": OwnEvidence("pieces", 0.05),
+}
+"""Chance is that of the best of 500 passages for questions of made-up words."""
+
+OPEN_MEANING: Final = 0.6
+NAMED: Final = 0.8
+"""The weights of meaning and names in the first order, beside 1 for words. Meaning counts by the
+share of the question that no passage has in words, and less if it has a name."""
+OF_EPISODE: Final = 0.2
+OF_ACTOR: Final = 0.5
+"""The weights of episode and actor in the first order, as shares of the best evidence of words."""
+LINKED: Final = 1.6
+SHARED: Final = 0.5
+"""The weight of what links bring beside the first order, when candidates are chosen; and what
+shared mentions bring, as a share of it."""
+NEIGHBOURS: Final = 0.5
+"""The share of the words and the meaning of its neighbours that a turn of a conversation has."""
+SAID_MAX: Final = 0.8
+"""The share of the question that words and names answer, at most."""
+STRONG: Final = 0.8
+"""A seed with less than this sum lends its links less strength, even if it is the best."""
+UNKNOWN_WEIGHT: Final = 90.0
+"""The weight of a word without pieces, about that of a rare piece (`token_weights`)."""
+NOTE_FAVOUR: Final = 3.0
+"""The weight of the sentence model, beside 1 for the model inside the package. Fitted on notes."""
+READ_CROWD: Final = 0.3
+"""The evidence of sections of documents is divided by 1 and so much of the logarithm of their
+number beside that of the notes that somebody wrote. Fitted on notes beside documents."""
+
+PLAIN: Final = 0.7
+SCORE_MAX: Final = 0.9
+SCORE_MIN: Final = 0.02
+"""The score of a passage with just the words and the meaning of the question; the highest score of
+evidence; and the least one: what has less has no more evidence than chance gives."""
+
+LOOKUP_TERMS_MAX: Final = 2
+LOOKUP_MEANING_MIN: Final = 0.75
+"""A question of so few words is rather a look-up: links bring nothing that does not fit by itself,
+and without a word or a name in common the evidence of meaning has to be this strong."""
+
+# Factors of scores.
+
+ASIDE_FACTOR: Final = 0.94
+ASIDE_TEXT_FACTOR: Final = 0.8
+"""Factors for the score of a test, or of a generated or vendored file: if its name fits, and if
+its text does."""
+
+SUPERSEDED_FACTOR: Final = 0.5
+PAST_FACTOR: Final = 0.6
+FUTURE_FACTOR: Final = 0.8
+"""Factors of what is superseded, no longer valid, and not valid yet."""
+NAMED_FACTOR_MIN: Final = 0.9
+"""The least factor of what is outdated, if its name fits."""
+BELOW_SUCCESSOR: Final = 0.99
+"""The score of what is superseded, as a share of that of its successor, at most."""
+CONFIDENCE_ORDINARY: Final = 0.8
+"""A confidence below this is shown."""
+CONFIDENCE_LOW: Final = 0.5
+"""A confidence below this lowers the score, down to a half."""
+
+ABOUT_SCORE: Final = 0.9
+"""The least score of a note about what the question names: more than words give, less than a name
+that fits."""
+
+NEAR_SHARE: Final = 0.5
+"""With `near`, a hit at the centre gains this share of what its score lacks to 1; at the rim half
+of it."""
+
+# Sections.
+
+SECOND_SHARE: Final = 3
+"""The second section gets one place in so many, if it has as many good hits."""
+GOOD: Final = 0.55
+FAIR: Final = 0.3
+"""The least scores of good hits, and of one that the second section has at least. Half of the
+questions about code have three good hits in it, and nine in ten of those about notes have none."""
+
+NAMED_LEAST: Final = MATCH_SCORES["spelling"].least
+NAMED_IN_PART_LEAST: Final = MATCH_SCORES["parts"].least * ASIDE_FACTOR
+"""The least scores of what has the question as its name, and as a part of its name."""

@@ -1,0 +1,243 @@
+"""The names of an element: their keys, the segments of its path, the parts of identifiers.
+
+    concept://shop/src/cart.py/Cart.addItem
+        segments   shop, src, cart, Cart, addItem
+        keys       additem, cartadditem
+        parts      add, item
+
+A key is a name without everything that people write differently: case, spaces, underscores and
+other marks. Names with one key are candidates for each other; `search.name_match` compares them
+closely. The index holds the keys of the last segment, of the last two, of the given name and of the
+aliases, each marked with the element's standing, so that definitions are looked up before members,
+and members before tests and generated files. A plain name has no key (`is_plain`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from enum import IntEnum
+from typing import Any, Final, NamedTuple, TypeGuard
+from unicodedata import normalize
+from urllib.parse import unquote
+
+from mycel.model.limits import NAME_BYTES_MAX
+
+KEY_CHARACTERS_MAX: Final = 80
+"""A longer key is cut."""
+
+ALIASES_MAX: Final = 100
+"""The number of aliases of one element that are indexed as names."""
+
+_MARKS: Final = "\ue000\ue001\ue002"
+_END: Final = "\ue003"
+LINK_KEY: Final = f"\ue004{_END}"
+"""The one key of every link that has text."""
+ASIDE_KEY: Final = f"\ue005{_END}"
+"""A key of every test and generated file."""
+# Private characters make a key a term of its own that no word equals. The one at the end keeps the
+# stemmer away.
+
+_WORD: Final = re.compile(r"[^\W_]+")
+_ASCII_MARKS: Final = {code: None for code in range(128) if not chr(code).isalnum()}
+_HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_NOT_PLAIN: Final = re.compile(r"[/.:#\\]|[a-z0-9A-Z][A-Z]")
+_QUALIFIED: Final = re.compile(r"[^\s/.:#\\]+(?:(?:[/.#\\]|::?)[^\s/.:#\\]+)+")
+_BETWEEN: Final = re.compile(r"[/.:#\\]+")
+_INDEX_FILES: Final = frozenset(("__init__", "index", "mod"))
+"""Files that represent their folder."""
+
+_TEST_FOLDERS: Final = frozenset({"test", "tests", "__tests__"})
+_TEST_NAME: Final = re.compile(
+    r"""
+      test_\w+\.(?:py|c|cc|cpp|cxx|rb)
+    | (?:\w+_tests?|conftest)\.(?:py|go|c|cc|cpp|cxx|rs|rb|dart|exs)
+    | .+\.(?:test|spec)\.[cm]?[jt]sx?
+    | (?:\w+(?:Tests?|IT|Spec)|Test[A-Z]\w*)\.(?:java|kt|scala|cs|swift|php)
+    """,
+    re.VERBOSE,
+)
+_ASIDE_FOLDERS: Final = _TEST_FOLDERS | {"node_modules", "vendor", "third_party", "generated"}
+_GENERATED_NAME: Final = re.compile(
+    r".+(?:_pb2(?:_grpc)?\.pyi?|\.pb\.(?:go|h|cc)|\.min\.(?:js|css)|[._]generated\.\w+|\.g\.dart)"
+)
+
+
+class Standing(IntEnum):
+    """The likelihood that an element is the one that a name means, in steps."""
+
+    DEFINITION = 0
+    MEMBER = 1
+    """Defined inside of something: a method."""
+    ASIDE = 2
+    """In a test or in a generated file."""
+
+
+class ElementNames(NamedTuple):
+    """The names of an element."""
+
+    names: tuple[str, ...]
+    """The full names: the stored name, and the attribute `name`."""
+    aliases: tuple[str, ...]
+    titles: tuple[str, ...]
+    """The names that are no path, the last segment or file, and the aliases."""
+    segments: tuple[str, ...]
+    """Of its path, without suffixes of files; the last one is its own."""
+    pieces: tuple[str, ...]
+    """The same with suffixes, and with files that represent their folder."""
+    standing: Standing
+
+    def keys(self) -> set[str]:
+        """All keys by which it is looked up."""
+        texts = {*self.titles, self.segments[-1], "".join(self.segments[-2:])}
+        keys = set(map(key, texts))
+        keys.discard("")
+        return keys
+
+
+def called(name: str, attributes: Mapping[str, Any]) -> ElementNames:
+    """The names of a concept, from its name and its attributes `name` and `aliases`."""
+    given, aliases = attributes.get("name"), attributes.get("aliases")
+    names = (name, given) if _is_name(given) and given != name else (name,)
+    aliases = _texts(aliases) if aliases else ()
+    scheme, is_uri, path = name.partition("://")
+    if not is_uri:
+        pieces = _divided(name)
+        titles = names + aliases
+        return ElementNames(names, aliases, titles, pieces, pieces, Standing.DEFINITION)
+    if "%" in path:
+        path = unquote(path)
+    *folders, last = path.rstrip("/").split("/")
+    stems = [each for each in map(_stem, folders) if each and each not in _INDEX_FILES]
+    own = [last] if scheme == "file" else [each for each in _BETWEEN.split(last) if each] or [last]
+    stems += [_stem(last)] if scheme == "file" else own
+    standing = Standing.MEMBER if len(own) > 1 else Standing.DEFINITION
+    if standing is Standing.MEMBER and given == own[-1]:
+        names = (name,)  # What it is called inside of something is its last segment.
+    if _is_aside(folders[1:], last):
+        standing = Standing.ASIDE
+    titles = tuple(dict.fromkeys((*names[1:], own[-1], *aliases)))
+    return ElementNames(names, aliases, titles, tuple(stems), (*folders, *own), standing)
+
+
+def _texts(aliases: Any) -> tuple[str, ...]:
+    listed = aliases[:ALIASES_MAX] if isinstance(aliases, list) else (aliases,)
+    return tuple(filter(_is_name, listed))
+
+
+def _is_name(value: Any) -> TypeGuard[str]:
+    """True for a text that is no longer than names may be."""
+    return isinstance(value, str) and 0 < len(value) <= NAME_BYTES_MAX
+
+
+def _divided(name: str) -> tuple[str, ...]:
+    """The segments of a qualified name; any other name is one segment."""
+    return tuple(_BETWEEN.split(name)) if _QUALIFIED.fullmatch(name) else (name,)
+
+
+def _stem(file: str) -> str:
+    stem, dot, _ = file.rpartition(".")
+    return stem if dot and stem else file
+
+
+def _is_aside(folders: Sequence[str], name: str) -> bool:
+    """True for a file that is a test or generated, by its path, and for a symbol in such a file.
+
+    The last of `folders` is the file of a symbol.
+    """
+    if not _ASIDE_FOLDERS.isdisjoint(map(str.lower, folders)):
+        return True
+    files = (*folders[-1:], name)
+    return any(
+        _TEST_NAME.fullmatch(each) or _GENERATED_NAME.fullmatch(each)
+        for each in files
+        if "." in each
+    )
+
+
+def is_test_path(path: str) -> bool:
+    """True if a file at this path is test code, by the conventions of the languages.
+
+    >>> [is_test_path(p) for p in ("a/test_x.py", "x_test.go", "x.spec.ts", "src/contest.py")]
+    [True, True, True, False]
+    """
+    *folders, name = path.split("/")
+    if not _TEST_FOLDERS.isdisjoint(map(str.lower, folders)):
+        return True
+    return _TEST_NAME.fullmatch(name) is not None
+
+
+def is_plain(name: str, attributes: Mapping[str, Any]) -> bool:
+    """True if a concept has one name, without segments and humps.
+
+    It then needs no key: the graph's own index of names has it. Most concepts of a bulk load are
+    so, and a key takes FTS5 longer than all other text of a row.
+    """
+    return not ("name" in attributes or "aliases" in attributes or _NOT_PLAIN.search(name))
+
+
+def key(name: str) -> str:
+    """A name without case, spaces and marks.
+
+    >>> key("Query_set"), key("querySet")
+    ('queryset', 'queryset')
+    """
+    return squeeze(name)[:KEY_CHARACTERS_MAX]
+
+
+def squeeze(text: str) -> str:
+    """The letters and digits of a text, without regard to case."""
+    if text.isascii():
+        return text.translate(_ASCII_MARKS).lower()
+    return "".join(_WORD.findall(normalize("NFC", text))).casefold()
+
+
+def folded(name: str) -> str:
+    """A name without regard to case and white space."""
+    return " ".join(normalize("NFC", name).casefold().split())
+
+
+def parts(name: str) -> list[str]:
+    """The words that an identifier or a name is made of.
+
+    >>> parts("HTTPResponse"), parts("get_object_or_404")
+    (['http', 'response'], ['get', 'object', 'or', '404'])
+    """
+    words = _WORD.findall(normalize("NFC", name))
+    return [part.casefold() for word in words for part in _HUMP.split(word)]
+
+
+def with_parts(names: Iterable[str]) -> str:
+    """Names as text to index: each as it is, and cut into its parts where it has humps."""
+    texts: list[str] = []
+    for name in names:
+        texts.append(name)
+        if _HUMP.search(name):
+            texts.append(_HUMP.sub(" ", name))
+    return "\n".join(texts)
+
+
+def segments_asked(question: str) -> tuple[str, ...]:
+    """The keys of the segments of a question that is a qualified name or a path.
+
+    >>> segments_asked("urls.reverse"), segments_asked("how to reverse"), segments_asked("Cart")
+    (('urls', 'reverse'), (), ('cart',))
+    """
+    scheme, sign, rest = question.partition("://")
+    pieces = _divided((rest if sign else scheme).strip("./"))
+    if len(pieces) == 1 and any(map(str.isspace, question)):
+        return ()
+    return tuple(each for each in map(key, pieces) if each)
+
+
+def key_text(keys: Iterable[str], standing: Standing) -> str:
+    """Keys as text to index."""
+    mark = _MARKS[standing]
+    text = " ".join([f"{mark}{each}{_END}" for each in sorted(keys)])
+    return f"{text} {ASIDE_KEY}" if standing is Standing.ASIDE else text
+
+
+def key_expression(keys: Iterable[str], standing: Standing) -> str:
+    """An FTS5 query for elements of a standing that have one of these keys."""
+    quoted = " OR ".join(f'"{_MARKS[standing]}{each}{_END}"' for each in sorted(keys))
+    return f"keys : ({quoted})"
