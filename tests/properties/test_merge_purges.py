@@ -72,7 +72,7 @@ def check_purges(seed: int, folder: Path) -> None:
             side.check()
 
 
-@pytest.mark.parametrize("seed", [6, 39, 108])
+@pytest.mark.parametrize("seed", [6, 39, 108, 168])
 def test_a_purged_text_is_in_no_file_of_a_branch_that_has_merged_the_purge(
     seed: int, tmp_path: Path
 ) -> None:

@@ -28,6 +28,7 @@ from mycel.errors import ConstraintViolation, InvalidId, MycelError
 from mycel.knowledge.limits import WORKSPACE_CHARACTERS_MAX
 from mycel.model.limits import NAME_BYTES_MAX
 from mycel.model.names import check_name, shorten
+from mycel.store.query import refs
 
 UriKind = Literal["concept", "file"]
 
@@ -165,15 +166,12 @@ def build(scheme: UriKind, workspace: str, path: str) -> Uri:
 
 def kip_identity(uri: Uri) -> tuple[str, str] | str:
     """The type and name in a `kip:` URI, or the id."""
-    rest = uri.text[len(KIP) + 1 :]
-    if rest.startswith(("P:", "C:")):
-        return rest
-    type_name, slash, name = rest.partition("/")
-    if not (type_name and slash and name):
+    identity = refs.kip_identity(uri.text)
+    if identity is None:
         raise InvalidId(
             f"{_shown(uri.text)} names no element.", hint="Write kip:Type/name, or kip:P:7:treats."
         )
-    return type_name, name
+    return identity
 
 
 def uri_of(type_name: str, name: str) -> str:

@@ -84,3 +84,33 @@ def test_the_language_is_shown_as_a_table(run: Run) -> None:
     assert "The budget of 2 nodes" in done.stderr
     told = run("kip", 'EXPLAIN TRAVERSE FROM {type: "Drug", name: "Aspirin"}')
     assert "max_cost: 1.0" in told.stdout
+
+
+def test_every_command_that_takes_an_element_takes_its_kip_uri(run: Run, graph: Path) -> None:
+    with mycel.open(graph) as db:
+        link = db.get_edge(("Drug", "Aspirin"), "treats", ("Symptom", "Headache")).id
+    aspirin, headache = "kip:Drug/Aspirin", "kip:Symptom/Headache"
+    commands = [
+        ["show", aspirin],
+        ["traverse", aspirin],
+        ["find", aspirin],
+        ["history", aspirin],
+        ["history", f"kip:{link}"],
+        ["prove", aspirin],
+        ["prove", aspirin, "treats", headache],
+        ["prove", f"kip:{link}"],
+        ["edge", "get", aspirin, "treats", headache],
+        ["edge", "out", aspirin],
+        ["edge", "in", headache],
+        ["concept", "get", aspirin],
+        ["conflicts", "--element", aspirin],
+        ["search", "pain", "--near", aspirin],
+        ["explore", "--center", aspirin, "--export", str(graph.parent / "picture.json")],
+        ["note", "Take it with water.", "--about", aspirin],
+        ["edge", "add", headache, "treats", aspirin],
+        ["edge", "remove", headache, "treats", aspirin],
+        ["concept", "retire", aspirin],
+        ["purge", aspirin, "--reason", "asked for", "--yes"],
+    ]
+    failed = {" ".join(each): done.stderr for each in commands if (done := run(*each)).status}
+    assert failed == {}

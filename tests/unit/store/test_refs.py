@@ -84,6 +84,7 @@ def test_the_number_of_a_link_with_another_predicate_names_nothing_at_any_door(
 NATURAL: dict[str, object] = {
     "a triple": (("Town", "a"), "near", ("Town", "b")),
     "a triple of URIs": ("town://a", "near", "town://b"),
+    "a triple of URIs of KIP": ("kip:Town/a", "near", "kip:Town/b"),
 }
 
 

@@ -19,6 +19,7 @@ from mycel.model.elements import Concept
 from mycel.model.json_text import read_json
 from mycel.model.limits import LINE_BYTES_MAX
 from mycel.store.file.plain_files import open_given, refusal_of
+from mycel.store.query.refs import kip_identity
 
 if TYPE_CHECKING:
     from mycel.knowledge.knowledge_view import KnowledgeView
@@ -177,6 +178,7 @@ def resolve(
         TypeMismatch: the type is not defined.
         NotFound: there is no such concept, or several have the short name.
     """
+    text = _without_scheme(text)
     if _ID.fullmatch(text):
         return text
     names = _names_of(text)
@@ -298,6 +300,14 @@ def path_from_root(session: Invocation, text: str) -> str | None:
     return None
 
 
+def _without_scheme(text: str) -> str:
+    """An id or `Type:name` in place of a `kip:` URI; any other text as it is."""
+    identity = kip_identity(text)
+    return (
+        text if identity is None else identity if isinstance(identity, str) else ":".join(identity)
+    )
+
+
 def find_concept(
     graph: HasConcepts, type_name: str, name: str, *, tombstoned: bool = False
 ) -> Concept:
@@ -322,6 +332,7 @@ def type_and_name(text: str) -> tuple[str, str] | None:
     >>> type_and_name("Page:https://example.org"), type_and_name("C:12")
     (('Page', 'https://example.org'), None)
     """
+    text = _without_scheme(text)
     if _ID.fullmatch(text):
         return None
     if is_uri(text):

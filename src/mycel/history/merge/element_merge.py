@@ -162,7 +162,7 @@ class ElementMerge:
         for field in ("type", "name", "subject", "predicate", "object"):
             place = (field, "")
             if place in ours:
-                sides = base.get(place, ABSENT), ours[place], theirs[place]
+                sides = base.get(place, UNKNOWN), ours[place], theirs[place]
                 ask = partial(self._ask, "move_move", field, Contest("value", (), *sides))
                 merged[place] = settle(*sides, ask)
         for key in sorted(keys_of(base | ours | theirs, "attributes")):

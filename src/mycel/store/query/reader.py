@@ -35,7 +35,7 @@ from mycel.store.file.rows import (
 )
 from mycel.store.log.journal import Head, newest
 from mycel.store.log.registry import Registry
-from mycel.store.query.refs import Ref, is_natural, missing, resolve
+from mycel.store.query.refs import Ref, is_natural, kip_identity, missing, resolve
 
 Direction = Literal["out", "in"]
 
@@ -306,6 +306,9 @@ class Reader:
             TypeMismatch: a natural key has a type or predicate that was never defined.
             NotFound: nothing has this natural key.
         """
+        identity = kip_identity(ref) if isinstance(ref, str) else None
+        if identity is not None and self.concept_named(None, str(ref), tombstoned=True) is None:
+            return self.number(identity)
         if is_natural(ref):
             found = self._with_key(ref)
             if found is None:

@@ -6,17 +6,21 @@ Every method that takes an element takes each of these:
 - the element itself, as it was read
 - the natural key: `("City", "Porto")` for a concept, `(subject, predicate, object)` for a
   proposition, whose ends are references in turn
-- a URI, which is the name of a concept of any type
+- a URI, which is the name of a concept of any type, or `kip:City/Porto`, `kip:P:13:treats`: URIs of
+  other elements in views and in the knowledge API
 """
 
 from __future__ import annotations
 
-from typing import TypeAlias, TypeGuard
+from typing import Final, TypeAlias, TypeGuard
 
 from mycel.errors import NotFound, SelfEdgeError
 from mycel.model.elements import Concept, Proposition
 from mycel.model.ids import parse_id
 from mycel.model.names import shorten
+
+KIP: Final = "kip:"
+"""The beginning of URIs of elements whose names are no URIs."""
 
 Ref: TypeAlias = "str | Concept | Proposition | tuple[str, str] | tuple[Ref, str, Ref]"
 
@@ -24,8 +28,23 @@ Ref: TypeAlias = "str | Concept | Proposition | tuple[str, str] | tuple[Ref, str
 def is_natural(ref: object) -> TypeGuard[str | tuple[object, ...]]:
     """True if a reference names an element by names, so that it has to be looked up."""
     if ref.__class__ is str:
-        return "://" in ref and not ref.startswith(("C:", "P:"))
+        return ("://" in ref or kip_identity(ref) is not None) and not ref.startswith(("C:", "P:"))
     return ref.__class__ is tuple
+
+
+def kip_identity(uri: str) -> tuple[str, str] | str | None:
+    """The type and name in a `kip:` URI, or the id; None if it is no such URI.
+
+    >>> kip_identity("kip:City/Porto"), kip_identity("kip:P:13:treats"), kip_identity("City:Porto")
+    (('City', 'Porto'), 'P:13:treats', None)
+    """
+    if uri[: len(KIP)].lower() != KIP:
+        return None
+    rest = uri[len(KIP) :]
+    if rest.startswith(("P:", "C:")):
+        return rest
+    type_name, slash, name = rest.partition("/")
+    return (type_name, name) if type_name and slash and name else None
 
 
 def refuse_self_link(subject: Ref, object_: Ref) -> None:
