@@ -70,7 +70,7 @@ WORDS: Final[dict[str, str]] = {
 
 OPENINGS: Final[dict[str, str]] = {
     **_each("SHOW LIST", _PRIMER),
-    **_each("EXIT QUIT", "KIP has no such command; `mycel shell` is left with .exit."),
+    **_each("EXIT QUIT", "KIP has no such command; a session of `mycel kip` is left with .exit."),
     **_each(
         "BEGIN COMMIT ROLLBACK",
         "Every command is a transaction of its own; there is nothing to begin or to end.",

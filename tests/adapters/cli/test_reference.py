@@ -1,5 +1,7 @@
 """Help and documentation: nothing that can be typed is left unsaid."""
 
+import re
+
 import rich_click as click
 
 import mycel
@@ -116,3 +118,14 @@ def test_without_words_help_is_shown(run: Run) -> None:
 def test_the_version_is_the_one_of_the_package(run: Run) -> None:
     assert run("--version").stdout == f"mycel {mycel.__version__}\n"
     assert run("--json", "--version").object == {"version": mycel.__version__}
+
+
+def test_every_command_that_a_hint_or_a_page_names_exists() -> None:
+    files = [*(ROOT / "src").rglob("*.py"), *(ROOT / "docs").glob("*.md"), *ROOT.glob("*.md")]
+    named = {
+        (word, path.name)
+        for path in files
+        for word in re.findall(r"`mycel ([a-z]+)", path.read_text(encoding="utf-8"))
+    }
+    assert {each for each in named if each[0] not in app.commands} == set()
+    assert len(named) > len(app.commands)

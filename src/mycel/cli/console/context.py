@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-import click as bare_click
 import rich_click as click
 from click.core import ParameterSource
 
@@ -370,32 +369,8 @@ def _panels(*commands: str) -> list[click.RichPanel[Any, Any]]:
     ]
 
 
-class Context(click.RichContext):
-    """The context of one call, which renders help."""
-
-    def make_formatter(self, error_mode: bool = False) -> click.RichHelpFormatter:
-        _introduce_click()
-        return super().make_formatter(error_mode)
-
-
-def _introduce_click() -> None:
-    """Set the version of click, which rich-click asks for.
-
-    click would load `importlib.metadata` to answer: a sixth of the time of `mycel --help`. The name
-    of the folder of its metadata says the same.
-    """
-    if "__version__" in vars(bare_click):
-        return
-    packages = Path(bare_click.__file__).parents[1]
-    found = [each.name for each in packages.glob("click-*.dist-info")]
-    if len(found) == 1:
-        bare_click.__version__ = found[0].removeprefix("click-").removesuffix(".dist-info")
-
-
 class Command(click.RichCommand):
     """A command with the options that every command has."""
-
-    context_class = Context
 
     def __init__(self, *, params: list[click.Parameter] | None = None, **more: Any) -> None:
         super().__init__(params=[*(params or ()), *shared_options()], panels=_panels(), **more)
@@ -415,7 +390,6 @@ class Group(click.RichGroup):
     """A group of such commands; the options may come before their names as well."""
 
     command_class = Command
-    context_class = Context
 
     def __init__(
         self,

@@ -47,7 +47,8 @@ _LINES_MIN: Final = 20
 _MATCHES_MAX: Final = 16_384
 """Patterns in progress at a time; the time of a query grows with them times the nodes."""
 
-# The module and class of each language. A new language is one line here and one in `languages`.
+# The module and class that read each language. A new language is such a class, a line here, its
+# file names in `languages`, and its way to find modules in `module_paths`.
 _SYNTAXES: Final = {
     "python": ("python", "Python"),
     "javascript": ("javascript", "JavaScript"),

@@ -4,7 +4,6 @@
 - `transaction_block`  the block of `with db.transaction()`
 - `guards`             rules on every write
 - `transaction`        the primitives of every change
-- `transaction_view`   the reading half of a transaction
 - `element_content`    attributes and metadata as texts that are stored, merged and indexed
 - `creation`           new elements
 - `content_change`     other attributes, metadata or weight

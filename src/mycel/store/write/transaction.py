@@ -12,7 +12,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import wraps
-from typing import Any, Concatenate, Final, NamedTuple, ParamSpec, Protocol, TypeVar
+from typing import (
+    Any,
+    Concatenate,
+    Final,
+    NamedTuple,
+    NoReturn,
+    ParamSpec,
+    Protocol,
+    TypeVar,
+    cast,
+)
 
 import apsw
 
@@ -20,11 +30,13 @@ from mycel.errors import ConstraintViolation, InvalidId, MycelError, SelfEdgeErr
 from mycel.model import ids
 from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.names import CONCEPT_TYPE, META_TYPES, PROPOSITION_TYPE, check_name, shorten
-from mycel.model.records import canonical_weight
+from mycel.model.records import canonical_weight, concept_key
 from mycel.model.values import JsonObject, check_metadata_keys, object_text
 from mycel.store.file.connections import translate
 from mycel.store.file.layout import CONCEPT_TYPE_NUMBER, OPEN_END
-from mycel.store.query.refs import Ref, refuse_self_link
+from mycel.store.index.properties import UniqueConflict
+from mycel.store.query.reader import Reader
+from mycel.store.query.refs import Ref, missing, refuse_self_link
 from mycel.store.write import bulk, relink, removal
 from mycel.store.write.bulk import ConceptRow, PropositionRow
 from mycel.store.write.content_change import change_content
@@ -38,7 +50,6 @@ from mycel.store.write.element_content import expect, merged, with_reserved
 from mycel.store.write.guards import Change, Guards, identity_of
 from mycel.store.write.ledger import Ledger
 from mycel.store.write.move import Moves, target_of
-from mycel.store.write.transaction_view import ENDED, TransactionView
 
 __all__ = ["DEFAULT_WEIGHT", "Change", "Guard", "Retired", "Transaction"]
 
@@ -48,6 +59,8 @@ _FIND_CONCEPT: Final = (
     f" WHERE name = ?1 AND type = ?2 AND to_seq = {OPEN_END}"
 )
 """One look for both: the live row, or the tombstone in force (with the entry that set it)."""
+
+_DEFINITION: Final = "SELECT attributes FROM concept WHERE name = ? AND type = ?"
 
 
 class Retired(NamedTuple):
@@ -117,11 +130,27 @@ def whole(
     return guarded
 
 
-class Transaction(TransactionView):
+class _Ended:
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("__"):  # Whoever looks at objects in general asks for such names.
+            raise AttributeError(name)
+        raise ConstraintViolation(
+            "This transaction has ended.", hint="Open another one with db.transaction()."
+        )
+
+
+ENDED: Final = cast("Ledger", _Ended())
+"""Stands for the ledger of a transaction that has ended, and refuses every use."""
+
+
+class Transaction:
     """One atomic change of the graph: all of it, or nothing."""
 
     def __init__(self, ledger: Ledger, guards: Sequence[Guard] = ()) -> None:
-        super().__init__(ledger)
+        self.ledger = ledger
+        """The bookkeeping, for the store's own modules."""
         self.guards: Final = Guards(guards, ledger.memory)
         """The guards, for modules of the store."""
         self.spoiled = False
@@ -139,7 +168,120 @@ class Transaction(TransactionView):
         ledger, self.ledger = self.ledger, ENDED
         return ledger is not ENDED and ledger.is_load
 
+    @property
+    def actor(self) -> str:
+        """The actor of the transaction."""
+        return self.ledger.actor
+
+    @property
+    def time_us(self) -> int:
+        """When: the same for everything in the transaction, and never before the last one."""
+        return self.ledger.time_us
+
+    @property
+    def is_empty(self) -> bool:
+        """True if nothing has changed so far."""
+        return self.ledger.is_empty
+
+    @property
+    def first_seq(self) -> int:
+        """The position that the first entry of this transaction has in the journal."""
+        return self.ledger.first_seq
+
+    @property
+    def next_concept(self) -> int:
+        """The number that the next new concept gets."""
+        return self.ledger.head.next_concept
+
+    @property
+    def next_proposition(self) -> int:
+        """The number that the next new proposition gets."""
+        return self.ledger.head.next_proposition
+
+    @property
+    def position(self) -> int:
+        """The position of the last entry so far: it grows with every change."""
+        return self.ledger.head.seq
+
+    # Reading inside the transaction sees what it has written.
+
+    @property
+    def reader(self) -> Reader:
+        """Reads the state with what this transaction has written so far."""
+        return self.ledger.reader
+
+    def flush(self) -> None:
+        """Write the entries that are held back, so that a query of the journal sees them."""
+        self.ledger.flush_entries()
+
+    def is_live(self, number: int) -> bool:
+        """True if the element with this number is live."""
+        return self.ledger.find_key(number) is not None
+
+    def remember_end(self, concept_id: str, type_name: str, name: str) -> None:
+        """Note the identity of a live concept, so that linking it does not read it again."""
+        key = concept_key(type_name, name)
+        self.ledger.memory.remember_end(concept_id, ids.parse_id(concept_id), key)
+
+    def links_about(self, ref: Ref) -> list[Proposition]:
+        """Every live link that refers to an element, or to such a link, and so on."""
+        return removal.links_about(self.ledger, self.reader.number(ref))
+
+    def foresee(self, elements: Iterable[Element]) -> None:
+        """Read at once what changing these elements takes; see `Ledger.foresee`."""
+        self.ledger.foresee(elements)
+
+    def get(self, ref: Ref) -> Element:
+        """The live element with this id.
+
+        Raises:
+            NotFound: there is none.
+        """
+        reader = self.ledger.reader
+        found = reader.element(reader.number(ref))
+        if found is None:
+            raise missing(ref)
+        return found
+
+    def get_concept(
+        self, type_name: str | None, name: str, *, tombstoned: bool = False
+    ) -> Concept | None:
+        """The concept with this type (None: any) and name; on request also one that was removed."""
+        reader = self.ledger.reader
+        number = None if type_name is None else reader.type_number(type_name)
+        return reader.concept_named(number, name, tombstoned=tombstoned)
+
+    def get_edge(self, src: Ref, predicate: str, dst: Ref) -> Proposition | None:
+        """The live edge, or None."""
+        reader = self.ledger.reader
+        number = reader.predicate_number(predicate)
+        return reader.link(reader.number(src), number, reader.number(dst))
+
     # Definitions.
+
+    def defined_types(self) -> Mapping[str, int]:
+        """The types whose definitions are in force, with their numbers."""
+        return self.ledger.defined(self.ledger.registry.types)
+
+    def defined_predicates(self) -> Mapping[str, int]:
+        """The predicates whose definitions are in force, with their numbers."""
+        return self.ledger.defined(self.ledger.registry.predicates)
+
+    def definition(self, meta_type: int, name: str) -> str | None:
+        """The attributes, as JSON, of the definition of a type or predicate; None if not defined.
+
+        `meta_type` is the number of `$ConceptType` or `$PropositionType`.
+        """
+        ledger = self.ledger
+        names = ledger.registry.defined_by(meta_type)
+        if names is None or names.number(ledger.connection, name) is None:
+            return None  # It may be no text at all: the store, which asks first, will say so.
+        row = ledger.row(_DEFINITION, (name, meta_type))
+        return None if row is None else row[0]
+
+    def conflicts(self, limit: int) -> Sequence[UniqueConflict]:
+        """Values that this transaction has given to several elements of a unique index."""
+        return self.ledger.properties.conflicts(limit)
 
     def define_indexes(
         self, owner: int, *, link: bool, wanted: Sequence[tuple[tuple[str, ...], bool]]
