@@ -197,7 +197,7 @@ SHAPES = {
     "groups": numbered(GROUP_LEAVES_MAX + 1),
     "a full bucket": numbered(BUCKET_LEAVES_MAX),
     "a branch": numbered(BUCKET_LEAVES_MAX + 1),
-    "branches below branches": numbered(1500),
+    "branches below branches": numbered(600),
     "a crowd": crowded(100),
     "a crowd in company": numbered(100) | crowded(100) | crowded(40, 61),
     "keys that differ in the last bit": crowded(2, 255),
@@ -278,9 +278,9 @@ def test_leaves_come_in_the_order_of_their_keys(tree: Leaves) -> None:
 @every_shape
 def test_a_record_is_found_under_its_key_and_under_no_other(tree: Leaves) -> None:
     pages = grown(tree)
-    for key, record_hash in tree.items():
+    for number, (key, record_hash) in enumerate(tree.items()):
         assert get(pages, key) == record_hash
-        for bit in (0, 3, 51, 52, 255):
+        for bit in (0, 3, 51, 52, 255) if number < 50 else ():
             other = flip(key, bit)
             assert get(pages, other) == tree.get(other)
 

@@ -92,9 +92,15 @@ class Calls:
         """The calls in the order of the text, each once for a caller."""
         syntax, source = self._syntax, self._source
         found: dict[Call, None] = {}
+        callees: dict[tuple[int, tuple[str, ...]], tuple[str, ...]] = {}
         for node, scope in with_scopes(in_order(self._captures, "call", "new"), self._scopes):
             parts = syntax.callee(node, source)
-            callee = self._callee(parts, scope) if parts else ()
+            if not parts:
+                continue
+            key = id(scope.outer_function) if scope is not None else 0, parts
+            callee = callees.get(key)
+            if callee is None:
+                callee = callees[key] = self._callee(parts, scope)
             if callee:
                 # Code directly in a class runs with the file.
                 found[Call(_caller(scope), callee)] = None

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from mycel.knowledge.code.comments import comment_above, first_paragraph
@@ -41,6 +42,8 @@ NAME_BYTES_MAX: Final = 1000
 _NAME: Final = re.compile(r"[#~]?[^\W\d][\w$]*|\$[\w$]*|operator\W{1,3}")
 _CALLEE: Final = re.compile(r"[#\w$]+(?:(?:\.|\?\.|::|->)[#\w$]+)*")
 _SEPARATOR: Final = re.compile(r"\?\.|\.|::|->")
+TEXTS_REMEMBERED: Final = 4_096
+"""Names and types whose parts are remembered: a project repeats them in every file."""
 _SPACES: Final = re.compile(r"\s+")
 _GENERIC: Final = re.compile(r"(?:::)?<[^<>]*>")
 _GENERIC_DEPTH_MAX: Final = 8
@@ -174,17 +177,7 @@ class Syntax:
 
     def type_name(self, text: str) -> str:
         """A type as a dotted name, without pointers and wrappers; "" when it is none."""
-        for _ in range(_GENERIC_DEPTH_MAX):
-            text = text[_end(_BEFORE_TYPE, text) :].rstrip(_AFTER_TYPE)
-            if "|" in text:
-                several = [each for each in text.split("|") if each.strip() not in _NOTHING]
-                text = several[0] if len(several) == 1 else ""
-            generic = _GENERIC_TYPE.match(text)
-            if generic is None or generic[1] not in _TRANSPARENT:
-                break
-            text = generic[2].rstrip()[:-1].partition(",")[0]
-        name = dotted(text.partition("[")[0].partition(",")[0])
-        return "" if name in _ANYTHING else name
+        return _type_name(text)
 
     def callee(self, node: Node, source: bytes) -> tuple[str, ...]:
         """The parts of the name that is called, as described in `calls`; () for none."""
@@ -241,12 +234,7 @@ class Syntax:
         return ""
 
     def parts(self, text: str) -> tuple[str, ...]:
-        if text.isidentifier():
-            return (text,)
-        text = without_generics(_SPACES.sub("", text))
-        if _CALLEE.fullmatch(text) is None:
-            return ()
-        return tuple(_SEPARATOR.split(text))
+        return (text,) if text.isidentifier() else _parts(text)
 
 
 def child(node: Node, *fields: str) -> Node | None:
@@ -282,8 +270,29 @@ def dotted(text: str) -> str:
     >>> dotted("ns::Base<T, U>")
     'ns.Base'
     """
+    return ".".join(_parts(text))
+
+
+@lru_cache(TEXTS_REMEMBERED)
+def _parts(text: str) -> tuple[str, ...]:
+    """The parts of a dotted name; () when it is no name."""
     text = without_generics(_SPACES.sub("", text))
-    return ".".join(_SEPARATOR.split(text)) if _CALLEE.fullmatch(text) is not None else ""
+    return tuple(_SEPARATOR.split(text)) if _CALLEE.fullmatch(text) is not None else ()
+
+
+@lru_cache(TEXTS_REMEMBERED)
+def _type_name(text: str) -> str:
+    for _ in range(_GENERIC_DEPTH_MAX):
+        text = text[_end(_BEFORE_TYPE, text) :].rstrip(_AFTER_TYPE)
+        if "|" in text:
+            several = [each for each in text.split("|") if each.strip() not in _NOTHING]
+            text = several[0] if len(several) == 1 else ""
+        generic = _GENERIC_TYPE.match(text)
+        if generic is None or generic[1] not in _TRANSPARENT:
+            break
+        text = generic[2].rstrip()[:-1].partition(",")[0]
+    name = dotted(text.partition("[")[0].partition(",")[0])
+    return "" if name in _ANYTHING else name
 
 
 def without_generics(text: str) -> str:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import posixpath
 import sys
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
-from functools import cache, cached_property
+from collections.abc import Collection, Mapping
+from functools import cache, cached_property, lru_cache
 from typing import ClassVar, Final, NamedTuple
 
 from mycel.knowledge.code.source_facts import FileFacts, Import
@@ -485,16 +485,29 @@ LOCATORS: Final[Mapping[str, type[Locator]]] = {
 }
 
 
-def outward(place: str, separator: str) -> Iterator[str]:
+_SHORT: Final = 200
+"""Characters of a place whose surroundings are remembered."""
+
+
+def outward(place: str, separator: str) -> tuple[str, ...]:
     """A folder or scope and those around it, innermost first; "" is the root, or the file.
 
-    >>> list(outward("a/b", "/")), list(outward("A.b", "."))
-    (['a/b', 'a', ''], ['A.b', 'A', ''])
+    >>> outward("a/b", "/"), outward("A.b", ".")
+    (('a/b', 'a', ''), ('A.b', 'A', ''))
     """
+    # Those of a long place take the square of its length.
+    return _short_outward(place, separator) if len(place) <= _SHORT else _outward(place, separator)
+
+
+def _outward(place: str, separator: str) -> tuple[str, ...]:
+    around = []
     while place:
-        yield place
+        around.append(place)
         place = place.rpartition(separator)[0]
-    yield ""
+    return (*around, "")
+
+
+_short_outward = lru_cache(4_096)(_outward)
 
 
 def _only(found: list[Unit]) -> Unit | None:

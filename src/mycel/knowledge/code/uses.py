@@ -63,6 +63,8 @@ _SHORT: Final = 3
 
 _OWN: Final = frozenset({"self", "Self", "this", "cls"})
 _ROOTS: Final = frozenset({"crate", "super"})
+_NO_SYMBOLS: Final = _OWN | _ROOTS
+"""Names that mean a symbol only together with what follows them."""
 _LABELLED: Final = frozenset({"rust", "javascript", "typescript", "tsx"})
 """Languages in which a name before a colon is a field or a parameter."""
 _SHARED: Final = frozenset({"go", "c", "cpp"})
@@ -128,32 +130,40 @@ class _Chains:
         self._source = source
         self._calls = calls
         self._pattern = _NAMES.get(syntax.language, _C_NAMES)
-        self._known: dict[bytes, tuple[str, ...]] = {b"": ()}
-        """Each name in parts; () for one that means no symbol."""
+        self._known: dict[tuple[bytes, bytes], tuple[str, ...]] = {}
+        """The symbol that each name and the sign after it use, in parts; () for none."""
         self._labels = {
             "python": b"=", **dict.fromkeys(_LABELLED, b":")
         }.get(syntax.language, b"")  # fmt: skip
         """A sign after a name that makes it no use: of an argument, a field or a parameter."""
 
-    def used(self, start: int, end: int) -> dict[tuple[str, ...], None]:
+    def used(self, start: int, end: int) -> list[tuple[str, ...]]:
         """The names that are used between two places: of a call, what is before the last dot."""
-        found: dict[tuple[str, ...], None] = {}
+        found: set[tuple[str, ...]] = set()
         names = self._names(start, end)
         if self._syntax.language == "python":
             names |= self._in_formatted(start, end)
         elif self._pattern is _JAVASCRIPT_NAMES:
             names |= self._in_templates(start, end)
-        for chain, sign in names:
-            parts = self._known.get(chain)
+        known = self._known
+        for name in names:
+            parts = known.get(name)
             if parts is None:
-                parts = self._known[chain] = self._read(chain)
-            if not parts or (sign and sign == self._labels and len(parts) == 1):
-                continue
-            if sign.endswith(b"("):
-                parts = parts[:-1]
-            if parts and (len(parts) > 1 or parts[0] not in _OWN | _ROOTS):
-                found[("self", *parts[1:]) if parts[0] in _OWN else parts] = None
-        return dict.fromkeys(sorted(found))
+                parts = known[name] = self._used(*name)
+            if parts:
+                found.add(parts)
+        return sorted(found)
+
+    def _used(self, chain: bytes, sign: bytes) -> tuple[str, ...]:
+        """The symbol that a name may use, by the sign after it: of a call, its owner."""
+        parts = self._read(chain) if chain else ()
+        if sign and sign == self._labels and len(parts) == 1:
+            return ()
+        if sign.endswith(b"("):
+            parts = parts[:-1]
+        if not parts or (len(parts) == 1 and parts[0] in _NO_SYMBOLS):
+            return ()
+        return ("self", *parts[1:]) if parts[0] in _OWN else parts
 
     def called(self, start: int, end: int) -> list[tuple[str, ...]]:
         """The names that are called between two places."""

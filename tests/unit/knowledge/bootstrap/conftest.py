@@ -1,14 +1,50 @@
+"""A project to read, and files that are read in the process of the test."""
+
 import os
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import mycel
+from mycel.knowledge.bootstrap import run
+from mycel.knowledge.source_files.file_facts import FileRead, decode_read, encode_read, read_file
 
 Write = Callable[..., Path]
+
+
+class LocalReaders:
+    """Reads as a `ReaderPool` does, without its processes: each takes half a second to start."""
+
+    def __init__(self, root: Path, *, bytes_max: int, jobs: int = 1) -> None:
+        self._root = str(root)
+        self._bytes_max = bytes_max
+
+    def read(self, paths: Iterable[str]) -> Iterator[FileRead]:
+        for path in paths:
+            read = read_file(self._root, path, bytes_max=self._bytes_max)
+            decoded = decode_read(path, encode_read(read))
+            assert decoded is not None
+            yield decoded
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.fixture(autouse=True)
+def _local_readers(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Read files in this process, except in a test that asks for `reader_processes`."""
+    with pytest.MonkeyPatch.context() as patch:
+        if "reader_processes" not in request.fixturenames:
+            patch.setattr(run, "ReaderPool", LocalReaders)
+        yield
+
+
+@pytest.fixture
+def reader_processes() -> None:
+    """Files are read by processes of their own, as outside of tests."""
 
 
 def git(folder: Path, *words: str) -> str:

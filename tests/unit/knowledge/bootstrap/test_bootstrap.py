@@ -577,6 +577,7 @@ def test_a_history_that_was_purged_makes_it_careful(
 # When things go wrong.
 
 
+@pytest.mark.usefixtures("reader_processes")
 def test_a_language_that_could_not_be_read_is_read_when_its_extra_is_there(
     shop: mycel.Knowledge, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -764,6 +765,7 @@ def test_only_some_of_many_skipped_files_are_named() -> None:
     assert (summary.skipped_count, len(summary.skipped)) == (1000, 100)
 
 
+@pytest.mark.usefixtures("reader_processes")
 def test_several_processes_read_the_same(
     tmp_path: Path, shop: mycel.Knowledge, project: Path, write: Write
 ) -> None:
