@@ -16,6 +16,7 @@ nearest KIP code. `REGISTRY` is the table of all of them; the documentation is c
     ├── UnknownReference         KIP_3001   named ReferenceError on the wire
     ├── NotFound                 KIP_3002
     ├── DuplicateExists          KIP_3003
+    │   └── AmbiguousName        KIP_3003   a short name that several nodes have
     ├── ImmutableTarget          KIP_3004
     ├── AccessDenied             KIP_3004   a caller who may not do this here
     ├── VersionConflict          KIP_3005
@@ -50,6 +51,7 @@ from typing import Any, ClassVar
 __all__ = [
     "REGISTRY",
     "AccessDenied",
+    "AmbiguousName",
     "Category",
     "CommitUncertain",
     "ConstraintViolation",
@@ -247,6 +249,13 @@ class DuplicateExists(MycelError):
     name = "DuplicateExists"
     category = Category.CONFLICT
     default_hint = "Update the existing element instead of creating it again."
+
+
+class AmbiguousName(DuplicateExists):
+    """A short name that several nodes have."""
+
+    name = "AmbiguousName"
+    default_hint = "Pass the URI of the one you mean."
 
 
 class ImmutableTarget(MycelError):

@@ -12,7 +12,7 @@ import pytest
 
 import mycel
 from mycel import Knowledge
-from mycel.errors import NotFound
+from mycel.errors import REGISTRY, AmbiguousName, MycelError
 from tests.adapters.cli.conftest import in_process
 from tests.adapters.http.conftest import HTTP, Server
 from tests.adapters.mcp.clients import connected
@@ -123,12 +123,17 @@ def _result(outcome: Any) -> Any:
     return outcome.result
 
 
+def _error_of(error: dict[str, Any]) -> MycelError:
+    """The error that a door has told as JSON."""
+    return REGISTRY[error["name"]](error["message"], hint=error["hint"])
+
+
 def _commands(fresh: Fresh) -> dict[str, Door]:
     def run(*words: str, path: Path | None = None) -> Any:
         done = in_process(*words, "--db", path or fresh.path(), "--json")
         if done.status:
             error = json.loads(done.stderr.splitlines()[-1])["error"]
-            raise NotFound(error["message"], hint=error["hint"], data=error.get("data", {}))
+            raise _error_of(error)
         return [json.loads(line) for line in done.stdout.splitlines()]
 
     def reached(*words: str) -> Door:
@@ -193,14 +198,14 @@ def served(prepared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
             answer = HTTP.get(f"{server.url}/api/node", params={"id": name})
             body = answer.json()
             if answer.status_code != 200:
-                raise NotFound(body["error"]["message"], hint=body["error"]["hint"])
+                raise _error_of(body["error"])
             return str(body["id"])
 
         def call(tool: str, **given: Any) -> Any:
             told = session.call(tool, **given)
             if told.failed:
                 error = told.data["error"]
-                raise NotFound(error["message"], hint=error["hint"], data=error.get("data", {}))
+                raise _error_of(error)
             return told
 
         def relate(name: str) -> str | None:
@@ -258,7 +263,7 @@ def _check(doors: dict[str, Door], deleting: str = "") -> None:
                 with case(f"{door} {name}"):
                     assert reach(name) == NODE
             with case(f"{door} twin"):
-                with pytest.raises(NotFound) as caught:
+                with pytest.raises(AmbiguousName) as caught:
                     reach("twin")
                 assert all(twin in caught.value.hint for twin in TWINS)
 

@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Final
 
-from mycel.errors import NotFound
+from mycel.errors import AmbiguousName
 from mycel.explorer.census import Census
 from mycel.explorer.folders import last_segment
 from mycel.explorer.moments import Scene
@@ -91,7 +91,7 @@ def identify(
     if not is_new:
         try:
             resolved = resolve_all(scene.reader, (uri,)).get(uri)
-        except NotFound as several:
+        except AmbiguousName as several:
             candidates = several.data.get("candidates", ())[:CANDIDATES_MAX]
             numbers = scene.find_all(candidates).values()
             return scene.told(id=None, node=None, candidates=scene.cards.all(numbers), hint=None)

@@ -20,7 +20,7 @@ from mycel.graph.walk import check_whole
 from mycel.knowledge import node_merge, node_moves, node_writer, relation_writer
 from mycel.knowledge.input_values import drafts, uri_list
 from mycel.knowledge.knowledge_view import KnowledgeView
-from mycel.knowledge.name_resolution import former_bearers, locate, resolve_all
+from mycel.knowledge.name_resolution import former_bearers, locate, name_line, resolve_all
 from mycel.knowledge.node_conflicts import conflict_warnings
 from mycel.knowledge.node_lookup import element_uri
 from mycel.knowledge.node_values import (
@@ -154,7 +154,7 @@ class Knowledge(KnowledgeView):
         return replace(written, warnings=(*(hint if old.text != new.text else ()), *warnings))
 
     def _present(self, uri: Uri, *, subtree: bool) -> tuple[Uri, tuple[str, ...]]:
-        """The present URI of a node, and a hint if it was given by another name."""
+        """The present URI of a node, and a line about the other name that was given."""
         with self._reading() as reader:
             if uri.is_kip:
                 located = locate(reader, uri)
@@ -164,7 +164,7 @@ class Knowledge(KnowledgeView):
             found = resolve_all(reader, (uri,), at_home=True).get(uri)
         if found is None:
             return uri, ()
-        return found.uri, () if found.hint is None else (found.hint,)
+        return found.uri, tuple(name_line({uri: found}))
 
     def merge_nodes(self, uri: str, into: str, *, message: str = "") -> MergedNode:
         """Merge a node into another one, also of another type, and remove it.
@@ -195,7 +195,8 @@ class Knowledge(KnowledgeView):
         removes nothing.
 
         Raises:
-            NotFound: there never was such a node, or several have the short name.
+            NotFound: there never was such a node.
+            AmbiguousName: several have the short name.
         """
         address = self.uri(uri)
         (removed, called), warnings = self._write(

@@ -11,7 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, Self, TypeVar, Unpack
 
 from mycel.engine.missing_concepts import is_placeholder
-from mycel.errors import ConstraintViolation, InvalidId, InvalidValueType, MycelError, NotFound
+from mycel.errors import (
+    AmbiguousName,
+    ConstraintViolation,
+    InvalidId,
+    InvalidValueType,
+    MycelError,
+    NotFound,
+)
 from mycel.graph.traversal import MAX_COST_DEFAULT, MAX_NODES_DEFAULT, Bounds
 from mycel.graph.walk import check_whole
 from mycel.knowledge import python_views, recalled_nodes, relation_writer, workspace_files
@@ -222,7 +229,7 @@ class KnowledgeView:
                 continue
             try:
                 outcomes.append(NodeOutcome(ref, work(address)))
-            except (InvalidId, NotFound) as error:
+            except (AmbiguousName, InvalidId, NotFound) as error:
                 outcomes.append(NodeOutcome(ref, error=error))
         return tuple(outcomes)
 
@@ -233,7 +240,8 @@ class KnowledgeView:
         their node too; its `hint` says so.
 
         Raises:
-            NotFound: there is none, or several have the short name; the hint names them.
+            NotFound: there is none.
+            AmbiguousName: several have the short name; the hint names them.
         """
         address = self.uri(uri)
         with self._reading() as reader:
@@ -307,7 +315,7 @@ class KnowledgeView:
             found = find(reader, address)
             node = reader.concept(found.number) if found and ids.is_concept(found.number) else None
             if node is None or is_placeholder(node):
-                with suppress(NotFound) if node is not None else nullcontext():
+                with suppress(AmbiguousName, NotFound) if node is not None else nullcontext():
                     node = node_at(reader, address)
             page = relations_page(reader, node, direction, bounds.relation_types, most, cursor)
             items = with_caveats(reader, with_conflicts(reader, page.items))

@@ -18,6 +18,8 @@ from mycel.store.query.reader import Reader
 SECONDS_MAX: Final = 2.0
 """Time on the clock for reading files."""
 FILE_BYTES_MAX: Final = 1 << 20
+_LOCK_FILES: Final = frozenset({"go.sum", "npm-shrinkwrap.json", "package-lock.json"})
+"""Lists of packages that a tool writes; those ending in `.lock` or `-lock.yaml` are others."""
 
 _PART: Final = frozenset(
     bytes([code]) for code in range(256) if code >= 128 or chr(code).isalnum() or code == ord("_")
@@ -50,12 +52,14 @@ def find_mentions(
 ) -> NameMentions:
     """The files that a bootstrap has read and that mention one of these names as a word.
 
+    Lock files are left out: they name packages, and never use a symbol.
     Those of `first` are read first, then those with the suffix of one of them.
     """
     if knowledge.root is None or not names:
         return NameMentions(is_readable=False)
     root = f"file://{knowledge.workspace}"
-    uris = [uri for uri, _ in prefixes.attribute_below(reader, root, STAMP)]
+    known = prefixes.attribute_below(reader, root, STAMP)
+    uris = [uri for uri, _ in known if not _is_lock_file(uri)]
     suffixes = {uri.rpartition(".")[2] for uri in first}
     uris.sort(key=lambda uri: (uri not in first, uri.rpartition(".")[2] not in suffixes, uri))
     files: list[MentioningFile] = []
@@ -69,6 +73,11 @@ def find_mentions(
         except (OSError, ValueError, MycelError):
             unread += 1
     return NameMentions(tuple(files), len(uris), unread)
+
+
+def _is_lock_file(uri: str) -> bool:
+    name = uri.rpartition("/")[2].casefold()
+    return name in _LOCK_FILES or name.endswith((".lock", "-lock.yaml"))
 
 
 def find_words(source: bytes, names: Collection[str]) -> list[tuple[int, int]]:

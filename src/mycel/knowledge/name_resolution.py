@@ -20,7 +20,7 @@ from typing import Any, Final, NamedTuple
 
 from mycel.engine.merge import MERGED_FROM
 from mycel.engine.missing_concepts import MISSING, MISSING_ENTITY, is_placeholder
-from mycel.errors import InvalidId, NotFound
+from mycel.errors import AmbiguousName, InvalidId, NotFound
 from mycel.knowledge.node_lookup import element_uri, find, find_all
 from mycel.knowledge.short_names import ShortNames, is_elsewhere, several_nodes
 from mycel.knowledge.uris import Uri, build, kip_identity, parse
@@ -71,7 +71,8 @@ def locate(reader: Reader, uri: Uri, *, at_home: bool = False) -> Located:
     """The concept that a reference means; `at_home` is that of `resolve_all`.
 
     Raises:
-        NotFound: there is none, or it is a short name of several; the hint names the closest.
+        NotFound: there is none; the hint names the closest.
+        AmbiguousName: it is a short name of several.
         InvalidId: it is a relation.
     """
     found = find(reader, uri)
@@ -103,7 +104,7 @@ def locate_all(reader: Reader, uri: Uri) -> list[Concept]:
     """
     try:
         return [locate(reader, uri).concept]
-    except NotFound:
+    except (AmbiguousName, NotFound):
         if not uri.is_bare or uri.is_kip:
             return []
         names = ShortNames(reader)
@@ -137,7 +138,7 @@ def resolve_all(
     its whole URI there.
 
     Raises:
-        NotFound: a short name has several bearers.
+        AmbiguousName: a short name has several bearers.
     """
     if not reader.state.is_live:
         return {}
@@ -158,14 +159,18 @@ def resolve_all(
     return resolved
 
 
-def name_line(resolved: Mapping[Uri, Resolved]) -> list[str]:
+def name_line(resolved: Mapping[Uri, Resolved | Located]) -> list[str]:
     """One line about all names that were resolved to URIs; [] if there are none."""
     names = [
-        f"{shorten(uri.path if uri.is_bare else uri.text, 200)} → {each.uri.text}"
+        f"{shorten(uri.path if uri.is_bare else uri.text, 200)} → {_present_uri(each)}"
         for uri, each in resolved.items()
         if each.hint is not None
     ]
     return [f"{RESOLVED_NAMES}{', '.join(first_few(names, NAMES_SHOWN))}."] if names else []
+
+
+def _present_uri(meant: Resolved | Located) -> str:
+    return element_uri(meant.concept) if isinstance(meant, Located) else meant.uri.text
 
 
 def _by_names(

@@ -17,7 +17,7 @@ import orjson
 from mycel.engine.merge import merge_concepts
 from mycel.engine.schema_guard import admits
 from mycel.errors import ConstraintViolation
-from mycel.knowledge.name_resolution import locate
+from mycel.knowledge.name_resolution import locate, name_line
 from mycel.knowledge.node_lookup import element_uri
 from mycel.knowledge.node_values import MergedNode
 from mycel.knowledge.uris import Uri
@@ -43,10 +43,9 @@ def merge_nodes(tx: Transaction, uri: Uri, into: Uri) -> MergedNode:
         ConstraintViolation: the first was read from files, or only the second is a resource.
         ImmutableTarget: one is a definition, or protected.
     """
-    located = [locate(tx.reader, each, at_home=True) for each in (uri, into)]
-    source, target = (each.concept for each in located)
+    located = {each: locate(tx.reader, each, at_home=True) for each in (uri, into)}
+    source, target = located[uri].concept, located[into].concept
     merged, kept = element_uri(source), element_uri(target)
-    hints = [each.hint for each in located if each.hint is not None]
     if source.number == target.number:
         done = f"{uri.text} is {kept} already; nothing changed."
         return MergedNode(kept, target.id, merged, version=target.version, warnings=(done,))
@@ -65,7 +64,7 @@ def merge_nodes(tx: Transaction, uri: Uri, into: Uri) -> MergedNode:
         relations=counts.repointed,
         joined=counts.deduplicated,
         properties=counts.filled,
-        warnings=(*hints, *_conflicts(source, target, united)),
+        warnings=(*_conflicts(source, target, united), *name_line(located)),
     )
 
 

@@ -14,8 +14,14 @@ from mycel.engine.missing_concepts import (
     MISSING_ENTITY,
     is_placeholder,
 )
-from mycel.errors import ConstraintViolation, DuplicateExists, InvalidId, InvalidValueType, NotFound
-from mycel.knowledge.name_resolution import locate, not_found, resolve_all
+from mycel.errors import (
+    AmbiguousName,
+    ConstraintViolation,
+    DuplicateExists,
+    InvalidId,
+    InvalidValueType,
+)
+from mycel.knowledge.name_resolution import locate, name_line, not_found, resolve_all
 from mycel.knowledge.node_lookup import (
     as_node,
     element_uri,
@@ -225,8 +231,8 @@ class NodeChanges(NamedTuple):
 
 def update_node(tx: Transaction, uri: Uri, changes: NodeChanges) -> tuple[Written, list[str]]:
     """Change a node that exists."""
-    before, hint = locate(tx.reader, uri, at_home=True)
-    told = [] if hint is None else [hint]
+    located = locate(tx.reader, uri, at_home=True)
+    before, told = located.concept, name_line({uri: located})
     content = changes.content
     if changes.append is not None:
         if content is not None:
@@ -334,7 +340,7 @@ def delete_node(tx: Transaction, uri: Uri, *, reason: str) -> tuple[Removed, str
         found = None if resolved is None else find(reader, resolved.uri)
         if resolved is None or found is None:
             raise not_found(reader, uri)
-        hints = [] if resolved.hint is None else [resolved.hint]
+        hints = name_line({uri: resolved})
     links = tx.links_about(reader.outer_id(found.number))
     outer, called = reader.outer_id(found.number), uri_at(reader, found.number)
     incoming = sum(link.object == outer for link in links)
@@ -350,7 +356,7 @@ def delete_node(tx: Transaction, uri: Uri, *, reason: str) -> tuple[Removed, str
 def _gone(reader: Reader, uri: Uri) -> str:
     """A sentence about a node that was removed before, or merged into another one."""
     resolved = None
-    with suppress(NotFound):  # A short name of several nodes by now.
+    with suppress(AmbiguousName):  # A short name of several nodes by now.
         resolved = resolve_all(reader, (uri,)).get(uri)
     if resolved is None or not resolved.is_merged:
         return f"{uri.text} was removed before; nothing changed."

@@ -9,20 +9,27 @@ from the files: every line with the name of the symbol is in exactly one group o
     mention   in a comment, a string, a document
 
 So nothing is missing for the reason that the relations are incomplete, except uses under another
-name. A name that an import renames is followed in that file.
+name. A name that an import renames is followed in that file. A certain user whose file does not
+have the name, as behind a re-export, has the lines with the other name, or that of its definition.
 """
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Final, Literal, NamedTuple
 
+from mycel.errors import MycelError
 from mycel.knowledge.code.languages import detect
 from mycel.knowledge.code.prose_patterns import blank_prose
 from mycel.knowledge.knowledge_view import KnowledgeView
-from mycel.knowledge.name_mentions import MentioningFile, find_mentions, find_words
+from mycel.knowledge.name_mentions import (
+    FILE_BYTES_MAX,
+    MentioningFile,
+    find_mentions,
+    find_words,
+)
 from mycel.knowledge.name_resolution import find_bearers, locate_all
 from mycel.knowledge.node_lookup import as_node
 from mycel.knowledge.node_values import Node
@@ -45,7 +52,11 @@ ALIASES_MAX: Final = 8
 
 CONSTRUCTORS: Final = frozenset({"__init__", "__new__", "constructor"})
 CERTAIN: Final = (CALLS, USES, EXTENDS)
-_ALIAS: Final = re.compile(rb"\s{1,9}as\s{1,9}([A-Za-z]\w{2,})")
+ALIAS_CHARACTERS_MIN: Final = 3
+"""A shorter name would be found in too many lines."""
+RENAMED_FILES_MAX: Final = 50
+"""Files without the name that are read for the lines of certain users."""
+_ALIAS: Final = re.compile(rb"\s{1,9}as\s{1,9}([A-Za-z]\w*+)")
 _FUNCTION_KINDS: Final = frozenset({"function", "method", "constructor", "macro", "prototype"})
 
 Group = Literal["possible", "other", "mention"]
@@ -120,6 +131,8 @@ def find_references(reader: Reader, knowledge: KnowledgeView, uri: Uri) -> Refer
     owner = asked.rpartition(".")[0].rpartition(".")[2] if not symbols else ""
     sorter = _Sorter(reader, names, targets[: len(symbols)], targets[len(symbols) :], users, owner)
     sorter.sort(mentions.files)
+    if mentions.is_readable:
+        sorter.sort_renamed(lambda file: _text_of(knowledge, file))
     return References(
         asked=uri.path.rpartition("/")[2],
         name=min(names),
@@ -218,10 +231,15 @@ class _Sorter:
         }
         self._near: set[str] = set()
         """Files that name an owner of the symbols."""
+        self._files: set[str] = set()
+        """Files that have the name."""
+        self._renames: set[str] = set()
+        """Names that imports of any file give to the symbols."""
 
     def sort(self, files: Iterable[MentioningFile]) -> None:
         listed = list(files)
-        spans = self._spans(each.uri for each in listed)
+        self._files = {each.uri for each in listed}
+        spans = self._spans(self._files)
         for each in listed:
             self._sort_file(each, spans.get(each.uri, []))
 
@@ -245,7 +263,9 @@ class _Sorter:
             return
         if find_words(code, self._evidence.owners):
             self._near.add(file.uri)
-        words = {*self._names, *_aliases(code, self._names)}
+        aliases = _aliases(code, self._names)
+        self._renames.update(aliases)
+        words = {*self._names, *(each for each in aliases if len(each) >= ALIAS_CHARACTERS_MIN)}
         lines = code.split(b"\n")
         wanted = _numbers(code, words)
         around = {number: _innermost(spans, number) for number in wanted}
@@ -273,6 +293,30 @@ class _Sorter:
         for number in _numbers(source, self._names):
             if number not in around:
                 self._put("mention", file.uri, texts, number)
+
+    def sort_renamed(self, read: Callable[[str], str | None]) -> None:
+        """Find the lines of certain users in files that have the symbol under another name."""
+        users: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
+        for target in self._targets:
+            for user, relation in self._users[target.uri].items():
+                if relation in CERTAIN and _file_of(user) not in self._files:
+                    users[_file_of(user)].append((target.uri, user))
+        files = sorted(users, key=_rank)[:RENAMED_FILES_MAX]
+        spans = self._spans(files)
+        for file in files:
+            text = read(file)
+            if text is None:
+                continue
+            source = text.encode()
+            code = blank_prose(detect(file).language, source) or source
+            numbers = _numbers(code, {*self._renames, *_aliases(code, self._renames)})
+            texts = split_lines(text)
+            places = {span.name: span for span in spans.get(file, ())}
+            for symbol, user in users[file]:
+                lines = _lines_of(user, places.get(user), numbers, spans.get(file, ()))
+                self._of_users[symbol][user] += [
+                    UsedLine(number, texts[number - 1]) for number in lines if number <= len(texts)
+                ]
 
     def _put(self, group: Group, uri: str, texts: Sequence[str], number: int) -> None:
         self._groups[group][uri].append(UsedLine(number, texts[number - 1]))
@@ -345,14 +389,32 @@ def _numbers(source: bytes, names: Collection[str]) -> dict[int, None]:
     return found
 
 
-def _aliases(code: bytes, names: Collection[str]) -> Iterator[str]:
+def _lines_of(
+    user: str, span: StoredSpan | None, numbers: Iterable[int], spans: Sequence[StoredSpan]
+) -> list[int]:
+    """The lines of a user among these; without one, the first line of its definition."""
+    if span is None:
+        is_file = user == _file_of(user)
+        return [each for each in numbers if is_file and _innermost(spans, each) is None]
+    return [each for each in numbers if span.first <= each <= span.last] or [span.first]
+
+
+def _text_of(knowledge: KnowledgeView, file: str) -> str | None:
+    """The text of a file; None if it cannot be read."""
+    try:
+        return knowledge.read_resource(file, bytes_max=FILE_BYTES_MAX).text
+    except MycelError:
+        return None
+
+
+def _aliases(code: bytes, names: Collection[str]) -> list[str]:
     """The names that imports of a file give to these."""
     found: dict[str, None] = {}
     for _, end in find_words(code, names):
         alias = _ALIAS.match(code, end)
         if alias is not None:
             found[alias[1].decode()] = None
-    yield from list(found)[:ALIASES_MAX]
+    return list(found)[:ALIASES_MAX]
 
 
 def _innermost(spans: Sequence[StoredSpan], number: int) -> StoredSpan | None:

@@ -12,7 +12,7 @@ from typing import Any, Final
 from urllib.parse import unquote
 
 from mycel.engine.missing_concepts import is_placeholder
-from mycel.errors import NotFound
+from mycel.errors import AmbiguousName
 from mycel.knowledge.node_lookup import element_uri
 from mycel.knowledge.uris import CONCEPT, FILE, Uri
 from mycel.model.elements import Concept
@@ -198,7 +198,7 @@ def _is_aside(concept: Concept) -> bool:
     return called(concept.name, concept.attributes).standing is Standing.ASIDE
 
 
-def several_nodes(bearers: Mapping[Uri, Sequence[Concept]]) -> NotFound:
+def several_nodes(bearers: Mapping[Uri, Sequence[Concept]]) -> AmbiguousName:
     """The error for short names of several nodes, with the URIs of these."""
     candidates = {uri: [element_uri(each) for each in bearers[uri]] for uri in bearers}
     numbers = {
@@ -212,7 +212,7 @@ def several_nodes(bearers: Mapping[Uri, Sequence[Concept]]) -> NotFound:
         for uri, each in candidates.items()
     ]
     first = next(iter(bearers))
-    return NotFound(
+    return AmbiguousName(
         " ".join(
             f"{names[uri]} is a short name of several nodes ({numbers[uri]})."
             for uri in list(bearers)[:CANDIDATES_SHOWN]

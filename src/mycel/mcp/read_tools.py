@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Final, NamedTuple
 
-from mycel.errors import ConstraintViolation, MycelError, NotFound, TypeMismatch
+from mycel.errors import (
+    AmbiguousName,
+    ConstraintViolation,
+    MycelError,
+    NotFound,
+    TypeMismatch,
+)
 from mycel.knowledge.knowledge import Knowledge
 from mycel.knowledge.node_values import Node
 from mycel.knowledge.vocabulary import STAMP
@@ -110,7 +117,7 @@ class _Target(NamedTuple):
     node: Node | None
     file: str = ""
     """The URI of a file to read, or empty."""
-    no_node: NotFound | None = None
+    no_node: AmbiguousName | NotFound | None = None
     """The error for a bare path that names no node, and so is taken for a file."""
 
 
@@ -127,7 +134,7 @@ def _target(knowledge: Knowledge, uri: str, *, read_file: bool) -> _Target:
             return _Target(None, file.text)  # A file need not have a node.
     try:
         node = knowledge.get(uri)
-    except NotFound as error:
+    except (NotFound, AmbiguousName) as error:
         return _Target(None, file.text, error if is_bare else None)
     return _Target(node, node.uri if knowledge.uri(node.uri).is_file else "")
 
@@ -326,11 +333,8 @@ def _load(knowledge: Knowledge, uri: str, changed: _Changed) -> None:
 def _unload(knowledge: Knowledge, uri: str, changed: _Changed) -> None:
     found = knowledge.uri(uri).text
     if found not in knowledge.context:
-        try:
+        with suppress(NotFound):
             found = knowledge.get(uri, content=False).uri
-        except NotFound as error:
-            if "candidates" in error.data:
-                raise
     was_there = knowledge.context.discard(found)
     changed.setdefault("removed" if was_there else "not_loaded", []).append(found)
 

@@ -32,9 +32,9 @@ LINES_SHOWN: Final = 5
 """Lines of one user or file that are shown with their text; the others by their numbers."""
 FILES_SHOWN: Final = 10
 """Files of a list that are shown with the text of lines; the others with numbers alone."""
-NUMBERS_MAX: Final = 1_000
+NUMBERS_MAX: Final = 200
 """Lines of one list that are shown by their numbers."""
-ASIDE_NUMBERS_MAX: Final = 200
+ASIDE_NUMBERS_MAX: Final = 40
 """The same for lines that are no uses: comments, documents, other symbols of the name."""
 LINE_CHARACTERS: Final = 160
 NAMESAKES_SHOWN: Final = 3
@@ -192,20 +192,25 @@ def _texts(lines: Sequence[UsedLine]) -> Iterator[str]:
         yield f"    {each.number}: {shorten(each.text.strip(), LINE_CHARACTERS)}"
     rest = lines[LINES_SHOWN:]
     if rest:
-        yield f"    also {', '.join(str(each.number) for each in rest[:NUMBERS_MAX])}"
+        numbers = ", ".join(str(each.number) for each in rest[:ASIDE_NUMBERS_MAX])
+        more = len(rest) - ASIDE_NUMBERS_MAX
+        yield f"    also {numbers}" + (f" and {more} more" if more > 0 else "")
 
 
 def _numbers(files: Iterable[FileLines], most: int) -> Iterator[str]:
     """The numbers of lines by file, up to `most` lines, and how many were left out."""
     left_out = files_left_out = 0
     for each in files:
-        if most < len(each.lines):
-            left_out += len(each.lines)
+        shown = each.lines[:most]
+        more = len(each.lines) - len(shown)
+        if more and not shown:
+            left_out += more
             files_left_out += 1
             continue
-        most -= len(each.lines)
-        numbers = ", ".join(str(line.number) for line in each.lines)
-        yield f"- {each.uri}: {numbers}" if numbers else f"- {each.uri}"
+        most -= len(shown)
+        numbers = ", ".join(str(line.number) for line in shown)
+        rest = f" and {more} more" if more else ""
+        yield f"- {each.uri}: {numbers}{rest}" if numbers else f"- {each.uri}"
     if left_out:
         yield f"… and {count(left_out, 'line')} in {count(files_left_out, 'file')} not shown"
 

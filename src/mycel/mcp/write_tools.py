@@ -14,7 +14,7 @@ from mycel.mcp import hints
 from mycel.mcp.results import Answer, TextPage, answer_about, data_within
 from mycel.mcp.tool_context import ToolCall
 from mycel.model.extras import install_command
-from mycel.model.names import count, shorten
+from mycel.model.names import count, first_few, shorten
 from mycel.model.values import JsonObject
 
 if TYPE_CHECKING:
@@ -133,6 +133,7 @@ def forget(call: ToolCall) -> Answer:
     page, removed = TextPage(), 0
     data: JsonObject = {"removed": []}
     failures: dict[str, MycelError] = {}
+    names: list[str] = []
     outcomes = call.state.knowledge.delete_many(
         uris,
         relations=relations,
@@ -150,7 +151,11 @@ def forget(call: ToolCall) -> Answer:
                 page.add(f"{each.uri} removed, with {along}.")
             elif each.result.relations:  # A relation, or a placeholder.
                 page.add(f"{each.uri}: {along} removed.")
-            _warn(page, each.result.warnings)
+            lines = [line for line in each.result.warnings if line.startswith(RESOLVED_NAMES)]
+            names += [line.removeprefix(RESOLVED_NAMES).removesuffix(".") for line in lines]
+            _warn(page, tuple(line for line in each.result.warnings if line not in lines))
+    if names:
+        page.add(f"{RESOLVED_NAMES}{', '.join(first_few(names, SHOWN))}.")
     for each in outcomes[len(uris) :]:
         gone = each.result is not None and bool(each.result.relations)
         page.add(f"{each.uri}: {'removed' if gone else 'there was no such relation'}.")

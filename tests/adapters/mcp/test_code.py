@@ -156,6 +156,23 @@ def test_many_symbols_of_a_name_are_answered_for_together(session: Session, root
     session.ok("bootstrap_workspace")
 
 
+def test_lists_of_a_frequent_name_are_short_and_say_how_much_is_left_out(
+    session: Session, root: Path
+) -> None:
+    (root / "shop/often.py").write_text("def often(): ...\n")
+    for number in range(3):
+        (root / f"shop/said{number}.md").write_text("often\n" * 100)
+    session.ok("bootstrap_workspace", path="shop")
+    told = session.ok("get_nodes", uris=["often"], callers=True).text
+    for path in (root / "shop/often.py", *(root / f"shop/said{number}.md" for number in range(3))):
+        path.unlink()
+    session.ok("bootstrap_workspace", path="shop")
+    assert len(told) < 1_200
+    assert "said0.md: 1, 2, 3, " in told
+    assert ", 40 and 60 more\n" in told
+    assert "… and 200 lines in 2 files not shown" in told
+
+
 def test_calls_that_only_fit_by_name_stand_apart_from_certain_ones(session: Session) -> None:
     told = session.ok("get_nodes", uris=["Cart.first"], callers=True)
     certain, apart, perhaps = told.text.partition("Perhaps called by")
@@ -285,5 +302,15 @@ def test_a_write_lists_resolved_names_in_one_line_after_the_warnings(session: Se
         gone = session.ok("forget_nodes", relations=[relation]).text
         assert "concept://code/risks/unused-yet —about→ concept://code/shop/cart.py/Cart" in gone
         assert "concept://code/unused-yet" not in gone
-    gone = session.ok("forget_nodes", uris=["unused-yet"]).text
+    # So do changes, moves and merges: one line, and no warning for each name.
+    session.ok("remember_knowledge", concepts=[{"uri": "risks/unused-too", "content": "Why."}])
+    changed = session.ok("update_node", uri="unused-yet", content="Because.").text
+    assert "Names: unused-yet → concept://code/risks/unused-yet." in changed
+    merged = session.ok("update_node", uri="unused-too", merge_into="unused-yet").text
+    assert merged.count("Names: ") == 1
+    assert "unused-too → concept://code/risks/unused-too, unused-yet → " in merged
+    session.ok("remember_knowledge", concepts=[{"uri": "risks/third", "content": "Why."}])
+    gone = session.ok("forget_nodes", uris=["unused-yet", "third"]).text
     assert "concept://code/risks/unused-yet removed, with " in gone
+    assert gone.count("Names: unused-yet → concept://code/risks/unused-yet, third → ") == 1
+    assert "Warning: " not in changed + gone

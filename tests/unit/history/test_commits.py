@@ -13,6 +13,7 @@ from mycel.errors import (
     NotFound,
     TypeMismatch,
 )
+from mycel.store.write.change_summary import is_summary
 from tests.unit.store.given import TickingClock
 
 
@@ -81,6 +82,20 @@ def test_a_commit_that_is_given_no_message_counts_what_it_changed_without_naming
             "Two shops",
             "add 1 $ConceptType, 1 $PropositionType",
         ]
+
+
+def test_another_type_is_called_that_and_no_move(path: Path) -> None:
+    with opened(path) as db:
+        shops(db)
+        knowledge = mycel.Knowledge(db, workspace="town")
+        knowledge.add("x", type="Depot")
+        knowledge.add("y", type="Shop")
+        knowledge.link("x", "near", "y")
+        knowledge.update("y", type="Depot")
+        assert messages(db, limit=1) == ["retype 1 Depot"]
+        assert is_summary("retype 1 Depot")
+        knowledge.move("y", "z")
+        assert messages(db, limit=1) == ["move 1 Depot"]
 
 
 def test_every_way_to_write_takes_a_message(path: Path) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from mycel import Knowledge
-from mycel.errors import DuplicateExists, NotFound
+from mycel.errors import AmbiguousName, DuplicateExists, NotFound
 
 CART = "concept://shop/src/cart.py/Cart.save"
 FILE = "file://shop/src/cart.py"
@@ -45,7 +45,7 @@ def test_a_moved_node_is_reached_by_its_former_uris_through_every_method(shop: K
         assert shop.unlink("c", "asks", former)
         written = shop.update(former, properties={"seen": former})
         assert (written.uri, written.changed) == (now, True)
-        assert node.hint in written.warnings
+        assert written.warnings == (f"Names: {former} → {now}.",)
     assert shop.get(now).hint is None
     assert not shop.broken_links().items
 
@@ -77,7 +77,7 @@ def test_a_move_from_a_former_uri_moves_the_node_and_the_same_move_again_nothing
     assert (again.changed, again.moved, again.warnings) == (False, 0, ())
     moved = shop.move("a", "c")
     assert (moved.uri, moved.changed) == ("concept://shop/c", True)
-    assert moved.warnings == ("a is now concept://shop/b.",)
+    assert moved.warnings == ("Names: a → concept://shop/b.",)
     assert shop.get("b").uri == shop.get("a").uri == "concept://shop/c"
 
 
@@ -175,7 +175,7 @@ def test_a_short_name_leads_to_the_one_node_that_has_it(code: Knowledge) -> None
 
 def test_a_short_name_of_several_nodes_is_refused_with_all_of_them(code: Knowledge) -> None:
     for ask in (code.get, code.traverse, code.update, code.relations):
-        with pytest.raises(NotFound) as caught:
+        with pytest.raises(AmbiguousName) as caught:
             ask("save")
         assert set(caught.value.data["candidates"]) == {
             CART,
@@ -204,7 +204,7 @@ def test_an_end_that_is_short_for_several_nodes_is_refused_and_nothing_is_writte
     code: Knowledge,
 ) -> None:
     code.remember([{"uri": "a/plan"}, {"uri": "b/plan"}])
-    with pytest.raises(NotFound) as caught:
+    with pytest.raises(AmbiguousName) as caught:
         code.remember(
             [{"uri": "notes/a"}],
             [
@@ -311,7 +311,7 @@ def test_the_short_name_of_a_moved_node_leads_to_it_unless_another_has_it(shop: 
     shop.add("y/try")
     shop.move("x/try", "x/tested")
     shop.move("y/try", "y/tested")
-    with pytest.raises(NotFound, match="several nodes") as caught:
+    with pytest.raises(AmbiguousName, match="several nodes") as caught:
         shop.get("try")
     assert len(caught.value.data["candidates"]) == 3
     for name in ("ry", "ndex", "missing"):
@@ -341,7 +341,7 @@ def test_nothing_in_another_workspace_is_changed_by_a_short_name(shop: Knowledge
     assert shop.db.snapshot() == before
     # A node of the workspace is meant, though reading finds two.
     shop.add("here/login")
-    with pytest.raises(NotFound, match="several"):
+    with pytest.raises(AmbiguousName, match="several"):
         shop.get("login")
     assert shop.update("login", content="x").uri == "concept://shop/here/login"
     assert shop.delete("login").concepts == 1

@@ -209,3 +209,37 @@ def test_files_that_are_large_or_gone_are_counted_as_unread(
     found = knowledge.references("FLUSH_INTERVAL_SECS")
     assert numbers(found.mentions) == ["src/server.rs:3"]
     assert (found.searched, found.unread) == (6, 2)
+
+
+def test_callers_behind_a_reexport_under_another_name_have_lines(
+    root: Path, shop: mycel.Knowledge
+) -> None:
+    (root / "deals").mkdir()
+    (root / "deals/prices.py").write_text("def price(item):\n    return item\n")
+    (root / "deals/__init__.py").write_text("from deals.prices import price as cost\n")
+    (root / "sale.py").write_text(
+        "from deals import cost\n\n\ndef sell(item):\n    # No cost here.\n    return cost(item)\n"
+    )
+    (root / "gift.py").write_text(
+        "from deals import cost as c\n\n\ndef give(item):\n    item = 0\n    return c(item)\n"
+    )
+    bootstrap(shop)
+    (found,) = shop.references("price").symbols
+    lines = {
+        user.uri.removeprefix("concept://shop/"): [(line.number, line.text) for line in user.lines]
+        for user in found.users
+        if user.uri.startswith("concept://")
+    }
+    assert lines == {
+        "gift.py/give": [(6, "    return c(item)")],
+        "sale.py/sell": [(6, "    return cost(item)")],
+    }
+
+
+def test_lock_files_are_not_searched_for_uses(root: Path, shop: mycel.Knowledge) -> None:
+    (root / "io.py").write_text("def price(item):\n    return item\n")
+    for name in ("Cargo.lock", "package-lock.json", "pnpm-lock.yaml", "notes.txt"):
+        (root / name).write_text("price 1.0\n")
+    bootstrap(shop)
+    found = shop.references("price")
+    assert [each.uri for each in found.mentions] == ["file://shop/notes.txt"]

@@ -9,7 +9,7 @@ import rich_click as click
 from mycel.cli.commands.mcp import knowledge_of, open_or_create
 from mycel.cli.console.context import Command, Invocation, pass_session
 from mycel.cli.console.parameters import ELEMENT, node_reference, read_text
-from mycel.errors import InvalidSyntax, NotFound
+from mycel.errors import AmbiguousName, InvalidSyntax, NotFound
 from mycel.knowledge.note_names import note_path, title_of
 from mycel.model.limits import JSON_BYTES_MAX
 from mycel.model.names import count
@@ -77,7 +77,7 @@ def _free_uri(knowledge: Knowledge, title: str, content: str) -> str:
         address = path + (f"-{number}" if number > 1 else "")
         try:
             there = knowledge.get(address)
-        except NotFound:
+        except (AmbiguousName, NotFound):
             return address
         if there.node_type == "missing" or there.content == content:
             return address

@@ -28,6 +28,9 @@ _VERBS: Final = {
     Kind.MOVE_CONCEPT: "move",
 }
 
+_REKEYS: Final = frozenset({"move", "retype"})
+"""Changes of a name or type, which change the keys of the links on an element."""
+
 Entry = tuple[int, int, int, bytes | None, bytes]
 """The number, kind and element of an entry, and the records before and after it."""
 
@@ -42,8 +45,10 @@ def summary(connection: apsw.Connection, registry: Registry, entries: Iterable[E
         if isinstance(named, int):
             named = registry.predicates.name(connection, named)
         verb = _VERBS.get(Kind(kind)) or ("add" if _is_new(before) else "change")
+        if verb == "move" and before is not None and record_type(before) != named:
+            verb = "retype"
         counts[verb, named] += 1
-    if any(verb == "move" for verb, _ in counts):  # Links on what moves follow it.
+    if any(verb in _REKEYS for verb, _ in counts):  # Links on what moves follow it.
         counts = Counter({key: count for key, count in counts.items() if key[0] != "re-point"})
     groups: dict[str, list[str]] = {}
     for (verb, named), count in counts.most_common(GROUPS_SHOWN):
@@ -52,7 +57,7 @@ def summary(connection: apsw.Connection, registry: Registry, entries: Iterable[E
     return f"{told}; …" if len(counts) > GROUPS_SHOWN else told
 
 
-_GROUP: Final = r"(?:add|change|remove|link|unlink|re-point|move) \d+ \S+(?:, \d+ \S+)*"
+_GROUP: Final = r"(?:add|change|remove|link|unlink|re-point|move|retype) \d+ \S+(?:, \d+ \S+)*"
 _SUMMARY: Final = re.compile(rf"{_GROUP}(?:; {_GROUP})*(?:; …)?")
 
 
