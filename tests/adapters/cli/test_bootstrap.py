@@ -12,6 +12,7 @@ import pytest
 
 import mycel
 from mycel.cli.console import search_index
+from mycel.embedding import sentence_model
 from tests.adapters.cli.conftest import COMMAND, Run, Terminal, needs_posix
 
 HERE = Path(__file__).resolve().parents[3]
@@ -46,6 +47,17 @@ def test_a_folder_becomes_part_of_a_graph_that_is_created_for_it(
     again = run("bootstrap", project)
     assert again.stdout.startswith("0 files added, 0 changed, 0 removed, 2 unchanged (")
     assert run("verify").status == 0
+
+
+def test_the_command_that_reads_sections_with_the_sentence_model_is_named(
+    run: Run, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sentence_model, "installed_model", lambda: None)
+    assert "mycel embed rebuild" not in run("bootstrap", project).stderr
+    monkeypatch.setattr(sentence_model, "installed_model", object)
+    assert "mycel embed rebuild" not in run("bootstrap", project).stderr, "Nothing is new."
+    (project / "README.md").write_text("# Shop\n\nSells many things.\n")
+    assert "`mycel embed rebuild` reads them now." in run("bootstrap", project).stderr
 
 
 def test_programs_are_told_one_object(run: Run, project: Path) -> None:

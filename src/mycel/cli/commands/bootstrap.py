@@ -16,7 +16,7 @@ from mycel.cli.console.context import Command, Invocation, pass_session
 from mycel.cli.console.output import Output
 from mycel.cli.console.progress_bar import progress_bar
 from mycel.cli.console.project_graph import choose_graph
-from mycel.cli.console.search_index import index_written
+from mycel.cli.console.search_index import explain_sections, index_written
 from mycel.model.names import count
 
 if TYPE_CHECKING:
@@ -105,6 +105,8 @@ def bootstrap(
         if summary.added or summary.changed:
             index_written(out, db, summary.added + summary.symbols + summary.sections)
         _tell(out, summary)
+        if summary.sections:
+            explain_sections(out, db)
         if watch:
             _follow(out, work, db.path)
 

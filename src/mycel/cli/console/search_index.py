@@ -27,6 +27,20 @@ def index_written(out: Output, db: Nexus, written: int) -> None:
             db.embeddings.complete(report=report)
 
 
+def explain_sections(out: Output, db: Nexus) -> None:
+    """Say when the sentence model, if it is installed, reads new sections of documents.
+
+    It takes some 50 ms for each, so a bootstrap does not wait for it.
+    """
+    from mycel.embedding.sentence_model import installed_model
+
+    if not out.as_json and db.embeddings.choice == STATIC and installed_model() is not None:
+        out.note(
+            "The sentence model reads new sections while a server runs; `mycel embed rebuild` reads"
+            " them now."
+        )
+
+
 def index_for_search(out: Output, db: Nexus) -> None:
     """Index what a search needs first; where nobody sees a bar, a line says that it takes time."""
     with counting_bar(out, "Indexing") as report, suppress(EmbedderFailed):
