@@ -11,7 +11,7 @@ from mycel.model.names import shorten
 from mycel.search.hits import AskedWords, ElementHit, Passing, sort_key
 from mycel.search.modes import HYBRID, SEMANTIC, SearchMode
 from mycel.search.name_match import Fit, fit_names, score_words
-from mycel.search.notes_about import find_notes_about
+from mycel.search.notes_about import end_of, find_notes_about
 from mycel.search.outdated import BY_NAME, lower_outdated
 from mycel.search.weights import ABOUT_SCORE, BM25_COLUMNS
 from mycel.store.query import lookup
@@ -176,6 +176,10 @@ class ConceptSearch:
                 through = f" through {self._reader.predicate_name(predicate)}" if predicate else ""
                 reason = f"linked from {known}{through}"
             reasons[reason] = None
+        code = None if passage is None or passage.about is None else passage.about
+        concept = None if code is None else self._reader.concept(code)
+        if concept is not None:
+            reasons = {f"about {shorten(end_of(concept.name))}": None} | reasons
         return tuple(reasons)[:REASONS_MAX]
 
     def _is_by_meaning(self, number: int) -> bool:

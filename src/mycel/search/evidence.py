@@ -408,7 +408,7 @@ class QuestionEvidence:
 
     def _covered(self, links: Ways, places: Positions, likeness: Floats) -> Floats:
         """The share of the question's pieces in both ends together; 0 for links to other places."""
-        inside = np.flatnonzero(np.isin(links.place, places))
+        inside = np.flatnonzero(self.corpus.mask(places)[links.place])
         covered = np.zeros(len(links.place), np.float32)
         near = np.searchsorted(places, self.seeds[links.seed[inside]])
         far = np.searchsorted(places, links.place[inside])

@@ -1,12 +1,16 @@
-"""Notes about what a question names: "what should I know before I change src/cart.py?".
+"""Notes about what a question names, or about code that fits it.
 
-Somebody linked these notes with `about`, so they belong into the answer, whatever their words are.
-A name is a URI, a path, an identifier in the question, or the whole question.
+"What should I know before I change src/cart.py?": somebody linked notes with `about` to that file,
+so they belong into the answer, whatever their words are. A name is a URI, a path, an identifier in
+the question, or the whole question.
+
+"Why are two carts made one?" finds the symbol `mergeCarts`. A note about it, or about its file, is
+likelier to answer the question than another one that fits as well.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 from urllib.parse import unquote
 
@@ -29,6 +33,7 @@ BEARERS_MAX: Final = 3
 NOTES_MAX: Final = 5
 """Notes about one node."""
 
+_SYMBOL_SCHEME: Final = "concept://"
 _AROUND_NAMES: Final = "`'\"“”‘’«»()[]{}<>,;:?!."
 
 
@@ -39,12 +44,52 @@ def find_notes_about(reader: Reader, question: Question) -> dict[int, str]:
         return {}
     notes: dict[int, str] = {}
     for bearer in _named_nodes(reader, question):
-        name = shorten(unquote(bearer.name).rstrip("/").rpartition("/")[2])
+        name = shorten(end_of(bearer.name))
         for _, _, note in lookup.links_after(
             reader, bearer.number, "in", (about,), (0, 0), NOTES_MAX
         ):
             notes.setdefault(note, f"{ABOUT} {name}")
     return notes
+
+
+def find_notes_of_code(reader: Reader, code: Mapping[int, float]) -> dict[int, tuple[int, float]]:
+    """The notes about some code or its files: the best code of each, and the score of that.
+
+    `code` are files and symbols, each with its score.
+    """
+    about = reader.find_predicate(ABOUT)
+    if about is None:
+        return {}
+    elements = reader.elements(code)
+    names = {
+        number: element.name
+        for number, element in elements.items()
+        if isinstance(element, Concept) and element.name.startswith(_SYMBOL_SCHEME)
+    }
+    files = {name: _file_of(name) for name in names.values()}
+    numbers = {name: number for number, _, name in lookup.named(reader, set(files.values()))}
+    notes: dict[int, tuple[int, float]] = {}
+    for number, score in sorted(code.items(), key=lambda pair: (-pair[1], pair[0])):
+        file = numbers.get(files.get(names.get(number, ""), ""))
+        for target in (number, file) if file is not None else (number,):
+            links = lookup.links_after(reader, target, "in", (about,), (0, 0), NOTES_MAX)
+            for _, _, note in links:
+                notes.setdefault(note, (number, score))
+    return notes
+
+
+def end_of(uri: str) -> str:
+    """The last segment of a URI, as people read it."""
+    return unquote(uri).rstrip("/").rpartition("/")[2]
+
+
+def _file_of(symbol: str) -> str:
+    """The URI of the file that the URI of a symbol is in.
+
+    >>> _file_of("concept://shop/src/cart.py/Cart.save")
+    'file://shop/src/cart.py'
+    """
+    return f"file://{symbol.removeprefix(_SYMBOL_SCHEME).rpartition('/')[0]}"
 
 
 def _named_nodes(reader: Reader, question: Question) -> Iterator[Concept]:

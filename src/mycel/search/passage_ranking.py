@@ -9,9 +9,10 @@ the words and the meaning of the question, at most `SCORE_MAX`.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
-from functools import partial
+from collections.abc import Collection, Mapping, Sequence
+from functools import cached_property, partial
 from math import log2
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -25,11 +26,14 @@ from mycel.search.index.note_vectors import AT_ONCE_MAX
 from mycel.search.index.passage_index import PassageIndex
 from mycel.search.index.search_index import SearchIndex
 from mycel.search.modes import SEMANTIC, SearchMode
+from mycel.search.notes_about import find_notes_of_code
 from mycel.search.passage_links import PassageLink, Ways
 from mycel.search.question import Question
 from mycel.search.weights import (
+    ABOUT_CODE,
     BM25_COLUMNS,
     EVIDENCE_WEIGHTS,
+    FAIR,
     LOOKUP_MEANING_MIN,
     LOOKUP_TERMS_MAX,
     OWN_EVIDENCE,
@@ -47,6 +51,8 @@ from mycel.text.kinds import CODE
 
 CANDIDATES: Final = 100
 """Passages that are compared with the question piece by piece, unless the limit asks for more."""
+CODE_FOLLOWED: Final = 10
+"""Files and symbols that fit best, whose notes are found."""
 LINKS_FOLLOWED: Final = 1_000
 """The number of links that are followed from all seeds together, in each direction."""
 
@@ -67,6 +73,8 @@ class RankedPassage(NamedTuple):
     """
     linked: tuple[int, int] | None
     """The same of the strongest link to it, even then."""
+    about: int | None = None
+    """The code that it is about, if that fits fairly well."""
 
     @property
     def origin(self) -> tuple[int, int] | None:
@@ -101,7 +109,7 @@ class PassageRanking:
             EmbedderFailed: the model inside the package cannot be used.
         """
         without = _NOT_BY_MEANING if mode == SEMANTIC else ()
-        self._reader = reader
+        self._reader, self._mode = reader, mode
         self.warning = ""
         try:
             passages = index.get()
@@ -118,7 +126,17 @@ class PassageRanking:
     def best(self, condition: Condition, limit: int) -> list[RankedPassage]:
         """Passages that fit and pass a condition, best first."""
         allowed = _allowed(self._reader, self._evidence.corpus, condition)
-        return rank(self._evidence, allowed, limit)
+        lifts = {} if condition.kind == CODE else self._notes_of_code
+        return rank(self._evidence, allowed, limit, lifts)
+
+    @cached_property
+    def _notes_of_code(self) -> dict[int, tuple[int, float]]:
+        """The notes about code that fits the question, whatever the filters are."""
+        evidence, is_code = self._evidence, self._evidence.corpus.is_code
+        if self._mode == SEMANTIC or len(evidence.terms) <= LOOKUP_TERMS_MAX or not is_code.any():
+            return {}
+        code = rank(evidence, is_code, CODE_FOLLOWED)
+        return find_notes_of_code(self._reader, {each.element: each.score for each in code})
 
 
 def gather_evidence(
@@ -140,13 +158,22 @@ def gather_evidence(
 
 
 def rank(
-    evidence: QuestionEvidence, allowed: NDArray[np.bool_] | None, limit: int
+    evidence: QuestionEvidence,
+    allowed: NDArray[np.bool_] | None,
+    limit: int,
+    lifts: Mapping[int, tuple[int, float]] = MappingProxyType({}),
 ) -> list[RankedPassage]:
-    """Passages that fit, best first; those among them that are `allowed`, None for all."""
+    """Passages that fit, best first; those among them that are `allowed`, None for all.
+
+    `lifts` are notes about code that fits: the code, and its score.
+    """
     corpus = evidence.corpus
     if not corpus.count:
         return []
+    lifted, gains = _lifted(corpus, allowed, lifts)
     places = _candidates(evidence, allowed, limit)
+    if len(lifted):
+        places = np.union1d(places, lifted)
     values = evidence.on(places)
     titled = corpus.titled[places]
     parts = {
@@ -156,6 +183,8 @@ def rank(
     }
     total = np.sum(list(parts.values()), axis=0)
     scores = _score(evidence, places, total)
+    scores[np.searchsorted(places, lifted)] += ABOUT_CODE * gains
+    scores = np.minimum(scores, SCORE_MAX)
     fits = (scores >= SCORE_MIN) & _fits(evidence, values)
     order = np.lexsort((corpus.numbers[places], -scores))
     order = order[fits[order]][:limit]
@@ -167,9 +196,29 @@ def rank(
             {key: float(part[at]) for key, part in parts.items() if part[at] > 0},
             vias.get(int(places[at])),
             strongest.get(int(places[at])),
+            _code_of(lifts, int(corpus.numbers[places[at]])),
         )
         for at in order.tolist()
     ]
+
+
+def _lifted(
+    corpus: Corpus, allowed: NDArray[np.bool_] | None, lifts: Mapping[int, tuple[int, float]]
+) -> tuple[Positions, Floats]:
+    """The places of allowed notes that are lifted, and the score of the code of each."""
+    numbers = np.array(sorted(lifts), np.int64)
+    places = corpus.places(numbers)
+    gains = np.array([lifts[number][1] for number in numbers.tolist()], np.float32)
+    is_there = places >= 0
+    if allowed is not None:
+        is_there &= allowed[places]
+    return places[is_there], gains[is_there]
+
+
+def _code_of(lifts: Mapping[int, tuple[int, float]], note: int) -> int | None:
+    """The code that a note is about, if it fits fairly well."""
+    code, score = lifts.get(note, (None, 0.0))
+    return code if score >= FAIR else None
 
 
 def _candidates(
@@ -256,7 +305,7 @@ def _begins(
 
     A passage that covers the question better by itself is left out.
     """
-    inside = np.flatnonzero(np.isin(ways.place, places))
+    inside = np.flatnonzero(evidence.corpus.mask(places)[ways.place])
     order = inside[np.argsort((ways.weight * covered)[inside], kind="stable")]
     best = dict(zip(ways.place[order].tolist(), order.tolist(), strict=True))
     begins = evidence.seeds[ways.seed]

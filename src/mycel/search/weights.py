@@ -171,6 +171,9 @@ ABOUT_SCORE: Final = 0.9
 """The least score of a note about what the question names: more than words give, less than a name
 that fits."""
 
+ABOUT_CODE: Final = 0.15
+"""A note gains this share of the score of the best code that it is about. Fitted on notes."""
+
 NEAR_SHARE: Final = 0.5
 """With `near`, a hit at the centre gains this share of what its score lacks to 1; at the rim half
 of it."""

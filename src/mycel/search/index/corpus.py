@@ -271,6 +271,12 @@ class Corpus:
         places = self._order[last]
         return np.where((self._sorted[last] == numbers) & self.alive[places], places, NOWHERE)
 
+    def mask(self, places: Positions) -> NDArray[np.bool_]:
+        """True for each passage at one of these places; much faster than `np.isin`."""
+        mask = np.zeros(len(self), bool)
+        mask[places] = True
+        return mask
+
     def similarities(self, vector: Floats) -> Floats:
         """The cosine of every passage with a vector."""
         return np.concatenate([_cosines(each, vector) for each in (self.base, self.tail)])

@@ -337,9 +337,11 @@ class PassageIndex:
                 found[number] = _pieces(at_hand[0].pieces)
         missing = [number for number in numbers if number not in found]
         stored = passages.pieces_of(reader, missing) if missing else {}
-        for number, each in stored.items():
-            if not len(each) % 2 and _pieces(each).max(initial=0) < len(self.model.pieces):
-                found[number] = _pieces(each)
+        read = {number: _pieces(each) for number, each in stored.items() if not len(each) % 2}
+        count = len(self.model.pieces)
+        if read and np.concatenate(list(read.values())).max(initial=0) >= count:
+            read = {number: each for number, each in read.items() if each.max(initial=0) < count}
+        found |= read
         if lost := set(missing).difference(found):  # The table is damaged.
             with self._lock:
                 made, _ = self._derived(reader, lost)
