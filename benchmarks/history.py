@@ -106,7 +106,7 @@ def _differences(db: mycel.Graph, draft: mycel.Graph, pair: Pair) -> Iterator[Me
     took = []
     for _ in range(PASSES * 4):
         start = process_time()
-        assert len(db.diff(before).elements) == DIFFERENCES
+        assert len(db.history.diff(before).elements) == DIFFERENCES
         took.append(process_time() - start)
     bar = Bar(DIFF_S_MAX, "ours")
     yield Measure("diff of 100 changes", pair.size, "s", Summary.of(took), bar=bar)
@@ -114,7 +114,7 @@ def _differences(db: mycel.Graph, draft: mycel.Graph, pair: Pair) -> Iterator[Me
     took = []
     for _ in range(PASSES * 4):
         start = process_time()
-        assert len(db.diff("main", "draft").elements) == DIFFERENCES
+        assert len(db.history.diff("main", "draft").elements) == DIFFERENCES
         took.append(process_time() - start)
     bar = Bar(BRANCH_DIFF_S_MAX, "ours")
     yield Measure("diff of 100 changes, branches", pair.size, "s", Summary.of(took), bar=bar)

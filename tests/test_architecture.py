@@ -401,7 +401,7 @@ def test_a_server_is_ready_without_the_sdk_of_mcp(tmp_path: Path) -> None:
         "import sys, mycel\n"
         "from pathlib import Path\n"
         "from mycel.cli.commands.serve import _application\n"
-        "from mycel.history.open_branches import OpenBranches\n"
+        "from mycel.api.open_branches import OpenBranches\n"
         "from mycel.http.policy import Policy\n"
         "import mycel.http.server\n"
         "given = 'shop', Path(), None\n"

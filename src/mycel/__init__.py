@@ -10,13 +10,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from mycel.api.graph import Graph
+    from mycel.api.graph_view import GraphView
+    from mycel.api.opening import open_graph as open  # noqa: A004 - `mycel.open` opens a graph.
     from mycel.engine.result import Result
     from mycel.graph.traversal import CutOff, Reached, Step, Traversal
-    from mycel.graph.view import GraphView
     from mycel.graph.walk import FindResult, Follow, Memory
     from mycel.history.backups import Backup, restore
-    from mycel.history.graph import Graph
-    from mycel.history.graph import open_graph as open  # noqa: A004 - `mycel.open` opens a graph.
     from mycel.history.merge.outcome import Choice, Conflict, Merge
     from mycel.history.rollback import Rollback
     from mycel.knowledge.active_context import ActiveContext, Contexts
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from mycel.mirror.mirror import Mirror
     from mycel.model.elements import Concept, Proposition
     from mycel.model.records import decode_concept, decode_edge
-    from mycel.nexus import Nexus
-    from mycel.state_view import PastView
     from mycel.store.check.verify import Problem, Report
     from mycel.store.query.commits import LogEntry
     from mycel.store.query.diff import Diff, ElementChange, ValueChange
@@ -73,9 +71,7 @@ __all__ = [
     "Mirror",
     "NewNode",
     "NewRelation",
-    "Nexus",
     "Node",
-    "PastView",
     "Problem",
     "Progress",
     "Proposition",
@@ -106,12 +102,13 @@ __all__ = [
 __version__ = "0.1.0"
 
 _HOMES = {
+    "mycel.api.graph": ("Graph",),
+    "mycel.api.graph_view": ("GraphView",),
+    "mycel.api.opening": ("open_graph",),
     "mycel.engine.result": ("Result",),
-    "mycel.graph.view": ("GraphView",),
     "mycel.graph.traversal": ("CutOff", "Reached", "Step", "Traversal"),
     "mycel.graph.walk": ("FindResult", "Follow", "Memory"),
     "mycel.history.backups": ("Backup", "restore"),
-    "mycel.history.graph": ("Graph", "open_graph"),
     "mycel.history.merge.outcome": ("Choice", "Conflict", "Merge"),
     "mycel.history.rollback": ("Rollback",),
     "mycel.knowledge.active_context": ("ActiveContext", "Contexts"),
@@ -127,8 +124,6 @@ _HOMES = {
     "mycel.mirror.mirror": ("Mirror",),
     "mycel.model.elements": ("Concept", "Proposition"),
     "mycel.model.records": ("decode_concept", "decode_edge"),
-    "mycel.nexus": ("Nexus",),
-    "mycel.state_view": ("PastView",),
     "mycel.store.write.bulk": ("ConceptRow", "PropositionRow"),
     "mycel.store.query.commits": ("LogEntry",),
     "mycel.store.query.diff": ("Diff", "ElementChange", "ValueChange"),

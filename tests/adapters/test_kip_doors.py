@@ -231,7 +231,7 @@ def test_every_door_gives_the_same_result_warnings_and_error(
 
     def journal(name: str) -> list[tuple[str, int]]:
         with mycel.open(garden.with_name(f"{name}.db"), readonly=True) as db:
-            return [(entry.message, entry.seq) for entry in db.log()]
+            return [(entry.message, entry.seq) for entry in db.history.log()]
 
     assert len(journal("python")) > len(journal("garden"))
     assert {name: journal(name) for name in doors} == dict.fromkeys(doors, journal("python"))

@@ -53,7 +53,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
             tx.define_predicate("follows")
             tx.put_concept("Note", f"{PORT}tide", {"text": "harbour water"}, {"source": "log"})
             tx.put_concept("Ship", f"{PORT}boat", {"text": "harbour boat"})
-        db.tag("first")
+        db.history.tag("first")
         with db.transaction(actor="omar") as tx:
             tx.put_concept("Note", f"{PORT}tide", {"text": "harbour flood"}, {"source": "log"})
             tx.put_concept("Note", f"{SHOP}cart", {"text": "harbour cart"})

@@ -50,7 +50,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("sound") / "graph.db"
     with mycel.open(path) as db:
         db.execute('UPSERT { CONCEPT { {type: "Person", name: "Ada"} } }')
-        db.tag("first")
+        db.history.tag("first")
     return path
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import mycel
+from mycel.api.graph import Graph
 from mycel.explorer import feed, limits
-from mycel.history.graph import Graph
 from mycel.http.live_stream import Watcher
 from tests.adapters.http.conftest import NAMES, Start, plant, read_until
 from tests.attacks.conftest import ask, resident_kib

@@ -54,7 +54,7 @@ def write_large(path: Path) -> None:
         shop = mycel.Knowledge(db, workspace="shop")
         shop.add("hub", name="Hub", message="the first step")
         shop.remember([{"uri": f"parts/p{i:04}"} for i in range(NODES)], message="all parts")
-        db.tag("v1")
+        db.history.tag("v1")
         for i in range(3):
             shop.add(f"notes/n{i}", message=f"note {i}")
 

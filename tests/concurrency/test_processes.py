@@ -112,7 +112,7 @@ def test_twenty_processes_add_edges_at_once_and_every_acknowledged_one_is_there(
             mine = db.get_concept(FACT, name)
             assert mine is not None
             assert db.get_edge(mine, "part_of", hub).id == link
-        assert len(db.history(shared.pop())) == 1, "one record, one journal entry"
+        assert len(db.history.versions(shared.pop())) == 1, "one record, one journal entry"
         # Two entries and one transaction for each edge; one of each for the shared one.
         assert entries(db) == before + 20 * 12 * 3 + 2
 
@@ -130,7 +130,7 @@ def test_processes_that_create_the_same_graph_at_once_get_one_graph(
     with mycel.open(path, create=False) as db:
         assert_sound(db)
         # Genesis, the core capsules, and one definition of the type, whoever was first.
-        messages = [entry.message for entry in db.log()]
+        messages = [entry.message for entry in db.history.log()]
         assert len(messages) == 3
         assert messages[1:] == [
             "add the core capsules",

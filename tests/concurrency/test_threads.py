@@ -208,7 +208,7 @@ def test_the_same_edge_added_by_many_at_once_is_one_record_and_one_entry(
         )
         assert len(set(made)) == 1
         assert entries(db) == before + 2
-        assert len(db.history(made[0])) == 1
+        assert len(db.history.versions(made[0])) == 1
     assert len(list(db.edges_out(one))) == 3
     assert_sound(db)
 
@@ -228,7 +228,7 @@ def test_the_same_edge_added_and_removed_by_many_at_once_stays_consistent(
     in_threads(6, work)
     edge = db.get_edge(one, "references", other)
     assert bool(list(db.edges_out(one))) is not edge.tombstoned
-    kinds = [version.kind for version in db.history(edge.id)]
+    kinds = [version.kind for version in db.history.versions(edge.id)]
     assert kinds == ["add_edge", "remove_edge"] * (len(kinds) // 2) + ["add_edge"] * (
         len(kinds) % 2
     )
@@ -415,7 +415,7 @@ def test_snapshots_and_proofs_are_of_one_moment_while_others_write(db: mycel.Gra
         assert entry.verify(entry.snapshot.overall_root)
 
     assert while_writing(write, read) >= 15
-    log = {entry.seq: entry for entry in db.log()}
+    log = {entry.seq: entry for entry in db.history.log()}
     for snapshot in seen:
         entry = log[snapshot.seq]
         assert (entry.concepts_root, entry.edges_root) == (

@@ -59,7 +59,7 @@ def create(path: str) -> None:
     """Open a graph that is not there yet, and write to it."""
     wait_for_the_start()
     with mycel.open(path) as db:
-        say("opened", db.log().__next__().message)
+        say("opened", db.history.log().__next__().message)
         db.write(lambda tx: tx.define_type(FACT))
         say("entries", db.snapshot().entries)
 

@@ -11,13 +11,15 @@ import pytest
 import mycel
 from mycel import errors
 from mycel.engine.result import Result
+from mycel.history.history_api import History
+from mycel.history.merge_api import Merges
 from mycel.model import limits
 from mycel.store.query import statements as finding
 from tests.cases import cases
 from tests.docs.blocks import ROOT, rows_of
 
 PAGE = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
-CLASSES = (mycel.Graph, mycel.Nexus, mycel.GraphView, mycel.PastView, mycel.Transaction, Result)
+CLASSES = (mycel.Graph, mycel.GraphView, History, Merges, mycel.Transaction, Result)
 VALUES = (
     mycel.Change,
     mycel.Concept,

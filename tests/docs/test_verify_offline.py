@@ -256,7 +256,7 @@ def test_it_reads_what_the_record_says(db: mycel.Graph, verifier: ModuleType) ->
 def test_it_reads_what_an_entry_says(db: mycel.Graph, verifier: ModuleType) -> None:
     snapshot = db.snapshot()
     said = verifier.check(wire_of(db.prove_entry(snapshot.entries)), snapshot.overall_root)
-    newest = next(db.log())
+    newest = next(db.history.log())
     assert (said["kind"], said["actor"], said["message"]) == ("transaction", "ada", "purge")
     assert said["first_seq"] == newest.first_seq
     assert said["concepts_root"] == snapshot.concepts_root.hex()

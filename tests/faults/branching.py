@@ -14,7 +14,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from mycel.history.graph import open_graph
+from mycel.api.opening import open_graph
 from mycel.store.file import copy
 
 WATCHED = ("open", "os.rename", "os.remove", "os.chmod", "shutil.copymode")

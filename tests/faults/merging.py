@@ -28,16 +28,16 @@ def work(path: Path, vfs: FaultVFS, acknowledge: int) -> None:
         os.write(acknowledge, bytes([STEPS.index(name)]))
 
     with mycel.open(path, vfs=vfs.name, create=False) as db:
-        before = next(db.log(limit=1)).commit
+        before = next(db.history.log(limit=1)).commit
         db.merge("draft")
         step("opened")
-        db.resolve("*", "theirs")
+        db.merges.resolve("*", "theirs")
         step("resolved")
-        db.commit_merge()
+        db.merges.commit()
         step("committed")
-        db.tag("merged")
+        db.history.tag("merged")
         step("tagged")
-        db.rollback(before)
+        db.history.rollback(before)
         step("rolled back")
     step("done")
 

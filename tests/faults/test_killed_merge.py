@@ -37,7 +37,7 @@ def build(folder: Path) -> None:
 
 def check(path: Path, last: int) -> None:
     with mycel.open(path, create=False) as db:
-        log = [each.message for each in db.log(limit=3)]
+        log = [each.message for each in db.history.log(limit=3)]
         is_merged = any(message.startswith("merge draft") for message in log)
         is_back = log[0].startswith("rollback")
         values = {
@@ -49,17 +49,17 @@ def check(path: Path, last: int) -> None:
         assert values == (after if is_merged and not is_back else before)
         assert is_merged or last < COMMITTED
         assert is_back or last < ROLLED_BACK
-        assert ("merged" in db.tags()) or last < TAGGED
+        assert ("merged" in db.history.tags()) or last < TAGGED
         assert not db.verify(replay=True).problems
-        open_ = db.merges
+        open_ = list(db.merges)
         assert bool(open_) == (not is_merged and (last >= OPENED or bool(open_)))
         if open_ and last >= RESOLVED:
             assert not open_[0].unresolved
         if not is_merged:  # It goes on, or begins again.
             found = db.merge("draft")
             if found.is_open:
-                db.resolve("*", "theirs")
-                found = db.commit_merge()
+                db.merges.resolve("*", "theirs")
+                found = db.merges.commit()
             wanted = {"added": 1, "removed": 1, "changed": 1, "moved": 0}
             assert found.diff.counts == wanted
     with mycel.open(path, branch="draft") as draft:

@@ -51,7 +51,7 @@ def _check(folder: Path, *, is_edited: bool) -> None:
         assert "refs/mycel/main-incoming" not in shop.git("for-each-ref")
         if is_edited:
             assert shop.knowledge.get("mine").content == f"{EDITED}\n\nTwo, by an agent."
-            assert len(list(shop.db.log(text="By hand"))) == 1
+            assert len(list(shop.db.history.log(text="By hand"))) == 1
     finally:
         shop.db.close()
 

@@ -338,7 +338,7 @@ class Story:
         while merge.status == "conflicts":
             assert len(taken) < ROUNDS_MAX, taken[-6:]
             if not merge.unresolved:
-                merge = side.db.commit_merge()
+                merge = side.db.merges.commit()
                 continue
             conflict = self.random.choice(merge.unresolved)
             options = [each for each in conflict.options if each not in ("value", "lines")]
@@ -346,7 +346,7 @@ class Story:
             choice = self.random.choice(options)
             taken.append((conflict.kind, conflict.label, conflict.path, choice, conflict.reason))
             self.log.append(f"  {conflict.kind} {conflict.label} {conflict.path}: {choice}")
-            merge = side.db.resolve(conflict, choice)
+            merge = side.db.merges.resolve(conflict, choice)
         return merge
 
 

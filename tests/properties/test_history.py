@@ -104,20 +104,20 @@ def test_rollback_leads_to_the_content_of_any_earlier_state_and_back(seed: int) 
         for _ in range(4):
             target = random.choice(seqs)
             before, wanted = db.snapshot(), content(db.as_of(target))
-            expected = db.diff(before.entries, target)
-            would = db.rollback(target, dry_run=True)
+            expected = db.history.diff(before.entries, target)
+            would = db.history.rollback(target, dry_run=True)
             assert (db.snapshot(), would.commit) == (before, None)
-            done = db.rollback(target)
+            done = db.history.rollback(target)
             assert content(db) == wanted
             assert done.diff == would.diff == expected
             assert (done.commit is None) == (not expected)
-            again = db.rollback(target)
+            again = db.history.rollback(target)
             assert (again.commit, bool(again.diff)) == (None, False)
             if done.commit is None:
                 assert db.snapshot() == before
                 continue
             seqs.append(db.snapshot().entries)
-            db.rollback(before.entries)
+            db.history.rollback(before.entries)
             assert content(db) == content(db.as_of(before.entries))
             seqs.append(db.snapshot().entries)
         assert not db.verify(replay=True).problems
@@ -137,8 +137,8 @@ def test_a_difference_turns_one_state_into_the_other(seed: int) -> None:
     with db:
         for _ in range(20):
             a, b = random.choice(seqs), random.choice(seqs)
-            forth, back = db.diff(a, b), db.diff(b, a)
-            assert not db.diff(a, a)
+            forth, back = db.history.diff(a, b), db.history.diff(b, a)
+            assert not db.history.diff(a, a)
             assert sum(forth.counts.values()) == len(forth.elements)
             assert bool(forth) == (content(db.as_of(a)) != content(db.as_of(b)))
             turned = [inverted(each) for each in forth.elements]

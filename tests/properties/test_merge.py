@@ -72,9 +72,9 @@ class Pair:
         while found.status == "conflicts":
             assert rounds < 5, [each.to_dict() for each in found.unresolved]
             rounds += 1
-            found = self.ours.resolve("*", self.names[wanted])
+            found = self.ours.merges.resolve("*", self.names[wanted])
             if not found.unresolved:
-                found = self.ours.commit_merge()
+                found = self.ours.merges.commit()
         return found
 
 
@@ -113,7 +113,7 @@ def check(seed: int, folder: Path) -> None:
         with pair.ours, pair.theirs:
             before = {side: elements(pair.by_side[side]) for side in SIDES}
             states = [content(pair.by_side[side]) for side in SIDES]
-            differences = pair.ours.diff("main", "draft")
+            differences = pair.ours.history.diff("main", "draft")
             assert bool(differences) == (states[0] != states[1])
             done = pair.merge(wanted)
             results.append(content(pair.ours))
@@ -122,7 +122,7 @@ def check(seed: int, folder: Path) -> None:
             check_one_sided(pair, before, done)
             back = pair.theirs.merge("main")
             assert (back.conflicts, content(pair.theirs)) == ((), results[-1])
-            assert not pair.ours.diff("main", "draft")
+            assert not pair.ours.history.diff("main", "draft")
             # What was decided is not asked about again.
             change(pair.theirs, f"{seed} later", 1)
             after = content(pair.theirs)

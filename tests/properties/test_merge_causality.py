@@ -136,7 +136,7 @@ class Story:
         ours, theirs = self.branches[target], self.branches[source]
         assert ours.db.merge(source).conflicts == ()
         assert ours.content() == theirs.content()
-        assert not ours.db.diff(target, source)
+        assert not ours.db.history.diff(target, source)
         ours.seen |= theirs.seen
 
     def close(self) -> None:
@@ -152,7 +152,7 @@ def finished(db: mycel.Graph, merge: mycel.Merge, side: str) -> set[str]:
             decided |= {*tokens_in(orjson.loads(orjson.dumps(each.to_dict())))}
         if not merge.is_open:
             return decided
-        merge = db.resolve("*", side) if merge.unresolved else db.commit_merge()
+        merge = db.merges.resolve("*", side) if merge.unresolved else db.merges.commit()
     raise AssertionError(merge.unresolved)
 
 

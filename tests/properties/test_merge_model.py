@@ -46,7 +46,7 @@ def check_two(seed: int, folder: Path) -> None:
             back = theirs.db.merge(target)
             assert back.conflicts == ()
             assert theirs.content() == ours.content(), before
-            assert not ours.db.diff(target, source)
+            assert not ours.db.history.diff(target, source)
             theirs.secrets |= ours.secrets
             theirs.check()
             # The model goes on from what the graph is now.

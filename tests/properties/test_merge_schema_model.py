@@ -278,14 +278,14 @@ class Decider:
         while merge.status == "conflicts":
             assert len(taken) < ROUNDS_MAX, taken[-6:]
             if not merge.unresolved:
-                merge = self.side.db.commit_merge()
+                merge = self.side.db.merges.commit()
                 continue
             conflict = self.random.choice(merge.unresolved)
             assert conflict.options, conflict
             choice, *value = self.decision(conflict)
             taken.append(f"  {conflict.kind} {conflict.label} {conflict.path}: {choice} {value}")
             self.side.log.append(taken[-1])
-            merge = self.side.db.resolve(conflict, choice, *value)
+            merge = self.side.db.merges.resolve(conflict, choice, *value)
 
     def decision(self, conflict: mycel.Conflict) -> tuple[Any, ...]:
         plain = [each for each in conflict.options if each not in ("value", "lines")]

@@ -77,7 +77,7 @@ def _place(db: mycel.Graph, element: Element) -> str:
 
 
 def _filters(db: mycel.Graph) -> st.SearchStrategy[list[Filter]]:
-    times = sorted(each.time for each in db.log(limit=SIZE))
+    times = sorted(each.time for each in db.history.log(limit=SIZE))
     single = st.one_of(
         st.sets(st.sampled_from((*TYPES, "Symbol", "Section")), min_size=1).map(
             lambda names: Filter(

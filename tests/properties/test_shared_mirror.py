@@ -68,9 +68,9 @@ def _import(person: Person, chance: random.Random) -> None:
             side = chance.choice(("ours", "theirs"))
             (waiting, *_) = person.db.merges
             if waiting.unresolved:
-                person.db.resolve("*", side, merge=waiting.id)
+                person.db.merges.resolve("*", side, merge=waiting.id)
             try:
-                person.db.commit_merge(waiting.id)
+                person.db.merges.commit(waiting.id)
             except MycelError:
                 if not any(each.unresolved for each in person.db.merges):
                     raise

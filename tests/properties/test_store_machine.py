@@ -446,7 +446,7 @@ class StoreMachine(RuleBasedStateMachine):
             world.forget(gone)
         self.remember()
         for each in gone:
-            assert self.db.history(each)[-1].kind == "purge"
+            assert self.db.history.versions(each)[-1].kind == "purge"
 
     def reopen(self, data: st.DataObject) -> None:
         if data.draw(st.booleans()):

@@ -99,7 +99,7 @@ def test_an_error_says_where_it_is_only_once(db: mycel.Graph) -> None:
 def test_commands_of_an_actor_are_the_actors(tmp_path: Path) -> None:
     with mycel.open(tmp_path / "graph.db", actor="ada") as db:
         db.execute('UPSERT { CONCEPT { {type: "Person", name: "Ada"} } }')
-        entry = next(db.log(limit=1))
+        entry = next(db.history.log(limit=1))
         assert (entry.actor, entry.message) == ("ada", "add 1 Person")
 
 

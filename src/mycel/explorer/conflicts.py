@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from mycel.api.graph import Graph
 from mycel.explorer.moments import Scene
 from mycel.explorer.parameters import Parameter, Parameters
 from mycel.explorer.past import commit_of
-from mycel.history.graph import Graph
 from mycel.model.values import JsonObject
 from mycel.store.query.commits import transaction_of
 from mycel.store.query.history import entry_at
@@ -62,11 +62,11 @@ def act(db: Graph, action: str, given: Mapping[str, Any]) -> str | None:
     """
     match action:
         case "resolve":
-            db.resolve(given["resolutions"], merge=given["merge"])
+            db.merges.resolve(given["resolutions"], merge=given["merge"])
         case "commit":
-            return db.commit_merge(given["merge"], message=given["message"]).commit
+            return db.merges.commit(given["merge"], message=given["message"]).commit
         case _:
-            db.abort_merge(given["merge"])
+            db.merges.abort(given["merge"])
     return None
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from mycel.api.graph import Graph
 from mycel.errors import AccessDenied, ConstraintViolation, InvalidId
 from mycel.explorer.moments import moment_of, scene
 from mycel.explorer.naming import uri_beside
 from mycel.explorer.parameters import ID, Parameter, Parameters
 from mycel.explorer.past import commit_of, listed
-from mycel.history.graph import Graph
 from mycel.history.rollback import Rollback
 from mycel.knowledge import node_moves, node_writer, relation_writer
 from mycel.knowledge.input_values import drafts
@@ -260,10 +260,10 @@ def _lead_back(
     moment = moment_of(moment) if isinstance(moment, str) else moment
     made: Rollback
     if op == "revert":
-        made = db.revert(moment, dry_run=given["dry_run"], message=message)
+        made = db.history.revert(moment, dry_run=given["dry_run"], message=message)
     else:
         paths = [knowledge.uri(each).text for each in given["paths"]]
-        made = db.rollback(moment, paths=paths, dry_run=given["dry_run"], message=message)
+        made = db.history.rollback(moment, paths=paths, dry_run=given["dry_run"], message=message)
     with scene(knowledge, None, timeout_s=10) as seen:
         commit = None
         if made.commit is not None:

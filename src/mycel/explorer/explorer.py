@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from mycel import __version__
+from mycel.api.graph import Graph
 from mycel.errors import ExecutionTimeout, NotFound
 from mycel.explorer import (
     authors,
@@ -34,7 +35,6 @@ from mycel.explorer.moments import Scene, moment_of, scene, scene_of
 from mycel.explorer.parameters import AT, CURSOR, ID, Parameter, Parameters, checked, whole
 from mycel.explorer.source_text import source_text
 from mycel.explorer.suggestions import suggest
-from mycel.history.graph import Graph
 from mycel.knowledge.knowledge import Knowledge
 from mycel.knowledge.node_values import Relation
 from mycel.model import times

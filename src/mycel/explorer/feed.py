@@ -10,10 +10,10 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
+from mycel.api.graph import Graph
 from mycel.engine.missing_concepts import keeps_place
 from mycel.explorer import limits
 from mycel.explorer.past import commit_of
-from mycel.history.graph import Graph
 from mycel.knowledge.uris import uri_of
 from mycel.model.state import LIVE, State
 from mycel.model.values import JsonObject

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
+from mycel.api.graph import Graph
 from mycel.explorer.census import Census
 from mycel.explorer.name_index import NameIndex
-from mycel.history.graph import Graph
 from mycel.knowledge.uris import uri_of
 from mycel.model.allowance import using
 from mycel.store.query import outline

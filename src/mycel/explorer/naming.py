@@ -11,12 +11,12 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Final
 
+from mycel.api.graph import Graph
 from mycel.errors import AmbiguousName
 from mycel.explorer.census import Census
 from mycel.explorer.folders import last_segment
 from mycel.explorer.moments import Scene
 from mycel.explorer.overview import workspaces
-from mycel.history.graph import Graph
 from mycel.knowledge.knowledge import Knowledge
 from mycel.knowledge.name_resolution import resolve_all
 from mycel.knowledge.uris import Uri, UriKind, parse

@@ -7,7 +7,7 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Final
 
-from mycel.history.graph import Graph
+from mycel.api.graph import Graph
 from mycel.knowledge.knowledge import Knowledge
 from mycel.knowledge.knowledge_view import FileRule
 

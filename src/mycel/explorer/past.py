@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from mycel.api.graph import Graph
 from mycel.errors import ConstraintViolation, NotFound
 from mycel.explorer import limits
 from mycel.explorer.cards import concept_card
 from mycel.explorer.moments import Scene, moment_of
-from mycel.history.graph import Graph
 from mycel.knowledge.relation_pages import bad_cursor
 from mycel.knowledge.uris import uri_of
 from mycel.model import times
@@ -47,7 +47,7 @@ def commits(db: Graph, limit: int, before: int | None, where: Mapping[str, Any])
     for key in ("since", "until"):
         if key in given:
             given[key] = moment_of(given[key])
-    found = list(db.log(limit=limit + 1, before=before, **given))
+    found = list(db.history.log(limit=limit + 1, before=before, **given))
     told: JsonObject = {"commits": [commit_of(each) for each in found[:limit]]}
     if len(found) > limit:
         told["next_before"] = found[limit - 1].seq
@@ -73,7 +73,7 @@ def moments_to_choose(db: Graph, scene: Scene, zone: str) -> JsonObject:
     A day is one of a place with this offset from UTC, on which something was written; its `seq` is
     the position at its end.
     """
-    newest = [commit_of(each) for each in db.log(limit=limits.MOMENTS_COMMITS)]
+    newest = [commit_of(each) for each in db.history.log(limit=limits.MOMENTS_COMMITS)]
     days = _days(scene, _offset_us(zone), limits.MOMENTS_DAYS)
     return scene.told(tags=_tags(scene), commits=newest, days=days)
 
@@ -160,7 +160,7 @@ def diff(db: Graph, given: Mapping[str, Any]) -> JsonObject:
         raise bad_cursor(cursor)
     paths = [given["path"]] if given["path"] else ()
     until = None if given["to"] is None else moment_of(given["to"])
-    found = db.diff(moment_of(given["from"]), until, paths=paths)
+    found = db.history.diff(moment_of(given["from"]), until, paths=paths)
     start = int(cursor or 0)
     page = found.elements[start : start + limit]
     linked = _degrees(db, page)

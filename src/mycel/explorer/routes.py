@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from mycel.api.graph import Graph
 from mycel.explorer import limits, neighbours
 from mycel.explorer.moments import Scene
 from mycel.graph.traversal import Bounds, Direction, Reached
-from mycel.history.graph import Graph
 from mycel.knowledge.node_lookup import uri_at
 from mycel.model import ids
 from mycel.model.limits import TRAVERSE_COST_MAX, TRAVERSE_NODES_MAX

@@ -8,5 +8,4 @@ Modules:
 - `arrays`     all links of one moment in memory
 - `adjacency`  sources of neighbours for a traversal: the tables, or arrays
 - `traversal`  what is near an element by the weights of links, nearest first
-- `view`       everything that can be read of one state of the graph
 """

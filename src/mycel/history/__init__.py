@@ -1,9 +1,9 @@
 """The history of a graph: branches, merges, tags, differences, rollback and revert, backups.
 
-graph          `Graph`, which `mycel.open` returns
+history_api    `db.history`: the log, versions, differences, tags, ways back
 branches       copies of a graph beside it, each with a history of its own
-open_branches  the branches that a server keeps open
 rollback       the elements that a rollback or a revert should lead to
+merge_api      `db.merges`: open merges and their conflicts
 merge          three-way merge of branches
 state_steps    the steps to such elements as one transaction, and the obstacles
 conflict_text  conflicts of a merge as rows of text, side by side

@@ -21,6 +21,8 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from mycel import __version__
+from mycel.api.graph import Graph
+from mycel.api.open_branches import OpenBranches
 from mycel.errors import (
     DatabaseError,
     InvalidIdentifier,
@@ -28,8 +30,6 @@ from mycel.errors import (
     MycelError,
     NotFound,
 )
-from mycel.history.graph import Graph
-from mycel.history.open_branches import OpenBranches
 from mycel.http import openapi
 from mycel.http.branch_routes import branch_routes
 from mycel.http.explorer_routes import PAGE, ExplorerRoutes, is_public, wants_page

@@ -14,12 +14,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from mycel.api.graph import Graph
+from mycel.api.open_branches import OpenBranches
 from mycel.errors import AccessDenied, MycelError, NotFound
 from mycel.explorer.parameters import Parameter, Parameters, checked
 from mycel.history.branches import Branch
-from mycel.history.graph import Graph
 from mycel.history.merge.outcome import Merge
-from mycel.history.open_branches import OpenBranches
 from mycel.http.policy import Policy
 from mycel.http.request_values import given_parameters
 from mycel.http.responses import JSON, encode, refusal
@@ -104,14 +104,14 @@ def _show_merge(call: _Call) -> Told:
 def _resolve(call: _Call) -> Told:
     done = _open_merge(call)
     if call.given["resolutions"]:
-        done = call.db.resolve(call.given["resolutions"], merge=done.id)
+        done = call.db.merges.resolve(call.given["resolutions"], merge=done.id)
     if call.given["commit"] and not done.unresolved:
-        done = call.db.commit_merge(done.id, message=call.given["message"])
+        done = call.db.merges.commit(done.id, message=call.given["message"])
     return _told(done)
 
 
 def _abort(call: _Call) -> Told:
-    return _told(call.db.abort_merge(_open_merge(call).id))
+    return _told(call.db.merges.abort(_open_merge(call).id))
 
 
 def _told(merge: Merge) -> Told:

@@ -13,6 +13,8 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from mycel.api.graph import Graph
+from mycel.api.open_branches import OpenBranches
 from mycel.errors import (
     AccessDenied,
     MycelError,
@@ -23,8 +25,6 @@ from mycel.explorer.explorer import VIEWS, Explorer
 from mycel.explorer.feed import written
 from mycel.explorer.open_explorers import OpenExplorers
 from mycel.explorer.parameters import checked, whole
-from mycel.history.graph import Graph
-from mycel.history.open_branches import OpenBranches
 from mycel.http.live_stream import Watcher
 from mycel.http.policy import Policy
 from mycel.http.request_values import given_parameters

@@ -19,6 +19,7 @@ from typing import Any, Final
 
 from starlette.responses import Response
 
+from mycel.api.graph import Graph
 from mycel.errors import (
     InvalidSyntax,
     InvalidValueType,
@@ -30,11 +31,10 @@ from mycel.http.responses import JSON, encode, retry_header, status_of, unexpect
 from mycel.model.json_text import read_request
 from mycel.model.limits import INTEGER_MAX
 from mycel.model.names import json_kind, shorten
-from mycel.nexus import Nexus
 from mycel.service import envelope
 
 LOG_FILTERS: Final = ("path", "type", "actor", "since", "until", "text")
-"""The conditions of `Nexus.log` that `list_logs` takes."""
+"""The conditions of `Graph.log` that `list_logs` takes."""
 METHODS: Final = ("execute_kip", "execute_kip_readonly", "list_logs")
 
 GONE_STATUS: Final = HTTPStatus.SERVICE_UNAVAILABLE
@@ -49,7 +49,7 @@ _CURSOR: Final = re.compile(r"log-([1-9][0-9]{0,18})", re.ASCII)
 _log = logging.getLogger(__name__)
 
 
-def respond(db: Nexus, body: bytes, *, readonly: bool = False) -> Response:
+def respond(db: Graph, body: bytes, *, readonly: bool = False) -> Response:
     """The response to any request.
 
     With `readonly`, every method refuses commands that write.
@@ -88,7 +88,7 @@ def _parse(body: bytes) -> dict[str, Any]:
     return message
 
 
-def _dispatch(db: Nexus, message: dict[str, Any], *, readonly: bool) -> dict[str, Any]:
+def _dispatch(db: Graph, message: dict[str, Any], *, readonly: bool) -> dict[str, Any]:
     run, params = _asked(db, message, readonly=readonly)
     try:
         db.check_in_place()
@@ -106,7 +106,7 @@ class _GoneError(Exception):
 
 
 def _asked(
-    db: Nexus, message: dict[str, Any], *, readonly: bool
+    db: Graph, message: dict[str, Any], *, readonly: bool
 ) -> tuple[Callable[[dict[str, Any]], dict[str, Any]], dict[str, Any]]:
     """The function that a message asks for, and its parameters.
 
@@ -142,7 +142,7 @@ def _asked(
             return partial(list_logs, db), params
 
 
-def list_logs(db: Nexus, params: Mapping[str, Any]) -> dict[str, Any]:
+def list_logs(db: Graph, params: Mapping[str, Any]) -> dict[str, Any]:
     """A page of the journal: transactions, newest first.
 
     Raises:
@@ -157,7 +157,7 @@ def list_logs(db: Nexus, params: Mapping[str, Any]) -> dict[str, Any]:
     where = {key: params[key] for key in LOG_FILTERS if params.get(key) is not None}
     limit = _limit(params.get("limit"))
     # One more than the limit shows that there is another page.
-    found = list(db.log(limit=limit + 1, before=_before(params.get("cursor")), **where))
+    found = list(db.history.log(limit=limit + 1, before=_before(params.get("cursor")), **where))
     told: dict[str, Any] = {"result": [entry.to_dict() for entry in found[:limit]]}
     if len(found) > limit:
         told["next_cursor"] = f"log-{found[limit - 1].seq}"

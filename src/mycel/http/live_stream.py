@@ -14,10 +14,10 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from functools import partial
 from typing import Any, Final
 
+from mycel.api.graph import Graph
 from mycel.errors import MycelError
 from mycel.explorer import feed, limits
 from mycel.explorer.feed import Event, written
-from mycel.history.graph import Graph
 
 INTERVAL_S: Final = 0.25
 """The time between two looks at the journal."""

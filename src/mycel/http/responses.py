@@ -20,10 +20,10 @@ from mycel.model.allowance import RETRY_AFTER, shortage
 JSON = "application/json"
 _IN_HTTP: Final = {
     "`mycel branch list` shows": "GET /branches lists",
-    "db.conflicts() (`mycel conflicts`) lists": "GET /merges/ID lists",
+    "db.merges.conflicts() (`mycel conflicts`) lists": "GET /merges/ID lists",
     "db.merges (`mycel conflicts`) lists": "GET /merges lists",
-    "db.resolve (`mycel resolve`)": "POST /merges/ID",
-    "db.abort_merge() (`mycel merge --abort`)": "DELETE /merges/ID",
+    "db.merges.resolve (`mycel resolve`)": "POST /merges/ID",
+    "db.merges.abort() (`mycel merge --abort`)": "DELETE /merges/ID",
 }
 """Parts of hints about Python and the command line, and their counterparts here."""
 

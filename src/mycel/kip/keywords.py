@@ -85,7 +85,7 @@ OPENINGS: Final[dict[str, str]] = {
     **_each("REPLACE WRITE ADD STORE SET ALTER", _TELL),
     "HELP": f"A command starts with the keyword of its statement. {_PRIMER}",
     "HISTORY": "FIND(?x) AS OF … WHERE { … } asks a past state, by a time or a position in the "
-    "journal; `mycel history` and db.history(…) list the versions of an element.",
+    "journal; `mycel history` and db.history.versions(…) list the versions of an element.",
     "WITH": "A command starts with the keyword of its statement: FIND asks, UPSERT tells.",
 }
 """Words that start a command elsewhere, in upper case. As values they are as good as any."""

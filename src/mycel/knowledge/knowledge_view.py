@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, Self, TypeVar, Unpack
 
+from mycel.api.graph import Graph
 from mycel.engine.missing_concepts import is_placeholder
 from mycel.errors import (
     AmbiguousName,
@@ -53,7 +54,6 @@ from mycel.knowledge.stale_notes import with_marks
 from mycel.knowledge.uris import Uri, UriKind, build, check_workspace, parse
 from mycel.model import ids
 from mycel.model.names import kind_of, shorten
-from mycel.nexus import Nexus
 from mycel.search.modes import HYBRID, SearchMode
 from mycel.search.question import Question
 from mycel.store.query.filters import Filters, state_reader
@@ -101,7 +101,7 @@ class KnowledgeView:
 
     def __init__(
         self,
-        db: Nexus,
+        db: Graph,
         *,
         workspace: str,
         root: str | Path | None = None,
@@ -161,7 +161,7 @@ class KnowledgeView:
         """The same knowledge, loaded into another context."""
         return self.of(self.db, context)
 
-    def of(self, db: Nexus, context: ActiveContext) -> Self:
+    def of(self, db: Graph, context: ActiveContext) -> Self:
         """The knowledge of another graph of the same workspace, such as a branch."""
         return type(self)(
             db,
@@ -413,7 +413,7 @@ class KnowledgeView:
         warnings: list[str] | None = None,
         **filters: Unpack[Filters],
     ) -> list[Hit]:
-        """Nodes, relations or both that fit a question; modes and filters as of `Nexus.search`.
+        """Nodes, relations or both that fit a question; modes and filters as of `Graph.search`.
 
         `type` is a type of nodes, or a relation type if only relations are sought. Placeholders of
         missing concepts are not found.

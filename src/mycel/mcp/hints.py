@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any, Final, Literal, TypeVar
 
+from mycel.api.graph import Graph
 from mycel.engine.engine import read_only
 from mycel.errors import MycelError, NotFound, did_you_mean
 from mycel.model.names import shorten
 from mycel.model.values import JsonObject
-from mycel.nexus import Nexus
 
 Names = Literal["type", "relation type"]
 Error = TypeVar("Error", bound=MycelError)
@@ -31,7 +31,9 @@ _IN_TOOLS: Final = {
     "Define it first: tx.define_predicate(name), or `mycel define predicate NAME`.": (
         "describe_graph with topic relation_types lists the names; case matters."
     ),
-    "db.conflicts() (`mycel conflicts`) lists": "resolve_conflicts without resolutions lists",
+    "db.merges.conflicts() (`mycel conflicts`) lists": (
+        "resolve_conflicts without resolutions lists"
+    ),
     "db.merges (`mycel conflicts`) lists": "resolve_conflicts without resolutions lists",
 }
 """Parts of hints of the engine, and their counterparts here."""
@@ -39,7 +41,7 @@ _REFUSED: Final = read_only("").hint
 """The hint of the engine for a writing command that was sent to be read."""
 
 
-def undefined(db: Nexus, error: Error, what: Names, names: Collection[str | None]) -> Error:
+def undefined(db: Graph, error: Error, what: Names, names: Collection[str | None]) -> Error:
     """The error for an undefined type or relation type, with the closest name."""
     known = db.execute(f"{_LISTED[what]} LIMIT {NAMES_COMPARED}").value
     unknown = next((each for each in names if each not in known), None)

@@ -27,12 +27,14 @@ def history(call: ToolCall) -> Answer:
     match call.arguments.get("action", "log"):
         case "diff":
             db, arguments = call.state.db, call.arguments
-            found = db.diff(_moment(call, "from"), _optional(arguments, "to"), paths=_paths(call))
+            found = db.history.diff(
+                _moment(call, "from"), _optional(arguments, "to"), paths=_paths(call)
+            )
             return _diff(found)
         case "tags":
             return _tags(call)
         case "tag":
-            commit = call.state.db.tag(
+            commit = call.state.db.history.tag(
                 call.arguments.get("name", ""),
                 _optional(call.arguments, "to"),
                 message=call.message,
@@ -61,7 +63,7 @@ def _log(call: ToolCall) -> Answer:
     if len(paths) > 1:
         raise InvalidSyntax("The log takes one path.", hint='Pass paths: ["auth/login"].')
     entries = list(
-        db.log(
+        db.history.log(
             limit=limit + 1,
             before=call.number_in("log"),
             path=paths[0] if paths else None,
@@ -89,7 +91,7 @@ def _log(call: ToolCall) -> Answer:
 
 
 def _tags(call: ToolCall) -> Answer:
-    tags = call.state.db.tags()
+    tags = call.state.db.history.tags()
     page = TextPage()
     page.add_all(f"{name} {short(commit)}" for name, commit in tags.items())
     return Answer(str(page) if tags else "There are no tags.", data_within({"tags": tags}))
@@ -99,9 +101,9 @@ def _lead_back(call: ToolCall, action: str) -> Answer:
     db, dry_run = call.state.db, call.arguments.get("dry_run", False)
     to = _moment(call, "to")
     if action == "revert":
-        done = db.revert(to, dry_run=dry_run, message=call.message)
+        done = db.history.revert(to, dry_run=dry_run, message=call.message)
     else:
-        done = db.rollback(to, paths=_paths(call), dry_run=dry_run, message=call.message)
+        done = db.history.rollback(to, paths=_paths(call), dry_run=dry_run, message=call.message)
     if done.commit is None:
         said = "Would change:" if dry_run and done.diff else "Nothing has to change."
         return _diff(done.diff, said)

@@ -20,6 +20,7 @@ from mcp.server.lowlevel.server import Server
 from mcp.shared.exceptions import MCPError
 
 from mycel import __version__
+from mycel.api.graph import Graph
 from mycel.errors import InvalidSyntax, MycelError, did_you_mean
 from mycel.knowledge.memory.entities import Entity, EntityRelation
 from mycel.knowledge.memory.memory_server import WHOLE_CHARACTERS_MAX, EntityGraph, Subgraph
@@ -29,7 +30,6 @@ from mycel.mcp.messages import worded
 from mycel.mcp.results import COMPLETE, failure
 from mycel.model.names import shorten
 from mycel.model.values import JsonObject
-from mycel.nexus import Nexus
 from mycel.service.malloc_trim import MemoryTrim
 from mycel.syntax.gc_pause import collector_paused
 
@@ -274,7 +274,7 @@ TOOLS: Final = (
 )
 
 
-def build_server(db: Nexus, *, readonly: bool = False) -> Server[Any]:
+def build_server(db: Graph, *, readonly: bool = False) -> Server[Any]:
     """A server that has these tools, and the whole graph as a resource."""
     memory = EntityGraph(db)
     leftovers = MemoryTrim()

@@ -53,7 +53,7 @@ def resolve(call: ToolCall) -> Answer:
     """Decide conflicts of an open merge, or show them; commit when none is left."""
     db, merge_id = call.state.db, call.arguments.get("merge_id")
     if call.arguments.get("abort"):
-        return answer(call, db.abort_merge(merge_id))
+        return answer(call, db.merges.abort(merge_id))
     resolutions = call.arguments.get("resolutions")
     if resolutions:
         return answer(call, settled(call, resolutions, merge_id))
@@ -72,10 +72,10 @@ def resolve(call: ToolCall) -> Answer:
 def settled(call: ToolCall, resolutions: list[dict[str, Any]], merge_id: str | None) -> Merge:
     """The merge after decisions, which is committed if none is left."""
     db = call.state.db
-    done = db.resolve(resolutions, merge=merge_id)
+    done = db.merges.resolve(resolutions, merge=merge_id)
     if done.unresolved:
         return done
-    return db.commit_merge(done.id, message=call.message)
+    return db.merges.commit(done.id, message=call.message)
 
 
 def undecided(call: ToolCall, done: Merge) -> Undecided | None:

@@ -30,10 +30,10 @@ from mcp.shared.exceptions import MCPError
 from mcp.shared.message import ServerMessageMetadata
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
+from mycel.api.graph import Graph
+from mycel.api.open_branches import OpenBranches
 from mycel.errors import Category, InternalError, MycelError, did_you_mean
 from mycel.explorer.open_explorers import OpenExplorers
-from mycel.history.graph import Graph
-from mycel.history.open_branches import OpenBranches
 from mycel.knowledge.active_context import ActiveContext, Contexts
 from mycel.knowledge.knowledge import Knowledge
 from mycel.mcp import app_view, arguments, hints, inquiries, prompts, resources

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+from mycel.api.graph import Graph
+from mycel.api.open_branches import OpenBranches
 from mycel.errors import ConstraintViolation, InvalidSyntax, ResourceExhausted
 from mycel.explorer.open_explorers import OpenExplorers
-from mycel.history.graph import Graph
-from mycel.history.open_branches import OpenBranches
 from mycel.knowledge.active_context import Contexts
 from mycel.knowledge.knowledge import Knowledge
 from mycel.model.values import JsonObject

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
+from mycel.api.graph import Graph
 from mycel.model.names import CONCEPT_TYPE, shorten
 from mycel.model.values import JsonObject
-from mycel.nexus import Nexus
 from mycel.schema.definitions import AttributeRule, concept_definition
 
 DESCRIPTION_CHARACTERS: Final = 300
@@ -15,7 +15,7 @@ VALUES_SHOWN: Final = 8
 NAMES_SHOWN: Final = 5
 
 
-def required_properties(db: Nexus, names: Sequence[str]) -> dict[str, list[str]]:
+def required_properties(db: Graph, names: Sequence[str]) -> dict[str, list[str]]:
     """The properties without a default that each of these types requires, if it requires any."""
     command = "FIND(?t.name, ?t.attributes) WHERE { ?t {type: :meta} FILTER(IN(?t.name, :names)) }"
     found = db.execute(command, {"meta": CONCEPT_TYPE, "names": list(names)}) if names else ()

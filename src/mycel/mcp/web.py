@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final
 import anyio.to_thread
 from mcp.server.transport_security import TransportSecuritySettings
 
-from mycel.history.graph import Graph
-from mycel.history.open_branches import OpenBranches
+from mycel.api.graph import Graph
+from mycel.api.open_branches import OpenBranches
 from mycel.knowledge.active_context import Contexts
 from mycel.knowledge.knowledge import Knowledge
 from mycel.mcp.messages import NoMessage, read, written

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from mycel.api.graph import Graph
 from mycel.errors import ConstraintViolation, MycelError, SchemaError
-from mycel.history.graph import Graph
 from mycel.migration.consent import refuse_removals
 from mycel.mirror.front_matter import FrontMatterProblem
 from mycel.mirror.projection import Projection

@@ -16,7 +16,7 @@ from mycel.errors import MycelError
 from mycel.mirror.settings import has_mirror
 
 if TYPE_CHECKING:
-    from mycel.history.graph import Graph
+    from mycel.api.graph import Graph
 
 LOOK_SECONDS: Final = 1.0
 WAIT_SECONDS_MAX: Final = 10.0

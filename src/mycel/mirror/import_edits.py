@@ -18,8 +18,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from typing import Any, Final, NamedTuple
 
+from mycel.api.graph import Graph
 from mycel.errors import ConstraintViolation, NotFound
-from mycel.history.graph import Graph
 from mycel.history.merge.outcome import Merge
 from mycel.knowledge.uris import uri_of
 from mycel.mirror import commits, edits, upstream
@@ -233,7 +233,7 @@ class _Import:
         merges = []
         for portion, source in zip(taken.portions, sources, strict=True):
             merges.append(
-                self._graph.merge_changes(
+                self._graph.merges.merge_changes(
                     [each.edit for each in portion.edits],
                     base=portion.base,
                     source=source,

@@ -21,8 +21,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from mycel.api.graph import Graph
 from mycel.errors import ConstraintViolation, GitFailed
-from mycel.history.graph import Graph
 from mycel.mirror import commits, settings
 from mycel.mirror.commits import Identity, MirrorPosition
 from mycel.mirror.folder import Folder

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from mycel.api.graph import Graph
 from mycel.errors import ConstraintViolation, GitFailed, NotFound
-from mycel.history.graph import Graph
 from mycel.mirror import commits, settings
 from mycel.mirror.creation import Creation
 from mycel.mirror.inspection import Status

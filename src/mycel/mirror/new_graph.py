@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 
-from mycel.history.graph import open_graph
+from mycel.api.opening import open_graph
 from mycel.mirror.documents import MirrorDocument
 from mycel.mirror.front_matter import read_document
 from mycel.mirror.projection import Projection

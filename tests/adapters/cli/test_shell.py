@@ -174,7 +174,7 @@ class TestATerminal:
             oak = db.get_concept("Plant", "Oak")
             assert oak is not None
             assert oak.attributes["height_m"] == 21
-            assert next(db.log(limit=1)).actor == "bob"
+            assert next(db.history.log(limit=1)).actor == "bob"
 
 
 # What a session does with what was typed, without a terminal.

@@ -37,7 +37,7 @@ def test_bounds_are_options(run: Run, graph: Path) -> None:
     assert names("--direction", "in", "--follow", "related_to") == ["Headache", "Fever"]
     assert names("--direction", "in", "--max-tokens", "1") == ["Headache"]
     with mycel.open(graph) as db:
-        before = next(entry.seq for entry in db.log() if entry.message == "concepts")
+        before = next(entry.seq for entry in db.history.log() if entry.message == "concepts")
     assert names("--direction", "in", "--as-of", str(before)) == ["Headache"]
 
 

@@ -14,8 +14,8 @@ def test_days_follow_the_zone_of_the_reader_and_tags_and_commits_are_listed(tmp_
         for name in ("a", "b", "c"):
             mycel.Knowledge(db, workspace="shop").add(name)
             ends.append(db.snapshot().entries)
-        db.tag("v1")
-        commits = list(db.log(limit=3))
+        db.history.tag("v1")
+        commits = list(db.history.log(limit=3))
     server = Server("mycel", "serve", "--json", "--db", path, "--port", "0")
     try:
         server.wait_until_ready()

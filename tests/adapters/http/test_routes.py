@@ -47,7 +47,7 @@ def test_an_unexpected_error_comes_with_the_id_of_its_request(
 ) -> None:
     with mycel.open(tmp_path / "garden.db") as db:
         for error, status in ((RuntimeError("?"), 500), (MemoryError(), 503)):
-            monkeypatch.setattr(db, "log", Mock(side_effect=error))
+            monkeypatch.setattr(db.history, "log", Mock(side_effect=error))
             answer = respond(db, b'{"method": "list_logs", "id": 7}')
             told = json.loads(bytes(answer.body))
             assert (answer.status_code, told["id"]) == (status, 7)

@@ -245,7 +245,7 @@ def test_nodes_are_forgotten_in_one_transaction(db: Path) -> None:
         session.ok("forget_nodes", uris=[*uris, "gone/never"], reason="too many")
         assert session.call("forget_nodes", uris=["gone/never", "other/never"]).failed
     with mycel.open(db, create=False) as graph:
-        newest, before = graph.log(limit=2)
+        newest, before = graph.history.log(limit=2)
         assert (newest.message, before.message) == ("remove 20 Concept", "All that is known")
         assert newest.changes == 20
         assert graph.verify().ok

@@ -49,9 +49,9 @@ def run(tx: mycel.Transaction, text: str) -> None:
 
 def test_a_new_graph_gets_everything_in_one_transaction_of_the_system(store: Store) -> None:
     db = mycel.Graph(store)
-    before = len(list(db.log()))
+    before = len(list(db.history.log()))
     assert seed_graph(store) == Applied(concepts_created=19, concepts_filled=17, links_created=32)
-    entries = list(db.log())
+    entries = list(db.history.log())
     assert len(entries) == before + 1
     assert (entries[0].actor, entries[0].message) == ("$system", "add the core capsules")
     assert db.verify(replay=True).problems == ()

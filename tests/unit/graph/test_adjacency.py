@@ -288,8 +288,8 @@ def test_an_iteration_that_outlives_the_graph_ends_or_says_why(db: mycel.Graph, 
 
 def test_writing_while_the_log_is_read_is_possible(db: mycel.Graph, hub: str) -> None:
     (fresh,) = add_concepts(db, "fresh")
-    before = len(list(db.log()))
-    for entry in db.log():
+    before = len(list(db.history.log()))
+    for entry in db.history.log():
         if entry.changes == 1:
             db.write(lambda tx, seq=entry.seq: tx.update(fresh, attributes={"seen": seq}))
-    assert len(list(db.log())) > before
+    assert len(list(db.history.log())) > before

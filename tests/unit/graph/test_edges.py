@@ -89,9 +89,9 @@ def test_adding_is_one_journal_entry_in_one_transaction(
 ) -> None:
     before = entries(db)
     made = db.add_edge(ends[0], "references", ends[1], created_by="andrew")
-    (newest,) = db.log(limit=1)
+    (newest,) = db.history.log(limit=1)
     assert (newest.first_seq, newest.changes, newest.actor) == (before + 1, 1, "andrew")
-    assert [version.kind for version in db.history(made)] == ["add_edge"]
+    assert [version.kind for version in db.history.versions(made)] == ["add_edge"]
 
 
 def test_an_element_itself_serves_as_well_as_its_id(db: mycel.Graph, ends: tuple[str, str]) -> None:
@@ -220,7 +220,7 @@ NO_IDS: list[Any] = [
         lambda db, _good, bad: list(db.edges_in(bad)),
         lambda db, _good, bad: db.find(bad),
         lambda db, _good, bad: db.get(bad),
-        lambda db, _good, bad: db.history(bad),
+        lambda db, _good, bad: db.history.versions(bad),
         lambda db, _good, bad: db.purge(bad, "why"),
         lambda db, _good, bad: db.write(lambda tx: tx.retire(bad)),
         lambda db, _good, bad: db.write(lambda tx: tx.update(bad, attributes={})),
@@ -256,7 +256,7 @@ def test_an_id_that_was_never_given_out_is_missing_everywhere_and_named_as_it_wa
             lambda absent=absent: db.find(absent),
             lambda absent=absent: db.traverse(absent),
             lambda absent=absent: db.get(absent),
-            lambda absent=absent: db.history(absent),
+            lambda absent=absent: db.history.versions(absent),
             lambda absent=absent: db.prove(absent),
             lambda absent=absent: db.purge(absent, "why"),
             lambda absent=absent: db.write(lambda tx: tx.retire(absent)),
@@ -318,7 +318,7 @@ def test_adding_a_live_edge_again_changes_and_journals_nothing(
     assert again == made
     assert db.get_edge(ends[0], "references", ends[1]) == edge
     assert db.snapshot() == before
-    assert len(db.history(made)) == 1
+    assert len(db.history.versions(made)) == 1
 
 
 def test_adding_a_live_edge_again_in_a_transaction_changes_nothing_either(
@@ -329,7 +329,7 @@ def test_adding_a_live_edge_again_in_a_transaction_changes_nothing_either(
         assert tx.add_edge(ends[0], "references", ends[1], data={"b": 2}, metadata={"n": 2}) == made
     edge = db.get(made)
     assert (edge.data, edge.metadata, edge.version) == ({"a": 1}, {"m": 1}, 1)
-    assert len(db.history(made)) == 1
+    assert len(db.history.versions(made)) == 1
 
 
 def test_an_actor_who_changes_nothing_leaves_no_trace(
@@ -337,7 +337,7 @@ def test_an_actor_who_changes_nothing_leaves_no_trace(
 ) -> None:
     db.add_edge(ends[0], "references", ends[1])
     db.add_edge(ends[0], "references", ends[1], created_by="nobody")
-    assert "nobody" not in {entry.actor for entry in db.log()}
+    assert "nobody" not in {entry.actor for entry in db.history.log()}
     assert_sound(db)
 
 
@@ -375,9 +375,9 @@ def test_a_removal_is_journaled_as_one_entry(db: mycel.Graph, ends: tuple[str, s
     made = db.add_edge(ends[0], "references", ends[1])
     before = entries(db)
     db.remove_edge(ends[0], "references", ends[1], reason="wrong", by="auditor")
-    (newest,) = db.log(limit=1)
+    (newest,) = db.history.log(limit=1)
     assert (newest.first_seq, newest.changes, newest.actor) == (before + 1, 1, "auditor")
-    last = db.history(made)[-1]
+    last = db.history.versions(made)[-1]
     assert (last.kind, last.reason, last.transaction.actor) == ("remove_edge", "wrong", "auditor")
 
 
@@ -455,7 +455,7 @@ def test_a_revival_is_journaled_as_an_added_edge(db: mycel.Graph, ends: tuple[st
     made = db.add_edge(ends[0], "references", ends[1])
     db.remove_edge(ends[0], "references", ends[1])
     db.add_edge(ends[0], "references", ends[1])
-    kinds = [version.kind for version in db.history(made)]
+    kinds = [version.kind for version in db.history.versions(made)]
     assert kinds == ["add_edge", "remove_edge", "add_edge"]
     assert_sound(db)
 
@@ -468,7 +468,7 @@ def test_an_edge_can_be_removed_and_revived_many_times(
         made = db.add_edge(ends[0], "references", ends[1], weight=n / 8)
         clock.tick()
         assert db.remove_edge(ends[0], "references", ends[1], reason=str(n))
-    weights = [version.element.weight for version in db.history(made) if version.element]
+    weights = [version.element.weight for version in db.history.versions(made) if version.element]
     assert weights == [0, 0, 1 / 8, 1 / 8, 1 / 4, 1 / 4, 3 / 8, 3 / 8, 1 / 2, 1 / 2]
     assert_sound(db)
 
@@ -481,7 +481,7 @@ def test_adding_removing_and_adding_in_one_transaction_leaves_a_live_edge(
         assert tx.remove_edge(ends[0], "references", ends[1])
         made = tx.add_edge(ends[0], "references", ends[1], weight=0.5)
     assert db.get(made).weight == 0.5
-    assert len(db.history(made)) == 3
+    assert len(db.history.versions(made)) == 3
     assert_sound(db)
 
 
@@ -550,8 +550,8 @@ def test_an_edge_goes_together_with_the_edges_about_it(
     assert db.remove_edge(ends[0], "references", ends[1], reason="wrong")
     assert list(db.edges_in(witness)) == list(db.edges_out(witness)) == []
     for each in (about, above):
-        assert db.history(each)[-1].kind == "remove_edge"
-        assert db.history(each)[-1].reason == "wrong"
+        assert db.history.versions(each)[-1].kind == "remove_edge"
+        assert db.history.versions(each)[-1].reason == "wrong"
     assert db.get_edge(claim, "attested_by", witness).tombstoned
     with pytest.raises(NotFound):
         db.add_edge(claim, "attested_by", witness)

@@ -8,9 +8,9 @@ from typing import Any, Literal
 import pytest
 
 import mycel
+from mycel.api.graph_view import GraphView
 from mycel.errors import ConstraintViolation, ExecutionTimeout, MycelError, NotFound, TypeMismatch
 from mycel.graph import walk
-from mycel.graph.view import GraphView
 from tests.cases import cases
 from tests.unit.store.given import EVENT, FACT, Clock, add_concepts, define, number_of
 

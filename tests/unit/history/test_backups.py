@@ -49,7 +49,7 @@ def test_a_backup_holds_every_commit_and_is_replaced_by_later_states_alone(
     target = tmp_path / "copy.db"
     (first,) = db.backup(target)
     assert first.is_new
-    assert first.commit == next(db.log()).commit
+    assert first.commit == next(db.history.log()).commit
     (same,) = db.backup(target)
     assert same == first._replace(is_new=False)
     put(db, "Braga")
@@ -142,7 +142,7 @@ def test_restoring_brings_back_the_state_and_keeps_what_was_there(
     db.close()
     made = mycel.restore(target, path, force=True)
     with mycel.open(path) as back:
-        assert next(back.log()).commit == made.commit
+        assert next(back.history.log()).commit == made.commit
         assert back.get_concept("City", "Braga") is None
     (aside,) = tmp_path.glob("graph.db.replaced-*")
     with mycel.open(aside) as before:
@@ -237,7 +237,7 @@ def _change_everything(db: mycel.Graph) -> None:
         tx.update(tx.get_concept("City", "Porto").id, attributes={"people": 1})
         tx.update(link, attributes={"since": 1})
         tx.retire(tx.get_concept("River", "Minho").id)
-    db.tag("now")
+    db.history.tag("now")
 
 
 def test_a_later_backup_is_verified_by_what_changed_unless_all_is_asked_for(

@@ -37,7 +37,7 @@ def shops(db: mycel.Graph) -> None:
 
 
 def messages(db: mycel.Graph, **where: object) -> list[str]:
-    return [each.message for each in db.log(**where)]  # type: ignore[arg-type]
+    return [each.message for each in db.history.log(**where)]  # type: ignore[arg-type]
 
 
 def test_a_commit_has_the_same_id_in_every_copy_and_another_one_where_histories_part(
@@ -45,16 +45,16 @@ def test_a_commit_has_the_same_id_in_every_copy_and_another_one_where_histories_
 ) -> None:
     with opened(path) as db:
         shops(db)
-        ids = [each.commit for each in db.log()]
-        newest = next(db.log(limit=1))
+        ids = [each.commit for each in db.history.log()]
+        newest = next(db.history.log(limit=1))
         assert newest.commit.startswith(f"{newest.seq}-")
     copy = path.with_name("copy.db")
     shutil.copy(path, copy)
     with opened(path) as db, opened(copy) as other:
-        assert [each.commit for each in other.log()] == ids
+        assert [each.commit for each in other.history.log()] == ids
         for each, text in ((db, "here"), (other, "there")):
             each.write(lambda tx, text=text: tx.put_concept("Shop", text))
-        here, there = next(db.log(limit=1)), next(other.log(limit=1))
+        here, there = next(db.history.log(limit=1)), next(other.history.log(limit=1))
         assert (here.seq, here.commit != there.commit) == (there.seq, True)
         assert db.as_of(ids[0][:20]).seq == other.as_of(ids[0]).seq
         with pytest.raises(NotFound, match="no commit"):
@@ -131,7 +131,7 @@ def test_every_way_to_write_takes_a_message(path: Path) -> None:
 def test_the_log_is_narrowed_by_path_type_actor_time_and_text(path: Path) -> None:
     with opened(path) as db:
         shops(db)
-        changed, linked, made, defined = list(db.log(limit=4))
+        changed, linked, made, defined = list(db.history.log(limit=4))
         assert messages(db, path="concept://town/a/b") == ["Two shops"]
         below = messages(db, path="concept://town/a")
         assert below == ["change 1 Shop", "link 1 near", "Two shops"]
@@ -145,13 +145,15 @@ def test_the_log_is_narrowed_by_path_type_actor_time_and_text(path: Path) -> Non
         assert messages(db, actor="ada") == ["change 1 Shop"]
         assert messages(db, actor="nobody") == []
         assert messages(db, text="SHOPS") == ["Two shops"]
-        assert [each.seq for each in db.log(since=made.time, until=linked.commit)] == [
+        assert [each.seq for each in db.history.log(since=made.time, until=linked.commit)] == [
             linked.seq,
             made.seq,
         ]
-        assert [each.seq for each in db.log(since=linked.seq)] == [changed.seq, linked.seq]
-        assert [each.seq for each in db.log(type="Shop", limit=1, before=changed.seq)] == [made.seq]
-        assert next(db.log(until=defined.time)).seq == defined.seq
+        assert [each.seq for each in db.history.log(since=linked.seq)] == [changed.seq, linked.seq]
+        assert [each.seq for each in db.history.log(type="Shop", limit=1, before=changed.seq)] == [
+            made.seq
+        ]
+        assert next(db.history.log(until=defined.time)).seq == defined.seq
         db.write(lambda tx: tx.move("concept://town/a/b", name="concept://city/b"))
         assert messages(db, path="concept://town/a/b")[0] == "move 1 Shop"
         with pytest.raises(TypeMismatch, match="There is no type or predicate 'Nothing'") as caught:
@@ -167,36 +169,36 @@ def test_the_log_is_narrowed_by_path_type_actor_time_and_text(path: Path) -> Non
 def test_a_tag_names_a_commit_in_every_copy_moves_and_goes(path: Path) -> None:
     with opened(path) as db:
         shops(db)
-        first = next(db.log(limit=1))
-        assert db.tag("v1") == first.commit
-        assert db.tag("v1", first.commit) == first.commit  # Again: nothing is written.
+        first = next(db.history.log(limit=1))
+        assert db.history.tag("v1") == first.commit
+        assert db.history.tag("v1", first.commit) == first.commit  # Again: nothing is written.
         db.write(lambda tx: tx.put_concept("Shop", "new"))
-        assert (db.as_of("v1").seq, len(list(db.log(text="tag v1")))) == (first.seq, 1)
+        assert (db.as_of("v1").seq, len(list(db.history.log(text="tag v1")))) == (first.seq, 1)
         assert db.execute('FIND(COUNT(?s)) AS OF "v1" WHERE { ?s {type: "Shop"} }').value == 2
         copy = path.with_name("copy.db")
-        db.tag("old", first.first_seq - 1)
-        assert list(db.tags()) == ["v1", "old"]
-        db.tag("v1", "old")
-        assert db.tags()["v1"] == db.tags()["old"] != first.commit
-        db.untag("old")
-        assert list(db.tags()) == ["v1"]
+        db.history.tag("old", first.first_seq - 1)
+        assert list(db.history.tags()) == ["v1", "old"]
+        db.history.tag("v1", "old")
+        assert db.history.tags()["v1"] == db.history.tags()["old"] != first.commit
+        db.history.untag("old")
+        assert list(db.history.tags()) == ["v1"]
         assert not db.verify(replay=True).problems
     shutil.copy(path, copy)
     with mycel.open(copy, readonly=True) as other:
-        assert list(other.tags()) == ["v1"]
+        assert list(other.history.tags()) == ["v1"]
 
 
 def test_what_is_no_tag_is_refused_with_a_hint(path: Path) -> None:
     with opened(path) as db:
-        db.tag("v1")
+        db.history.tag("v1")
         for name in ("", "1", "2026-01-01", "a b", "x" * 300, 5):
             with pytest.raises(InvalidIdentifier):
-                db.tag(name)  # type: ignore[arg-type]
+                db.history.tag(name)  # type: ignore[arg-type]
         with pytest.raises(InvalidSyntax, match="'v2' is not a time, and no tag") as caught:
             db.as_of("v2")
         assert "v1" in caught.value.hint
         with pytest.raises(NotFound):
-            db.untag("v2")
+            db.history.untag("v2")
         with pytest.raises(ConstraintViolation):
-            db.tag("zero", 0)
-        assert list(db.tags()) == ["v1"]
+            db.history.tag("zero", 0)
+        assert list(db.history.tags()) == ["v1"]

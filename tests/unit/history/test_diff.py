@@ -19,7 +19,7 @@ def db() -> Iterator[mycel.Graph]:
             for name in ("a", "a/x", "b"):
                 tx.put_concept("Concept", f"concept://w/{name}", {"content": "one\ntwo\nthree\n"})
             tx.put_proposition("concept://w/a", "uses", "concept://w/b")
-        graph.tag("start")
+        graph.history.tag("start")
         yield graph
 
 
@@ -35,7 +35,7 @@ def test_elements_are_added_removed_changed_and_moved(db: mycel.Graph) -> None:
         tx.move("concept://w/b", name="concept://w/c")
         link = tx.get_edge("concept://w/a", "uses", "concept://w/c")
         tx.update(link, weight=0.25)  # type: ignore[arg-type]
-    found = db.diff("start")
+    found = db.history.diff("start")
     assert told(found) == [
         ("changed", "concept://w/a"),
         ("removed", "concept://w/a/x"),
@@ -52,8 +52,8 @@ def test_elements_are_added_removed_changed_and_moved(db: mycel.Graph) -> None:
         ("name", "", "concept://w/b", "concept://w/c")
     ]
     assert [tuple(each) for each in found.elements[4].values] == [("weight", "", 1.0, 0.25)]
-    assert told(db.diff("start", "start")) == []
-    back = db.diff(db.snapshot().entries, "start")
+    assert told(db.history.diff("start", "start")) == []
+    back = db.history.diff(db.snapshot().entries, "start")
     assert [each.kind for each in back.elements] == [
         "changed",
         "added",
@@ -73,7 +73,7 @@ def test_elements_are_added_removed_changed_and_moved(db: mycel.Graph) -> None:
 
 def test_texts_differ_by_lines(db: mycel.Graph) -> None:
     db.write(lambda tx: tx.update("concept://w/b", attributes={"content": "one\n2\nthree\n"}))
-    (change,) = db.diff("start").elements
+    (change,) = db.history.diff("start").elements
     assert change.values[0].lines() == ["@@ -1,3 +1,3 @@", " one", "-two", "+2", " three"]
     assert change.to_dict()["values"][0]["lines"][2:4] == ["-two", "+2"]
 
@@ -84,11 +84,11 @@ def test_what_changed_and_changed_back_is_no_difference(db: mycel.Graph) -> None
     db.write(lambda tx: tx.retire("concept://w/a/x"))
     text = {"content": "one\ntwo\nthree\n"}
     db.write(lambda tx: tx.put_concept("Concept", "concept://w/a/x", text))
-    assert not db.diff("start")
+    assert not db.history.diff("start")
     db.write(lambda tx: tx.update("concept://w/b", attributes={"n": 1}))
-    db.tag("whole")
+    db.history.tag("whole")
     db.write(lambda tx: tx.update("concept://w/b", attributes={"n": 1.0}))
-    assert [tuple(each)[2:] for each in db.diff("whole").elements[0].values] == [(1, 1.0)]
+    assert [tuple(each)[2:] for each in db.history.diff("whole").elements[0].values] == [(1, 1.0)]
 
 
 def test_paths_narrow_a_difference_and_a_link_is_where_its_subject_is(db: mycel.Graph) -> None:
@@ -109,14 +109,14 @@ def test_paths_narrow_a_difference_and_a_link_is_where_its_subject_is(db: mycel.
         (["kip:Concept"], [a, x, "concept://w/ab", b, linked]),
         (["concept://other"], []),
     ):
-        assert [each.label for each in db.diff("start", paths=paths).elements] == labels
+        assert [each.label for each in db.history.diff("start", paths=paths).elements] == labels
     for wrong in ([""], [5], ["/"]):
         with pytest.raises(InvalidValueType):
-            db.diff("start", paths=wrong)
+            db.history.diff("start", paths=wrong)
 
 
 def test_what_was_purged_is_counted_and_not_shown(db: mycel.Graph) -> None:
     db.write(lambda tx: tx.update("concept://w/a/x", attributes={"secret": "word"}))
     db.purge("concept://w/a/x", "asked for")
-    found = db.diff("start")
+    found = db.history.diff("start")
     assert (told(found), found.purged) == ([], 1)

@@ -66,35 +66,37 @@ def test_an_open_merge_survives_a_restart_and_says_so_wherever_it_is_asked(
     assert (merge.status, merge.is_open, len(merge.conflicts)) == ("conflicts", True, 2)
     assert [each.suggestion for each in merge.conflicts] == ["theirs", "theirs"], "the newest"
     before = db.snapshot()
-    db.resolve(merge.conflicts[0], "theirs")
+    db.merges.resolve(merge.conflicts[0], "theirs")
     db.close()
     with opened(Path(db.path)) as again:
         assert again.snapshot() == before
         (found,) = again.merges
         assert (found.id, len(found.unresolved)) == (merge.id, 1)
-        assert [each.id for each in again.conflicts(at("a"))] == [e.id for e in merge.conflicts]
-        assert again.conflicts(at("b")) == []
+        assert [each.id for each in again.merges.conflicts(at("a"))] == [
+            e.id for e in merge.conflicts
+        ]
+        assert again.merges.conflicts(at("b")) == []
         with again._store.reading() as reader:
             number = again.get(at("a")).number
             told = open_conflicts(reader, [number, again.get(at("b")).number])
         assert told == {number: [found.unresolved[0].to_dict()]}, "those that are left"
         with pytest.raises(ConstraintViolation, match="One conflict of the merge of draft") as left:
-            again.commit_merge()
+            again.merges.commit()
         assert left.value.data["conflicts"] == [found.unresolved[0].to_dict()]
-        again.resolve("*", "value", 9)
-        done = again.commit_merge(message="Settled")
-        assert (done.status, again.merges, again.conflicts()) == ("merged", [], [])
+        again.merges.resolve("*", "value", 9)
+        done = again.merges.commit(message="Settled")
+        assert (done.status, list(again.merges), again.merges.conflicts()) == ("merged", [], [])
         assert (value(again, "a", "x"), value(again, "a", "y")) == (3, 9)
-        assert next(again.log(limit=1)).message == "Settled"
-        assert next(again.log(limit=1)).commit == done.commit
+        assert next(again.history.log(limit=1)).message == "Settled"
+        assert next(again.history.log(limit=1)).commit == done.commit
 
 
 def test_a_merge_that_is_given_up_has_written_nothing(db: mycel.Graph) -> None:
     conflicting(db)
     before = db.snapshot()
-    assert db.abort_merge().status == "aborted"
-    assert (db.merges, db.snapshot()) == ([], before)
-    for refused in (db.abort_merge, db.commit_merge, lambda: db.resolve("*", "ours")):
+    assert db.merges.abort().status == "aborted"
+    assert (list(db.merges), db.snapshot()) == ([], before)
+    for refused in (db.merges.abort, db.merges.commit, lambda: db.merges.resolve("*", "ours")):
         with pytest.raises(NotFound, match="No merge is open in main"):
             refused()
     assert db.merge("draft").status == "conflicts", "it can be begun again"
@@ -112,17 +114,17 @@ def test_a_merge_whose_source_is_gone_is_still_listed_and_can_be_given_up(
     )
     said = "has no branch 'draft'. The merge can only be given up (`mycel merge --abort`)."
     assert said in found.warnings[0]
-    for refused in (db.commit_merge, lambda: db.resolve("*", "ours")):
+    for refused in (db.merges.commit, lambda: db.merges.resolve("*", "ours")):
         with pytest.raises(NotFound, match="has no branch"):
             refused()
-    assert db.abort_merge().status == "aborted"
+    assert db.merges.abort().status == "aborted"
 
 
 def test_decisions_about_values_that_are_the_same_stay_when_the_target_moves_on(
     db: mycel.Graph,
 ) -> None:
     merge = conflicting(db)
-    db.resolve("*", "theirs")
+    db.merges.resolve("*", "theirs")
     put(db, "a", y=4)
     (found,) = db.merges
     assert [each.path for each in found.unresolved] == [("y",)]
@@ -130,8 +132,8 @@ def test_decisions_about_values_that_are_the_same_stay_when_the_target_moves_on(
     assert "1 decision no longer" in found.warnings[0]
     assert found.id == merge.id
     put(db, "a", y=2)
-    assert not db.merges[0].unresolved
-    assert db.commit_merge().diff.counts["changed"] == 1
+    assert not next(iter(db.merges)).unresolved
+    assert db.merges.commit().diff.counts["changed"] == 1
     assert (value(db, "a", "x"), value(db, "a", "y")) == (3, 3)
 
 
@@ -139,14 +141,14 @@ def test_a_source_that_goes_on_is_merged_further_with_the_decisions_so_far(
     db: mycel.Graph,
 ) -> None:
     merge = conflicting(db)
-    db.resolve({merge.conflicts[0].id: "theirs"})
+    db.merges.resolve({merge.conflicts[0].id: "theirs"})
     with branch(db) as draft:
         put(draft, "new", x=1)
     again = db.merge("draft")
     assert (again.id, len(again.unresolved)) == (merge.id, 1)
     assert again.diff.counts["added"] == 1
-    db.resolve([{"conflict": again.unresolved[0].id[:4], "choice": "ours"}])
-    db.commit_merge()
+    db.merges.resolve([{"conflict": again.unresolved[0].id[:4], "choice": "ours"}])
+    db.merges.commit()
     assert (value(db, "a", "x"), value(db, "a", "y"), value(db, "new")) == (3, 2, 1)
 
 
@@ -162,8 +164,8 @@ def test_decisions_that_do_not_fit_are_refused_and_none_is_taken(db: mycel.Graph
     ]
     for arguments in wrong:
         with pytest.raises((ConstraintViolation, NotFound)):
-            db.resolve(*arguments)
-        assert len(db.merges[0].unresolved) == 2
+            db.merges.resolve(*arguments)
+        assert len(next(iter(db.merges)).unresolved) == 2
     for options in ({"policy": "best"}, {"policy": {"x": 1}}, {"granularity": "line"}):
         with pytest.raises(ConstraintViolation):
             db.merge("draft", **options)  # type: ignore[arg-type]
@@ -179,16 +181,16 @@ def test_two_open_merges_are_told_apart_by_their_names(db: mycel.Graph) -> None:
     db.merge("other")
     assert [each.source for each in db.merges] == ["draft", "other"]
     with pytest.raises(ConstraintViolation, match="2 merges are open"):
-        db.commit_merge()
-    db.resolve(db.conflicts(at("b"))[0], "theirs")
-    assert db.commit_merge("other").status == "merged"
+        db.merges.commit()
+    db.merges.resolve(db.merges.conflicts(at("b"))[0], "theirs")
+    assert db.merges.commit("other").status == "merged"
     assert [each.source for each in db.merges] == ["draft"]
 
 
 def test_a_branch_that_is_made_while_a_merge_is_open_has_none(db: mycel.Graph) -> None:
     conflicting(db)
     with branch(db, "later") as later:
-        assert later.merges == []
+        assert list(later.merges) == []
         assert later.merge("draft").status == "conflicts"
 
 
@@ -205,7 +207,7 @@ def test_a_dry_run_shows_all_and_writes_nothing(db: mycel.Graph) -> None:
     with branch(db) as draft:
         put(draft, "a", x=4)
     assert db.merge("draft", dry_run=True).status == "conflicts"
-    assert db.merges == []
+    assert list(db.merges) == []
 
 
 def test_a_merge_into_a_third_branch_leaves_the_one_that_is_open_alone(db: mycel.Graph) -> None:
@@ -214,7 +216,7 @@ def test_a_merge_into_a_third_branch_leaves_the_one_that_is_open_alone(db: mycel
         before = db.snapshot()
         assert db.merge("draft", into="target", by="carl").into == "target"
         assert (value(target, "a"), db.snapshot()) == (2, before)
-        assert next(target.log(limit=1)).actor == "carl"
+        assert next(target.history.log(limit=1)).actor == "carl"
 
 
 def test_a_commit_that_comes_in_between_makes_the_merge_be_computed_again(
@@ -248,8 +250,8 @@ def test_a_branch_is_merged_again_from_where_it_was_merged_last(db: mycel.Graph)
         put(draft, "a", x=2)
         put(db, "a", x=3)
         db.merge("draft")
-        db.resolve("*", "ours")
-        db.commit_merge()
+        db.merges.resolve("*", "ours")
+        db.merges.commit()
         assert db.branches.get("draft").is_merged
         db.write(lambda tx: tx.move(at("n"), name="renamed"))
         put(draft, "n", y=2)
@@ -271,7 +273,7 @@ def test_branches_that_are_merged_into_each_other_end_up_alike(db: mycel.Graph) 
             put(draft, f"o{round_}", y=1)
             put(draft, "a", y=round_)
         db.merge("draft")
-        assert not db.diff("main", "draft")
+        assert not db.history.diff("main", "draft")
         assert not draft.merge("main").diff
         assert draft.merge("main").status == db.merge("draft").status == "up_to_date"
         assert not db.verify(replay=True).problems
@@ -301,7 +303,7 @@ def test_criss_cross_merges_ask_where_the_ancestors_disagree(db: mycel.Graph) ->
     with branch(db) as draft:
         put(db, "a", x=2)
         put(draft, "a", x=3)
-        before = next(db.log(limit=1)).commit, next(draft.log(limit=1)).commit
+        before = next(db.history.log(limit=1)).commit, next(draft.history.log(limit=1)).commit
         assert db.merge(f"draft:{before[1]}", policy="ours").status == "merged"
         assert draft.merge(f"main:{before[0]}", policy="ours").status == "merged"
         put(db, "b", y=1)
@@ -311,9 +313,9 @@ def test_criss_cross_merges_ask_where_the_ancestors_disagree(db: mycel.Graph) ->
         assert [each.path for each in found.conflicts] == [("x",)]
         assert "base" not in found.conflicts[0].options
         with pytest.raises(ConstraintViolation, match="no choice"):
-            db.resolve("*", "base")
-        db.resolve("*", "theirs")
-        assert db.commit_merge().status == "merged"
+            db.merges.resolve("*", "base")
+        db.merges.resolve("*", "theirs")
+        assert db.merges.commit().status == "merged"
     assert (value(db, "a"), db.get(at("b")).attributes) == (3, {"x": 1, "y": 1, "z": 1})
 
 
@@ -342,12 +344,12 @@ def test_a_third_branch_that_a_common_ancestor_has_merged_says_nothing_more(
         put(draft, "b", x=6)
         put(db, "a", x=2)
         db.merge("draft")
-        db.resolve("*", "base")
-        db.commit_merge()
+        db.merges.resolve("*", "base")
+        db.merges.commit()
         put(db, "b", x=5)
         assert draft.merge("main").status == "merged"
         assert (value(draft, "a"), value(draft, "b")) == (1, 5)
-        assert not draft.diff("main", "draft")
+        assert not draft.history.diff("main", "draft")
         db.merge("draft")
     assert (value(db, "a"), value(db, "b")) == (1, 5)
 
@@ -371,7 +373,7 @@ def test_changes_that_both_took_from_different_commits_of_a_third_branch_are_kno
         assert {"a", "b", "m", "n", "renamed"} & content(one).keys() == {"a", "renamed"}
         assert (value(one, "renamed", "x"), value(one, "renamed", "y")) == (1, 2)
         two.merge("one")
-        assert not one.diff("one", "two")
+        assert not one.history.diff("one", "two")
 
 
 def test_an_element_that_a_third_branch_has_removed_is_known_to_one_that_never_had_it(
@@ -391,8 +393,8 @@ def test_an_element_that_a_third_branch_has_removed_is_known_to_one_that_never_h
             found = target.merge(source, dry_run=True).conflicts
             assert [(each.kind, each.label) for each in found] == [("delete_modify", 'Fact "n"')]
         two.merge("one")
-        two.resolve("*", "theirs")
-        two.commit_merge()
+        two.merges.resolve("*", "theirs")
+        two.merges.commit()
         assert (value(two, "n"), "m" in content(two)) == (2, False)
 
 
@@ -420,7 +422,7 @@ def test_a_purge_on_either_side_wins_and_ends_open_merges(db: mycel.Graph) -> No
         put(draft, "a", x=2)
         assert db.merge("draft").is_open
         db.purge(at("a"), "asked for again")
-        assert db.merges == []
+        assert list(db.merges) == []
 
 
 def test_a_merge_with_a_conflict_and_a_purge_is_committed(db: mycel.Graph) -> None:
@@ -429,9 +431,9 @@ def test_a_merge_with_a_conflict_and_a_purge_is_committed(db: mycel.Graph) -> No
         put(draft, "a", x=3)
         draft.purge(at("b"), "asked for")
         assert not db.merge("draft").commit
-        db.resolve("*", "theirs")
-        assert db.commit_merge().status == "merged"
-        assert (value(db, "a"), db.merges, "b" in content(db)) == (3, [], False)
+        db.merges.resolve("*", "theirs")
+        assert db.merges.commit().status == "merged"
+        assert (value(db, "a"), list(db.merges), "b" in content(db)) == (3, [], False)
 
 
 SCHEMA = """
@@ -459,15 +461,15 @@ def test_constraints_that_a_clean_merge_breaks_are_all_listed_and_nothing_is_evi
         rows = [row["label"] for row in merge.conflicts[0].rows]
         assert len(rows) == 2
         with pytest.raises(ConstraintViolation, match="must be decided"):
-            db.commit_merge()
-        db.resolve("*", "ours")
-        last = db.conflicts()[-1]
+            db.merges.commit()
+        db.merges.resolve("*", "ours")
+        last = db.merges.conflicts()[-1]
         mine, theirs = (row["label"] for row in last.rows)
         given = {mine: "ours", theirs: {"attributes": {"email": theirs, "nick": "another"}}}
         number = theirs.split('"t')[1][:-1]
         given[theirs]["attributes"]["email"] = f"t{number}"  # type: ignore[index]
-        db.resolve(last, "value", given)
-        done = db.commit_merge()
+        db.merges.resolve(last, "value", given)
+        done = db.merges.commit()
         assert (done.status, done.diff.counts["added"]) == ("merged", 1)
         assert db.get(("Person", f"t{number}")).attributes["nick"] == "another"
         assert db.merge("draft").status == "up_to_date"
@@ -488,8 +490,8 @@ def test_definitions_of_kip_are_merged_key_by_key(db: mycel.Graph) -> None:
         define(draft, "shape", "One fact.")
         merge = db.merge("draft")
         assert [(each.kind, each.path) for each in merge.conflicts] == [("value", ("description",))]
-        db.resolve("*", "theirs")
-        db.commit_merge()
+        db.merges.resolve("*", "theirs")
+        db.merges.commit()
     attributes = db.get(("$ConceptType", "Fact")).attributes
     assert {"colour", "shape", "counter"} <= attributes["instance_schema"].keys()
     assert attributes["description"] == "One fact."
@@ -554,9 +556,9 @@ def test_a_declaration_that_both_changed_differently_is_one_conflict_with_its_ro
         assert "Two" in conflict.ours
         assert 'Person "ann"' in [row["label"] for row in conflict.rows]
         with pytest.raises(ConstraintViolation):
-            db.resolve(conflict, "value", "node Person {}")
-        db.resolve(conflict, "theirs")
-        assert db.commit_merge().status == "merged"
+            db.merges.resolve(conflict, "value", "node Person {}")
+        db.merges.resolve(conflict, "theirs")
+        assert db.merges.commit().status == "merged"
         assert "One" in str(db.schema.catalog.node("Person"))
         assert db.merge("draft").status == "up_to_date"
 
@@ -573,7 +575,7 @@ def test_a_merged_schema_that_rows_of_the_other_side_break_is_not_committed(
         merge = db.merge("draft")
         assert (merge.status, db.snapshot()) == ("conflicts", before)
         assert {each.kind for each in merge.conflicts} == {"constraint"}
-        db.abort_merge()
+        db.merges.abort()
         for number in range(3):
             person(db, f"p{number}", nick=f"n{number}")
         assert db.merge("draft").status == "merged"
@@ -591,18 +593,18 @@ def test_choices_are_listed_overruled_and_taken_back(db: mycel.Graph) -> None:
         open_ = db.merge("draft")
         assert [each.rule for each in open_.choices] == ["@merge(max)", "@merge(max)"]
         second = next(each for each in open_.choices if each.label == 'Fact "b"')
-        db.resolve(second, "theirs")
-        db.resolve(db.merges[0].unresolved[0], "ours")
-        done = db.commit_merge()
+        db.merges.resolve(second, "theirs")
+        db.merges.resolve(next(iter(db.merges)).unresolved[0], "ours")
+        done = db.merges.commit()
     assert (value(db, "a", "max"), value(db, "b", "max")) == (5, 3)
-    (choice,) = db.choices(done.commit)
-    assert db.choices() == [choice] == list(done.choices)
+    (choice,) = db.merges.choices(done.commit)
+    assert db.merges.choices() == [choice] == list(done.choices)
     assert (choice.value, choice.side, choice.reason) == (5, "ours", "It is the larger one.")
-    db.undo_choice(choice)
+    db.merges.undo_choice(choice)
     assert value(db, "a", "max") == 3
     with pytest.raises(ConstraintViolation, match="has changed since the merge"):
-        db.undo_choice(choice.id)
+        db.merges.undo_choice(choice.id)
     with pytest.raises(NotFound):
-        db.undo_choice("ffffffff")
+        db.merges.undo_choice("ffffffff")
     db.purge(at("a"), "asked for")
-    assert db.choices() == []
+    assert db.merges.choices() == []

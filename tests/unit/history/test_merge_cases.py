@@ -180,9 +180,9 @@ def run(case: dict[str, Any], folder: Path, *, swapped: bool) -> None:
             hunks = case.get("hunks")
             if hunks and not swapped:
                 assert merged.conflicts[0].hunks == hunks
-            assert not db.resolve("*", turned(case["resolve"])).unresolved
+            assert not db.merges.resolve("*", turned(case["resolve"])).unresolved
             assert db.snapshot() == before, "nothing is written before the commit"
-            assert db.commit_merge().status == "merged"
+            assert db.merges.commit().status == "merged"
             check(db, case["then"], case)
         assert db.merge("draft").status == "up_to_date", "a second merge has nothing to do"
 

@@ -75,8 +75,8 @@ def test_all_broken_constraints_are_reported_at_once(db: mycel.Graph) -> None:
         'Person "p" -LivesIn-> City "rome"',
         'Person "p" -LivesIn-> City "oslo"',
     }
-    db.resolve({each.id: "theirs" for each in merge.conflicts})
-    assert db.commit_merge().status == "merged"
+    db.merges.resolve({each.id: "theirs" for each in merge.conflicts})
+    assert db.merges.commit().status == "merged"
     assert links(db, "LivesIn") == {"oslo"}
     assert not db.verify(replay=True).problems
 
@@ -102,7 +102,7 @@ def test_every_choice_that_is_offered_can_be_committed_and_others_are_refused(
         with mycel.open(tmp_path / "graph.db", durability="off", core_capsules=False) as again:
             merge = again.merge("draft")
             for choice in choices:
-                merge = again.resolve(merge.unresolved[0], choice)
+                merge = again.merges.resolve(merge.unresolved[0], choice)
             if merge.unresolved:
                 conflict = merge.unresolved[0]
                 kinds.add(conflict.kind)
@@ -115,8 +115,8 @@ def test_every_choice_that_is_offered_can_be_committed_and_others_are_refused(
                 waiting += [[*choices, each] for each in fresh or offered[:1]]
                 for refused in conflict.refused:
                     with pytest.raises(ConstraintViolation, match="would still break the rule"):
-                        again.resolve(conflict, refused)
+                        again.merges.resolve(conflict, refused)
                 continue
-            assert again.commit_merge().status == "merged", choices
+            assert again.merges.commit().status == "merged", choices
             assert not again.verify().problems
     assert kinds == {"constraint", "orphan_link"}

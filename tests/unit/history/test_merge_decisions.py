@@ -37,11 +37,11 @@ def test_two_who_decide_at_once_lose_no_decision(
 
         def meanwhile(*args: Any) -> Any:
             monkeypatch.setattr(db._store, "maintain", keep)
-            other.resolve(two, "theirs")
+            other.merges.resolve(two, "theirs")
             return keep(*args)
 
         monkeypatch.setattr(db._store, "maintain", meanwhile)
-        decided = db.resolve(one, "theirs")
+        decided = db.merges.resolve(one, "theirs")
         assert [each.resolution and each.resolution.choice for each in decided.conflicts] == [
             "theirs",
             "theirs",
@@ -49,13 +49,13 @@ def test_two_who_decide_at_once_lose_no_decision(
 
         def ended(*args: Any) -> Any:
             monkeypatch.setattr(db._store, "maintain", keep)
-            other.commit_merge()
+            other.merges.commit()
             return keep(*args)
 
         monkeypatch.setattr(db._store, "maintain", ended)
         with pytest.raises(NotFound, match="No merge"):
-            db.resolve(one, "ours")
-    assert db.merges == [], "a merge that was committed is not opened again"
+            db.merges.resolve(one, "ours")
+    assert list(db.merges) == [], "a merge that was committed is not opened again"
     assert value(db, "a") == 3
 
 
@@ -63,17 +63,17 @@ def test_a_decision_between_reading_and_committing_a_merge_counts(
     db: mycel.Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     conflicting(db)
-    db.resolve("*", "ours")
+    db.merges.resolve("*", "ours")
     run = db._store.run
     with opened(Path(db.path)) as other:
 
         def meanwhile(*args: Any, **named: Any) -> Any:
             monkeypatch.setattr(db._store, "run", run)
-            other.resolve({each.id: "theirs" for each in other.conflicts()})
+            other.merges.resolve({each.id: "theirs" for each in other.merges.conflicts()})
             return run(*args, **named)
 
         monkeypatch.setattr(db._store, "run", meanwhile)
-        assert db.commit_merge().status == "merged"
+        assert db.merges.commit().status == "merged"
     assert (value(db, "a"), value(db, "a", "y")) == (3, 3)
 
 
@@ -91,11 +91,11 @@ def test_values_that_do_not_fit_a_conflict_are_refused_and_leave_it_open(db: myc
     for kind, values in wrong.items():
         for each in values:
             with pytest.raises(ConstraintViolation, match="does not fit"):
-                db.resolve(found[kind], "value", each)
-    assert [each.resolution for each in db.conflicts()] == [None, None]
-    db.resolve(found["move_move"], "value", "b3")
-    db.resolve(found["delete_modify"], "value", {"name": "a3", "attributes": {"x": 8}})
-    assert db.commit_merge().status == "merged"
+                db.merges.resolve(found[kind], "value", each)
+    assert [each.resolution for each in db.merges.conflicts()] == [None, None]
+    db.merges.resolve(found["move_move"], "value", "b3")
+    db.merges.resolve(found["delete_modify"], "value", {"name": "a3", "attributes": {"x": 8}})
+    assert db.merges.commit().status == "merged"
     assert (value(db, "a3"), value(db, "b3")) == (8, 1)
 
 
@@ -107,10 +107,12 @@ def test_a_broken_constraint_is_forgotten_once_something_else_has_mended_it(
         db.write(lambda tx: tx.move(at("b"), name="b1"))
         draft.write(lambda tx: tx.move(at("b"), name="b2"))
     (conflict,) = db.merge("draft").conflicts
-    kinds = [each.kind for each in db.resolve(conflict, "value", too_long).conflicts]
+    kinds = [each.kind for each in db.merges.resolve(conflict, "value", too_long).conflicts]
     assert kinds == ["move_move", "constraint"]
-    assert [each.kind for each in db.resolve(conflict, "value", "b3").conflicts] == ["move_move"]
-    assert db.commit_merge().status == "merged"
+    assert [each.kind for each in db.merges.resolve(conflict, "value", "b3").conflicts] == [
+        "move_move"
+    ]
+    assert db.merges.commit().status == "merged"
     assert value(db, "b3") == 1
 
 
@@ -132,7 +134,7 @@ def test_a_counter_beyond_the_largest_number_asks(db: mycel.Graph) -> None:
             put(draft, name, x=most + most / 64 if name == "f" else most + 1)
         merge = db.merge(name, policy={"Fact.x": "counter"})
         assert [each.kind for each in merge.conflicts] == ["value"]
-        db.abort_merge(merge.id)
+        db.merges.abort(merge.id)
 
 
 def test_long_lists_and_texts_that_repeat_themselves_are_merged_at_once(db: mycel.Graph) -> None:
@@ -144,8 +146,8 @@ def test_long_lists_and_texts_that_repeat_themselves_are_merged_at_once(db: myce
         put(draft, "l", x=[0] * many + [3], t="\n" * 4_000 + "b")
     (conflict,) = db.merge("draft").conflicts
     assert (conflict.kind, conflict.path) == ("array", ("x",))
-    db.resolve(conflict, "ours")
-    db.commit_merge()
+    db.merges.resolve(conflict, "ours")
+    db.merges.commit()
     assert value(db, "l", "t") == "a" + "\n" * 4_000 + "b"
 
 
@@ -158,8 +160,8 @@ def test_of_two_elements_with_one_name_the_second_keeps_its_content_under_anothe
         put(draft, "n", yours=1)
     (conflict,) = db.merge("draft").conflicts
     assert conflict.kind == "key_clash"
-    db.resolve(conflict, "value", {"name": "n2"})
-    db.commit_merge()
+    db.merges.resolve(conflict, "value", {"name": "n2"})
+    db.merges.commit()
     assert db.get(at("n")).attributes == {"mine": 1}
     assert db.get(at("n2")).attributes == {"x": 1, "yours": 1}
 
@@ -169,8 +171,8 @@ def test_a_link_whose_end_is_gone_can_be_kept_with_other_values(db: mycel.Graph)
         db.write(lambda tx: tx.retire(at("b")))
         draft.write(lambda tx: tx.put_proposition(at("a"), "likes", at("b"), weight=0.5))
     (conflict,) = db.merge("draft").conflicts
-    db.resolve(conflict, "value", {"weight": 0.25})
-    db.commit_merge()
+    db.merges.resolve(conflict, "value", {"weight": 0.25})
+    db.merges.commit()
     (link,) = db.edges_out(at("a"))
     assert (link.weight, value(db, "b")) == (0.25, 1)
 
@@ -188,18 +190,18 @@ def test_a_choice_of_a_value_needs_one_because_none_removes(db: mycel.Graph) -> 
     ]
     for each in forms:
         with pytest.raises(ConstraintViolation, match="there is no value"):
-            db.resolve(*each)
-    assert db.resolve(conflict, "value", None).unresolved == ()
+            db.merges.resolve(*each)
+    assert db.merges.resolve(conflict, "value", None).unresolved == ()
 
 
 def test_a_branch_that_is_made_while_a_merge_is_open_has_no_conflicts(db: mycel.Graph) -> None:
     conflicting(db)
     with branch(db, "copy") as copy:
-        assert copy.merges == []
+        assert list(copy.merges) == []
         with copy._store.reading() as reader:
             assert open_conflicts(reader, [copy.get(at("a")).number]) == {}
         assert copy.verify().ok
-    assert len(db.conflicts()) == 2, "they are decided where the merge was opened"
+    assert len(db.merges.conflicts()) == 2, "they are decided where the merge was opened"
 
 
 def test_decisions_about_a_link_and_its_end_are_both_kept(db: mycel.Graph) -> None:
@@ -218,15 +220,15 @@ def test_decisions_about_a_link_and_its_end_are_both_kept(db: mycel.Graph) -> No
         merge = db.merge("draft")
         of_link, of_element = merge.conflicts
         assert (of_link.label, of_element.label) == ('Fact "a" -likes-> Fact "b"', 'Fact "b"')
-        decided = db.resolve({of_element.id: element, of_link.id: edge})
+        decided = db.merges.resolve({of_element.id: element, of_link.id: edge})
         for left in decided.unresolved:
             assert (wanted, left.kind) == ((True, True), "orphan_link"), "a link without its end"
             assert (element, edge) == ("ours", "theirs")
-            decided = db.resolve(left, "theirs")
+            decided = db.merges.resolve(left, "theirs")
         assert decided.unresolved == ()
         changes = {each.label: each.kind for each in decided.diff.elements}
         assert (of_element.label in changes, of_link.label in changes) == wanted
-        db.abort_merge()
+        db.merges.abort()
 
 
 def test_a_merge_is_committed_although_others_write_whenever_it_was_computed(
@@ -261,8 +263,8 @@ def test_a_merge_is_committed_although_others_write_whenever_it_was_computed(
         )
         found = db.merge("draft")
         assert (found.status, [each.path for each in found.conflicts]) == ("conflicts", [("x",)])
-        db.resolve("*", "theirs")
-        assert db.commit_merge().status == "merged"
+        db.merges.resolve("*", "theirs")
+        assert db.merges.commit().status == "merged"
         assert value(db, "a") == 3
 
 
@@ -283,13 +285,13 @@ def test_lines_replace_the_contested_part_of_a_text_and_a_value_the_whole(db: my
     )
     for wrong in (["a", "b"], 7, None, []):
         with pytest.raises(ConstraintViolation, match="1 part of the text is contested"):
-            db.resolve(conflict, "lines", wrong)
+            db.merges.resolve(conflict, "lines", wrong)
     with pytest.raises(ConstraintViolation, match="there is no value"):
-        db.resolve(conflict, "lines")
-    db.resolve(conflict, "lines", "four o and t")
-    text = "\n".join(plain_lines(db.conflicts()[0].to_dict(), characters_max=99))
+        db.merges.resolve(conflict, "lines")
+    db.merges.resolve(conflict, "lines", "four o and t")
+    text = "\n".join(plain_lines(db.merges.conflicts()[0].to_dict(), characters_max=99))
     assert "resolved: lines four o and t" in text
-    db.commit_merge()
+    db.merges.commit()
     assert value(db, "a") == "ONE\ntwo\nthree\nfour o and t\nfive\nsix\nseven\neight"
     with branch(db, "second") as second:
         put(db, "a", x="1 o\ntwo\nthree\nfour\nfive\nsix\n7 o")
@@ -298,15 +300,15 @@ def test_lines_replace_the_contested_part_of_a_text_and_a_value_the_whole(db: my
     text = "\n".join(plain_lines(conflict.to_dict(), characters_max=99))
     assert "contested part 2 of 2" in text
     assert "a list of 2 texts, one for each part" in text
-    db.resolve(conflict, "lines", ["1\n1b\n", ""])
-    db.commit_merge()
+    db.merges.resolve(conflict, "lines", ["1\n1b\n", ""])
+    db.merges.commit()
     assert value(db, "a") == "1\n1b\ntwo\nthree\nfour\nfive\nsix"
     with branch(db, "third") as third:
         put(db, "b", x=2)
         put(third, "b", x=3)
     (conflict,) = db.merge("third").conflicts
     with pytest.raises(ConstraintViolation, match="'lines' is no choice"):
-        db.resolve(conflict, "lines", "2")
+        db.merges.resolve(conflict, "lines", "2")
 
 
 def test_the_ends_of_a_link_in_the_base_are_named(db: mycel.Graph) -> None:

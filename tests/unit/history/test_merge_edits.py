@@ -21,7 +21,7 @@ def fact(name: str) -> dict[str, str]:
 
 def test_edits_of_an_earlier_state_are_merged_like_a_branch(db: mycel.Graph) -> None:
     write(db, [["link", "a", "b", 1.0]], "base")
-    base = next(db.log(limit=1)).commit
+    base = next(db.history.log(limit=1)).commit
     put(db, "a", x=2)
     put(db, "later", x=1)
     edits: list[dict[str, Any]] = [
@@ -44,7 +44,7 @@ def test_edits_of_an_earlier_state_are_merged_like_a_branch(db: mycel.Graph) -> 
             "removed": True,
         },
     ]
-    done = db.merge_changes(edits, base=base, source="mirror")
+    done = db.merges.merge_changes(edits, base=base, source="mirror")
     found = content(db)
     assert (done.status, done.source, done.base) == ("merged", "mirror", (base,))
     assert found["moved"].attributes == {"x": 2, "y": 5}
@@ -53,24 +53,24 @@ def test_edits_of_an_earlier_state_are_merged_like_a_branch(db: mycel.Graph) -> 
     assert found["new likes moved"].weight == 0.5
     assert {"a", "a likes b", "moved likes b"}.isdisjoint(found)
     assert "b likes concept://t/nowhere" in found
-    assert db.merge_changes([], base=base).status == "up_to_date"
+    assert db.merges.merge_changes([], base=base).status == "up_to_date"
     with db._store.reading() as reader:
         assert [mark[1:] for _, mark in imports(reader)] == [("mirror", base)]
 
-    here = next(db.log(limit=1)).commit
+    here = next(db.history.log(limit=1)).commit
     put(db, "moved", x=3)
-    clash = db.merge_changes([{"concept": fact("moved"), "attributes": {"x": 4}}], base=here)
+    clash = db.merges.merge_changes([{"concept": fact("moved"), "attributes": {"x": 4}}], base=here)
     assert [each.path for each in clash.conflicts] == [("x",)]
-    db.resolve("*", "theirs")
-    db.commit_merge()
+    db.merges.resolve("*", "theirs")
+    db.merges.commit()
     assert found["moved"].number == db.get(at("moved")).number
     assert db.get(at("moved")).attributes == {"x": 4}
-    gone = db.merge_changes([{"concept": fact("moved"), "removed": True}], base=here)
+    gone = db.merges.merge_changes([{"concept": fact("moved"), "removed": True}], base=here)
     assert [each.kind for each in gone.conflicts] == ["delete_modify"]
 
 
 def test_edits_that_make_no_sense_are_refused_as_a_whole(db: mycel.Graph) -> None:
-    before, here = db.snapshot(), next(db.log(limit=1)).commit
+    before, here = db.snapshot(), next(db.history.log(limit=1)).commit
     wrong: list[Any] = [
         {"concept": fact("n"), "colour": 1},
         {"attributes": {}},
@@ -84,5 +84,5 @@ def test_edits_that_make_no_sense_are_refused_as_a_whole(db: mycel.Graph) -> Non
     ]
     for edit in wrong:
         with pytest.raises((InvalidValueType, NotFound)):
-            db.merge_changes([{"concept": fact("ok")}, edit], base=here)
+            db.merges.merge_changes([{"concept": fact("ok")}, edit], base=here)
     assert db.snapshot() == before

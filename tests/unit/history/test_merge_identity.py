@@ -91,7 +91,7 @@ def test_numbers_that_come_back(case: str, tmp_path: Path, monkeypatch: pytest.M
                     done = branches[target].merge(source)
                     assert done.conflicts == (), place
                     differs = told(main) != told(draft)
-                    assert bool(branches[target].diff("main", "draft")) == differs, place
+                    assert bool(branches[target].history.diff("main", "draft")) == differs, place
                 else:
                     write(branches[target], steps, target)
             assert told(main) == told(draft) == wanted
@@ -110,10 +110,10 @@ def test_a_name_that_an_element_gets_back_in_a_clash_may_clash_again(
             write(draft, [["fact", "a"], ["put", "a", {"x": 1}]], "draft")
             write(main, [["rename", "a", "b"], ["put", "a", {"y": 1}]], "main")
             clashes = [each.label for each in main.merge("draft").unresolved]
-            clashes += [each.label for each in main.resolve("*", "theirs").unresolved]
+            clashes += [each.label for each in main.merges.resolve("*", "theirs").unresolved]
             assert clashes == ['Fact "b"', 'Fact "a"']
-            assert not main.resolve("*", "theirs").unresolved
-            main.commit_merge()
+            assert not main.merges.resolve("*", "theirs").unresolved
+            main.merges.commit()
             assert told(main) == told(draft) == {"a": {"x": 1}, "b": {"z": 1}}
 
 
@@ -132,11 +132,11 @@ def test_an_element_that_a_merge_brings_back_under_another_name_keeps_its_number
             write(main, [["move", "c", "d"], ["commit"], ["retire", "d"]], "main")
             write(draft, [["put", "c", {"x": 2}]], "draft")
             main.merge("draft")
-            main.resolve("*", "theirs")
-            main.commit_merge()
+            main.merges.resolve("*", "theirs")
+            main.merges.commit()
             assert content(main)["c"].number == number
             assert not main.verify(replay=True).problems
-            assert not main.diff("main", "draft")
+            assert not main.history.diff("main", "draft")
             write(draft, [["put", "c", {"y": 1}]], "draft")
             write(main, [["put", "c", {"z": 1}]], "main")
             assert main.merge("draft").conflicts == draft.merge("main").conflicts == ()
@@ -200,8 +200,8 @@ def test_a_uri_that_both_sides_added_with_different_types_is_a_clash(
             (conflict,) = main.merge("draft").conflicts
             assert (conflict.kind, conflict.label) == ("key_clash", "concept://t/n")
             assert "would have this URI" in conflict.reason
-            main.resolve(conflict, choice)
-            main.commit_merge()
+            main.merges.resolve(conflict, choice)
+            main.merges.commit()
             assert notes.get("n").content == choice
             assert notes.relations("m")[0].missing == ()
             found = [
@@ -209,7 +209,7 @@ def test_a_uri_that_both_sides_added_with_different_types_is_a_clash(
             ]
             assert len(found) == 1
             assert draft.merge("main").conflicts == ()
-            assert not main.diff("main", "draft")
+            assert not main.history.diff("main", "draft")
 
 
 def told(db: mycel.Graph) -> dict[str, Any]:

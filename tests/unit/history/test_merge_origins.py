@@ -118,9 +118,9 @@ def test_a_value_that_somebody_gave_as_a_decision_is_written_by_the_merge(team: 
     (conflict,) = team.merge("main", "bob").conflicts
     assert conflict.suggestion == "theirs"
     main = team.graphs["main"]
-    main.resolve(conflict, "value", "both")
+    main.merges.resolve(conflict, "value", "both")
     team.clock.tick(1_000_000)
-    main.commit_merge(by="merger")
+    main.merges.commit(by="merger")
     (left,) = team.merge("main", "cleo").conflicts
     assert left.suggestion == "ours", "it was written later than Wednesday"
     found = team.merge("main", "cleo", trust=["cleo", "merger"], dry_run=True)

@@ -193,7 +193,7 @@ def check(case: dict[str, Any], path: Path, way: str, *, swapped: bool) -> None:
                 assert has_secret(target) == ("keeps" in case)
                 assert not target.verify(replay=True).problems
                 assert target.merge(source).status == "up_to_date"
-            assert not ours.diff("main", "draft")
+            assert not ours.history.diff("main", "draft")
 
 
 def test_what_is_added_after_a_purge_was_merged_counts_as_new_on_either_side(
@@ -228,7 +228,7 @@ def test_a_restored_element_is_not_purged_by_the_branch_that_had_it_purged_befor
         assert db.merge("draft", restore_purged=True).status == "merged"
         assert draft.merge("main").conflicts == ()
         assert (value(db, "a", "z"), value(draft, "a", "z")) == (1, 1)
-        assert not db.diff("main", "draft")
+        assert not db.history.diff("main", "draft")
 
 
 @pytest.mark.parametrize("is_restored", [False, True])
@@ -251,7 +251,7 @@ def test_what_is_added_after_a_purge_is_new_also_if_both_have_merged_a_third_bra
         assert value(draft, "s") == value(db, "s") == (SECRET if is_restored else "new")
         for graph in (db, draft):
             assert has_secret(graph) == is_restored
-        assert not db.diff("main", "draft")
+        assert not db.history.diff("main", "draft")
 
 
 @pytest.mark.parametrize("choice", ["ours", "theirs"])
@@ -271,8 +271,8 @@ def test_what_is_added_after_a_purge_is_new_also_if_the_branch_both_had_it_from_
         put(draft, "s", x=SECRET + " again")
         merge = draft.merge("main")
         if merge.status == "conflicts":
-            draft.resolve("*", choice)
-            draft.commit_merge()
+            draft.merges.resolve("*", choice)
+            draft.merges.commit()
         assert value(draft, "s") == "new"
         assert not has_secret(draft)
 
@@ -297,7 +297,7 @@ def test_a_purge_is_passed_on_by_a_branch_that_never_had_the_element(db: mycel.G
         assert draft.merge("main").conflicts == ()
         assert not has_secret(draft)
         assert draft.merge("main").status == "up_to_date"
-        assert not db.diff("main", "draft")
+        assert not db.history.diff("main", "draft")
         assert not draft.verify(replay=True).problems
 
 
@@ -409,9 +409,9 @@ def test_an_element_that_a_merge_knows_is_not_taken_for_another_one_with_its_new
         retype(db, "s")
         merge = db.merge("draft")
         while merge.unresolved:
-            merge = db.resolve(merge.unresolved[0], merge.unresolved[0].options[0])
+            merge = db.merges.resolve(merge.unresolved[0], merge.unresolved[0].options[0])
         if merge.status == "conflicts":
-            db.commit_merge()
+            db.merges.commit()
         purge(draft, "s")
         db.merge("draft")
         assert not has_secret(db)

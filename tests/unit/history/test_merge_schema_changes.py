@@ -162,9 +162,9 @@ def check(case: dict[str, Any], path: Path, choice: str, rows: Rows, *, swapped:
             if choice:
                 assert [each.kind for each in merge.conflicts] == ["definition"]
                 turned = {"ours": "theirs", "theirs": "ours"}.get(choice, choice)
-                merge = db.resolve("*", turned if swapped else choice)
+                merge = db.merges.resolve("*", turned if swapped else choice)
                 assert merge.unresolved == ()
-                merge = db.commit_merge()
+                merge = db.merges.commit()
             assert (merge.status, merge.conflicts if not choice else ()) == ("merged", ())
             if not swapped:
                 assert len(merge.warnings) == case.get("warnings", len(merge.warnings))
@@ -188,9 +188,9 @@ def test_a_required_value_can_be_given_as_a_decision(tmp_path: Path) -> None:
         (conflict,) = db.merge("draft").conflicts
         for value in ({"name": 7}, {"o": {"attributes": {}}}):
             with pytest.raises(mycel.errors.ConstraintViolation, match="does not fit"):
-                db.resolve(conflict, "value", value)
-        left = db.resolve(conflict, "value", {"attributes": {"email": "o"}}).unresolved
+                db.merges.resolve(conflict, "value", value)
+        left = db.merges.resolve(conflict, "value", {"attributes": {"email": "o"}}).unresolved
         assert [each.kind for each in left] == ["constraint"], "it still has no age"
-        db.resolve(left[0], "value", {"attributes": {"email": "o", "age": 3}})
-        assert db.commit_merge().status == "merged"
+        db.merges.resolve(left[0], "value", {"attributes": {"email": "o", "age": 3}})
+        assert db.merges.commit().status == "merged"
         assert rows_of(db) == {"p": {"age": 1}, "o": {"age": 3}}

@@ -7,6 +7,7 @@ from threading import Event
 import pytest
 
 import mycel
+from mycel.api.open_branches import OpenBranches
 from mycel.errors import (
     ConstraintViolation,
     DatabaseBusy,
@@ -14,7 +15,6 @@ from mycel.errors import (
     NotFound,
     ResourceExhausted,
 )
-from mycel.history.open_branches import OpenBranches
 
 
 @pytest.fixture

@@ -98,7 +98,7 @@ def test_ordinary_values_are_no_caveats_and_a_source_is_told(shop: mycel.Knowled
 
 
 def test_a_state_of_the_past_is_judged_by_its_own_time_and_links(shop: mycel.Knowledge) -> None:
-    then = next(shop.db.log(limit=1)).seq
+    then = next(shop.db.history.log(limit=1)).seq
     shop.add("offer", content="A lighthouse for sale.", metadata={"expires_at": "2026-01-02"})
     shop.unlink(NEW, "supersedes", OLD)
     assert shop.get("offer").caveats == ()

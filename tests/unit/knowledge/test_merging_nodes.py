@@ -96,11 +96,11 @@ def test_merged_texts_lists_and_metadata_are_united(shop: Knowledge) -> None:
 def test_a_merge_again_changes_nothing_and_a_revert_takes_it_back(notes: Knowledge) -> None:
     before = notes.get(OLD), notes.get(NEW), len(notes.relations(OLD))
     notes.merge_nodes(OLD, NEW)
-    commit = next(iter(notes.db.log(limit=1))).commit
+    commit = next(iter(notes.db.history.log(limit=1))).commit
     again = notes.merge_nodes(OLD, NEW)
     assert (again.changed, again.version) == (False, notes.get(NEW).version)
     assert "nothing changed" in again.warnings[0]
-    notes.db.revert(commit)  # type: ignore[attr-defined]
+    notes.db.history.revert(commit)  # type: ignore[attr-defined]
     old, new = notes.get(OLD), notes.get(NEW)
     assert (old.properties, old.content) == (before[0].properties, before[0].content)
     assert (new.properties, new.content) == (before[1].properties, before[1].content)

@@ -246,7 +246,7 @@ def test_a_name_does_not_mean_the_other_end_of_its_relation(code: Knowledge) -> 
 
 def test_a_past_state_knows_only_the_names_of_its_own(shop: Knowledge) -> None:
     shop.add("login", content="tea")
-    before = next(iter(shop.db.log(limit=1))).commit
+    before = next(iter(shop.db.history.log(limit=1))).commit
     shop.move("login", "sign-in")
     found = shop.search("tea", near="login", as_of=before, mode="keyword")
     assert found[0].uri == "concept://shop/login"

@@ -76,9 +76,9 @@ def test_what_is_decided_or_given_up_is_no_longer_told(shop: mycel.Knowledge) ->
     db = shop.db
     assert isinstance(db, mycel.Graph)
     (conflict,) = shop.get("login").conflicts
-    db.resolve(conflict["id"], "theirs")
+    db.merges.resolve(conflict["id"], "theirs")
     assert shop.get("login").conflicts == ()
-    db.abort_merge()
+    db.merges.abort()
     assert all(relation.conflicts == () for relation in shop.relations("near"))
     with pytest.raises(NotFound) as missing:
         shop.get("old")

@@ -665,9 +665,9 @@ def test_several_nodes_are_removed_in_one_transaction(shop: Knowledge) -> None:
     shop.link("a", "knows", "b")
     shop.link("c", "knows", "later")
     shop.context.add("concept://shop/a")
-    before = len(list(shop.db.log()))
+    before = len(list(shop.db.history.log()))
     gone = shop.delete_many(["a", "nothing", shop.get("b").id, "c", "a"], reason="tidying")
-    assert len(list(shop.db.log())) == before + 1
+    assert len(list(shop.db.history.log())) == before + 1
     assert [each.result and each.result.concepts for each in gone] == [1, None, 1, 1, 0]
     assert isinstance(gone[1].error, NotFound)
     assert "removed before" in gone[4].result.warnings[0]

@@ -46,7 +46,7 @@ def test_edits_by_hand_reach_the_graph_and_come_back_in_their_form(shop: Shop) -
     assert relations["depends_on"].weight == 0.25
     assert relations["falls_back_to"].missing == ("concept://shop/help",)
     assert shop.knowledge.get("ideas/new").content == "An idea\nof two lines"
-    entry = next(shop.db.log())
+    entry = next(shop.db.history.log())
     assert (entry.actor, entry.message) == ("eve", "Import 2 files of the mirror")
     shop.check()
     assert 'importance: "low"' in shop.read(LOGIN)
@@ -154,7 +154,7 @@ def test_edits_are_merged_with_what_the_graph_has_become(shop: Shop) -> None:
     assert "Eve Shorter sessions" in subjects
     # The import has Eve's commit, and what an agent did has one of its own.
     assert subjects[:2] == ["ada Change 2 files in concepts/shop/auth", "Eve Shorter sessions"]
-    entry = next(shop.db.log())
+    entry = next(shop.db.history.log())
     assert entry.actor == "Eve"
     commit, time = shop.git("log", "-1", "--skip=1", "--format=%H %at").split()
     moment = datetime.fromtimestamp(int(time), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -175,7 +175,7 @@ def test_commits_that_were_pulled_with_a_rebase_are_imported(shop: Shop) -> None
     assert shop.mirror.status().commits == 1
     shop.mirror.import_edits()
     assert shop.knowledge.get("auth/login").content.startswith("All users")
-    assert next(shop.db.log()).message.startswith("All of them\n\nGit-Commit: ")
+    assert next(shop.db.history.log()).message.startswith("All of them\n\nGit-Commit: ")
     shop.check()
     shop.knowledge.add("auth/sso")
     shop.mirror.push()
@@ -199,15 +199,15 @@ def test_a_contested_value_is_a_conflict_and_the_mirror_goes_on_when_it_is_settl
         shop.mirror.import_edits()
     with pytest.raises(ConstraintViolation, match="was edited"):
         shop.mirror.push()
-    shop.db.resolve(conflict, "ours")
-    shop.db.commit_merge(message="Medium it is")
+    shop.db.merges.resolve(conflict, "ours")
+    shop.db.merges.commit(message="Medium it is")
     shop.mirror.push()
     shop.check()
     assert '"medium"' in shop.read(LOGIN)
     edit(shop, LOGIN, '"medium"', '"none"')
     shop.knowledge.update("auth/login", properties={"importance": "all"})
     shop.mirror.import_edits()
-    shop.db.abort_merge()
+    shop.db.merges.abort()
     assert shop.mirror.import_edits(policy="theirs").merge.status == "merged"  # type: ignore[union-attr]
     assert shop.knowledge.get("auth/login").properties == {"importance": "none"}
     shop.check()

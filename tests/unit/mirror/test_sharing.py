@@ -53,7 +53,7 @@ def test_a_clone_joins_an_empty_graph_and_takes_the_same_commit(
     assert bob.knowledge.get("auth/login").content.startswith("Users log in.")
     (relation,) = bob.knowledge.relations("auth/login")
     assert (relation.relation, relation.weight) == ("depends_on", 0.5)
-    entry = next(bob.db.log())
+    entry = next(bob.db.history.log())
     assert (entry.actor, "Git-Commit: " in entry.message) == ("ada", True)
     assert bob.mirror.push().commits == 0
 
@@ -76,9 +76,9 @@ def test_graph_files_and_commits_of_both_meet(pair: tuple[Person, Person]) -> No
     assert login.content == "All users log in.\n\nSessions last an hour."
     assert login.properties == {"owner": "ada"}
     assert ada.knowledge.get("cart").content == "Of Bob's agent."
-    by = {entry.actor for entry in ada.db.log(text="Git-Commit")}
+    by = {entry.actor for entry in ada.db.history.log(text="Git-Commit")}
     assert by == {"Bob", "bob"}  # Of his commit with git, and of those of his mirror.
-    assert {entry.actor for entry in bob.db.log(text="Owned")} == {"ada"}
+    assert {entry.actor for entry in bob.db.history.log(text="Owned")} == {"ada"}
     subjects = bob.git("log", "--format=%an %s").splitlines()
     assert "Bob All users" in subjects
     assert "ada Owned" in subjects
@@ -131,8 +131,8 @@ def test_git_marks_one_property_that_both_changed_and_mycel_opens_a_conflict(
     ada.mirror.push()  # The mirror goes on while the conflict is open.
     with pytest.raises(ConstraintViolation, match="open conflicts"):
         ada.mirror.import_edits()
-    ada.db.resolve(conflict, "theirs")
-    ada.db.commit_merge()
+    ada.db.merges.resolve(conflict, "theirs")
+    ada.db.merges.commit()
     ada.push()
     bob.sync()
     check_equal(ada, bob)
@@ -162,8 +162,8 @@ def test_pulling_twice_before_pushing_takes_the_newest_and_keeps_what_is_ours(
     assert imported.merge is not None
     (conflict,) = imported.merge.conflicts
     assert (conflict.ours, conflict.theirs) == ("Kept nowhere.", "Kept here and there.")
-    bob.db.resolve(conflict, "ours")
-    bob.db.commit_merge()
+    bob.db.merges.resolve(conflict, "ours")
+    bob.db.merges.commit()
     ada.knowledge.update("auth/session", properties={"ttl": 4})
     ada.push()
     bob.sync()
@@ -187,8 +187,8 @@ def test_both_add_the_same_note(pair: tuple[Person, Person]) -> None:
     bob.knowledge.add("other", content="Of Bob.")
     ada.push()
     (conflict,) = bob.pull().merge.conflicts  # type: ignore[union-attr]
-    bob.db.resolve(conflict, "theirs")
-    bob.db.commit_merge()
+    bob.db.merges.resolve(conflict, "theirs")
+    bob.db.merges.commit()
     bob.push()
     ada.sync()
     check_equal(ada, bob)
@@ -263,10 +263,10 @@ def test_a_purge_by_others_needs_consent_and_removes_without_it(
     assert "`mycel purge concept://shop/secret`" in warning
     assert "--accept-purges" in warning
     assert not bob.knowledge.has("secret")
-    past = bob.db.history(("Concept", "concept://shop/secret"))
+    past = bob.db.history.versions(("Concept", "concept://shop/secret"))
     assert [each.kind for each in past] == ["put_concept", "retire_concept"]
-    commit = next(iter(bob.db.log(limit=1))).commit
-    bob.db.revert(commit)
+    commit = next(iter(bob.db.history.log(limit=1))).commit
+    bob.db.history.revert(commit)
     assert bob.knowledge.get("secret").content == "correct horse"
 
 
@@ -396,7 +396,9 @@ def test_commits_of_several_authors_keep_their_names_and_times(
     bob.git("push", "-q")
     ada.pull()
     written = {
-        each.actor: each.message for each in ada.db.log(limit=2) if each.message.startswith("Note")
+        each.actor: each.message
+        for each in ada.db.history.log(limit=2)
+        if each.message.startswith("Note")
     }
     assert set(written) == {"Cem", "Dora"}
     assert "2026-01-02T12:00:00Z" in written["Dora"]

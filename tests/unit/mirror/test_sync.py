@@ -71,7 +71,7 @@ def test_git_log_tells_who_changed_what_and_why(shop: Shop) -> None:
         "bob <bob@mycel.invalid> Change 2 files in concepts/shop/auth",
     ]
     message = shop.git("log", "-1", "--skip=2", "--format=%B")
-    entry = next(shop.db.log(text="No sessions"))
+    entry = next(shop.db.history.log(text="No sessions"))
     assert "They leak." in message
     assert f"Mycel-Seq: {entry.seq}\n" in message
     assert message.endswith("Mycel-Actor: ada")

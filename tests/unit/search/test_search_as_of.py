@@ -23,7 +23,7 @@ def links_found(db: mycel.Graph, question: str, **options: Any) -> list[Any]:
 
 
 def position(db: mycel.Graph) -> int:
-    return next(db.log(limit=1)).seq
+    return next(db.history.log(limit=1)).seq
 
 
 WORDS = ["harbour", "cranes", "crane", "Brücke", "bruecken", "departing", "departure", "nobility"]
@@ -78,7 +78,7 @@ def test_elements_are_shown_as_they_were_and_filters_go_by_what_they_were() -> N
             gone = tx.put_concept("Note", "concept://port/gone", {"text": "sandbank"})
             tx.put_proposition(tide, "follows", gone, {"note": "slack water"})
         then = position(db)
-        db.tag("before")
+        db.history.tag("before")
         with db.transaction(actor="omar") as tx:
             tx.put_concept("Note", "concept://port/tide", {"text": "high water"}, {"by": 2})
             tx.retire(gone, reason="dredged")

@@ -63,11 +63,11 @@ def rivers(db: mycel.Graph) -> Any:
 def test_commands_that_follow_one_another_share_a_commit(
     db: mycel.Graph, commits: list[Exception | None]
 ) -> None:
-    before = len(list(db.log()))
+    before = len(list(db.history.log()))
     answers = ask(db, *(put(f"r{n}") for n in range(20)))
     assert all(len(each["result"]["upsert_concept_nodes"]) == 1 for each in answers)
     assert len(commits) == 1
-    assert len(list(db.log())) == before + 20
+    assert len(list(db.history.log())) == before + 20
     ask(db, *(put(f"s{n}") for n in range(GROUP_SIZE_MAX + 1)))
     assert len(commits) == 3
     assert db.verify().problems == ()

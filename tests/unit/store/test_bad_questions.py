@@ -111,5 +111,5 @@ def test_a_page_of_the_log_that_is_none_is_refused(
     db: mycel.Graph, ends: tuple[str, str], options: dict[str, Any]
 ) -> None:
     with pytest.raises(MycelError) as caught:
-        list(db.log(**options))
+        list(db.history.log(**options))
     assert caught.value.code != "KIP_4003", "it is the caller's mistake, not the engine's"

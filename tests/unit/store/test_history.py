@@ -245,7 +245,7 @@ def test_history_tells_every_version_with_who_when_and_why(db: mycel.Graph, cloc
     db.write(lambda tx: tx.update(made, attributes={"v": 2}), actor="ben", message="second")
     clock.tick()
     db.write(lambda tx: tx.retire(made, reason="enough"), actor="cem", message="third")
-    versions = db.history(made)
+    versions = db.history.versions(made)
     assert [(v.kind, v.transaction.actor, v.transaction.message, v.reason) for v in versions] == [
         ("put_concept", "ann", "first", ""),
         ("put_concept", "ben", "second", ""),
@@ -265,11 +265,11 @@ def test_each_version_is_what_the_past_shows_after_its_transaction(
 ) -> None:
     moments = random_steps(db, clock, 25, 9)
     for each in moments[-1][1]:
-        for version in db.history(each):
+        for version in db.history.versions(each):
             past = db.as_of(version.transaction.seq)
             last = [
                 other
-                for other in db.history(each)
+                for other in db.history.versions(each)
                 if other.transaction.seq == version.transaction.seq
             ][-1]
             assert last.element is not None
@@ -280,7 +280,7 @@ def test_each_version_is_what_the_past_shows_after_its_transaction(
 def test_history_of_what_never_was_is_not_found(db: mycel.Graph) -> None:
     for absent in ("C:999998", "P:999999:references"):
         with pytest.raises(NotFound):
-            db.history(absent)
+            db.history.versions(absent)
 
 
 def test_the_log_is_told_newest_first_and_in_pages(db: mycel.Graph, clock: Clock) -> None:
@@ -288,16 +288,16 @@ def test_the_log_is_told_newest_first_and_in_pages(db: mycel.Graph, clock: Clock
         clock.tick()
         with db.transaction(actor=f"actor {n}", message=f"message {n}") as tx:
             tx.define_type(f"Type{n}")
-    everything = list(db.log())
+    everything = list(db.history.log())
     assert [entry.actor for entry in everything][:6] == [f"actor {n}" for n in range(5, -1, -1)]
     assert everything[-1].message == "create the graph"
     assert everything[-1].first_seq == 1
     for newer, older in pairwise(everything):
         assert newer.first_seq == older.seq + 1
         assert newer.time_us >= older.time_us
-    assert list(db.log(limit=2)) == everything[:2]
-    assert list(db.log(limit=2, before=everything[1].seq)) == everything[2:4]
-    assert list(db.log(before=1)) == list(db.log(limit=0)) == []
+    assert list(db.history.log(limit=2)) == everything[:2]
+    assert list(db.history.log(limit=2, before=everything[1].seq)) == everything[2:4]
+    assert list(db.history.log(before=1)) == list(db.history.log(limit=0)) == []
     assert everything[0].to_dict()["time"] == "2023-11-14T22:13:20.006000Z"
 
 
@@ -306,7 +306,7 @@ def test_the_roots_in_the_log_are_those_of_the_moment(db: mycel.Graph) -> None:
     for n in range(5):
         add_concepts(db, f"n{n}")
         snapshots[entries(db)] = db.snapshot()
-    for entry in db.log(limit=5):
+    for entry in db.history.log(limit=5):
         snapshot = snapshots[entry.seq]
         assert (entry.concepts_root, entry.edges_root) == (
             snapshot.concepts_root,

@@ -106,8 +106,8 @@ def test_links_on_a_concept_follow_with_their_ids_versions_and_content(db: mycel
     assert db.prove(about).key == edge_tree_key(out_key, "caused_by", keys["three"])
     assert db.prove(on_both).key == edge_tree_key(about_key, "related_to", keys["first"])
     assert [db.get(each).version for each in (out, back, about, on_both)] == [1, 1, 1, 1]
-    assert [version.kind for version in db.history(out)] == ["add_edge", "relink_edge"]
-    assert [version.kind for version in db.history(elsewhere)] == ["add_edge"]
+    assert [version.kind for version in db.history.versions(out)] == ["add_edge", "relink_edge"]
+    assert [version.kind for version in db.history.versions(elsewhere)] == ["add_edge"]
     assert [edge.id for edge in db.edges_out(one)] == [out]
     assert found(db, "xylophone") == [out]
     assert_sound(db)
@@ -123,7 +123,7 @@ def test_tombstones_of_links_follow_and_are_revived_as_what_they_were(db: mycel.
     removed_key = link_key(keys["first"], "references", keys["two"])
     assert db.prove(removed).key == edge_tree_key(keys["first"], "references", keys["two"])
     assert db.prove(about).key == edge_tree_key(removed_key, "caused_by", keys["three"])
-    assert db.history(removed)[-1].reason == "wrong"
+    assert db.history.versions(removed)[-1].reason == "wrong"
     assert_sound(db)
     assert add(db, one, "references", two) == removed
     assert add(db, removed, "caused_by", three) == about
@@ -189,7 +189,7 @@ def test_history_and_past_states_show_what_it_was(db: mycel.Graph) -> None:
     (one,) = add_concepts(db, "one")
     before = db.snapshot()
     move(db, one, type_name=EVENT, name="first")
-    history = db.history(one)
+    history = db.history.versions(one)
     assert [(version.kind, version.transaction.actor) for version in history] == [
         ("put_concept", "tester"),
         ("move_concept", "ann"),
@@ -260,12 +260,12 @@ def test_a_tombstone_that_has_the_new_name_is_set_aside(db: mycel.Graph) -> None
     about = add(db, left, "caused_by", one)
     retire(db, gone, "wrong")
     link = add(db, one, "references", two)
-    before = db.history(gone)[-1]
+    before = db.history.versions(gone)[-1]
     move(db, one, name="gone")
     now = db.get_concept(FACT, "gone")
     assert now is not None
     assert now.id == one
-    aside = db.history(gone)[-1]
+    aside = db.history.versions(gone)[-1]
     assert (aside.kind, aside.reason) == ("move_concept", "wrong")
     assert isinstance(aside.element, mycel.Concept)
     assert isinstance(before.element, mycel.Concept)
@@ -291,7 +291,7 @@ def test_a_concept_that_was_removed_is_revived_under_a_name_that_another_one_had
     left = add(db, one, "references", two)
     for each in (one, other):
         retire(db, each)
-    (like,) = (each for each in db.history(one) if each.kind == "put_concept")
+    (like,) = (each for each in db.history.versions(one) if each.kind == "put_concept")
     assert isinstance(like.element, mycel.Concept)
     wanted = like.element._replace(name="other", attributes_json='{"x":1}')
     assert db.write(lambda tx: tx.revive_concept(wanted, {})) == one
@@ -383,7 +383,7 @@ def test_concepts_that_move_together_move_in_their_order(db: mycel.Graph) -> Non
         (FACT, "row 3"),
     ]
     assert [each.version for each in shown] == [4, 2, 2, 1]
-    assert len(db.history(about)) == 2
+    assert len(db.history.versions(about)) == 2
     assert_sound(db)
 
 
@@ -398,9 +398,9 @@ def test_many_links_are_settled_a_part_at_a_time_and_each_once(
     older = next(db.edges_out(made[3])).id
     db.write(lambda tx: tx.relink(older, object_=about))
     links = [each.id for one in (*made, first) for each in db.edges_out(one)]
-    before = {each: len(db.history(each)) for each in links}
+    before = {each: len(db.history.versions(each)) for each in links}
     db.write(lambda tx: tx.move_concepts((each, None, f"moved {each}") for each in made))
-    assert {each: len(db.history(each)) for each in links} == {
+    assert {each: len(db.history.versions(each)) for each in links} == {
         each: count + 1 for each, count in before.items()
     }
     assert_sound(db)
@@ -459,7 +459,7 @@ def test_links_about_it_name_its_predicate_of_then_in_the_past(db: mycel.Graph) 
     retire(db, about)
     subjects = [
         version.element.subject
-        for version in db.history(about)
+        for version in db.history.versions(about)
         if isinstance(version.element, mycel.Proposition)
     ]
     assert subjects == [link, moved, moved]
@@ -657,7 +657,7 @@ def a_story(db: mycel.Graph) -> tuple[str, ...]:
 def test_the_roots_stay_provable_when_what_has_moved_is_purged(db: mycel.Graph, which: int) -> None:
     made = a_story(db)
     db.purge(made[which], "asked for")
-    assert db.history(made[which])[-1].kind == "purge"
+    assert db.history.versions(made[which])[-1].kind == "purge"
     assert_sound(db)
     (again,) = add_concepts(db, "one")
     move(db, again, name="yet another")
@@ -693,7 +693,7 @@ def test_a_purge_says_which_keys_a_concept_had(db: mycel.Graph, path: Path) -> N
     db.write(lambda tx: tx.update(one, attributes={"n": 1}))
     move(db, one, name="first")
     move(db, one, name="one")
-    history = db.history(one)
+    history = db.history.versions(one)
     db.purge(one, "asked for")
     (record,) = [cbor2.loads(row[4]) for row in dump(path)["journal"] if row[1] == 6]
     assert [seq for seq, _ in record[4]] == [

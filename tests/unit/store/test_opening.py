@@ -45,7 +45,7 @@ def files_in(folder: Path) -> dict[str, bytes]:
 def test_a_new_graph_begins_with_its_genesis(path: Path, clock: Clock) -> None:
     with mycel.open(path, clock_us=clock, core_capsules=False) as db:
         assert db.path == str(path)
-        (genesis,) = db.log()
+        (genesis,) = db.history.log()
         assert (genesis.actor, genesis.message, genesis.first_seq) == (
             "$system",
             "create the graph",
@@ -72,7 +72,7 @@ def test_graphs_in_memory_share_nothing(clock: Clock) -> None:
         mycel.open(clock_us=clock, core_capsules=False) as other,
     ):
         add_concepts(one, "one")
-        assert other.log().__next__().message == "create the graph"
+        assert other.history.log().__next__().message == "create the graph"
 
 
 def test_a_graph_can_be_open_twice_in_one_process(path: Path, clock: Clock) -> None:
@@ -409,7 +409,7 @@ def test_a_graph_opened_for_reading_refuses_to_write_and_stays_as_it_is(path: Pa
                 write()
         assert list(db.edges_in(one))
         assert db.prove(one).verify(db.snapshot().overall_root)
-        assert db.history(one)
+        assert db.history.versions(one)
         assert db.as_of(0).seq == 0
         db.search("words")
         assert db.verify(replay=True).ok

@@ -164,7 +164,7 @@ def test_history_says_who_purged_and_why_and_nothing_else(db: mycel.Graph, clock
     now = clock.tick()
     db.purge(secret, "on request", by="officer")
     for each in (secret, *links):
-        versions = db.history(each)
+        versions = db.history.versions(each)
         assert all(version.element is None for version in versions)
         last = versions[-1]
         assert (last.kind, last.reason) == ("purge", "on request")
@@ -239,8 +239,8 @@ def test_an_element_made_again_after_its_purge_is_a_new_one(db: mycel.Graph) -> 
     fresh = db.add_edge(again, "references", other)
     assert number_of(again) > number_of(one)
     assert number_of(fresh) > number_of(link)
-    assert [version.kind for version in db.history(again)] == ["put_concept"]
-    assert [version.kind for version in db.history(one)][-1] == "purge"
+    assert [version.kind for version in db.history.versions(again)] == ["put_concept"]
+    assert [version.kind for version in db.history.versions(one)][-1] == "purge"
     proof = db.prove(again)
     assert proof.verify(db.snapshot().overall_root)
     db.purge(again, "once more")
@@ -359,7 +359,7 @@ def test_a_definition_in_use_by_what_was_removed_stays_readable_after_its_purge(
         db.purge(definition, "on request")
     db.write(lambda tx: tx.retire(one))
     db.purge(definition, "on request")
-    last = db.history(one)[-1].element
+    last = db.history.versions(one)[-1].element
     assert isinstance(last, mycel.Concept)
     assert last.type == FACT
     assert_sound(db)

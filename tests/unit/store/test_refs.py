@@ -44,7 +44,7 @@ DOORS: dict[str, Door] = {
     "edges_out": lambda db, id_: list(db.edges_out(id_)),
     "find": lambda db, id_: db.find(id_, mycel.Follow(["notes"])),
     "traverse": lambda db, id_: db.traverse(id_),
-    "history": lambda db, id_: db.history(id_),
+    "history": lambda db, id_: db.history.versions(id_),
     "prove": lambda db, id_: db.prove(id_),
     "add_edge": lambda db, id_: db.add_edge(town(db, "b"), "notes", id_),
     "update": lambda db, id_: db.write(lambda tx: tx.update(id_, attributes={"k": 1})),
@@ -58,7 +58,7 @@ DOORS: dict[str, Door] = {
     ),
     "TRAVERSE": lambda db, id_: db.execute("TRAVERSE FROM (id: :id)", id=id_),
     "DELETE": lambda db, id_: db.execute("DELETE PROPOSITIONS ?l WHERE { ?l (id: :id) }", id=id_),
-    "history of a removed one": lambda db, id_: db.history(id_),
+    "history of a removed one": lambda db, id_: db.history.versions(id_),
     "purge": lambda db, id_: db.purge(id_, "asked for"),
 }
 
@@ -103,7 +103,7 @@ def test_every_door_of_python_takes_a_natural_key_of_a_link(db: mycel.Graph, nam
         lambda ref: [edge.object for edge in db.edges_out(ref)],
         lambda ref: [memory.id for memory in db.find(ref, mycel.Follow(["notes"])).memories],
         lambda ref: [node.element.id for node in db.traverse(ref).nodes],
-        lambda ref: [version.seq for version in db.history(ref)],
+        lambda ref: [version.seq for version in db.history.versions(ref)],
         lambda ref: db.prove(ref).key,
         lambda ref: db.as_of(db.snapshot().entries).get(ref).id,
         lambda ref: db.add_edge(ref, "feeds", "town://a"),
@@ -133,7 +133,7 @@ def test_every_door_of_python_takes_the_type_and_name_or_the_uri_of_a_concept(
             lambda ref: db.get_edge(ref, "near", ("Town", "a")).id,
             lambda ref: [memory.id for memory in db.find(ref).memories],
             lambda ref: [node.element.id for node in db.traverse(ref).nodes],
-            lambda ref: len(db.history(ref)),
+            lambda ref: len(db.history.versions(ref)),
             lambda ref: db.prove(ref).key,
             lambda ref: db.write(lambda tx: tx.put_proposition(ref, "feeds", ("Town", "b"))),
             lambda ref: db.remove_edge(ref, "feeds", ("Town", "b")) in (True, False),
@@ -174,7 +174,7 @@ def test_a_link_that_moves_to_another_predicate_has_another_id(db: mycel.Graph) 
     old, new = ids_of(db)
     assert db.write(lambda tx: tx.move(old, predicate="feeds")) == new
     assert db.get(new).id == new
-    for door in (lambda: db.history(old), lambda: list(db.edges_out(old))):
+    for door in (lambda: db.history.versions(old), lambda: list(db.edges_out(old))):
         with pytest.raises(NotFound):
             door()
 
@@ -185,7 +185,7 @@ def test_what_was_purged_is_written_again_as_a_new_element(db: mycel.Graph) -> N
     db.purge(link, "asked for")
     again = db.add_edge(ends[0], "near", ends[1])
     assert again != link
-    assert [each.kind for each in db.history(link)] == ["purge"]
+    assert [each.kind for each in db.history.versions(link)] == ["purge"]
     with pytest.raises(NotFound):
         db.get(link, tombstoned=True)
     removed = db.write(lambda tx: tx.retire(again)) and db.add_edge(ends[0], "near", ends[1])
@@ -201,10 +201,10 @@ def test_a_removed_link_is_found_by_the_id_it_had_when_another_has_taken_its_pla
     db.remove_edge(ends[0], "feeds", ends[1])
     db.write(lambda tx: tx.move(taker, predicate="feeds"))
     assert db.get(removed, tombstoned=True).tombstoned
-    assert db.history(removed)[0].element is not None
+    assert db.history.versions(removed)[0].element is not None
     assert answer(DOORS["history"], db, removed.replace("feeds", "notes")) == "NotFound"
     assert db.purge(removed, "asked for").propositions == 1
-    assert [each.kind for each in db.history(removed)] == ["purge"]
+    assert [each.kind for each in db.history.versions(removed)] == ["purge"]
 
 
 def test_a_uri_names_the_concept_that_was_live_at_a_moment_not_one_removed_before(
@@ -230,8 +230,8 @@ def test_a_path_is_a_uri_or_the_natural_key_of_a_concept_or_an_element(db: mycel
         tx.update(town, attributes={"size": 1})
     newest = db.snapshot().seq
     for path in ("kip:Town/a", ("Town", "a"), town.id, town):
-        assert next(entry.seq for entry in db.log(path=path)) == newest
+        assert next(entry.seq for entry in db.history.log(path=path)) == newest
     for path in (link, link.id):
-        assert newest not in [entry.seq for entry in db.log(path=path)]
+        assert newest not in [entry.seq for entry in db.history.log(path=path)]
     with pytest.raises(MycelError, match="A path is a URI"):
-        list(db.log(path=("Town", "a", "b")))  # type: ignore[arg-type]
+        list(db.history.log(path=("Town", "a", "b")))  # type: ignore[arg-type]

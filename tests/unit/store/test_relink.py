@@ -71,7 +71,7 @@ def test_history_and_past_states_show_where_it_led(db: mycel.Graph) -> None:
     link = add(db, one, "references", two)
     before = db.snapshot()
     relink(db, link, object_=three)
-    kinds = [(version.kind, version.transaction.actor) for version in db.history(link)]
+    kinds = [(version.kind, version.transaction.actor) for version in db.history.versions(link)]
     assert kinds == [("add_edge", "tester"), ("relink_edge", "ann")]
     then = db.as_of(before.entries)
     assert [edge.object for edge in then.edges_out(one)] == [two]
@@ -108,8 +108,8 @@ def test_links_about_it_follow_with_their_ids_and_versions(db: mycel.Graph) -> N
     assert db.prove(on_both).key == edge_tree_key(about_now, "related_to", link_now)
     assert db.prove(removed).key == edge_tree_key(keys["four"], "observed_by", link_now)
     assert [db.get(each).version for each in (about, on_both)] == [1, 1]
-    assert [version.kind for version in db.history(about)] == ["add_edge", "relink_edge"]
-    assert db.history(removed)[-1].reason == "wrong"
+    assert [version.kind for version in db.history.versions(about)] == ["add_edge", "relink_edge"]
+    assert db.history.versions(removed)[-1].reason == "wrong"
     assert_sound(db)
     db.write(lambda tx: tx.add_edge(four, "observed_by", link))
     assert db.get(removed).id == removed
@@ -250,7 +250,7 @@ def test_a_purge_takes_what_ever_led_to_the_element_and_the_roots_stay_provable(
 
 def test_a_purge_says_which_keys_a_link_had(db: mycel.Graph, path: Path) -> None:
     made = purged_one(db)
-    history = db.history(made[4])
+    history = db.history.versions(made[4])
     db.purge(made[4], "asked for")
     records = [cbor2.loads(row[4]) for row in dump(path)["journal"] if row[1] == 6]
     ((_, _, _, _, keys),) = [each for each in records if each[0] == records[-1][0]]

@@ -33,7 +33,7 @@ def test_a_removed_concept_is_gone_from_the_live_state_and_kept_in_history(
     assert db.get_concept(FACT, "one") is None
     with pytest.raises(NotFound):
         db.get(made)
-    last = db.history(made)[-1]
+    last = db.history.versions(made)[-1]
     assert (last.kind, last.reason) == ("retire_concept", "obsolete")
     assert last.element is not None
     assert last.element.tombstoned
@@ -66,7 +66,7 @@ def test_a_concept_takes_every_link_with_it_and_every_link_about_those(db: mycel
     for link in (out, into, about, above, across):
         with pytest.raises(NotFound):
             db.get(link)
-        assert db.history(link)[-1].reason == "gone"
+        assert db.history.versions(link)[-1].reason == "gone"
     assert db.get(kept).id == kept
     assert_sound(db)
 
@@ -106,7 +106,7 @@ def test_a_removed_concept_is_revived_afresh_under_its_old_id(
     assert (revived.attributes, revived.metadata, revived.version) == ({"b": 2}, {}, 1)
     assert (revived.created_us, revived.created_by) == (now, "berta")
     assert not revived.tombstoned
-    kinds = [version.kind for version in db.history(made)]
+    kinds = [version.kind for version in db.history.versions(made)]
     assert kinds == ["put_concept", "retire_concept", "put_concept"]
     assert_sound(db)
 

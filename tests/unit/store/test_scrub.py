@@ -62,11 +62,13 @@ def test_what_was_removed_or_superseded_is_in_no_byte_and_the_rest_is_as_it_was(
         assert {each: past.get(each) for each in then} == then
         with pytest.raises(ConstraintViolation, match=f"before entry {moment} was scrubbed"):
             db.as_of(moment - 1)
-        kinds = [version.kind for version in db.history(kept)]
+        kinds = [version.kind for version in db.history.versions(kept)]
         assert kinds == ["put_concept", "put_concept", "put_concept", "scrub"]
-        assert db.history(gone)[-1].reason == "the law"
+        assert db.history.versions(gone)[-1].reason == "the law"
         with pytest.raises(NotFound):
-            db.history("C:1")  # No number of a concept: not the entry that says where it begins.
+            db.history.versions(
+                "C:1"
+            )  # No number of a concept: not the entry that says where it begins.
         assert_sound(db)
         nothing = db.scrub(moment, "again")
         assert not any(nothing[1:4])
@@ -146,11 +148,11 @@ def test_verify_finds_versions_that_were_removed_in_the_name_of_an_earlier_scrub
         entries = []
         for number in range(4):
             db.write(lambda tx, n=number: tx.update(one, attributes={"n": n}))
-            entries.append(db.history(one)[-1].seq)
+            entries.append(db.history.versions(one)[-1].seq)
             clock.tick()
         done = db.scrub(entries[1] + 1, "tidy")
         assert done.versions == 2
-        scrubbed = db.history(one)[-1].seq
+        scrubbed = db.history.versions(one)[-1].seq
         assert_sound(db)
     connection = apsw.Connection(str(path))
     with connection:

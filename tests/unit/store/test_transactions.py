@@ -130,7 +130,7 @@ def test_a_function_written_as_a_transaction_gives_back_what_it_returns(
     define(db, [FACT])
     made = db.write(lambda tx: (tx.put_concept(FACT, "one"), "more"), actor="a", message="m")
     assert made == (concept(db, "one").id, "more")
-    (newest,) = db.log(limit=1)
+    (newest,) = db.history.log(limit=1)
     assert (newest.actor, newest.message) == ("a", "m")
 
 
@@ -327,7 +327,7 @@ def test_an_error_caught_inside_the_block_does_not_spoil_the_rest(db: mycel.Grap
                 bad()
         made = tx.put_concept(FACT, "good")
     assert db.get(made).version == 1
-    assert db.log().__next__().changes == 1
+    assert db.history.log().__next__().changes == 1
     assert_sound(db)
 
 
@@ -389,7 +389,7 @@ def test_a_transaction_is_one_range_of_the_journal_with_actor_time_and_message(
         tx.define_type(FACT)
         one, other = tx.put_concept(FACT, "one"), tx.put_concept(FACT, "other")
         tx.add_edge(one, "references", other)
-    (newest,) = db.log(limit=1)
+    (newest,) = db.history.log(limit=1)
     assert (newest.first_seq, newest.seq, newest.changes) == (before + 1, before + 5, 4)
     assert (newest.actor, newest.message, newest.time_us) == ("andrew", "a first look", now)
     snapshot = db.snapshot()
@@ -403,7 +403,7 @@ def test_times_never_go_back_even_if_the_clock_does(db: mycel.Graph, clock: Cloc
     add_concepts(db, "one")
     clock.tick(-5_000_000)
     add_concepts(db, "two")
-    times = [entry.time_us for entry in db.log()]
+    times = [entry.time_us for entry in db.history.log()]
     assert times == sorted(times, reverse=True)
     assert concept(db, "two").created_us == START_US + 1_000_000
     assert_sound(db)
@@ -489,8 +489,8 @@ def test_nothing_can_be_done_after_closing_but_closing(path: Path) -> None:
         lambda: list(db.edges_out(one)),
         lambda: db.find(one),
         db.snapshot,
-        lambda: db.history(one),
-        lambda: list(db.log()),
+        lambda: db.history.versions(one),
+        lambda: list(db.history.log()),
         lambda: db.as_of(0),
         lambda: db.prove(one),
         lambda: db.prove_entry(1),
@@ -515,9 +515,9 @@ def test_what_was_written_is_there_after_reopening(path: Path, clock: Clock) -> 
     with mycel.open(path, clock_us=clock) as db:
         one, other = add_concepts(db, "one", "other")
         db.add_edge(one, "references", other, data={"a": [1]})
-        before = (db.snapshot(), list(db.edges_out(one)), list(db.log()))
+        before = (db.snapshot(), list(db.edges_out(one)), list(db.history.log()))
     with mycel.open(path) as db:
-        assert (db.snapshot(), list(db.edges_out(one)), list(db.log())) == before
+        assert (db.snapshot(), list(db.edges_out(one)), list(db.history.log())) == before
         assert_sound(db)
 
 
@@ -646,7 +646,7 @@ def test_a_link_is_merged_like_a_concept_and_its_weight_stays_unless_given(
     assert (second.weight, second.version) == (0.25, 2)
     third = put(weight=0.75)
     assert (third.weight, third.version, third.attributes) == (0.75, 3, {"a": 1, "b": 2})
-    assert [version.kind for version in db.history(first.id)] == [
+    assert [version.kind for version in db.history.versions(first.id)] == [
         "add_edge",
         "update_edge",
         "update_edge",
@@ -692,7 +692,10 @@ def test_two_changes_of_one_element_in_one_transaction_both_count(db: mycel.Grap
         tx.update(one, attributes={"b": 2})
         assert tx.get(one).version == 3
     assert db.get(one).attributes == {"a": 1, "b": 2}
-    assert [version.seq for version in db.history(one)][1:] == [entries(db) - 2, entries(db) - 1]
+    assert [version.seq for version in db.history.versions(one)][1:] == [
+        entries(db) - 2,
+        entries(db) - 1,
+    ]
     assert_sound(db)
 
 

@@ -78,7 +78,7 @@ FLEXIBLE: list[dict[str, Any]] = [
 ]
 
 
-def lines(db: mycel.Graph | mycel.PastView, **how: Any) -> list[dict[str, Any]]:
+def lines(db: mycel.GraphView, **how: Any) -> list[dict[str, Any]]:
     file = io.StringIO()
     db.export(file, **how)
     return [json.loads(line) for line in file.getvalue().splitlines()]

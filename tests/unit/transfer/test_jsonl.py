@@ -254,7 +254,7 @@ def test_several_files_are_one_load(db: mycel.Graph, write: Write) -> None:
     before = db.snapshot().seq
     loaded = db.load([edges, nodes, str(write("m.jsonl", [person("bob")]))])
     assert loaded.created == 3
-    (entry,) = [each for each in db.log() if each.seq > before]
+    (entry,) = [each for each in db.history.log() if each.seq > before]
     assert entry.message.startswith("load ")
 
 

@@ -411,7 +411,7 @@ def test_many_warnings_are_cut() -> None:
 
 def test_the_actor_of_a_load_stands_in_the_journal(db: mycel.Graph) -> None:
     db.load(people(1), actor="importer")
-    assert next(db.log()).actor == "importer"
+    assert next(db.history.log()).actor == "importer"
 
 
 def test_a_schema_edge_wins_over_a_predicate_that_differs_in_case(db: mycel.Graph) -> None:

@@ -22,9 +22,9 @@ from mycel.model.limits import CAPSULE_BYTES_MAX
 from mycel.model.names import count, name_few
 
 if TYPE_CHECKING:
+    from mycel.api.graph import Graph
     from mycel.capsules import CapsuleInfo
     from mycel.engine.seed import Applied
-    from mycel.nexus import Nexus
 
 _NAMES_SHOWN = 8
 _VARIABLE = re.compile(r"\?[A-Za-z_]\w*", re.ASCII)
@@ -95,7 +95,7 @@ def _naming(path: str) -> Iterator[None]:
         raise
 
 
-def _apply_shipped(db: Nexus, names: list[str], *, dry_run: bool) -> Applied:
+def _apply_shipped(db: Graph, names: list[str], *, dry_run: bool) -> Applied:
     from mycel.engine.seed import apply as apply_shipped
     from mycel.model.names import CORE_MESSAGE, SYSTEM_ACTOR
     from mycel.store.write.transaction import rehearsal
@@ -162,7 +162,7 @@ def _listed(info: CapsuleInfo, applied: str | None) -> dict[str, Any]:
     }
 
 
-def presence(db: Nexus, name: str) -> str:
+def presence(db: Graph, name: str) -> str:
     """The share of a shipped capsule's concepts in the graph: yes, partly or no."""
     from mycel.capsules import read
     from mycel.kip import ast, parse
@@ -177,7 +177,7 @@ def presence(db: Nexus, name: str) -> str:
     return "partly" if len(found) > 1 else "yes" if True in found else "no"
 
 
-def _is_there(db: Nexus, matcher: Any) -> bool:
+def _is_there(db: Graph, matcher: Any) -> bool:
     try:
         found = db.get_concept(matcher.type.value, matcher.name.value)
     except MycelError:  # Its type is not defined.
@@ -319,7 +319,7 @@ def _of_clauses(clauses: str) -> str:
 
 
 def _pages(
-    db: Nexus, command: str, values: Mapping[str, Any], with_definitions: bool
+    db: Graph, command: str, values: Mapping[str, Any], with_definitions: bool
 ) -> Iterator[dict[str, Any]]:
     """Every page of an export: capsules that follow one another are one capsule again."""
     command += " WITH DEFINITIONS" if with_definitions else ""

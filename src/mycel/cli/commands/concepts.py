@@ -30,8 +30,8 @@ from mycel.search.modes import HYBRID, KEYWORD, MODES
 from mycel.text.kinds import KINDS, NOTES
 
 if TYPE_CHECKING:
-    from mycel.graph.view import GraphView
-    from mycel.nexus import Nexus
+    from mycel.api.graph import Graph
+    from mycel.api.graph_view import GraphView
     from mycel.store.write.transaction import Transaction
 
 _CONCEPT = "TYPE NAME|TYPE:NAME|URI|ID"
@@ -164,7 +164,7 @@ def get(
     )
 
 
-def _mentioned(db: Nexus, found: Concept) -> list[str]:
+def _mentioned(db: Graph, found: Concept) -> list[str]:
     """The concepts that a text names, as arguments of this command."""
     with db.reading() as reader:
         numbers = db.mentions_in(reader, found.number, MENTIONS_MAX)
@@ -342,7 +342,7 @@ class _Found(NamedTuple):
 
 def _search(
     session: Invocation,
-    db: Nexus,
+    db: Graph,
     question: str,
     elements: Sequence[str],
     given: Mapping[str, Any],

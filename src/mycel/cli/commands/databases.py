@@ -29,7 +29,7 @@ from mycel.model.names import count
 from mycel.workspaces import WorkspaceLocation
 
 if TYPE_CHECKING:
-    from mycel.nexus import Nexus
+    from mycel.api.graph import Graph
 
 APSW_MIN = (3, 54)
 """As in pyproject.toml."""
@@ -430,7 +430,7 @@ def _contents(path: Path) -> Iterator[Finding]:
         yield Finding("fail", "opens", error.message)
 
 
-def _core(db: Nexus) -> Finding:
+def _core(db: Graph) -> Finding:
     from mycel.capsules import NAMES
 
     # None of them is fine; some of them deserves a warning.

@@ -17,7 +17,7 @@ from mycel.cli.console.context import Command, Invocation, pass_session
 from mycel.store.file.branch_files import MAIN
 
 if TYPE_CHECKING:
-    from mycel.nexus import Nexus
+    from mycel.api.graph import Graph
     from mycel.store.write.transaction import Transaction
 
 RANGER, SENSOR, REVIEWER = "ranger", "sensor-7", "reviewer"
@@ -153,7 +153,7 @@ class _Tale:
         return status if isinstance(status, int) else 0
 
 
-def _plant(db: Nexus) -> None:
+def _plant(db: Graph) -> None:
     def begin(tx: Transaction) -> None:
         for name, description in _TYPES.items():
             tx.define_type(name, {"description": description})

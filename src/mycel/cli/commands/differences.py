@@ -37,7 +37,7 @@ def diff(
     that differ, and texts by their lines. A link is shown under the path of its subject.
     """
     with session.open(reading=True) as db:
-        found = db.diff(a, b, paths=paths)
+        found = db.history.diff(a, b, paths=paths)
     if stat:
         _stat(session.out, found)
     else:
@@ -59,7 +59,7 @@ def rollback(
     the graph do not allow it, nothing changes, and everything that would break is listed.
     """
     with session.open() as db:
-        planned = db.rollback(to, paths=paths, dry_run=True)
+        planned = db.history.rollback(to, paths=paths, dry_run=True)
         if dry_run:
             show_diff(session.out, planned.diff)
             return 0
@@ -67,7 +67,7 @@ def rollback(
         if planned.diff and not yes and not confirmed(session, question):
             session.out.note("Nothing was changed.")
             return 1
-        _done(session, db.rollback(to, paths=paths))
+        _done(session, db.history.rollback(to, paths=paths))
     return 0
 
 
@@ -82,7 +82,7 @@ def revert(session: Invocation, commit: int | str, *, dry_run: bool) -> None:
     listed.
     """
     with session.open() as db:
-        done = db.revert(commit, dry_run=dry_run)
+        done = db.history.revert(commit, dry_run=dry_run)
     if dry_run:
         show_diff(session.out, done.diff)
     else:

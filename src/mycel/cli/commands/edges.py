@@ -25,8 +25,8 @@ from mycel.errors import InvalidId, NotFound
 from mycel.model.elements import Proposition
 
 if TYPE_CHECKING:
-    from mycel.graph.view import GraphView
-    from mycel.nexus import Nexus
+    from mycel.api.graph import Graph
+    from mycel.api.graph_view import GraphView
     from mycel.store.write.transaction import Transaction
 
 _LIMIT = 100
@@ -250,7 +250,7 @@ def find(
         session.out.note(f"There is more than {limit}: raise --limit to see it.")
 
 
-def _view(db: Nexus, as_of: int | str | None) -> GraphView:
+def _view(db: Graph, as_of: int | str | None) -> GraphView:
     return db if as_of is None else db.as_of(as_of)
 
 

@@ -37,7 +37,7 @@ def log(session: Invocation, /, limit: int, **conditions: Any) -> None:
     meet all conditions are listed.
     """
     with session.open(reading=True) as db:
-        entries = list(db.log(limit=limit + 1, **conditions))
+        entries = list(db.history.log(limit=limit + 1, **conditions))
     session.out.list(
         entries[:limit],
         ("commit", "time", "actor", "changes", "message"),
@@ -69,17 +69,17 @@ def tag(session: Invocation, name: str | None, commit: int | str | None, *, dele
     with session.open(reading=name is None) as db:
         if name is None:
             session.out.list(
-                db.tags().items(),
+                db.history.tags().items(),
                 ("tag", "commit"),
                 lambda each: (each[0], short(each[1])),
                 lambda each: {"tag": each[0], "commit": each[1]},
                 empty="No tags.",
             )
         elif delete:
-            db.untag(name)
+            db.history.untag(name)
             session.out.say(f"{name} is no tag any more.", {"tag": name, "commit": None})
         else:
-            found = db.tag(name, commit)
+            found = db.history.tag(name, commit)
             session.out.say(f"{name} is {short(found)}.", {"tag": name, "commit": found})
 
 
@@ -89,7 +89,7 @@ def tag(session: Invocation, name: str | None, commit: int | str | None, *, dele
 def history(session: Invocation, element: str) -> None:
     """List every version of an element, oldest first."""
     with session.open(reading=True) as db:
-        versions = db.history(resolve(db, element, removed=True))
+        versions = db.history.versions(resolve(db, element, removed=True))
     session.out.list(
         versions,
         ("seq", "time", "actor", "what", "reason", "content"),

@@ -16,7 +16,7 @@ from mycel.errors import NotADatabase
 from mycel.syntax.gc_pause import collector_paused
 
 if TYPE_CHECKING:
-    from mycel.history.graph import Graph
+    from mycel.api.graph import Graph
     from mycel.knowledge.knowledge import Knowledge
 
 COMPATIBLE = ("memory",)
@@ -73,7 +73,7 @@ def mcp(
     with ExitStack() as stack:
         # Much is made now and nothing thrown away: looking for garbage would only take time.
         with collector_paused(True):
-            from mycel.history.open_branches import OpenBranches
+            from mycel.api.open_branches import OpenBranches
             from mycel.mcp.stdio import serve
 
             db = stack.enter_context(open_served(session, readonly=readonly))

@@ -25,7 +25,7 @@ from mycel.model.names import count
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from mycel.history.graph import Graph
+    from mycel.api.graph import Graph
     from mycel.history.merge.outcome import Choice, Conflict, Merge
 
 CONFLICTS = 1
@@ -88,7 +88,7 @@ def merge(
         raise click.UsageError("Give a branch to merge, or --continue, or --abort.")
     with session.open() as db:
         if abort:
-            return _report(session, db.abort_merge(merge_id))
+            return _report(session, db.merges.abort(merge_id))
         if go_on:
             return _report(session, _committed(session, db, merge_id))
         done = db.merge(
@@ -106,7 +106,7 @@ def _committed(session: Invocation, db: Graph, merge_id: str | None) -> Merge:
     found = _open_merge(db, merge_id)
     if found is not None and found.unresolved:
         return found
-    return db.commit_merge(merge_id, message=session.given.get("message", ""))
+    return db.merges.commit(merge_id, message=session.given.get("message", ""))
 
 
 def _open_merge(db: Graph, merge_id: str | None) -> Merge | None:
@@ -161,7 +161,11 @@ def conflicts(session: Invocation, *, conflict: str | None, element: str | None)
     """
     with session.open(reading=True) as db:
         merges = {each.id: each for each in db.merges}
-        found = db.conflicts() if element is None else db.conflicts(resolve_element(db, element))
+        found = (
+            db.merges.conflicts()
+            if element is None
+            else db.merges.conflicts(resolve_element(db, element))
+        )
     if conflict is not None:
         found = [each for each in found if each.id.startswith(conflict)]
     left = [each for each in found if each.resolution is None]
@@ -221,16 +225,16 @@ def resolve(
     with session.open() as db:
         wanted = "*" if conflict == "all" else conflict
         if choice is not None:
-            done = db.resolve(wanted, choice)
+            done = db.merges.resolve(wanted, choice)
         elif value is not None:
-            done = db.resolve(wanted, "value", json_value(value))
+            done = db.merges.resolve(wanted, "value", json_value(value))
         elif lines:
-            done = db.resolve(wanted, "lines", [_lines(text) for text in lines])
+            done = db.merges.resolve(wanted, "lines", [_lines(text) for text in lines])
         else:
             edited = _edited(session, db, conflict)
             if edited is None:
                 return
-            done = db.resolve(*edited)
+            done = db.merges.resolve(*edited)
     left = len(done.unresolved)
     words = _summary(done) if not left else f"{count(left, 'conflict')} left."
     session.out.say(f"Resolved. {words}", done.to_dict())
@@ -244,7 +248,7 @@ def _edited(session: Invocation, db: Graph, conflict: str) -> tuple[str, str, An
     """The conflict, the word and the value of an edited file; None if nothing is to be done."""
     from mycel.cli.console.conflict_editor import NothingEdited, edited_value
 
-    found = [each for each in db.conflicts() if each.id.startswith(conflict)]
+    found = [each for each in db.merges.conflicts() if each.id.startswith(conflict)]
     if len(found) != 1:
         raise click.UsageError(f"{conflict!r} names {len(found)} conflicts: `mycel conflicts`.")
     try:
@@ -267,10 +271,10 @@ def choices(session: Invocation, *, commit: int | str | None, undo: str | None) 
     """
     with session.open(reading=undo is None) as db:
         if undo is not None:
-            made = db.undo_choice(undo)
+            made = db.merges.undo_choice(undo)
             session.out.say(f"Took the other value, in {made}.", {"commit": made})
             return
-        found = db.choices(commit)
+        found = db.merges.choices(commit)
     session.out.list(
         found,
         ("id", "element", "value", "rule", "reason"),

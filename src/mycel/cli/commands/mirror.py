@@ -12,7 +12,7 @@ from mycel.cli.console.parameters import together
 from mycel.model.names import count
 
 if TYPE_CHECKING:
-    from mycel.history.graph import Graph
+    from mycel.api.graph import Graph
     from mycel.mirror.import_edits import Imported
     from mycel.mirror.inspection import Status
     from mycel.mirror.sync import Pushed

@@ -28,8 +28,8 @@ from mycel.model.json_text import read_json
 from mycel.model.names import count
 
 if TYPE_CHECKING:
+    from mycel.api.graph import Graph
     from mycel.merkle.proofs import ConsistencyProof, EntryProof, StateProof
-    from mycel.nexus import Nexus
     from mycel.store.check.verify import Report
 
     Proof = StateProof | EntryProof | ConsistencyProof
@@ -94,7 +94,7 @@ def _write(path: Path, text: str) -> None:
         raise click.UsageError(f"{str(path)!r} cannot be written: {error.strerror}.") from None
 
 
-def _prove(db: Nexus, words: tuple[str, ...]) -> StateProof:
+def _prove(db: Graph, words: tuple[str, ...]) -> StateProof:
     exactly(words, 1, 3, form=_FORMS)
     if len(words) == 3:
         src, predicate, dst = words
@@ -102,7 +102,7 @@ def _prove(db: Nexus, words: tuple[str, ...]) -> StateProof:
     return db.prove(_named(db, words[0]))
 
 
-def _named(db: Nexus, word: str) -> str | tuple[str, str]:
+def _named(db: Graph, word: str) -> str | tuple[str, str]:
     """The element that a word names. A type and name stay as they are: absence is provable too."""
     if is_uri(word) or ":" not in word:
         return resolve(db, word)

@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 
     from starlette.applications import Starlette
 
-    from mycel.history.graph import Graph
-    from mycel.history.open_branches import OpenBranches
+    from mycel.api.graph import Graph
+    from mycel.api.open_branches import OpenBranches
     from mycel.http.policy import Policy, Token
     from mycel.http.request_guard import RequestGate
 
@@ -181,7 +181,7 @@ def serve(
     database is created if it is not there, unless nothing may be written to it: by --readonly
     without --bootstrap.
     """
-    from mycel.history.open_branches import OpenBranches
+    from mycel.api.open_branches import OpenBranches
     from mycel.http.policy import Policy, names_of, origins_of
     from mycel.http.server import bind, is_loopback, resolve, run, url_of
     from mycel.http.stop_watch import stop_watch

@@ -22,7 +22,7 @@ def status(session: Invocation) -> None:
     with session.open(reading=True) as db:
         with db.reading() as reader:
             concepts, links = summary.totals(reader)
-        last = next(iter(db.log(limit=1)), None)
+        last = next(iter(db.history.log(limit=1)), None)
         merges = len(db.merges)
         branch = db.branch
     wire: dict[str, object] = {

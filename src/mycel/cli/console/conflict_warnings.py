@@ -9,10 +9,10 @@ from mycel.cli.console.context import Invocation
 from mycel.engine.conflict_warnings import place
 
 if TYPE_CHECKING:
-    from mycel.nexus import Nexus
+    from mycel.api.graph import Graph
 
 
-def warn_conflicts(session: Invocation, db: Nexus, elements: Iterable[str]) -> None:
+def warn_conflicts(session: Invocation, db: Graph, elements: Iterable[str]) -> None:
     """Print a warning for each open conflict at elements, which are given by their ids."""
     from mycel.model import ids
     from mycel.store.query.merges import open_conflicts

@@ -23,7 +23,7 @@ from mycel.store.file.workspace_databases import database_of
 from mycel.workspaces import WorkspaceLocation
 
 if TYPE_CHECKING:
-    from mycel.history.graph import Graph
+    from mycel.api.graph import Graph
 
 EVERYWHERE = "Options of every command"
 

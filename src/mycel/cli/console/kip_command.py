@@ -14,8 +14,8 @@ from mycel.errors import InvalidSyntax, UnknownReference
 from mycel.model.json_text import read_json
 
 if TYPE_CHECKING:
+    from mycel.api.graph import Graph
     from mycel.engine.result import Result
-    from mycel.nexus import Nexus
 
 
 def named_value(text: str) -> tuple[str, Any]:
@@ -89,7 +89,7 @@ class Done(NamedTuple):
 
 
 def execute(
-    db: Nexus,
+    db: Graph,
     command: str,
     values: Mapping[str, Any],
     *,
@@ -107,7 +107,7 @@ def execute(
 
 
 def apply_capsule(
-    db: Nexus, capsule: str, values: Mapping[str, Any], *, readonly: bool = False, dry_run: bool
+    db: Graph, capsule: str, values: Mapping[str, Any], *, readonly: bool = False, dry_run: bool
 ) -> Done:
     """Apply a capsule, and compare the journal before and after."""
     before = db.snapshot().seq

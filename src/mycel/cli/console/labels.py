@@ -11,7 +11,7 @@ from mycel.errors import NotFound
 from mycel.model.elements import Concept, Element
 
 if TYPE_CHECKING:
-    from mycel.graph.view import GraphView
+    from mycel.api.graph_view import GraphView
     from mycel.graph.walk import Memory
 
     AnyElement = TypeVar("AnyElement", bound=Element)

@@ -234,9 +234,9 @@ def _removed(graph: HasConcepts, names: _Names) -> Concept | None:
 
 def _meant(graph: HasConcepts, text: str, *, at_home: bool) -> Concept | None:
     """The node that a text means which is no URI of a node; a note says so."""
+    from mycel.api.graph import Graph
     from mycel.knowledge.name_resolution import resolve_all
     from mycel.knowledge.node_lookup import find
-    from mycel.nexus import Nexus
     from mycel.store.write.transaction import Transaction
 
     session = _session()
@@ -248,7 +248,7 @@ def _meant(graph: HasConcepts, text: str, *, at_home: bool) -> Concept | None:
         return None
     if isinstance(graph, Transaction):
         reading: AbstractContextManager[Reader] = nullcontext(graph.reader)
-    elif isinstance(graph, Nexus):
+    elif isinstance(graph, Graph):
         reading = graph.reading()
     else:
         return None  # A state of the past knows only the names of its own.

@@ -11,13 +11,13 @@ from mycel.embedding.embedder import STATIC
 from mycel.errors import EmbedderFailed
 
 if TYPE_CHECKING:
-    from mycel.nexus import Nexus
+    from mycel.api.graph import Graph
 
 INDEXED_MIN: Final = 1_000
 """New concepts that are indexed when they are written; the first search indexes fewer itself."""
 
 
-def index_written(out: Output, db: Nexus, written: int) -> None:
+def index_written(out: Output, db: Graph, written: int) -> None:
     """Index what a command has written, if it is much.
 
     Other embedders than that of the package may take hours; they work while searches answer.
@@ -27,7 +27,7 @@ def index_written(out: Output, db: Nexus, written: int) -> None:
             db.embeddings.complete(report=report)
 
 
-def explain_sections(out: Output, db: Nexus) -> None:
+def explain_sections(out: Output, db: Graph) -> None:
     """Say when the sentence model, if it is installed, reads new sections of documents.
 
     It takes some 50 ms for each, so a bootstrap does not wait for it.
@@ -41,7 +41,7 @@ def explain_sections(out: Output, db: Nexus) -> None:
         )
 
 
-def index_for_search(out: Output, db: Nexus) -> None:
+def index_for_search(out: Output, db: Graph) -> None:
     """Index what a search needs first; where nobody sees a bar, a line says that it takes time."""
     with counting_bar(out, "Indexing") as report, suppress(EmbedderFailed):
         if report is not None:

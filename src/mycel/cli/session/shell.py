@@ -41,8 +41,8 @@ from mycel.model.names import count
 from mycel.store.file.workspace_databases import HOME_FOLDER
 
 if TYPE_CHECKING:
+    from mycel.api.graph import Graph
     from mycel.engine.result import Result
-    from mycel.nexus import Nexus
 
 HELP = """\
 A command on one line runs when you press Enter. On several lines it runs at an empty line (at two
@@ -67,7 +67,7 @@ COLOURS = {
 class Shell:
     """One session: a graph, and what was set with the commands that begin with a dot."""
 
-    def __init__(self, db: Nexus, *, as_json: bool, readonly: bool, dry_run: bool) -> None:
+    def __init__(self, db: Graph, *, as_json: bool, readonly: bool, dry_run: bool) -> None:
         self._db = db
         self._out = Output(as_json=as_json)
         self._readonly = readonly

@@ -29,7 +29,7 @@ def chosen(reader: Reader, id_: str) -> Choice:
     found = next((each for each in choices(reader, None) if each.id == id_), None)
     if found is None:
         raise NotFound(
-            f"There is no choice {id_!r}.", hint="db.choices() (`mycel choices`) lists them."
+            f"There is no choice {id_!r}.", hint="db.merges.choices() (`mycel choices`) lists them."
         )
     return found
 

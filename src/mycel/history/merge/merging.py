@@ -541,8 +541,8 @@ class Merging:
             raise ConstraintViolation(
                 f"{number} of the merge of {request.source} must be decided first:\n  "
                 + "\n  ".join(listed),
-                hint="Decide with db.resolve (`mycel resolve`), or give up with db.abort_merge()"
-                " (`mycel merge --abort`).",
+                hint="Decide with db.merges.resolve (`mycel resolve`), or give up with"
+                " db.merges.abort() (`mycel merge --abort`).",
                 data={"merge": request.id, "conflicts": [each.to_dict() for each in left]},
             )
         if done.status == "up_to_date":

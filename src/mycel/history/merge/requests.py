@@ -138,8 +138,8 @@ def full_id(given: str, known: Sequence[str]) -> str:
     if len(found) != 1:
         raise NotFound(
             f"There is no conflict {given!r} in this merge.",
-            hint="db.conflicts() (`mycel conflicts`) lists them; four characters of an id or more"
-            " are enough.",
+            hint="db.merges.conflicts() (`mycel conflicts`) lists them; four characters of an id or"
+            " more are enough.",
         )
     return found[0]
 

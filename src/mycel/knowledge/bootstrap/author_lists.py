@@ -12,12 +12,12 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
+from mycel.api.graph import Graph
 from mycel.knowledge.bootstrap import git_authors
 from mycel.knowledge.bootstrap.facts_cache import FactsCache
 from mycel.knowledge.bootstrap.git_authors import AuthorTable
 from mycel.knowledge.bootstrap.project_graph import AUTHORS, Namer
 from mycel.model.values import parse_object
-from mycel.nexus import Nexus
 from mycel.store.query.bulk import prefixes
 
 _CACHED: Final = "//authors/"
@@ -34,7 +34,7 @@ class AuthorDifferences(NamedTuple):
 class AuthorLists:
     """The authors of a workspace during one run."""
 
-    def __init__(self, db: Nexus, namer: Namer, prefix: str, heads: Mapping[str, str]) -> None:
+    def __init__(self, db: Graph, namer: Namer, prefix: str, heads: Mapping[str, str]) -> None:
         self._db = db
         self._namer = namer
         self._prefix = prefix

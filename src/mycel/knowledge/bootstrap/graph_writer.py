@@ -17,6 +17,7 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
+from mycel.api.graph import Graph
 from mycel.engine.missing_concepts import MISSING
 from mycel.knowledge import vocabulary as words
 from mycel.knowledge.bootstrap import ownership
@@ -37,7 +38,6 @@ from mycel.knowledge.vocabulary import STAMP
 from mycel.model import ids
 from mycel.model.records import canonical_weight
 from mycel.model.values import EMPTY_OBJECT, parse_object
-from mycel.nexus import Nexus
 from mycel.store.query import lookup
 from mycel.store.query.bulk import prefixes
 from mycel.store.query.bulk.prefixes import Held, HeldLink
@@ -115,7 +115,7 @@ class WritePlan:
 
 
 def write(
-    db: Nexus, plan: WritePlan, namer: Namer, summary: Summary, report: BootstrapReport | None
+    db: Graph, plan: WritePlan, namer: Namer, summary: Summary, report: BootstrapReport | None
 ) -> None:
     """Carry out a plan."""
     total = plan.rows
@@ -172,7 +172,7 @@ class _Transactions:
 
     def __init__(
         self,
-        db: Nexus,
+        db: Graph,
         stack: ExitStack,
         rows_max: float,
         message: str,

@@ -16,6 +16,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from mycel.api.graph import Graph
 from mycel.engine.missing_concepts import MISSING_ENTITY
 from mycel.errors import ConstraintViolation, InvalidSyntax, MycelError, ResourceExhausted
 from mycel.knowledge.memory.entities import (
@@ -35,7 +36,6 @@ from mycel.model.json_text import read_json
 from mycel.model.limits import LINE_BYTES_MAX
 from mycel.model.names import check_name, kind_of, shorten
 from mycel.model.values import object_text
-from mycel.nexus import Nexus
 from mycel.store.query import lookup
 from mycel.store.query.bulk import members
 from mycel.store.write.bulk import ConceptRow, PropositionRow
@@ -97,7 +97,7 @@ class MemoryImport:
         }
 
 
-def import_memory(db: Nexus, path: Path) -> MemoryImport:
+def import_memory(db: Graph, path: Path) -> MemoryImport:
     """Import a file of the memory server, as one transaction.
 
     Raises:

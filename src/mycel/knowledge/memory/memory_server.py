@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, Final
 
+from mycel.api.graph import Graph
 from mycel.engine.missing_concepts import MISSING_ENTITY
 from mycel.errors import NotFound
 from mycel.knowledge.memory.entities import (
@@ -40,7 +41,6 @@ from mycel.knowledge.vocabulary import OBSERVATIONS_KEY
 from mycel.model.elements import Concept
 from mycel.model.names import shorten
 from mycel.model.values import parse_object
-from mycel.nexus import Nexus
 from mycel.store.query.bulk import members
 from mycel.store.query.bulk.members import Member
 from mycel.store.query.reader import Reader
@@ -97,7 +97,7 @@ class Subgraph:
 class EntityGraph:
     """The entities of one graph."""
 
-    def __init__(self, db: Nexus, *, characters_max: int = ANSWER_CHARACTERS_MAX) -> None:
+    def __init__(self, db: Graph, *, characters_max: int = ANSWER_CHARACTERS_MAX) -> None:
         self._db = db
         self._characters_max = characters_max
 

@@ -237,7 +237,7 @@ def entry_named(reader: Reader, text: str) -> int | None:
     if seq is None or not is_end or not commit_at(reader, seq).startswith(text):
         raise NotFound(
             f"This graph has no commit {shorten(text, 40)}.",
-            hint="`mycel log` and db.log() list the commits; one of another branch or copy that"
-            " was made after the two parted is not among them.",
+            hint="`mycel log` and db.history.log() list the commits; one of another branch or copy"
+            " that was made after the two parted is not among them.",
         )
     return seq

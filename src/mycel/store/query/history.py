@@ -188,7 +188,7 @@ def entry_at(reader: Reader, moment: Moment) -> int:
         if not 0 <= moment <= last:
             raise ConstraintViolation(
                 f"There is no moment {moment}: the journal goes from 0 to {last}.",
-                hint="Give a position that the log shows (`mycel log`, db.log()), or a time.",
+                hint="Give a position of the log (`mycel log`, db.history.log()), or a time.",
             )
         (seq,) = reader.fetch_one("SELECT max(seq) FROM tx WHERE seq <= ?", (moment,))
         return seq or 0
@@ -199,7 +199,7 @@ def entry_at(reader: Reader, moment: Moment) -> int:
     except InvalidSyntax as error:
         error.message = f"{error.message.removesuffix('.')}, and no tag or commit either."
         error.hint = (
-            "The log shows commits (`mycel log`, db.log()); a time is written as"
+            "The log shows commits (`mycel log`, db.history.log()); a time is written as"
             " 2026-01-31T12:00:00Z."
         )
         known = list(tags(reader))

@@ -29,7 +29,7 @@ def links(shop: mycel.Knowledge, uri: str, direction: str = "out") -> set[tuple[
 def test_files_folders_and_symbols_become_nodes(shop: mycel.Knowledge, project: Path) -> None:
     summary = bootstrap(shop)
     assert (summary.added, summary.files, summary.symbols) == (6, 6, 6)
-    assert next(shop.db.log(limit=1)).message == "bootstrap: 6 files added"
+    assert next(shop.db.history.log(limit=1)).message == "bootstrap: 6 files added"
     file = shop.get("file://shop/src/shop/cart.py")
     assert file.type == "Resource"
     assert file.metadata == {"author": "bootstrap"}

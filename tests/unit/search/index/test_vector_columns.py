@@ -80,10 +80,10 @@ def test_vectors_are_fresh_after_every_write_through_every_door_and_move_no_root
             assert "vector" not in db.get(ref).attributes, door
             assert db.snapshot() == before
             if at == 1:
-                db.tag("two")
-                without.tag("two")
+                db.history.tag("two")
+                without.history.tag("two")
         assert lengths == [1, 2, 3, 4]
-        db.rollback("two")
+        db.history.rollback("two")
         assert db.embeddings.vector(ref, "vector") == [2.0, 1.0, 0.0]
         db.write(lambda tx: tx.put_concept("Note", "n", {"text": None}))
         assert db.embeddings.vector(ref, "vector") is None

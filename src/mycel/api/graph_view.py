@@ -1,40 +1,57 @@
-"""Everything that can be read of one state of the graph.
+"""`GraphView`: everything that can be read of one state of the graph.
 
-`GraphView` is what the live database and every past state have in common: elements by id and by
-name, edges, adjacency, search by hops.
+`db.as_of(moment)` returns the view of a past state. `Graph` is the view of the live one, and adds
+everything else.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterator, Sequence
 from math import inf
 from time import monotonic
-from typing import Final
+from typing import IO, TYPE_CHECKING, Any, Final
 
 from mycel.errors import NotFound
 from mycel.graph import traversal, walk
 from mycel.graph.adjacency import Adjacency
+from mycel.merkle.proofs import Snapshot
 from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.names import check_name
 from mycel.model.state import LIVE, State
 from mycel.store.database import Store
+from mycel.store.query import history
 from mycel.store.query.reader import Direction, Reader
 from mycel.store.query.refs import Ref, missing
+
+if TYPE_CHECKING:
+    from mycel.transfer.export import Exported
+    from mycel.transfer.formats import Format
 
 FIND_LIMIT_DEFAULT: Final = 100
 
 
 class GraphView:
-    """One state of the graph, read-only."""
+    """One state of the graph, read-only: its elements, edges, walks and rows."""
 
-    state: State = LIVE
-    """The state that it shows."""
     _adjacency: Adjacency | None = None
     """Its links in memory, where there may be some."""
 
-    def __init__(self, store: Store, *, timeout_s: float = inf) -> None:
+    def __init__(self, store: Store, state: State = LIVE, *, timeout_s: float = inf) -> None:
         self._store = store
         self._timeout_s: Final = timeout_s
+        self.state: Final = state
+        """The state that it shows."""
+
+    @property
+    def seq(self) -> int | None:
+        """The position of the journal whose state it is; None for the live state."""
+        return self.state.seq
+
+    def snapshot(self) -> Snapshot:
+        """All roots of the state."""
+        with self._store.reading() as reader:
+            return history.snapshot_of(reader.at(self.state))
 
     # Elements.
 
@@ -198,6 +215,46 @@ class GraphView:
             reader.deadline = monotonic() + self._timeout_s
             follow = follow or walk.Follow()
             return walk.find(reader, start, follow, types=types, limit=limit, form=form)
+
+    # Rows.
+
+    def to_arrow(self, type: str) -> Any:  # noqa: A002 - the word for it
+        """All rows of a node or an edge as a `pyarrow.Table`; needs the extra `mycel[arrow]`.
+
+        Raises:
+            TypeMismatch: there is no such type.
+        """
+        from mycel.migration.schema_in_force import read  # noqa: PLC0415 - imported when first needed
+        from mycel.transfer.export import to_arrow  # noqa: PLC0415 - as above
+
+        return to_arrow(self._store, type, read_catalog=read, state=self.state)
+
+    def export(
+        self,
+        target: str | os.PathLike[str] | IO[Any],
+        *,
+        types: Sequence[str] | None = None,
+        format: Format | None = None,  # noqa: A002 - the word for it
+    ) -> Exported:
+        """Write rows to a file (or an open one) as JSON Lines, or each type as a table.
+
+        Several tables go into a directory, and JSON Lines into the file graph.jsonl of one. `load`
+        takes the file or the directory.
+
+        Raises:
+            TypeMismatch: there is no such type.
+        """
+        from mycel.migration.schema_in_force import read  # noqa: PLC0415 - as above
+        from mycel.transfer.export import export  # noqa: PLC0415 - as above
+
+        return export(
+            self._store,
+            target,
+            read_catalog=read,
+            types=types,
+            format=format,
+            state=self.state,
+        )
 
 
 def _of_element(

@@ -1,39 +1,42 @@
-"""The facade: everything that can be done with one graph.
+"""`Graph`, which `mycel.open` returns: one open graph with everything that can be done with it.
 
-`Nexus` is the base of the `Graph` that `mycel.open` returns. It reads like a `GraphView` of the
-present, and adds writing, history, proofs and checks. The module is long because it is one class
-with a documented method for each of these; the logic is in the layers below.
+The module is long because it is one class with a documented method for each task; the logic is in
+the layers below, and what is needed less often in the parts of a graph.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeVar, Unpack
 from warnings import warn
 
+from mycel.api.graph_view import GraphView
 from mycel.embedding.embedder import Embedder
 from mycel.engine.write_defaults import DEFAULT_ACTOR, WriteDefaults
-from mycel.errors import ConstraintViolation, InvalidValueType
+from mycel.errors import ConstraintViolation, InternalError, InvalidValueType
 from mycel.graph.adjacency import Adjacency
 from mycel.graph.walk import check_whole
+from mycel.history.branches import Branches, branch_path
+from mycel.history.history_api import History
+from mycel.history.merge_api import Merges
+from mycel.history.saved_views import SavedViews
 from mycel.merkle.proofs import ConsistencyProof, EntryProof, Snapshot, StateProof
 from mycel.model import cbor
 from mycel.model.elements import Element
-from mycel.model.limits import FIND_LIMIT_MAX, INTEGER_MAX
+from mycel.model.limits import FIND_LIMIT_MAX
 from mycel.model.names import kind_of, shorten
 from mycel.search.index.search_index import SearchIndex
 from mycel.search.modes import HYBRID, SearchMode
-from mycel.state_view import PastView, StateView
 from mycel.store.check import proofs
 from mycel.store.database import Store
-from mycel.store.query import history
-from mycel.store.query.commits import LogEntry, LogFilter, transactions
+from mycel.store.query import commits
 from mycel.store.query.filters import Filters
-from mycel.store.query.history import Moment, Version
-from mycel.store.query.paths import AnyPath, path_of
+from mycel.store.query.history import Moment, entry_at, state_at
 from mycel.store.query.reader import Reader
 from mycel.store.query.refs import Ref
 from mycel.store.write import purge as purging
@@ -45,6 +48,8 @@ from mycel.store.write.transaction import DEFAULT_WEIGHT, Transaction
 if TYPE_CHECKING:
     from mycel.engine.engine import Engine
     from mycel.engine.result import Result
+    from mycel.history.backups import Backup
+    from mycel.history.merge.outcome import Merge
     from mycel.migration.schema_api import SchemaApi
     from mycel.search.hits import ElementHit
     from mycel.search.index.embeddings import Embeddings
@@ -55,13 +60,37 @@ if TYPE_CHECKING:
 
 TIMEOUT_S = 30.0
 """The default time limit of a command."""
-LOG_PAGE = 500
 
 Written = TypeVar("Written")
 
 
-class Nexus(StateView):
-    """One open graph. Use it as a context manager, or call `close`."""
+class Graph(GraphView):
+    """One open graph, which `mycel.open` returns. It is a context manager that closes itself.
+
+    Commands of KIP    execute, explain, request, apply_capsule
+    Reading            get, get_concept, get_edge, edges_out, edges_in, find, traverse, search
+    Writing            write, transaction, add_edge, remove_edge, purge, scrub
+    Rows               load, export, to_arrow
+    The past           as_of returns the same methods of reading, as a `GraphView`
+    Proofs and checks  snapshot, prove, prove_entry, prove_consistency, verify
+    Branches           branch, open_branch, merge
+    Copies             backup; `mycel.restore` is the way back
+
+    Its parts, each with methods of its own:
+
+    db.history         the log, versions of elements, diff, rollback, revert, tags
+    db.branches        create, list, delete and switch branches
+    db.merges          open merges: conflicts, resolve, commit, abort
+    db.schema          the schema in force: plan and apply changes
+    db.embeddings      the vectors of search by meaning
+    db.saved_views     views of the explorer under names
+
+    All threads of a process may share one graph. `engine`, `reading` and the methods that end in
+    `_in` are for other packages of Mycel.
+    """
+
+    _reopen: Callable[[Path, bool], Graph] | None = None
+    """Opens a branch in a file, with the options of this graph; `open_graph` sets it."""
 
     def __init__(
         self,
@@ -106,6 +135,31 @@ class Nexus(StateView):
 
         return Embeddings(self._store, self._search_index)
 
+    @cached_property
+    def branches(self) -> Branches:
+        """The branches of the graph: copies in files beside it, each with a history of its own."""
+        return Branches(self._store)
+
+    @cached_property
+    def saved_views(self) -> SavedViews:
+        """Views of the graph under names, for people: no part of its knowledge or history."""
+        return SavedViews(self._store, lambda: self.actor)
+
+    @property
+    def branch(self) -> str:
+        """The name of the branch that is open; main is the graph itself."""
+        return self.branches.open
+
+    @cached_property
+    def history(self) -> History:
+        """The log, versions of elements, differences, tags, and ways back."""
+        return History(self._store, self._defaults, self.branches)
+
+    @cached_property
+    def merges(self) -> Merges:
+        """Open merges, their conflicts and decisions, and choices of merges that are done."""
+        return Merges(self._store, self._defaults, self.branches)
+
     @property
     def path(self) -> str:
         return self._store.path
@@ -128,7 +182,7 @@ class Nexus(StateView):
         self.close()
 
     def __repr__(self) -> str:
-        return f"<mycel.Nexus {self.path!r}>"
+        return f"<mycel.Graph {self.path!r}>"
 
     # The language.
 
@@ -405,67 +459,94 @@ class Nexus(StateView):
 
     # History.
 
-    def as_of(self, moment: Moment) -> PastView:
+    def as_of(self, moment: Moment) -> GraphView:
         """The graph as it was: at a commit, a tag, a time, or after entry `seq`."""
         with self._store.reading() as reader:
-            state = history.state_at(reader, moment)
-        return PastView(self._store, state, timeout_s=self._timeout_s)
+            state = state_at(reader, moment)
+        return GraphView(self._store, state, timeout_s=self._timeout_s)
 
-    def log(
+    # Branches and merges.
+
+    def open_branch(self, name: str) -> Graph:
+        """Open another branch of the graph, with the options of this one. The caller closes it.
+
+        Raises:
+            InvalidIdentifier, NotFound: there is no such branch.
+            NotADatabase, FormatTooNew, DatabaseError: it cannot be opened.
+        """
+        path = branch_path(self._store.path, name)
+        if self._reopen is None:
+            raise InternalError("This graph was not opened with mycel.open.")
+        return self._reopen(path, self._store.location.readonly or not os.access(path, os.W_OK))
+
+    def merge(
         self,
+        source: str,
         *,
-        limit: int | None = None,
-        before: int | None = None,
-        path: AnyPath | None = None,
-        type: str | None = None,  # noqa: A002 - the word for it
-        actor: str | None = None,
-        since: Moment | None = None,
-        until: Moment | None = None,
-        text: str | None = None,
-    ) -> Iterator[LogEntry]:
-        """Transactions, newest first, from those that ended before the entry `before`.
+        into: str | None = None,
+        policy: str | Mapping[str, str] | None = None,
+        trust: Sequence[str] | None = None,
+        granularity: Literal["key", "element"] = "key",
+        restore_purged: bool = False,
+        dry_run: bool = False,
+        by: str | None = None,
+        message: str = "",
+    ) -> Merge:
+        """Merge another branch into the one that is open, or `into` a third one.
 
-        Each condition narrows the list: `path` to those that changed elements under a URI, or links
-        that begin there, `type` to those that changed a type or predicate, `text` to those with a
-        text in their message, `since` and `until` to a span between two moments, both of them part
-        of it. They are read a page at a time, so that a long log is not kept in memory.
+        The two are compared with their common ancestor, element by element and key by key. If
+        nothing is contested, the merge is one commit. Otherwise nothing is written, and the merge
+        stays open until every conflict is decided (`merges.resolve`) and it is committed
+        (`merges.commit`), or until it is given up (`merges.abort`).
 
-        Raises:
-            TypeMismatch: no such type or predicate was ever defined.
-            NotFound: a moment names no commit or tag.
-        """
-        check_whole("limit", 1 if limit is None else limit)
-        check_whole("before", 1 if before is None else before)
-        before = None if before is None else min(before, INTEGER_MAX)
-        with self._store.reading() as reader:
-            where = LogFilter(
-                None if path is None else path_of(path),
-                type,
-                actor,
-                None if since is None else history.before_moment(reader, since),
-                None if until is None else history.entry_at(reader, until),
-                text,
-            )
-        while limit is None or limit > 0:
-            size = LOG_PAGE if limit is None else min(limit, LOG_PAGE)
-            with self._store.reading() as reader:
-                page = list(transactions(reader, limit=size, before=before, where=where))
-            yield from page
-            if len(page) < size:
-                return
-            before = page[-1].seq
-            limit = None if limit is None else limit - size
-
-    def history(self, ref: Ref) -> list[Version]:
-        """Every version of an element, oldest first, removals and purges included.
+        `source` is the name of a branch, or `branch:moment`. `policy` decides about contested
+        values: "ours", "theirs" or "newest" for all, or a mapping such as
+        `{"Person.age": "max", "*": "ask"}`. `trust` names actors, the most trusted first. With the
+        granularity "element", an element that both sides have changed is one conflict.
 
         Raises:
-            NotFound: there never was such an element.
+            InvalidIdentifier, NotFound: there is no such branch, or no such commit.
+            ConstraintViolation: an option is wrong, or the common ancestor was scrubbed.
         """
-        with self._store.reading() as reader:
-            return history.versions(reader, ref)
+        if into is not None and into != self.branch:
+            with self.open_branch(into) as target:
+                return target.merge(
+                    source,
+                    policy=policy,
+                    trust=trust,
+                    granularity=granularity,
+                    restore_purged=restore_purged,
+                    dry_run=dry_run,
+                    by=self._who(by),
+                    message=self._why(message),
+                )
+        name, _, moment = str(source).partition(":")
+        with self.branches.reading(name) as reader:
+            seq = entry_at(reader, moment) if moment else reader.head().seq
+            commit = commits.commit_at(reader, seq)
+        how = policy, trust, granularity, restore_purged
+        return self.merges.merge_commit(name, commit, how, None, by, message, dry_run=dry_run)
 
-    # Proofs and checks.
+    # Proofs, checks and copies.
+
+    def backup(
+        self, target: str | os.PathLike[str], *, force: bool = False, full: bool = False
+    ) -> list[Backup]:
+        """Copy the branch that is open to a file, or all branches into a folder, and verify it.
+
+        Others may write meanwhile. An older backup is replaced when the new one has been verified;
+        one that is up to date is only verified. If the older one was verified, the new one is
+        verified by what differs from it, unless `full`. `mycel.restore` is the way back.
+
+        Raises:
+            ConstraintViolation: an existing file is no earlier state of the graph, and `force` is
+                False; the graph is in memory, or this thread is in a transaction.
+            NotADatabase, DatabaseCorrupt: an existing file is no graph, or the copy is damaged.
+            DatabaseBusy, DatabaseReadOnly, DiskFull, DatabaseError: the copy cannot be made.
+        """
+        from mycel.history.backups import back_up  # noqa: PLC0415 - verification is large
+
+        return back_up(self._store, Path(os.fsdecode(target)), force=force, full=full)
 
     def check_in_place(self) -> None:
         """Check that the file of the graph is still found at its path. Every write checks it too.

@@ -14,9 +14,9 @@ from threading import Lock, Timer
 from time import monotonic
 from typing import Final
 
+from mycel.api.graph import Graph
 from mycel.errors import DatabaseClosed, DatabaseError, ResourceExhausted
 from mycel.history.branches import Branch
-from mycel.history.graph import Graph
 from mycel.model.allowance import RETRY_AFTER
 
 IDLE_S: Final = 60.0

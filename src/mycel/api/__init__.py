@@ -1,0 +1,7 @@
+"""The open graph: what `mycel.open` returns.
+
+- `graph_view`     `GraphView`: everything that can be read of one state
+- `graph`          `Graph`: the live state, with commands, writes and parts
+- `opening`        `open_graph`, which is `mycel.open`
+- `open_branches`  the branches that a server keeps open
+"""

@@ -1,0 +1,124 @@
+"""Opening a graph: the file, its options, and the content of a new one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from mycel.api.graph import TIMEOUT_S, Graph
+from mycel.embedding.embedder import Embedder
+from mycel.engine.guards import GraphGuards
+from mycel.engine.write_defaults import DEFAULT_ACTOR
+from mycel.errors import ConstraintViolation, MycelError
+from mycel.history.branches import branch_path
+from mycel.store.database import Store, wall_clock_us
+from mycel.store.file.connections import Durability, MemoryUse
+from mycel.store.file.workspace_databases import existing_database
+from mycel.store.write.transaction import Guard
+
+IN_MEMORY: Final = ":memory:"
+
+
+def open_graph(
+    path: str | os.PathLike[str] = IN_MEMORY,
+    *,
+    workspace: str | None = None,
+    branch: str | None = None,
+    actor: str = DEFAULT_ACTOR,
+    message: str = "",
+    create: bool = True,
+    readonly: bool = False,
+    durability: Durability = "full",
+    busy_timeout_s: float = 30.0,
+    clock_us: Callable[[], int] = wall_clock_us,
+    guards: Sequence[Guard] = (),
+    vfs: str | None = None,
+    memory: MemoryUse = "ample",
+    strict: bool = False,
+    core_capsules: bool = True,
+    timeout_s: float = TIMEOUT_S,
+    embedder: Embedder | str | None = None,
+) -> Graph:
+    """Open a graph; a new one is made if there is none, with the core capsules applied.
+
+    With `workspace` instead of a path, the database of that name is opened, as `--workspace` of the
+    command line does; it has to be there. With `branch`, the branch of that name is opened, which
+    has to be there; main is the graph itself. Without, it is the file at the path, whatever `mycel
+    branch switch` says.
+    `durability` says what a commit waits for: "full" (the default) survives a power cut,
+    "normal" may then lose the last commits but never harms the file, "off" is for scratch data.
+    With `strict`, an element without the attributes that its type requires is refused; otherwise
+    that is a warning. Without `core_capsules`, a new graph holds nothing but the two meta-types and
+    built-in predicates, and stays so. `timeout_s` bounds every command that reads, and how long a
+    command that writes may look for what it is about. `guards` are asked about every change. An
+    `embedder` makes the vectors of search by meaning, and of properties with `@embed`: an object,
+    or a name of `mycel.embedding.choice` such as "static", the one inside the package. Without it,
+    the one of `mycel embed use` makes them.
+    The `message` stands in the journal for every transaction that is given none of its own.
+    `memory` says how much of the file this process may keep in its own: "ample", or "modest" for
+    one that serves for days beside others. `clock_us` and `vfs` are for tests.
+
+    Raises:
+        NotADatabase, FormatTooNew, DatabaseReadOnly, DatabaseError: it cannot be opened.
+        InvalidValueType: no embedder has this name.
+        InvalidIdentifier, NotFound: there is no such branch or workspace.
+        ConstraintViolation: both a path and a workspace are given.
+    """
+    if workspace is not None:
+        if path != IN_MEMORY:
+            raise ConstraintViolation(
+                "Both a path and a workspace are given.", hint="Pass one of them."
+            )
+        path = existing_database(workspace)
+    if branch is not None:
+        path = branch_path(path, branch)
+    if isinstance(embedder, str):
+        from mycel.embedding.choice import embedder_named  # noqa: PLC0415 - it brings numpy
+
+        embedder = embedder_named(embedder)
+    store = Store(
+        path,
+        create=create,
+        readonly=readonly,
+        durability=durability,
+        busy_timeout_s=busy_timeout_s,
+        clock_us=clock_us,
+        guards=GraphGuards(guards, strict=strict),
+        vfs=vfs,
+        memory=memory,
+        bare=not core_capsules,
+    )
+    try:
+        if not readonly and store.needs_seed():
+            from mycel.engine.seed import seed_graph  # noqa: PLC0415 - if new only
+
+            seed_graph(store)
+        graph = Graph(store, actor=actor, message=message, timeout_s=timeout_s, embedder=embedder)
+    except BaseException:
+        with suppress(MycelError):  # What went wrong first is what is to be known.
+            store.close()
+        raise
+
+    def reopen(path: Path, readonly: bool) -> Graph:
+        return open_graph(
+            path,
+            create=False,
+            readonly=readonly,
+            actor=graph.actor,
+            message=graph.message,
+            durability=durability,
+            busy_timeout_s=busy_timeout_s,
+            clock_us=clock_us,
+            guards=guards,
+            vfs=vfs,
+            memory=memory,
+            strict=strict,
+            timeout_s=timeout_s,
+            embedder=embedder,
+        )
+
+    graph._reopen = reopen
+    return graph
