@@ -11,6 +11,7 @@ import pytest
 import mycel
 from mycel.errors import ConstraintViolation, InvalidId, MycelError, NotFound, TypeMismatch
 from mycel.store.index import properties, write_cache
+from mycel.store.write import bulk
 from tests.unit.store.given import (
     EVENT,
     FACT,
@@ -115,7 +116,7 @@ def link_rows(ends: list[str], count: int, seed: int = 5) -> list[Row]:
     return rows
 
 
-@pytest.mark.parametrize("count", [1, 10, 600])
+@pytest.mark.parametrize("count", [1, 10, 300])
 def test_new_rows_in_bulk_are_the_same_as_one_by_one(
     twins: tuple[mycel.Graph, mycel.Graph], count: int
 ) -> None:
@@ -126,10 +127,11 @@ def test_new_rows_in_bulk_are_the_same_as_one_by_one(
 
 
 def test_more_rows_than_one_batch_are_the_same_too(
-    twins: tuple[mycel.Graph, mycel.Graph],
+    twins: tuple[mycel.Graph, mycel.Graph], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(bulk, "BATCH_ROWS", 300)
     one, other = twins
-    rows = concept_rows(4_321)
+    rows = concept_rows(721)
     one.write(lambda tx: put_singly(tx, rows))
     other.write(lambda tx: put_in_bulk(tx, rows))
     assert one.snapshot() == other.snapshot()

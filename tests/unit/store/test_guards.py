@@ -15,6 +15,7 @@ from mycel.errors import (
     VersionConflict,
 )
 from mycel.store.database import Store
+from mycel.store.write import bulk
 from mycel.store.write.purge import purge
 from tests.unit.store.given import EVENT, FACT, Clock, assert_sound, dump, number_of
 
@@ -480,8 +481,9 @@ def test_rows_of_a_bulk_put_are_written_together_if_every_guard_allows_it(
 
 
 def test_rows_that_a_guard_shapes_become_the_same_in_bulk_as_one_by_one(
-    tmp_path: Path, clock: Clock
+    tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(bulk, "BATCH_ROWS", 200)
     snapshots = []
     for in_bulk in (True, False):
         guard = Recorder()
@@ -494,14 +496,14 @@ def test_rows_that_a_guard_shapes_become_the_same_in_bulk_as_one_by_one(
                     mycel.ConceptRow(
                         FACT, f"row {n}", {"text": f"t{n}", "b": (n, [n])} if n else None
                     )
-                    for n in range(3_000)
+                    for n in range(500)
                 )
                 tx.put_propositions(
                     mycel.PropositionRow(tx.get(made[0]), "references", end, {"text": "why"})
                     for end in made[1:]
                 )
             snapshots.append(db.snapshot())
-            assert len(guard.seen) == 1 + 3_000 + 2_999
+            assert len(guard.seen) == 1 + 500 + 499
             assert_sound(db)
     assert snapshots[0] == snapshots[1]
 

@@ -32,6 +32,7 @@ from mycel.store.database import Store
 from mycel.store.index import properties
 from mycel.store.index.properties import Properties, UniqueConflict
 from mycel.store.index.slots import Slot, encode
+from mycel.store.write import bulk
 from mycel.store.write.purge import purge
 from tests.cases import cases
 from tests.unit.store.damage import cells, changes, write
@@ -285,16 +286,17 @@ def test_a_change_that_is_taken_back_in_its_transaction_leaves_the_entry(
 
 
 def test_rows_of_a_bulk_put_may_change_before_they_are_in_the_index(
-    db: mycel.Graph, path: Path
+    db: mycel.Graph, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(bulk, "BATCH_ROWS", 200)
     index(db)
     index(db, ENDS, "likes")
     with db.transaction() as tx:
         made = tx.put_concepts(
-            mycel.ConceptRow(FACT, f"row {n}", {"text": f"t{n % 7}", "n": n}) for n in range(5_000)
+            mycel.ConceptRow(FACT, f"row {n}", {"text": f"t{n % 7}", "n": n}) for n in range(500)
         )
         tx.put_propositions(
-            mycel.PropositionRow(each, "likes", made[0], {"why": "so"}) for each in made[1:3_000]
+            mycel.PropositionRow(each, "likes", made[0], {"why": "so"}) for each in made[1:300]
         )
         tx.update(made[4], attributes={"text": "changed"})
         tx.retire(made[5])
