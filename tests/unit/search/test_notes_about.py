@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 import mycel
+from mycel.search import passage_ranking
 
 READ = {"_bootstrap": {"wrote": "by a bootstrap"}}
 QUESTION = "why do we merge carts when somebody logs in"
@@ -50,12 +51,14 @@ def notes(db: mycel.Graph, **filters: str) -> dict[str, float]:
     }
 
 
-def test_a_note_about_the_file_of_a_symbol_that_fits_comes_before_another(
-    shop: mycel.Graph,
+def test_a_note_gains_from_code_that_fits_and_hardly_from_other_code(
+    shop: mycel.Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = notes(shop)
-    assert next(iter(found)) == "b"
-    assert found["b"] > found.get("a", 0.0) + 0.02
+    monkeypatch.setattr(passage_ranking, "ABOUT_CODE", 0.0)
+    without = notes(shop)
+    assert found["b"] > without["b"] + 0.05
+    assert found["a"] < without["a"] + 0.02
 
 
 def test_its_reasons_name_the_symbol(shop: mycel.Graph) -> None:
