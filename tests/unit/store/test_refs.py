@@ -161,7 +161,7 @@ def test_natural_keys_of_nothing_say_what_is_missing(db: mycel.Graph) -> None:
             lambda ref: list(db.edges_out(ref)),
             db.find,
             db.traverse,
-            db.history,
+            db.history.versions,
             lambda ref: db.add_edge(ref, "near", ("Town", "c")),
             lambda ref: db.write(lambda tx: tx.update(ref, attributes={})),
         ):
