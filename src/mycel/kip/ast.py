@@ -320,11 +320,14 @@ class PropositionBlock(SyntaxNode):
     weight: Number | None = None
 
 
+UpsertBlock = ConceptBlock | PropositionBlock
+
+
 @node
 class Upsert(SyntaxNode):
     """One `UPSERT { … } [WITH METADATA { … }]`. Handles live within it."""
 
-    blocks: tuple[ConceptBlock | PropositionBlock, ...]
+    blocks: tuple[UpsertBlock, ...]
     metadata: Map | None = None
 
 

@@ -59,6 +59,8 @@ _TOKENS = r"""
 """
 _TOKEN = re.compile(f"{_SKIPPED}({_TOKENS})", re.VERBOSE)
 
+WINDOW_CHARACTERS: Final = 1 << 18
+"""Characters of a capsule that are tokens at a time."""
 FOLDED_CHARACTERS_MIN: Final = 4096
 """In shorter commands folding saves nothing."""
 
@@ -97,11 +99,14 @@ def _list_of(item: str) -> str:
 class KipTokens(tokens.Tokens):
     """The tokens of a command; the parser looks up to two of them ahead."""
 
-    __slots__ = ("names",)
+    __slots__ = ("names", "strings")
 
     def __init__(self, text: str, *, folded: bool = False) -> None:
-        super().__init__(text, _folding() if folded else _TOKEN, 2)
+        window = WINDOW_CHARACTERS if folded else None
+        super().__init__(text, _folding() if folded else _TOKEN, 2, window)
         self.names: dict[str, tuple[str, tuple[str, ...]]] = {}
+        self.strings: dict[str, str] = {}
+        """Short strings, so that equal ones of a tree are one."""
 
 
 def checked(text: object, bytes_max: int) -> str:

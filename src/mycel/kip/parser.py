@@ -21,7 +21,7 @@ from mycel.kip.trailing_clauses import trailing
 from mycel.kip.upsert import capsule
 from mycel.model.limits import COMMAND_BYTES_MAX
 from mycel.syntax.gc_pause import collector_paused
-from mycel.syntax.tokens import END
+from mycel.syntax.tokens import CUT_TOKENS, END
 
 _STATEMENTS: dict[str, Callable[[KipTokens], Any]] = {
     "FIND": find,
@@ -48,8 +48,6 @@ _LIST = "A command is text and starts with the keyword of its statement: FIND as
 BEGINNING_CHARACTERS: Final = 1 << 16
 """Characters of a long text that are parsed before all of it."""
 _GROWTH: Final = 8
-_UNSURE_TOKENS: Final = 16
-"""Tokens at the end of a beginning that may be cut off, or miss what follows them."""
 
 
 def parse(text: str, *, bytes_max: int = COMMAND_BYTES_MAX) -> ast.Command:
@@ -93,7 +91,7 @@ def _parse_beginnings(text: str) -> None:
         try:
             _whole(tokens)
         except MycelError:
-            if tokens.at < len(tokens.tokens) - _UNSURE_TOKENS:
+            if tokens.at < len(tokens.tokens) - CUT_TOKENS:
                 raise
         size *= _GROWTH
 

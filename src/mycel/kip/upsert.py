@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from mycel.errors import MycelError
 from mycel.kip import ast, values
@@ -31,30 +32,54 @@ _FOLDED_ENTRY = re.compile(r'\(\s*+"([^"]*+)"\s*+,\s*+\?(\w++)\s*+\)')
 
 
 def capsule(tokens: KipTokens) -> ast.Capsule:
-    """One or more UPSERT statements."""
-    first = tokens.at
+    """One or more UPSERT statements.
+
+    Of a long capsule, some blocks at a time are split into tokens, so that memory holds the tree
+    and few tokens.
+    """
+    start = tokens.starts[tokens.at]
     upserts = [_upsert(tokens)]
-    while tokens.tokens[tokens.at] == "UPSERT":
+    while _next(tokens) == "UPSERT":
         upserts.append(_upsert(tokens))
-    return ast.Capsule(tuple(upserts), span=tokens.span(first))
+    return ast.Capsule(tuple(upserts), span=tokens.span_from(start))
+
+
+def _next(tokens: KipTokens) -> str:
+    """The next token, with enough of them after it."""
+    if tokens.is_cut:
+        tokens.refill(tokens.at)
+    return tokens.tokens[tokens.at]
+
+
+def _block(tokens: KipTokens, read: Callable[[KipTokens], ast.UpsertBlock]) -> ast.UpsertBlock:
+    """A block that ends before the tokens do, which may be cut off at their end."""
+    while True:
+        first = tokens.at
+        try:
+            block = read(tokens)
+            if not tokens.is_cut:
+                return block
+        except MycelError:
+            if tokens.end == len(tokens.text):
+                raise
+        tokens.refill(first)
 
 
 def _upsert(tokens: KipTokens) -> ast.Upsert:
-    texts = tokens.tokens
-    first = tokens.at
-    tokens.at = first + 1
+    start = tokens.starts[tokens.at]
+    tokens.at += 1
     expect(tokens, "{", hint="UPSERT { CONCEPT … PROPOSITION … }.")
-    blocks: list[ast.ConceptBlock | ast.PropositionBlock] = []
-    while (token := texts[tokens.at]) != "}":
+    blocks: list[ast.UpsertBlock] = []
+    while (token := _next(tokens)) != "}":
         if token == "CONCEPT":
-            blocks.append(_concept(tokens))
+            blocks.append(_block(tokens, _concept))
         elif token == "PROPOSITION":
-            blocks.append(_proposition(tokens))
+            blocks.append(_block(tokens, _proposition))
         else:
             raise unexpected(tokens, "CONCEPT", "PROPOSITION", "}", hint=_BLOCKS.get(token))
     tokens.at += 1
     metadata = _metadata(tokens)
-    return ast.Upsert(tuple(blocks), metadata, span=tokens.span(first))
+    return ast.Upsert(tuple(blocks), metadata, span=tokens.span_from(start))
 
 
 def _concept(tokens: KipTokens) -> ast.ConceptBlock:

@@ -22,7 +22,7 @@ from mycel.model.limits import INTEGER_MAX, INTEGER_MIN, JSON_INTEGER_MAX, NESTI
 from mycel.model.names import is_identifier, shorten
 from mycel.syntax.source import END_BITS, Span
 from mycel.syntax.strings import string_value
-from mycel.syntax.tokens import new_span
+from mycel.syntax.tokens import SHARED_LENGTH_MAX, new_span
 
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?", re.ASCII)
 
@@ -206,6 +206,8 @@ def text(tokens: KipTokens, what: str) -> ast.Text:
     if token[0] == '"':
         tokens.at = at + 1
         value = string_at(tokens, at)
+        if len(value) <= SHARED_LENGTH_MAX:
+            value = tokens.strings.setdefault(value, value)
         return ast.Literal(value, span=tokens.span_at(at))
     if token == ":":
         return placeholder(tokens)

@@ -27,31 +27,59 @@ END: Final = "\n"
 SHARED_CHARACTERS_MIN: Final = 1 << 18
 """In shorter texts, sharing equal tokens saves nothing."""
 SHARED_LENGTH_MAX: Final = 16
+CUT_TOKENS: Final = 16
+"""Tokens at the end of a window that may be cut off, or miss what follows them."""
 
 
 class Tokens:
     """The tokens of a text, and the place of the next one to read."""
 
-    __slots__ = ("at", "ends", "starts", "text", "tokens")
+    __slots__ = ("_ahead", "_pattern", "_window", "at", "end", "ends", "starts", "text", "tokens")
 
-    def __init__(self, text: str, pattern: re.Pattern[str], ahead: int) -> None:
+    def __init__(
+        self, text: str, pattern: re.Pattern[str], ahead: int, window: int | None = None
+    ) -> None:
         """Split a text; the parser looks at most `ahead` tokens beyond the next one.
 
         The pattern has two groups, what is skipped and the token, and matches the end as an empty
-        token.
+        token. With a `window`, so many characters are split at a time: the parser has to `refill`
+        the tokens between two parts of the text.
         """
-        # An empty piece, what is skipped, and the token, over and over.
-        pieces = pattern.split(text)
-        del pieces[::3]
-        offsets = array("I", accumulate(map(len, pieces)))
         self.text = text
-        self.tokens: list[str] = pieces[1::2]
+        self.tokens: list[str] = []
+        self._pattern = pattern
+        self._ahead = ahead
+        self._window = len(text) if window is None else window
+        self._split(0)
+
+    @property
+    def is_cut(self) -> bool:
+        """True if the next tokens are not all there, or may be cut off."""
+        return self.end < len(self.text) and self.at > len(self.tokens) - CUT_TOKENS
+
+    def refill(self, at: int) -> None:
+        """Split the text again from a token on, and drop those before it."""
+        start = self.starts[at]
+        if start + self._window <= self.end:
+            self._window *= 2  # One part is longer than the window.
+        self._split(start)
+
+    def _split(self, start: int) -> None:
+        text = self.text
+        self.end = min(start + self._window, len(text))
+        is_whole = self.end - start == len(text)
+        # An empty piece, what is skipped, and the token, over and over.
+        pieces = self._pattern.split(text if is_whole else text[start : self.end])
+        del pieces[::3]
+        offsets = array("I", accumulate(map(len, pieces), initial=start))
+        del offsets[0]
+        self.tokens[:] = pieces[1::2]
         del pieces
-        if len(text) >= SHARED_CHARACTERS_MIN:
+        if is_whole and len(text) >= SHARED_CHARACTERS_MIN:
             # Words and marks come again and again: one text for each is enough.
             known: dict[str, str] = {}
             share = known.setdefault
-            self.tokens = [
+            self.tokens[:] = [
                 each if len(each) > SHARED_LENGTH_MAX else share(each, each) for each in self.tokens
             ]
         self.starts = offsets[0::2]
@@ -61,14 +89,18 @@ class Tokens:
         count = len(self.tokens) - 1
         if count and not self.tokens[count - 1]:
             count -= 1
-        last = self.ends[count - 1] if count else 0
-        self.tokens[count:] = (END,) * (ahead + 1)
-        self.starts[count:] = self.ends[count:] = array("I", (last,) * (ahead + 1))
+        last = self.ends[count - 1] if count else start
+        self.tokens[count:] = (END,) * (self._ahead + 1)
+        self.starts[count:] = self.ends[count:] = array("I", (last,) * (self._ahead + 1))
         self.at = 0
 
     def span(self, first: int) -> Span:
         """From a token to the one before the next to read."""
         return new_span(Span, self.starts[first] << END_BITS | self.ends[self.at - 1])
+
+    def span_from(self, start: int) -> Span:
+        """From a character to the token before the next to read."""
+        return new_span(Span, start << END_BITS | self.ends[self.at - 1])
 
     def span_at(self, at: int) -> Span:
         """The span of one token."""

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import tracemalloc
+from dataclasses import fields
+from typing import Any
 
-from mycel.kip import parse
+import pytest
+
+from mycel.errors import MycelError
+from mycel.kip import lexer, parse
 from mycel.model.limits import CAPSULE_BYTES_MAX
+from mycel.syntax.nodes import SyntaxNode
 
-BYTES_PER_CHARACTER_MAX = 26
+BYTES_PER_CHARACTER_MAX = 18
 
 
 def test_a_capsule_of_links_takes_a_bounded_multiple_of_its_text() -> None:
-    blocks = 1800
+    blocks = 6000
     text = "UPSERT {\n"
     for at in range(blocks):
         text += f'CONCEPT ?c{at} {{ {{type: "Drug", name: "d{at}"}} SET PROPOSITIONS {{'
@@ -26,3 +32,44 @@ def test_a_capsule_of_links_takes_a_bounded_multiple_of_its_text() -> None:
         tracemalloc.stop()
     assert len(tree.upserts[0].blocks) == 2 * blocks  # type: ignore[union-attr]
     assert peak / len(text) < BYTES_PER_CHARACTER_MAX
+
+
+def spans_of(tree: Any) -> list[tuple[int, int]]:
+    """The places of all nodes below a node, in their order."""
+    if isinstance(tree, tuple):
+        return [span for each in tree for span in spans_of(each)]
+    if not isinstance(tree, SyntaxNode):
+        return []
+    parts = (getattr(tree, each.name) for each in fields(tree) if each.name != "span")
+    return [tuple(tree.span), *(span for part in parts for span in spans_of(part))]
+
+
+def test_a_capsule_is_the_same_tree_wherever_its_tokens_are_cut(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    statements = [
+        f"""UPSERT {{
+            CONCEPT ?c {{ {{type: "Drug", name: "d{at}"}} EXPECT VERSION 0
+                SET ATTRIBUTES {{ dose: {at}, note: "a }} \\"{{", more: {{ a: [1, {{b: null}}] }} }}
+                SET PROPOSITIONS {{ ("treats", {{type: "Symptom", name: "s"}}) ("near", ?c) }}
+            }} WITH METADATA {{ source: "a {at}" }} // CONCEPT {{
+            CONCEPT {{ {{type: "D", name: "{"long " * at}"}} SET PROPOSITIONS {{ ("near", ?c) }} }}
+            PROPOSITION ?l {{ (?c, "likes", {{type: "T", name: "n"}}) SET WEIGHT 0.5 }}
+        }} WITH METADATA {{ author: "ada", trust: 0.{at + 1} }}"""
+        for at in range(12)
+    ]
+    text = "\n".join(statements)
+    whole = parse(text)
+    for window in (*range(40, 400, 13), 1_000, 5_000):
+        monkeypatch.setattr(lexer, "WINDOW_CHARACTERS", window)
+        tree = parse(text)
+        assert tree == whole, window
+        assert spans_of(tree) == spans_of(whole), window
+    for cut in range(len(text) - 400, len(text), 23):
+        errors = []
+        for window in (150, 1_000, 1 << 20):
+            monkeypatch.setattr(lexer, "WINDOW_CHARACTERS", window)
+            with pytest.raises(MycelError) as caught:
+                parse(text[:cut] + "\x00")
+            errors.append(caught.value.to_dict())
+        assert errors[0] == errors[1] == errors[2]
