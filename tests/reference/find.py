@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from mycel.errors import ConstraintViolation, UnknownReference
 from mycel.kip import ast
+from mycel.model.aggregates import AggregateName
 from tests.reference.blocks import Blocks
 from tests.reference.conditions import Conditions
 from tests.reference.graph import Concept, Graph, Link
@@ -77,7 +78,7 @@ def _evaluate(expression: ast.Expression, group: list[Row], look: Conditions) ->
     return _aggregate(expression.function, distinct(present) if expression.distinct else present)
 
 
-def _aggregate(function: ast.AggregateName, values: list[Any]) -> Any:
+def _aggregate(function: AggregateName, values: list[Any]) -> Any:
     numbers = [value for value in values if kind(value) == "number"]
     sortable = [value for value in values if kind(value) in ("number", "string")]
     match function:

@@ -16,12 +16,13 @@ from mycel.errors import NotFound
 from mycel.graph import traversal, walk
 from mycel.graph.adjacency import Adjacency
 from mycel.merkle.proofs import Snapshot
+from mycel.model.directions import Direction, Way
 from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.names import check_name
 from mycel.model.state import LIVE, State
 from mycel.store.database import Store
 from mycel.store.query import history
-from mycel.store.query.reader import Direction, Reader
+from mycel.store.query.reader import Reader
 from mycel.store.query.refs import Ref, missing
 
 if TYPE_CHECKING:
@@ -133,7 +134,7 @@ class GraphView:
     def _edges(
         self,
         end: Ref,
-        direction: Direction,
+        direction: Way,
         types: Collection[str] | None,
         include_tombstoned: bool,
     ) -> Iterator[Proposition]:
@@ -153,7 +154,7 @@ class GraphView:
         max_cost: float = traversal.MAX_COST_DEFAULT,
         max_nodes: int = traversal.MAX_NODES_DEFAULT,
         max_tokens: int | None = None,
-        direction: traversal.Direction = "out",
+        direction: Direction = "out",
         relation_types: Collection[str] | None = None,
     ) -> traversal.Traversal:
         """The elements near an element, nearest first. A link costs its weight, a path their sum.

@@ -8,7 +8,7 @@ knowledge engine. A warning says what a budget cut off. `graph.traversal` does t
 
 from __future__ import annotations
 
-from typing import Any, get_args
+from typing import Any
 
 from mycel.engine.find import moment_value
 from mycel.engine.outcome import Outcome
@@ -19,6 +19,7 @@ from mycel.errors import ConstraintViolation, MycelError
 from mycel.graph import traversal
 from mycel.graph.adjacency import Adjacency
 from mycel.kip import ast
+from mycel.model.directions import DIRECTIONS
 from mycel.model.names import shorten
 from mycel.model.values import JsonObject
 from mycel.store.query.history import state_at
@@ -69,7 +70,7 @@ def _bounds(node: ast.Traverse, values: Values, vocabulary: Vocabulary) -> trave
         given["max_tokens"] = values.positive(node.max_tokens, "MAX_TOKENS")
     if node.direction is not None:
         given["direction"] = values.text(node.direction, "DIRECTION of TRAVERSE")
-        known = list(get_args(traversal.Direction))
+        known = list(DIRECTIONS)
         if given["direction"] not in known:
             raise ConstraintViolation(
                 f"There is no direction {shorten(given['direction'])!r}.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 from mycel.engine.missing_concepts import MISSING, MISSING_ENTITY, SCHEME
 from mycel.errors import MycelError, NotFound
@@ -18,13 +18,13 @@ from mycel.knowledge.node_lookup import element_uri, take_content
 from mycel.knowledge.relation_pages import bad_cursor, is_number, links_page
 from mycel.knowledge.vocabulary import RESOURCE, STAMP
 from mycel.model import ids, times
+from mycel.model.directions import Direction, Way, ways_of
 from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.values import JsonObject
 from mycel.search.caveats import ElementValues, find_caveats
 from mycel.store.check import proofs
 from mycel.store.query import history, neighbours
 from mycel.store.query.commits import transaction_of
-from mycel.store.query.reader import Direction as Way
 from mycel.store.query.refs import Ref
 
 NAME = "name"
@@ -155,7 +155,7 @@ def values_of(element: Element) -> JsonObject:
 def relations(
     scene: Scene,
     id_: str,
-    direction: Literal["both", "out", "in"],
+    direction: Direction,
     names: Sequence[str] | None,
     limit: int,
     cursor: str | None,
@@ -163,7 +163,7 @@ def relations(
     """Relations of an element: those of notes first, then those of the code, guesses last."""
     reader, number = scene.reader, scene.number(id_)
     predicates = None if names is None else [reader.predicate_number(name) for name in names]
-    ways: tuple[Way, ...] = ("out", "in") if direction == "both" else (direction,)
+    ways = ways_of(direction)
     page = links_page(reader, number, direction, predicates, limit, cursor)
     links = reader.elements(place.link for place in page)
     scene.cards.read([number, *(place.other for place in page)])

@@ -41,6 +41,7 @@ from mycel.model import times
 from mycel.model.allowance import current
 from mycel.model.client_names import current as current_client
 from mycel.model.client_names import working_for
+from mycel.model.directions import DIRECTIONS
 from mycel.model.names import shorten
 from mycel.model.values import JsonObject
 from mycel.store.query import outline
@@ -64,8 +65,8 @@ class View:
     """True if its parameters may come as a JSON body, because lists of ids can be long."""
 
 
-_DIRECTION: Final = Parameter("text", "Of its links", "both", words=("both", "out", "in"))
-_WAY: Final = Parameter("text", "Of the links to follow", "out", words=("out", "in", "both"))
+_DIRECTION: Final = Parameter("text", "Of its links", "both", words=DIRECTIONS)
+_WAY: Final = Parameter("text", "Of the links to follow", "out", words=DIRECTIONS)
 _SINCE: Final = Parameter("text", "From this moment on")
 _UNTIL: Final = Parameter("text", "Up to this moment")
 _RELATIONS: Final = Parameter("texts", "Only these relation types")

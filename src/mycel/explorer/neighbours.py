@@ -8,9 +8,10 @@ from typing import Any
 
 from mycel.explorer import limits
 from mycel.explorer.moments import Scene
+from mycel.model.directions import Direction
 from mycel.model.values import JsonObject
 from mycel.store.query import neighbours
-from mycel.store.query.neighbours import Direction, WeightedLink
+from mycel.store.query.neighbours import WeightedLink
 
 
 def near(

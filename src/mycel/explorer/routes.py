@@ -11,9 +11,10 @@ from typing import Final
 from mycel.api.graph import Graph
 from mycel.explorer import limits, neighbours
 from mycel.explorer.moments import Scene
-from mycel.graph.traversal import Bounds, Direction, Reached
+from mycel.graph.traversal import Bounds, Reached
 from mycel.knowledge.node_lookup import uri_at
 from mycel.model import ids
+from mycel.model.directions import Direction
 from mycel.model.limits import TRAVERSE_COST_MAX, TRAVERSE_NODES_MAX
 from mycel.model.values import JsonObject
 

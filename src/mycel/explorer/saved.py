@@ -20,13 +20,13 @@ from mycel.explorer.overview import REST
 from mycel.explorer.parameters import Parameter, Parameters, checked, whole
 from mycel.history.saved_views import VIEWS_MAX, SavedViews
 from mycel.model import times
+from mycel.model.directions import DIRECTIONS
 from mycel.model.values import JsonObject
 from mycel.store.log.saved_views import SavedView
 
 BYTES_MAX: Final = 256 << 10
 """The size of one saved view."""
 COORDINATE_MAX: Final = 1e9
-_WAYS: Final = ("out", "in", "both")
 _TEXT: Final = Parameter("text", most=limits.QUESTION_CHARACTERS_MAX * 10)
 _IDS: Final = Parameter("texts", default=(), most=limits.GROUP_NODES_MAX)
 
@@ -49,7 +49,7 @@ _ROUTE: Final[Parameters] = {
     "kind": Parameter("text", words=("path", "reach"), required=True),
     "from": Parameter("text", required=True),
     "to": _TEXT,
-    "way": Parameter("text", words=_WAYS, required=True),
+    "way": Parameter("text", words=DIRECTIONS, required=True),
     "cost": Parameter("number"),
     "most": whole("Nodes", None, limits.REACHED_NODES_MAX),
 }

@@ -28,6 +28,7 @@ from mycel.graph.adjacency import Adjacency, Neighbours, StoredNeighbours
 from mycel.graph.arrays import Link, Route
 from mycel.graph.costs import as_cost, as_units, tokens_of
 from mycel.graph.walk import check_whole
+from mycel.model.directions import DIRECTIONS, Direction, Way
 from mycel.model.elements import Concept, Element
 from mycel.model.ids import concept_id
 from mycel.model.limits import TRAVERSE_NODES_MAX
@@ -35,7 +36,6 @@ from mycel.model.names import kind_of, shorten
 from mycel.store.query.reader import Reader
 from mycel.store.query.weighted_links import UNITS_PER_COST, symmetric_predicates
 
-Direction = Literal["out", "in", "both"]
 Budget = Literal["nodes", "tokens"]
 
 MAX_COST_DEFAULT: Final = 1.0
@@ -71,7 +71,7 @@ class Bounds:
             )
         if self.max_tokens is not None:
             _check_count("max_tokens", self.max_tokens)
-        if self.direction not in ("out", "in", "both"):
+        if self.direction not in DIRECTIONS:
             raise ConstraintViolation(
                 f"The direction {shorten(repr(self.direction))} is not one of 'out', 'in' and"
                 " 'both'."
@@ -98,7 +98,7 @@ class Step(NamedTuple):
 
     relation: str
     weight: float
-    direction: Literal["out", "in"]
+    direction: Way
     """Along the link, or against it."""
     node: str
     """The id of the element that it led to."""
@@ -418,7 +418,7 @@ def _nodes(
         name = id_ if is_link else element[2]  # A concept's name.
         if hops:
             relation = reader.predicate_name(predicate)
-            way: Literal["out", "in"] = "in" if against else "out"
+            way: Way = "in" if against else "out"
             step = Step(relation, units / UNITS_PER_COST, way, id_, name, names[rank])
             path = (*paths[rank], step)
         paths.append(path)

@@ -18,13 +18,13 @@ from typing import Any, Final, Literal, NamedTuple
 import orjson
 
 from mycel.errors import ConstraintViolation, InvalidValueType
+from mycel.model.directions import DIRECTIONS, Direction, ways_of
 from mycel.model.elements import Concept, Element
 from mycel.model.limits import FIND_LIMIT_MAX, HOPS_MAX
 from mycel.model.names import kind_of
 from mycel.store.query.reader import Reader
 from mycel.store.query.refs import Ref, missing
 
-Direction = Literal["out", "in", "both"]
 Form = Literal["short", "medium", "full"]
 
 TOKEN_BYTES: Final = 4
@@ -67,7 +67,7 @@ class Follow:
             raise ConstraintViolation(
                 f"min_hops is {self.min_hops}; it must be between 1 and max_hops."
             )
-        if self.direction not in ("out", "in", "both"):
+        if self.direction not in DIRECTIONS:
             raise ConstraintViolation(
                 f"The direction {self.direction!r} is not one of 'out', 'in' and 'both'."
             )
@@ -180,7 +180,7 @@ def find(
     distances: list[int] = []
     if _is_one_step(reader, follow):
         predicate = None if predicates is None else predicates[0]
-        near = reader.neighbour_elements(number, _directions(follow)[0], predicate, FEW_LINKS)
+        near = reader.neighbour_elements(number, ways_of(follow.direction)[0], predicate, FEW_LINKS)
         if len(near) < FEW_LINKS:
             found = {each.number: each for each in near if _is_wanted(each, wanted)}
             if not near and reader.element(number) is None:
@@ -226,7 +226,7 @@ def _walk(
     reader: Reader, start: int, follow: Follow, predicates: Sequence[int] | None
 ) -> Generator[tuple[int, int]]:
     """Elements in the order in which they are reached, with their hops."""
-    directions = _directions(follow)
+    directions = ways_of(follow.direction)
     seen = {start}
     frontier = [start]
     for hops in range(1, follow.max_hops + 1):
@@ -253,10 +253,6 @@ def _is_one_step(reader: Reader, follow: Follow) -> bool:
         and not follow.include_tombstoned
         and reader.state.is_live
     )
-
-
-def _directions(follow: Follow) -> Sequence[Literal["out", "in"]]:
-    return ("out", "in") if follow.direction == "both" else (follow.direction,)
 
 
 def _sizes(first: int, most: int) -> Iterator[int]:

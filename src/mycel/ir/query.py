@@ -14,6 +14,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 import orjson
 
+from mycel.model.aggregates import AggregateName
 from mycel.syntax.nodes import node
 
 Variable = str
@@ -299,7 +300,7 @@ class Block:
 class Aggregate:
     """An aggregate over the solutions of a group."""
 
-    function: Literal["COUNT", "SUM", "AVG", "MIN", "MAX"]
+    function: AggregateName
     argument: Field
     distinct: bool = False
     times: int = 1

@@ -10,6 +10,7 @@ from dataclasses import KW_ONLY
 from typing import Any
 from typing import Literal as OneOf
 
+from mycel.model.aggregates import AggregateName
 from mycel.syntax.nodes import SyntaxNode, node
 
 # Values.
@@ -68,9 +69,6 @@ class Path(SyntaxNode):
 
     variable: Variable
     fields: tuple[str, ...] = ()
-
-
-AggregateName = OneOf["COUNT", "SUM", "AVG", "MIN", "MAX"]
 
 
 @node

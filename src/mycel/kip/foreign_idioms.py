@@ -11,6 +11,7 @@ import re
 
 from mycel.kip.keywords import KEYWORDS
 from mycel.kip.lexer import KipTokens
+from mycel.model.aggregates import AGGREGATES
 from mycel.model.names import shorten
 from mycel.syntax.tokens import END
 
@@ -258,7 +259,7 @@ def comparison(tokens: KipTokens, first: int) -> str | None:
 def aggregate(tokens: KipTokens) -> str | None:
     """`COUNT(?s) > 1` in a filter, where the next tokens are the function and `(`."""
     function, argument = tokens.tokens[tokens.at].upper(), tokens.tokens[tokens.at + 2]
-    if function not in {"COUNT", "SUM", "AVG", "MIN", "MAX"}:
+    if function not in AGGREGATES:
         return None
     call = f"{function}({shorten(argument) if argument[0] == '?' else '?x'})"
     return (

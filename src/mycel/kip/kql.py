@@ -7,9 +7,8 @@ from mycel.kip.keywords import WORDS
 from mycel.kip.lexer import KipTokens
 from mycel.kip.syntax_errors import expect, fail, separated, unexpected
 from mycel.kip.where import cursor, limit, where
+from mycel.model.aggregates import AGGREGATES
 from mycel.model.names import is_identifier, shorten
-
-AGGREGATES = frozenset({"COUNT", "SUM", "AVG", "MIN", "MAX"})
 
 
 def find(tokens: KipTokens) -> ast.Find:
@@ -80,7 +79,7 @@ def expression(tokens: KipTokens) -> ast.Expression:
         )
     argument = values.path(tokens)
     expect(tokens, ")", hint=f"{token} takes one variable or path.")
-    return ast.Aggregate(token, argument, distinct, span=tokens.span(first))  # type: ignore[arg-type]
+    return ast.Aggregate(token, argument, distinct, span=tokens.span(first))
 
 
 def _bare_word(tokens: KipTokens) -> str | None:

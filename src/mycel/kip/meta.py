@@ -12,6 +12,7 @@ from mycel.kip.lexer import KipTokens
 from mycel.kip.patterns import link, matcher
 from mycel.kip.syntax_errors import expect, fail, separated, unexpected
 from mycel.kip.where import cursor, limit, where
+from mycel.model.directions import DIRECTIONS
 from mycel.model.names import is_identifier, shorten
 
 SEARCH_MODES = ("keyword", "semantic", "hybrid")
@@ -23,7 +24,6 @@ SEARCH_OPTIONS = (
 NEAREST_OPTIONS = (
     "WITH", "BY", "THRESHOLD", "UNDER", "WORKSPACE", "ACTOR", "SINCE", "UNTIL", "METADATA", "LIMIT"
 )  # fmt: skip
-DIRECTIONS = ("out", "in", "both")
 
 _TEXTS = {
     "UNDER": 'a path such as "concept://shop/auth"',

@@ -40,7 +40,6 @@ from mycel.knowledge.node_lookup import (
 from mycel.knowledge.node_traversal import NodeTraversal, with_uris
 from mycel.knowledge.node_values import (
     Child,
-    Direction,
     Hit,
     Node,
     NodeOutcome,
@@ -53,6 +52,7 @@ from mycel.knowledge.relation_pages import relations_page
 from mycel.knowledge.stale_notes import with_marks
 from mycel.knowledge.uris import Uri, UriKind, build, check_workspace, parse
 from mycel.model import ids
+from mycel.model.directions import Direction
 from mycel.model.names import kind_of, shorten
 from mycel.search.modes import HYBRID, SearchMode
 from mycel.search.question import Question

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Literal
 
 from mycel.graph import traversal as graph
 from mycel.knowledge.node_caveats import with_caveats
@@ -11,6 +10,7 @@ from mycel.knowledge.node_conflicts import with_conflicts
 from mycel.knowledge.node_lookup import as_node, as_relation, element_uri, uri_at
 from mycel.knowledge.node_values import Node, Relation
 from mycel.model import ids
+from mycel.model.directions import Way
 from mycel.model.elements import Concept
 from mycel.model.values import JsonObject
 from mycel.store.query.reader import Reader
@@ -22,7 +22,7 @@ class RelationStep:
 
     relation: str
     weight: float
-    direction: Literal["out", "in"]
+    direction: Way
     uri: str
 
     def to_dict(self) -> JsonObject:

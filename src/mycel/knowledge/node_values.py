@@ -14,7 +14,6 @@ from mycel.errors import MycelError
 from mycel.model.values import JsonObject
 
 NodeType = Literal["concept", "resource", "missing"]
-Direction = Literal["out", "in", "both"]
 """Outgoing relations of a node, incoming ones, or both."""
 
 

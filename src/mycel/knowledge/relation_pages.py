@@ -16,12 +16,12 @@ from typing import Final, NamedTuple
 
 from mycel.errors import InvalidSyntax
 from mycel.knowledge.node_lookup import as_relation
-from mycel.knowledge.node_values import Direction, Page, Relation
+from mycel.knowledge.node_values import Page, Relation
 from mycel.knowledge.vocabulary import DEPENDS_ON, MAY_CALL, REFERENCES, RELATIONS, TAGGED
+from mycel.model.directions import Direction, Way, ways_of
 from mycel.model.elements import Concept
 from mycel.model.names import shorten
 from mycel.store.query import lookup
-from mycel.store.query import reader as readers
 from mycel.store.query.reader import Reader
 
 _SHARED: Final = (REFERENCES, DEPENDS_ON, TAGGED)
@@ -32,7 +32,7 @@ _READ: Final = tuple(RELATIONS.keys() - {*_SHARED, *_GUESSED})
 class LinkPlace(NamedTuple):
     """A link of a node: its direction, number, predicate and other end."""
 
-    way: readers.Direction
+    way: Way
     link: int
     predicate: int
     other: int
@@ -47,7 +47,7 @@ def links_page(
     cursor: str | None,
 ) -> Page[LinkPlace]:
     """A page of the links of an element, those of notes first and guesses last."""
-    ways: tuple[readers.Direction, ...] = ("out", "in") if direction == "both" else (direction,)
+    ways = ways_of(direction)
     last = _read_cursor(cursor, ways)
     groups = _predicate_groups(reader, predicates)
     places: list[LinkPlace] = []
@@ -122,7 +122,7 @@ def relations_page(
     return Page(items, page.next_cursor)
 
 
-def _read_cursor(cursor: object, ways: tuple[readers.Direction, ...]) -> LinkPlace | None:
+def _read_cursor(cursor: object, ways: tuple[Way, ...]) -> LinkPlace | None:
     """The last link of the page before; its number is not known."""
     if cursor is None:
         return None

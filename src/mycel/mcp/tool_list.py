@@ -13,6 +13,7 @@ from typing import Any, Final
 from mycel.mcp import history_tools, kip_tools, merge_tools, read_tools, search_tool, write_tools
 from mycel.mcp.results import Answer
 from mycel.mcp.tool_context import ToolCall
+from mycel.model.directions import DIRECTIONS, ways_of
 from mycel.model.limits import TRAVERSE_COST_MAX
 from mycel.model.values import JsonObject
 
@@ -201,7 +202,7 @@ GET: Final = Tool(
     {
         "uris": _texts(),
         "relations": _whole("Number to show", 0, 200, usual=read_tools.RELATIONS_SHOWN),
-        "direction": _one_of("both", "out", "in"),
+        "direction": _one_of("both", *ways_of("both")),
         "relation_types": _texts(),
         "read_file": _flag("Also read files and the lines of symbols"),
         "callers": _flag("Instead: callers of these symbols (URIs or names), with source lines"),
@@ -225,7 +226,7 @@ TRAVERSE: Final = Tool(
         "max_tokens": _whole(
             "Budget for the nodes' content", 1, 100_000, usual=read_tools.TRAVERSE_TOKENS
         ),
-        "direction": _one_of("out", "in", "both"),
+        "direction": _one_of(*DIRECTIONS),
         "relation_types": _texts(),
         "detail": DETAIL,
     },

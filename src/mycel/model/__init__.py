@@ -12,6 +12,8 @@ Modules, in the order in which data passes through them:
 - `values`    JSON values: checked on the way in
 - `times`     microseconds since the epoch, inside and out
 - `state`     the live state, or one of the past
+- `directions`  the directions in which links are followed
+- `aggregates`  the names of the aggregates of a query
 - `elements`  `Concept` and `Proposition`, which is also the edge of the edges API
 - `cbor`      canonical CBOR, and the fast path for our own records
 - `records`   the canonical record of each element, its natural key and their hashes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, assert_never
 
 from mycel.ir import query as ir
 from mycel.sql.dialect import Dialect
@@ -59,26 +59,25 @@ def _finite(dialect: Dialect, node: ir.Aggregate, total: str) -> str:
 
 
 def _argument(dialect: Dialect, node: ir.Aggregate, access: Access) -> str:
-    if node.function == "COUNT":
-        if node.distinct:
-            return group_key(dialect, access)
-        return "*" if access.is_present else access.value
-    if node.function in ("SUM", "AVG"):
-        match access.kind:
-            case "number":
-                return access.value
-            case "json":
-                return f"CASE WHEN {access.type} IN ('integer', 'real') THEN {access.value} END"
-            case _:
-                return "NULL"
-    match access.kind:
-        case "number" | "text":
-            return access.value
-        case "json":
-            kinds = "('integer', 'real', 'text')"
-            return f"CASE WHEN {access.type} IN {kinds} THEN {access.value} END"
+    match node.function:
+        case "COUNT":
+            if node.distinct:
+                return group_key(dialect, access)
+            return "*" if access.is_present else access.value
+        case "SUM" | "AVG":
+            return _values_of_kinds(access, ("number",), ("integer", "real"))
+        case "MIN" | "MAX":
+            return _values_of_kinds(access, ("number", "text"), ("integer", "real", "text"))
         case _:
-            return "NULL"
+            assert_never(node.function)
+
+
+def _values_of_kinds(access: Access, kinds: tuple[str, ...], json_types: tuple[str, ...]) -> str:
+    """The values of some kinds, and NULL for all others; in JSON, those of some types."""
+    if access.kind == "json":
+        types = ", ".join(f"'{each}'" for each in json_types)
+        return f"CASE WHEN {access.type} IN ({types}) THEN {access.value} END"
+    return access.value if access.kind in kinds else "NULL"
 
 
 def in_two_steps(
@@ -91,16 +90,20 @@ def in_two_steps(
     exact: bool = False,
 ) -> tuple[list[str], str]:
     """The columns of the first grouping, and how the second one makes the whole of them."""
-    if node.function == "AVG":
-        argument = _argument(dialect, node, access)
-        parts = [f"total({argument}) AS {column}", f"count({argument}) AS {column}n"]
-        whole = f"sum({table}.{column}) / nullif(sum({table}.{column}n), 0)"
-        return parts, _finite(dialect, node, whole)
-    parts = [f"{total(dialect, node, access, exact=exact)} AS {column}"]
     functions = dialect.EXACT_TOTALS if exact else dialect.TOTALS
-    if node.function in ("COUNT", "SUM"):
-        return parts, _finite(dialect, node, f"{functions['SUM']}({table}.{column})")
-    return parts, f"{functions[node.function]}({table}.{column})"
+    match node.function:
+        case "AVG":
+            argument = _argument(dialect, node, access)
+            parts = [f"total({argument}) AS {column}", f"count({argument}) AS {column}n"]
+            whole = f"sum({table}.{column}) / nullif(sum({table}.{column}n), 0)"
+            return parts, _finite(dialect, node, whole)
+        case "COUNT" | "SUM":
+            whole = _finite(dialect, node, f"{functions['SUM']}({table}.{column})")
+        case "MIN" | "MAX":
+            whole = f"{functions[node.function]}({table}.{column})"
+        case _:
+            assert_never(node.function)
+    return [f"{total(dialect, node, access, exact=exact)} AS {column}"], whole
 
 
 _TWINS: Final = (

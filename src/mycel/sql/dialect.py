@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
+from mycel.model.aggregates import AggregateName
+
 
 class Dialect(Protocol):
     """The words of a database."""
@@ -29,9 +31,9 @@ class Dialect(Protocol):
     @property
     def INEXACT(self) -> str: ...  # noqa: N802
     @property
-    def TOTALS(self) -> Mapping[str, str]: ...  # noqa: N802
+    def TOTALS(self) -> Mapping[AggregateName, str]: ...  # noqa: N802
     @property
-    def EXACT_TOTALS(self) -> Mapping[str, str]: ...  # noqa: N802
+    def EXACT_TOTALS(self) -> Mapping[AggregateName, str]: ...  # noqa: N802
 
     # Tables and documents.
 

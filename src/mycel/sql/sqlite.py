@@ -9,6 +9,7 @@ import json
 from collections.abc import Sequence
 from typing import Final
 
+from mycel.model.aggregates import AggregateName
 from mycel.model.names import is_identifier
 
 # The planner: it keeps to an order of joins, and leaves a subquery as it is.
@@ -158,10 +159,20 @@ def digits(number: str) -> str:
     return f"mycel_digits({number})"
 
 
-TOTALS: Final = {"COUNT": "count", "SUM": "sum", "AVG": "avg", "MIN": "min", "MAX": "max"}
+TOTALS: Final[dict[AggregateName, str]] = {
+    "COUNT": "count",
+    "SUM": "sum",
+    "AVG": "avg",
+    "MIN": "min",
+    "MAX": "max",
+}
 """The aggregates of KIP."""
 
-EXACT_TOTALS: Final = {"SUM": "mycel_sum", "MIN": "mycel_min", "MAX": "mycel_max"}
+EXACT_TOTALS: Final[dict[AggregateName, str]] = {
+    "SUM": "mycel_sum",
+    "MIN": "mycel_min",
+    "MAX": "mycel_max",
+}
 """Aggregates that know integers beyond 64 bits."""
 
 INEXACT: Final = "mycel_inexact()"

@@ -22,6 +22,7 @@ from mycel.cli.console.parameters import (
     together,
 )
 from mycel.errors import InvalidId, NotFound
+from mycel.model.directions import Way
 from mycel.model.elements import Proposition
 
 if TYPE_CHECKING:
@@ -162,7 +163,7 @@ def edges_in(session: Invocation, /, **options: Any) -> None:
 
 def _list(
     session: Invocation,
-    direction: Literal["out", "in"],
+    direction: Way,
     *,
     end: str,
     types: tuple[str, ...],

@@ -15,6 +15,7 @@ import rich_click as click
 from mycel.cli.console.context import Invocation
 from mycel.errors import InvalidId, InvalidSyntax, NotFound, ResourceExhausted
 from mycel.knowledge.uris import parse
+from mycel.model.directions import DIRECTIONS
 from mycel.model.elements import Concept
 from mycel.model.json_text import read_json
 from mycel.model.limits import LINE_BYTES_MAX
@@ -50,7 +51,7 @@ follow_option = click.option(
 )
 direction_option = click.option(
     "--direction",
-    type=click.Choice(["out", "in", "both"]),
+    type=click.Choice(DIRECTIONS),
     default="out",
     help="Along edges, or against them",
 )

@@ -15,8 +15,8 @@ from typing import NamedTuple
 from mycel.errors import MycelError
 from mycel.kip.keywords import KEYWORDS, STATEMENTS
 from mycel.kip.lexer import KipTokens
-from mycel.kip.meta import DIRECTIONS
 from mycel.kip.parser import parse
+from mycel.model.directions import DIRECTIONS
 from mycel.model.limits import COMMAND_BYTES_MAX
 from mycel.syntax.source import Source
 from mycel.syntax.tokens import END

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Final, NamedTuple
 
+from mycel.model.directions import Way
 from mycel.model.values import JsonObject, parse_object
 from mycel.sql.state_tables import tables
 from mycel.store.file.layout import (
@@ -15,7 +16,7 @@ from mycel.store.file.layout import (
 )
 from mycel.store.file.rows import Row, json_array
 from mycel.store.query.filters import ALL, Condition
-from mycel.store.query.reader import Direction, Reader
+from mycel.store.query.reader import Reader
 
 _LAST_CHARACTER: Final = "\U0010ffff"
 
@@ -321,7 +322,7 @@ def links_around(
 def links_after(
     reader: Reader,
     number: int,
-    direction: Direction,
+    direction: Way,
     predicates: Collection[int] | None,
     after: tuple[int, int],
     limit: int,

@@ -6,13 +6,12 @@ And placeholders of missing concepts, with the links at them.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
+from mycel.model.directions import Direction
 from mycel.store.file.rows import json_array
 from mycel.store.query.outline import READABLE_NAME
 from mycel.store.query.reader import Reader
-
-Direction = Literal["out", "in", "both"]
 
 
 class ConceptCard(NamedTuple):

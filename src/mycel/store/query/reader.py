@@ -12,13 +12,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from math import inf
 from time import monotonic, time_ns
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import apsw
 
 from mycel.errors import InvalidId
 from mycel.model import ids
 from mycel.model.allowance import Allowance, current, over
+from mycel.model.directions import Way
 from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.names import check_name, shorten
 from mycel.model.state import LIVE, State
@@ -36,8 +37,6 @@ from mycel.store.file.rows import (
 from mycel.store.log.journal import Head, newest
 from mycel.store.log.registry import Registry
 from mycel.store.query.refs import Ref, is_natural, kip_identity, missing, resolve
-
-Direction = Literal["out", "in"]
 
 STEPS_UNWATCHED: Final = 4000
 """The number of SQLite instructions, some hundreds of rows, between two looks at the clock.
@@ -59,7 +58,7 @@ _LIVE_FIRST: Final = " ORDER BY tombstoned_at DESC NULLS FIRST"
 _NUMBERS: Final = "(SELECT value AS number FROM json_each(?1)) CROSS JOIN "
 """A list of numbers, joined to a table: less work than `id IN (…)`, which sorts them first."""
 _EACH: Final = "json_each(?1) j CROSS JOIN "
-_ENDS: Final[dict[Direction, tuple[str, str]]] = {
+_ENDS: Final[dict[Way, tuple[str, str]]] = {
     "out": ("subject", "object"),
     "in": ("object", "subject"),
 }
@@ -430,7 +429,7 @@ class Reader:
     def links(
         self,
         end: int,
-        direction: Direction,
+        direction: Way,
         predicates: Sequence[int] | None = None,
         *,
         tombstoned: bool = False,
@@ -447,7 +446,7 @@ class Reader:
     def neighbours(
         self,
         ends: Sequence[int],
-        directions: Sequence[Direction],
+        directions: Sequence[Way],
         predicates: Sequence[int] | None = None,
         *,
         tombstoned: bool = False,
@@ -473,7 +472,7 @@ class Reader:
         return (other for _, _, other in found)
 
     def neighbour_elements(
-        self, end: int, direction: Direction, predicate: int | None, limit: int
+        self, end: int, direction: Way, predicate: int | None, limit: int
     ) -> list[Element]:
         """The live elements at the other ends of the first live links at an element.
 
