@@ -104,18 +104,18 @@ def owners(home: Path) -> Iterator[Owner]:
 
 def owner_of(home: Path, workspace: str) -> Owner | None:
     """The folder of one workspace, if it belongs to one."""
-    return next((each for each in owners(home) if each.workspace == workspace), None)
+    return next((owner for owner in owners(home) if owner.workspace == workspace), None)
 
 
 def found_from(home: Path, folder: Path, *, above: bool = True) -> Owner | None:
     """The workspace of a folder or, with `above`, of the nearest folder above that has one."""
-    known = {each.folder: each for each in owners(home)}
-    for each in (folder, *folder.parents) if above else (folder,):
-        if each in known:
-            return known[each]
-        old = hashed_name(each)
+    known = {owner.folder: owner for owner in owners(home)}
+    for parent in (folder, *folder.parents) if above else (folder,):
+        if parent in known:
+            return known[parent]
+        old = hashed_name(parent)
         if database_of(home, old).exists():
-            return Owner(old, each)
+            return Owner(old, parent)
     return None
 
 
@@ -160,6 +160,6 @@ def left_behind(home: Path, folder: Path) -> list[Owner]:
 
     Those of the folder's own name are named first.
     """
-    gone = [each for each in owners(home) if not each.folder.exists()]
-    there = [each for each in gone if database_of(home, each.workspace).exists()]
+    gone = [owner for owner in owners(home) if not owner.folder.exists()]
+    there = [owner for owner in gone if database_of(home, owner.workspace).exists()]
     return sorted(there, key=lambda each: each.folder.name != folder.name)

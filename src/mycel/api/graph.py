@@ -226,10 +226,10 @@ class Graph(GraphView):
 
         Nothing runs, unless `analyze` is asked for: then it does, writes included.
         """
-        told: dict[str, Any] = self.execute(
+        payload: dict[str, Any] = self.execute(
             f"EXPLAIN {'ANALYZE ' if analyze else ''}{command}", parameters, **named
         ).value
-        return told
+        return payload
 
     def request(self, request: Mapping[str, Any], *, readonly: bool = False) -> dict[str, Any]:
         """Answer a request of KIP §6: `command` or `commands`, `parameters`, `dry_run`, `message`.
@@ -682,7 +682,7 @@ class Graph(GraphView):
             number = reader.type_number if element == "CONCEPT" else reader.predicate_number
             types = [number(name) for name in names] or None
         most = min(limit, FIND_LIMIT_MAX)
-        said: list[str] = []
+        lines: list[str] = []
         hits = find(
             reader,
             question,
@@ -692,13 +692,13 @@ class Graph(GraphView):
             threshold=threshold,
             mode=check_mode(mode),
             index=self._search_index,
-            warnings=said,
+            warnings=lines,
             filters=filters,
         )
         if warnings is not None:
-            warnings += said
+            warnings += lines
         else:
-            for each in said:
+            for each in lines:
                 warn(each, RuntimeWarning, stacklevel=3)
         return hits
 

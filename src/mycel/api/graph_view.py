@@ -65,10 +65,10 @@ class GraphView:
             NotFound: there is none in this state.
         """
         with self._store.lending(self.state) as reader:
-            found = reader.element(reader.number(ref), tombstoned=tombstoned)
-        if found is None:
+            element = reader.element(reader.number(ref), tombstoned=tombstoned)
+        if element is None:
             raise missing(ref)
-        return found
+        return element
 
     def get_concept(
         self, type_name: str | None, name: str, *, tombstoned: bool = False
@@ -100,13 +100,13 @@ class GraphView:
         with self._store.lending(self.state) as reader:
             number = reader.predicate_number(predicate)
             source, target = reader.number(src), reader.number(dst)
-            found = reader.link(source, number, target, tombstoned=True)
-        if found is None:
+            link = reader.link(source, number, target, tombstoned=True)
+        if link is None:
             ends = [getattr(end, "id", end) for end in (src, dst)]
             raise NotFound(
                 f"There never was an edge {predicate!r} from {ends[0]!r} to {ends[1]!r}."
             )
-        return found
+        return link
 
     def edges_out(
         self,

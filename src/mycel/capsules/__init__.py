@@ -53,10 +53,10 @@ def list_capsules() -> list[CapsuleInfo]:
 
 
 def _info(name: str) -> CapsuleInfo:
-    said: dict[str, str] = {}
+    payload: dict[str, str] = {}
     for line in read(name).splitlines():
         if not line.startswith("//"):
             break
         key, _, value = line.removeprefix("//").partition(":")
-        said.setdefault(key.strip(), value.strip())
-    return CapsuleInfo(name, said["title"], said["version"], said["description"])
+        payload.setdefault(key.strip(), value.strip())
+    return CapsuleInfo(name, payload["title"], payload["version"], payload["description"])

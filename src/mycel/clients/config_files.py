@@ -79,7 +79,7 @@ def draft(client: Client, server: Server, *, replace: bool = False) -> ConfigDra
     there = servers.get(name)
     elsewhere = _elsewhere(there, server)
     if elsewhere is not None and not replace:
-        raise _taken(client, name, elsewhere)
+        raise _name_taken_error(client, name, elsewhere)
     command = server.command(client, _command(there) if elsewhere is None else ())
     after = _after(client, name, command, before)
     return ConfigDraft(client, name, before, after, elsewhere)
@@ -143,8 +143,8 @@ def _parse(client: Client, text: str | None) -> dict[str, Any]:
     try:
         whole = _load(client, text or "")
     except ValueError as error:
-        said = "TOML" if client.is_toml else "JSON" if client.has_comments else "plain JSON"
-        raise _refusal(client, f"it is not {said}: {error}") from None
+        message = "TOML" if client.is_toml else "JSON" if client.has_comments else "plain JSON"
+        raise _refusal(client, f"it is not {message}: {error}") from None
     if not isinstance(whole, dict):
         raise _refusal(client, f"{client.key!r} is no object in it")
     return whole
@@ -215,7 +215,7 @@ def _elsewhere(entry: object, server: Server) -> str | None:
     return None if not command or "mcp" in command else shlex.join(command)
 
 
-def _taken(client: Client, name: str, elsewhere: str) -> MycelError:
+def _name_taken_error(client: Client, name: str, elsewhere: str) -> MycelError:
     remedy = f"`mycel init --client {client.name} --name NAME` adds one under another name"
     return ConstraintViolation(
         f"{client.path} stays as it is: its server {name!r} is for {elsewhere}.",
@@ -224,8 +224,8 @@ def _taken(client: Client, name: str, elsewhere: str) -> MycelError:
 
 
 def _indent(text: str) -> str:
-    found = re.search(r"^([ \t]+)\S", text, re.MULTILINE)
-    return "  " if found is None else found[1]
+    match = re.search(r"^([ \t]+)\S", text, re.MULTILINE)
+    return "  " if match is None else match[1]
 
 
 def _toml_after(

@@ -101,11 +101,11 @@ class Server:
 
     def is_meant_by(self, command: Sequence[str]) -> bool:
         """True if a command serves the same graph."""
-        found = location_of(command, self.root)
-        if found is None:
+        workspace_location = location_of(command, self.root)
+        if workspace_location is None:
             follows_client = self.form == "everywhere" or self.location.folder == self.root
             return "mcp" in command and follows_client
-        return found.path.absolute() == self.location.path.absolute()
+        return workspace_location.path.absolute() == self.location.path.absolute()
 
 
 def server_name(location: WorkspaceLocation) -> str:
@@ -114,9 +114,9 @@ def server_name(location: WorkspaceLocation) -> str:
     >>> server_name(WorkspaceLocation(Path("/home/ada/x.db"), "shop-41e20c9a", "--workspace"))
     'mycel-shop-41e20c9a'
     """
-    said = location.workspace or location.path.stem
-    name = re.sub(r"[^A-Za-z0-9_-]+", "-", f"{NAME}-{said}")
-    is_whole = location.workspace is not None and name == f"{NAME}-{said}"
+    message = location.workspace or location.path.stem
+    name = re.sub(r"[^A-Za-z0-9_-]+", "-", f"{NAME}-{message}")
+    is_whole = location.workspace is not None and name == f"{NAME}-{message}"
     if is_whole and len(name) <= NAME_CHARACTERS_MAX:
         return name
     # The stem of a file and a shortened name are not unique.
@@ -135,8 +135,12 @@ def location_of(command: Sequence[str], folder: Path | None = None) -> Workspace
     options = {name: value[0] for name, value in options_of(command) if value}
     if "--db" in options:
         named = options["--db"].removeprefix(f"{FOLDER_VARIABLE}/")
-        found = workspaces.file_location(named, "--db")
-        return found if folder is None else replace(found, path=folder / found.path)
+        workspace_location = workspaces.file_location(named, "--db")
+        return (
+            workspace_location
+            if folder is None
+            else replace(workspace_location, path=folder / workspace_location.path)
+        )
     if "--workspace" in options:
         return workspaces.workspace_location(Path.home(), options["--workspace"], "--workspace")
     return None

@@ -140,8 +140,8 @@ class EmbeddingEndpoint:
         if status in _AGAIN or status >= 500:
             raise _AgainError(f"answered {status}", _seconds(answer.getheader("Retry-After")))
         if status != 200:
-            said = "" if status in (401, 403) else _said(content, key)
-            raise self._failed(f"answered {status}{said}")
+            message = "" if status in (401, 403) else _error_message(content, key)
+            raise self._failed(f"answered {status}{message}")
         if len(content) > ANSWER_BYTES_MAX:
             raise self._failed(f"answered with more than {ANSWER_BYTES_MAX >> 20} MiB")
         return content
@@ -174,7 +174,7 @@ def _seconds(text: str | None) -> float | None:
     return float(text) if text is not None and text.strip().isdecimal() else None
 
 
-def _said(content: bytes, key: str) -> str:
+def _error_message(content: bytes, key: str) -> str:
     """The message of an error in the form of OpenAI, never with the key in it."""
     try:
         message = json.loads(content)["error"]["message"]

@@ -104,8 +104,8 @@ class GuardedEmbedder:
         except EmbedderFailed as error:
             answers.put(error)
         except Exception as error:  # noqa: BLE001 - a name or dimensions of somebody else's code
-            said = shorten(str(error), 200)
-            answers.put(EmbedderFailed(f"The embedder failed: {type(error).__name__}: {said}."))
+            message = shorten(str(error), 200)
+            answers.put(EmbedderFailed(f"The embedder failed: {type(error).__name__}: {message}."))
         finally:
             with self._turn:
                 self._is_busy = False

@@ -39,14 +39,14 @@ class OnnxModel:
         """
         self._folder: Final = Path(folder).expanduser()
         places = (self._folder / "model.onnx", self._folder / "onnx" / "model.onnx")
-        found = [place for place in places if place.is_file()]
+        paths = [place for place in places if place.is_file()]
         self._tokenizer_file: Final = self._folder / "tokenizer.json"
-        if not found or not self._tokenizer_file.is_file():
+        if not paths or not self._tokenizer_file.is_file():
             raise InvalidValueType(
                 f"There is no sentence model in {folder!r}.",
                 hint="The folder needs model.onnx (or onnx/model.onnx) and tokenizer.json.",
             )
-        self._file: Final = found[0]
+        self._file: Final = paths[0]
 
     @cached_property
     def name(self) -> str:
@@ -88,7 +88,7 @@ class OnnxModel:
             "attention_mask": mask,
             "token_type_ids": np.array([each.type_ids for each in encoded], np.int64),
         }
-        wanted = [each.name for each in session.get_inputs()]
+        wanted = [input_.name for input_ in session.get_inputs()]
         try:
             (out, *_) = session.run(None, {name: given[name] for name in wanted})
         except Exception as error:
@@ -116,7 +116,7 @@ class OnnxModel:
             tokenizer = tokenizers.Tokenizer.from_file(str(self._tokenizer_file))
         except Exception as error:
             raise self._failed(f"cannot be loaded: {type(error).__name__}") from error
-        unknown = {each.name for each in session.get_inputs()} - set(_INPUTS)
+        unknown = {input_.name for input_ in session.get_inputs()} - set(_INPUTS)
         if unknown:
             raise self._failed(f"wants inputs that are not of a sentence model: {sorted(unknown)}")
         truncation = tokenizer.truncation or {}

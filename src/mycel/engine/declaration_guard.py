@@ -79,11 +79,11 @@ def _hidden_type(tx: Transaction, meta_type: str, name: str) -> JsonObject | Non
     left = tx.get_concept(meta_type, name, tombstoned=True)
     if left is None:
         return None
-    said = left.attributes
-    if declaration(said) is not None:
+    payload = left.attributes
+    if declaration(payload) is not None:
         seq = history.seq_before(tx.reader, left.seq)
-        return type_memory(said[PG], seq, left.tombstoned_us or 0)
-    return said[PG_DROPPED] if remembered(said) is not None else None
+        return type_memory(payload[PG], seq, left.tombstoned_us or 0)
+    return payload[PG_DROPPED] if remembered(payload) is not None else None
 
 
 def _declared(declared: SchemaType, meta_type: str, name: str) -> ImmutableTarget:

@@ -35,12 +35,12 @@ class Definitions(Generic[Definition]):
     def refresh(self, tx: Transaction, name: str) -> Definition | None:
         """A definition as it is now; None if there is none, or if it means nothing to the guard."""
         text = tx.definition(self._meta_type, name)
-        found = None
+        definition = None
         if text is not None:
             if (name, text) not in self._parsed:
                 if len(self._parsed) >= _PARSED_MAX:
                     self._parsed.clear()
                 self._parsed[name, text] = self._parse(name, parse_object(text))
-            found = self._parsed[name, text]
-        tx.memo.setdefault(self, {})[name] = found
-        return found
+            definition = self._parsed[name, text]
+        tx.memo.setdefault(self, {})[name] = definition
+        return definition

@@ -114,9 +114,9 @@ def _types(reader: Reader, node: ast.DescribeTypes, values: Values) -> Outcome:
 
 
 def _definition(reader: Reader, kind: ast.ElementKind, name: str) -> Concept:
-    found = reader.concept_named(_META[kind], name)
-    if found is not None:
-        return found
+    concept = reader.concept_named(_META[kind], name)
+    if concept is not None:
+        return concept
     other: ast.ElementKind = "PROPOSITION" if kind == "CONCEPT" else "CONCEPT"
     if reader.concept_named(_META[other], name) is not None:
         hint = f"It is a {_CALLED[other]}: DESCRIBE {other} TYPE {quoted(name)}."
@@ -128,12 +128,12 @@ def _definition(reader: Reader, kind: ast.ElementKind, name: str) -> Concept:
 
 def _defined(definition: Concept) -> JsonObject:
     """A definition, with the text of its declaration if a schema declares it."""
-    said = definition.to_dict()
-    declared = declaration(said["attributes"])
+    payload = definition.to_dict()
+    declared = declaration(payload["attributes"])
     if declared is None:
-        return said
-    said["attributes"].pop(PG)
-    return said | {"schema": format_declared(declared)}
+        return payload
+    payload["attributes"].pop(PG)
+    return payload | {"schema": format_declared(declared)}
 
 
 # A concept type.
@@ -143,13 +143,17 @@ def _concept_type(reader: Reader, name: str) -> JsonObject:
     definition = _definition(reader, "CONCEPT", name)
     number = reader.type_number(name)
     seen = summary.instances(reader, number, SAMPLED_ELEMENTS)
-    links = summary.relationships(reader, [each.number for each in seen], SAMPLED_LINKS)
+    links = summary.relationships(
+        reader, [sampled_concept.number for sampled_concept in seen], SAMPLED_LINKS
+    )
     count = summary.count_up_to(reader, "concept", "type", number, COUNT_MAX)
     return _defined(definition) | {
         "instance_count": count,
         **_at_least(count, "instance_count"),
         "sample_instances": _sample_instances(reader, definition, number, seen),
-        "attributes_seen": _attributes_seen(each.attributes_json for each in seen),
+        "attributes_seen": _attributes_seen(
+            sampled_concept.attributes_json for sampled_concept in seen
+        ),
         "relationships": {
             "outgoing": _relationships(reader, links, "out", "object_types"),
             "incoming": _relationships(reader, links, "in", "subject_types"),
@@ -165,8 +169,10 @@ def _sample_instances(
     """Names of instances: the key instances of the definition first, then the most linked ones."""
     named = definition.attributes.get("key_instances")
     keys = [each for each in named if isinstance(each, str)] if isinstance(named, list) else []
-    live = [each for each in keys[:SHOWN] if each and reader.concept_named(number, each)]
-    return list(dict.fromkeys([*live, *(each.name for each in seen[:SHOWN])]))[:SHOWN]
+    live = [key for key in keys[:SHOWN] if key and reader.concept_named(number, key)]
+    return list(
+        dict.fromkeys([*live, *(sampled_concept.name for sampled_concept in seen[:SHOWN])])
+    )[:SHOWN]
 
 
 def _relationships(
@@ -192,8 +198,8 @@ def _predicate(reader: Reader, name: str) -> JsonObject:
     definition = _definition(reader, "PROPOSITION", name)
     number = reader.predicate_number(name)
     seen = summary.links_of(reader, number, SAMPLED_ELEMENTS)
-    subjects = Counter(_end_type(reader, each.subject_type) for each in seen)
-    objects = Counter(_end_type(reader, each.object_type) for each in seen)
+    subjects = Counter(_end_type(reader, sampled_link.subject_type) for sampled_link in seen)
+    objects = Counter(_end_type(reader, sampled_link.object_type) for sampled_link in seen)
     count = summary.count_up_to(reader, "proposition", "predicate", number, COUNT_MAX)
     attributes = definition.attributes
     apart = max(1, len(seen) // SAMPLE_LINKS_SHOWN)
@@ -205,10 +211,10 @@ def _predicate(reader: Reader, name: str) -> JsonObject:
         **_at_least(count, "link_count"),
         "subject_types_seen": _names(subjects),
         "object_types_seen": _names(objects),
-        "sample_links": [_sample_link(reader, name, each) for each in seen[::apart]][
-            :SAMPLE_LINKS_SHOWN
-        ],
-        "attributes_seen": _attributes_seen(each.attributes_json for each in seen),
+        "sample_links": [
+            _sample_link(reader, name, sampled_link) for sampled_link in seen[::apart]
+        ][:SAMPLE_LINKS_SHOWN],
+        "attributes_seen": _attributes_seen(sampled_link.attributes_json for sampled_link in seen),
         "links_looked_at": len(seen),
         "is_symmetric": symmetric,
         "is_transitive": transitive,
@@ -218,18 +224,18 @@ def _predicate(reader: Reader, name: str) -> JsonObject:
 
 
 def _advice(name: str, *, symmetric: bool, transitive: bool) -> list[str]:
-    said = []
+    lines = []
     if symmetric:
-        said.append(
+        lines.append(
             "Symmetric: a pattern finds a link whichever end is written first. It is stored once,"
             " so write it in one direction only."
         )
     if transitive:
-        said.append(
+        lines.append(
             f"Transitive: (?s, {quoted(name)}, ?o) finds stored links only. Ask for what follows"
             f" from them with hops: (?s, {quoted(name)}{{1,}}, ?o)."
         )
-    return said
+    return lines
 
 
 def _sample_link(reader: Reader, predicate: str, link: summary.SampledLink) -> JsonObject:

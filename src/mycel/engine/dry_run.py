@@ -21,7 +21,7 @@ from mycel.kip import ast
 from mycel.kip.parser import parse
 from mycel.store.database import Store
 from mycel.store.write.transaction import Transaction
-from mycel.syntax.diagnostics import shown
+from mycel.syntax.diagnostics import locate_error
 
 
 def valid(warnings: tuple[str, ...] = ()) -> Outcome:
@@ -51,7 +51,7 @@ class DryRun:
         try:
             result = Result.of(*self._check(prepared, Values(parameters)))
         except MycelError as error:
-            shown(at_parameter(error, prepared.command), text)
+            locate_error(at_parameter(error, prepared.command), text)
             raise
         if parameters:
             result.warn(prepared.quoted(parameters))

@@ -70,7 +70,7 @@ class _Adviser:
         self._definitions: dict[tuple[int, str], Mapping[str, Any] | None] = {}
 
     def block(self, block: ast.Block) -> Iterator[str]:
-        types = dict(self._said(block))
+        types = dict(self._stated_types(block))
         for clause in block:
             match clause:
                 case ast.ConceptClause():
@@ -89,7 +89,7 @@ class _Adviser:
     def columns(self, find: ast.Find, empty: Sequence[int]) -> Iterator[str]:
         """Attributes that are null in every row: those that their type neither declares nor has."""
         clauses = [clause for clause in find.where if isinstance(clause, ast.ConceptClause)]
-        types = dict(self._said(tuple(clauses)))
+        types = dict(self._stated_types(tuple(clauses)))
         for at in empty:
             path = find.expressions[at]
             if not isinstance(path, ast.Path):
@@ -117,11 +117,11 @@ class _Adviser:
         )
         yield _with_others(lacks, path.fields[1], list(known), "there are")
 
-    def _said(self, block: ast.Block) -> Iterator[tuple[str, str]]:
+    def _stated_types(self, block: ast.Block) -> Iterator[tuple[str, str]]:
         """Variables whose type a clause says, with the type."""
         for clause in block:
             if isinstance(clause, ast.Optional):
-                yield from self._said(clause.block)
+                yield from self._stated_types(clause.block)
             elif isinstance(clause, ast.ConceptClause) and clause.matcher.type is not None:
                 yield clause.variable.name, self._values.text(clause.matcher.type, "type")
 
@@ -207,7 +207,7 @@ class _Adviser:
         if definition is None or not definition.rules:
             return
         key = path.fields[1]
-        rule = next((each for each in definition.rules if each.name == key), None)
+        rule = next((rule for rule in definition.rules if rule.name == key), None)
         if rule is None:
             yield _undeclared(definition, key)
         elif kinds and len(path.fields) == 2 and not _may_be(rule, kinds):
@@ -222,8 +222,8 @@ class _Adviser:
         id_ = self._values.text(pattern.id, "id")
         if not self._may_look():
             return
-        found = self._reader.proposition(parse_proposition_id(id_))
-        if found is None or found.id != id_:
+        link = self._reader.proposition(parse_proposition_id(id_))
+        if link is None or link.id != id_:
             yield f"There is no link with the id {shorten(id_)!r}."
 
     def _pattern(self, pattern: ast.LinkPattern, types: _Types) -> Iterator[str]:
@@ -265,8 +265,8 @@ class _Adviser:
 
     def _defined(self, meta: int, name: str) -> Mapping[str, Any] | None:
         if (meta, name) not in self._definitions:
-            found = self._reader.concept_named(meta, name) if self._may_look() else None
-            self._definitions[meta, name] = None if found is None else found.attributes
+            concept = self._reader.concept_named(meta, name) if self._may_look() else None
+            self._definitions[meta, name] = None if concept is None else concept.attributes
         return self._definitions[meta, name]
 
     def _may_look(self) -> bool:

@@ -34,7 +34,7 @@ from mycel.store.database import Store
 from mycel.store.query.reader import Reader
 from mycel.store.write.transaction import Transaction, rehearsal
 from mycel.store.write.writer import GroupMember
-from mycel.syntax.diagnostics import shown
+from mycel.syntax.diagnostics import locate_error
 from mycel.syntax.gc_pause import collector_paused
 
 T = TypeVar("T")
@@ -121,7 +121,7 @@ class Engine:
                     *self._outcome(prepared, Values(parameters), by, dry_run=dry_run)
                 )
         except MycelError as error:
-            shown(at_parameter(error, command), prepared.text)
+            locate_error(at_parameter(error, command), prepared.text)
             raise
         if parameters:
             result.warn(prepared.quoted(parameters))

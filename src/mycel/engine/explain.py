@@ -30,25 +30,25 @@ from mycel.store.query.vocabulary import Vocabulary
 
 def explain(reader: Reader, command: ast.Command, values: Values) -> dict[str, Any]:
     """Every stage of a command: its canonical text, the plan after each rewrite, the SQL."""
-    told: dict[str, Any] = {"command": format_command(command)}
+    payload: dict[str, Any] = {"command": format_command(command)}
     if isinstance(command, ast.Traverse):
-        return told | {"traversal": _traversal(reader, command, values)}
+        return payload | {"traversal": _traversal(reader, command, values)}
     bound = _bound(reader, command, values)
     if bound is None:
-        return told
+        return payload
     statistics = StoreStatistics(reader, {})
     query = bound.query
-    told["plan"] = [{"stage": "bind", "query": describe_query(query)}]
+    payload["plan"] = [{"stage": "bind", "query": describe_query(query)}]
     for each in PASSES:
         changed = each(query, statistics)
         if changed != query:
-            told["plan"].append({"stage": each.__name__, "query": describe_query(changed)})
+            payload["plan"].append({"stage": each.__name__, "query": describe_query(changed)})
         query = changed
     statement = _compiled(command, query)
-    told["sql"] = statement.text
-    told["bindings"] = [_shown(value) for value in statement.bindings]
-    told["steps"] = statements.steps(reader, statement)
-    return told
+    payload["sql"] = statement.text
+    payload["bindings"] = [_format_operand(value) for value in statement.bindings]
+    payload["steps"] = statements.steps(reader, statement)
+    return payload
 
 
 def analyzed(told: dict[str, Any], run: Callable[[], Outcome]) -> Outcome:
@@ -87,14 +87,14 @@ def _bound(reader: Reader, command: ast.Command, values: Values) -> BoundQuery |
 def _traversal(reader: Reader, command: ast.Traverse, values: Values) -> dict[str, Any]:
     """The start and the bounds of a traversal."""
     reader, bounds, start = prepared(reader, command, values)
-    told: dict[str, Any] = {
+    payload: dict[str, Any] = {
         "start": reader.outer_id(start),
         "order": ["cost", "hops", "predicate number", "id"],
         **asdict(bounds),
     }
     if not reader.state.is_live:
-        told["as_of"] = reader.state.seq
-    return told
+        payload["as_of"] = reader.state.seq
+    return payload
 
 
 def _compiled(command: ast.Command, query: ir.Query) -> Statement:
@@ -106,7 +106,7 @@ def _compiled(command: ast.Command, query: ir.Query) -> Statement:
     )
 
 
-def _shown(value: ir.Value) -> Any:
+def _format_operand(value: ir.Value) -> Any:
     return value.value if isinstance(value, ir.Constant) else f":{value.parameter}"
 
 

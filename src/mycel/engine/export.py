@@ -78,7 +78,9 @@ def export(reader: Reader, node: ast.Export, values: Values) -> Outcome:
     definitions = _add_definitions(reader, selection, given) if node.definitions else {}
     capsule = CapsuleWriter(reader, selection).capsule()
     outside = [
-        _shown(reader, each) for each in selection.outside() if not _is_shipped(reader, each)
+        _describe_element(reader, element)
+        for element in selection.outside()
+        if not _is_shipped(reader, element)
     ]
     return Outcome(
         {
@@ -101,15 +103,15 @@ def _add_definitions(reader: Reader, selection: CapsuleContent, given: list[int]
     added: dict[int, str] = {}
     while True:
         elements = [*selection.concepts.values(), *selection.links.values(), *selection.outside()]
-        needed = sorted({_definition_of(each) for each in elements} - DEFINITIONS)
-        found = (reader.concept_named(_META[meta], name) for meta, name in needed)
+        needed = sorted({_definition_of(element) for element in elements} - DEFINITIONS)
+        generator = (reader.concept_named(_META[meta], name) for meta, name in needed)
         fresh = {
-            each.number: each.name
-            for each in found
-            if each is not None
-            and each.number not in selection.concepts
-            and each.number not in given
-            and not _is_as_shipped(each)
+            concept.number: concept.name
+            for concept in generator
+            if concept is not None
+            and concept.number not in selection.concepts
+            and concept.number not in given
+            and not _is_as_shipped(concept)
         }
         if not fresh:
             return added
@@ -139,12 +141,14 @@ def _is_shipped(reader: Reader, element: Element) -> bool:
     return (subject, element.predicate, object_) in shipped_links()
 
 
-def _shown(reader: Reader, element: Element) -> str:
+def _describe_element(reader: Reader, element: Element) -> str:
     """An element for people: its type and name, or what a link joins."""
     if isinstance(element, Concept):
         return f"{element.type} {quoted(element.name)}"
     ends = (_element(reader, end) for end in element.ends)
-    subject, object_ = (_shown(reader, end) if isinstance(end, Concept) else "(…)" for end in ends)
+    subject, object_ = (
+        _describe_element(reader, end) if isinstance(end, Concept) else "(…)" for end in ends
+    )
     return f"({subject}, {element.predicate}, {object_})"
 
 
@@ -156,7 +160,7 @@ def _place(number: int) -> tuple[bool, int]:
 def _purpose(node: ast.Export, values: Values) -> str:
     """The command without its page, with its parameters: a cursor belongs to one of these."""
     bare = ast.Export(node.target, node.where, definitions=node.definitions)
-    given = {each.name: values.value(each) for each in placeholders(bare)}
+    given = {placeholder.name: values.value(placeholder) for placeholder in placeholders(bare)}
     return format_command(bare) + orjson.dumps(given, option=orjson.OPT_SORT_KEYS).decode()
 
 
@@ -175,10 +179,10 @@ def _warnings(capsule: str) -> Iterator[str]:
 
 
 def _element(reader: Reader, number: int) -> Element:
-    found = reader.element(number)
-    if found is None:
+    element = reader.element(number)
+    if element is None:
         raise InternalError(f"The element {number} is missing from its own snapshot.")
-    return found
+    return element
 
 
 class LinkClosure:
@@ -240,11 +244,11 @@ class CapsuleContent:
                     self._chosen[link] = _element(self._reader, link)
                     self._included.add(link)
                     waiting.append(link)
-        concepts = [each for each in self._chosen.values() if isinstance(each, Concept)]
+        concepts = [element for element in self._chosen.values() if isinstance(element, Concept)]
         concepts.sort(
             key=lambda each: (each.type not in _META, each.type == PROPOSITION_TYPE, each.number)
         )
-        self.concepts = {each.number: each for each in concepts}
+        self.concepts = {concept.number: concept for concept in concepts}
         self.links = self._sorted()
 
     def outside(self) -> list[Element]:
@@ -292,19 +296,19 @@ class CapsuleWriter:
         """The text; empty if nothing was selected, since an UPSERT cannot be."""
         chosen = self._selection
         blocks: tuple[ast.ConceptBlock | ast.PropositionBlock, ...] = (
-            *(self._concept(each) for each in chosen.concepts.values()),
-            *(self._link(each) for each in chosen.links.values()),
+            *(self._concept(concept) for concept in chosen.concepts.values()),
+            *(self._link(link) for link in chosen.links.values()),
         )
         return format_command(ast.Capsule((ast.Upsert(blocks),))) if blocks else ""
 
     def _named(self) -> dict[int, ast.Variable]:
         """A handle for each element of the capsule that a link of it refers to."""
         chosen = self._selection
-        used = {end for each in chosen.links.values() for end in each.ends}
+        used = {end for link in chosen.links.values() for end in link.ends}
         return {
             number: ast.Variable(f"{letter}{place}")
             for letter, elements in (("c", chosen.concepts), ("l", chosen.links))
-            for place, number in enumerate((each for each in elements if each in used), 1)
+            for place, number in enumerate((element for element in elements if element in used), 1)
         }
 
     def _concept(self, concept: Concept) -> ast.ConceptBlock:

@@ -19,7 +19,7 @@ from mycel.engine.page_cursor import cursor_after, place_of
 from mycel.engine.plan_cache import FindPlan, Prepared
 from mycel.engine.planner import FindPlanner
 from mycel.engine.result import Result
-from mycel.engine.values import Values, whole
+from mycel.engine.values import Values, integral
 from mycel.errors import (
     ExecutionTimeout,
     InvalidSyntax,
@@ -284,7 +284,7 @@ def _limit(node: ast.Number, values: Values) -> int:
 
 def moment_value(given: ast.Literal | ast.Placeholder, values: Values, word: str) -> int | str:
     """The moment that stands after a word: a number or a text."""
-    moment = whole(values.value(given))
+    moment = integral(values.value(given))
     if type(moment) is int or isinstance(moment, str):
         return moment
     raise InvalidValueType(

@@ -51,13 +51,13 @@ class Facts:
     def concepts(self) -> dict[str, summary.Count]:
         """The number of concepts, by type."""
         counts = summary.concepts_by_type(self.reader)
-        return {self.reader.type_name(each.number): each for each in counts}
+        return {self.reader.type_name(count.number): count for count in counts}
 
     @cached_property
     def links(self) -> dict[str, summary.Count]:
         """The number of links, by predicate."""
         counts = summary.links_by_predicate(self.reader)
-        return {self.reader.predicate_name(each.number): each for each in counts}
+        return {self.reader.predicate_name(count.number): count for count in counts}
 
     @cached_property
     def shapes(self) -> list[summary.Shape]:
@@ -80,8 +80,8 @@ class Facts:
         """The attributes of a definition."""
         key = meta, name
         if key not in self._definitions:
-            found = self.reader.concept_named(meta, name)
-            self._definitions[key] = {} if found is None else found.attributes
+            concept = self.reader.concept_named(meta, name)
+            self._definitions[key] = {} if concept is None else concept.attributes
         return self._definitions[key]
 
     # Domains.
@@ -162,7 +162,9 @@ class Facts:
     @cached_property
     def unclaimed(self) -> DomainContents:
         """Types and predicates of no domain."""
-        claimed = {name for each in self.contents for name in (*each.types, *each.predicates)}
+        claimed = {
+            name for content in self.contents for name in (*content.types, *content.predicates)
+        }
         claimed |= {name for _, _, name in self._defined_in}
         meta = {CONCEPT_TYPE, PROPOSITION_TYPE}
         return DomainContents(

@@ -35,7 +35,7 @@ SHOWN: Final = 3
 
 def merge(tx: Transaction, node: ast.MergeConcept, values: Values) -> Outcome:
     """Merge the one concept that `?source` is bound to into the one of `?target`."""
-    source, target = (_only(tx, node, values, each) for each in (node.source, node.target))
+    source, target = (_only(tx, node, values, variable) for variable in (node.source, node.target))
     counts = MergeCounts(0, 0, 0)
     if source.number != target.number:
         _check_types(source, target)
@@ -95,14 +95,14 @@ def _only(
             hint="Narrow WHERE until it is bound to one: name it by type and name, or by id.",
             span=variable.span,
         )
-    found = reader.concept(numbers[0]) if ids.is_concept(numbers[0]) else None
-    if found is None:
+    concept = reader.concept(numbers[0]) if ids.is_concept(numbers[0]) else None
+    if concept is None:
         raise ConstraintViolation(
             f"?{variable.name} is bound to the proposition {reader.outer_id(numbers[0])}.",
             hint="MERGE joins two concepts. Links that fall together are joined with them.",
             span=variable.span,
         )
-    return found
+    return concept
 
 
 def _unbound(
@@ -143,8 +143,8 @@ def _identity(
     reader = tx.reader
     if matcher.id is not None:
         number = ids.parse_concept_id(values.text(matcher.id, "id of a concept"))
-        found = reader.concept(number, tombstoned=True)
-        return (found.type, found.name) if found is not None and found.tombstoned else None
+        concept = reader.concept(number, tombstoned=True)
+        return (concept.type, concept.name) if concept is not None and concept.tombstoned else None
     if matcher.type is None or matcher.name is None:
         return None
     type_name = values.text(matcher.type, "type of a concept")
@@ -261,7 +261,7 @@ def _fill(tx: Transaction, source: Concept, target: Concept) -> int:
     own, other = target.attributes, source.attributes
     filled = {key: other[key] for key in other if key not in own and key != _ALIASES}
     taken = len(filled)
-    names, others = _listed(own.get(_ALIASES)), _listed(other.get(_ALIASES)) or ()
+    names, others = _alias_list(own.get(_ALIASES)), _alias_list(other.get(_ALIASES)) or ()
     if names is not None:  # Otherwise the target keeps something else there.
         aliases = _united(names, others)
         united = _united(aliases, (source.name,))
@@ -283,7 +283,7 @@ def _united(own: Sequence[Any], other: Sequence[Any]) -> list[Any]:
     return united
 
 
-def _listed(value: Any) -> list[Any] | None:
+def _alias_list(value: Any) -> list[Any] | None:
     """Aliases as a list, a single name included; None if they are something else."""
     if value is None:
         return []

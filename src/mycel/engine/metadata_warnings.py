@@ -62,11 +62,11 @@ def _nodes(capsule: ast.Capsule) -> Iterator[ast.Map]:
 def _doubts(metadata: Mapping[str, Any]) -> Iterator[str]:
     confidence = metadata.get(_CONFIDENCE)
     if confidence is not None and not _is_share(confidence):
-        yield f"The confidence {_shown(confidence)} is no number from 0 to 1, such as 0.7."
+        yield f"The confidence {_format_value(confidence)} is no number from 0 to 1, such as 0.7."
     for key, value in metadata.items():
         if key in _TIMES and value is not None and not _is_time(value):
             yield (
-                f"The {key} {_shown(value)} is no ISO 8601 date or time, such as"
+                f"The {key} {_format_value(value)} is no ISO 8601 date or time, such as"
                 ' "2026-01-31T12:00:00Z".'
             )
 
@@ -83,5 +83,5 @@ def _is_time(value: object) -> bool:
     return True
 
 
-def _shown(value: object) -> str:
+def _format_value(value: object) -> str:
     return shorten(orjson.dumps(value).decode())

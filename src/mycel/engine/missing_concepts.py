@@ -64,8 +64,10 @@ def merge_placeholder(tx: Transaction, placeholder: int, into: Concept) -> None:
     the placeholder that the concept lacks are kept.
     """
     outer = ids.concept_id(placeholder)
-    said = tx.get(outer).attributes
-    tx.update(into.id, attributes={key: said[key] for key in said.keys() - into.attributes.keys()})
+    payload = tx.get(outer).attributes
+    tx.update(
+        into.id, attributes={key: payload[key] for key in payload.keys() - into.attributes.keys()}
+    )
     for link in tx.reader.touching_links(placeholder):
         source = into.id if link.subject == outer else None
         target = into.id if link.object == outer else None

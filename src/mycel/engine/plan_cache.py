@@ -70,13 +70,13 @@ class FindPlan:
     ) -> tuple[Statement, Binder]:
         """The statement about a past state, or in the order of another page."""
         key = (past, ties)
-        found = self.others.get(key)
-        if found is None:
+        other = self.others.get(key)
+        if other is None:
             statement = compile_query(
                 self.query, limited=limited, past=past, ties=ties, exact=self.is_exact
             )
-            found = self.others[key] = (statement, Binder(statement.bindings))
-        return found
+            other = self.others[key] = (statement, Binder(statement.bindings))
+        return other
 
 
 class Binder:
@@ -163,8 +163,12 @@ def at_parameter(error: MycelError, command: ast.Command) -> MycelError:
 
     A plan binds parameters by name: their places are known to the command alone.
     """
-    named = (each for each in placeholders(command) if each.name == error.data.get("parameter"))
-    return error if (found := next(named, None)) is None else located(error, found.span)
+    named = (
+        placeholder
+        for placeholder in placeholders(command)
+        if placeholder.name == error.data.get("parameter")
+    )
+    return error if (placeholder := next(named, None)) is None else located(error, placeholder.span)
 
 
 @dataclass(slots=True)
@@ -191,7 +195,7 @@ class Prepared:
     def quoted(self, parameters: Mapping[str, Any]) -> tuple[str, ...]:
         """Warnings about parameters that are given, and stand only inside strings."""
         if self._names is None:
-            self._names = frozenset(each.name for each in placeholders(self.command))
+            self._names = frozenset(placeholder.name for placeholder in placeholders(self.command))
         return quoted_parameters(self.text, self._names, parameters)
 
     def make_exact(self) -> None:

@@ -58,7 +58,7 @@ class FindPlanner:
             statement,
             Binder(statement.bindings),
             int(reader.newest * GROWTH_MAX) + SMALL,
-            is_scalar=all(isinstance(each, ir.Aggregate) for each in query.outputs),
+            is_scalar=all(isinstance(output, ir.Aggregate) for output in query.outputs),
             is_exact=exact,
             attribute_columns=_attribute_columns(query),
         )
@@ -68,7 +68,7 @@ class FindPlanner:
         """The definitions, read again when they have changed."""
         known = self._known
         if known is None or known[0] != definitions:
-            known = self._known = (definitions, Vocabulary(reader).kept())
+            known = self._known = (definitions, Vocabulary(reader).detached())
         return known[1]
 
     def _statistics(self, reader: Reader) -> StoreStatistics:

@@ -83,21 +83,21 @@ def primer(reader: Reader) -> JsonObject:
     """The cognitive primer of a graph."""
     facts = Facts(reader)
     identity = _identity(reader)
-    told: JsonObject = {}
+    payload: JsonObject = {}
     for detail in DETAILS:
-        told = _told(facts, identity, detail)
-        if len(orjson.dumps(told)) <= PRIMER_BYTES_MAX:
+        payload = _primer_fields(facts, identity, detail)
+        if len(orjson.dumps(payload)) <= PRIMER_BYTES_MAX:
             break
-    return told
+    return payload
 
 
 def domain_summaries(reader: Reader) -> Outcome:
     """All domains by name, each with its description and contents."""
     facts = Facts(reader)
-    listed = facts.domains(DOMAINS_LISTED_MAX)
+    domains = facts.domains(DOMAINS_LISTED_MAX)
     summaries = [
         _summary(facts, domain, look_inside=place < DOMAINS_LOOKED_INTO_MAX)
-        for place, domain in enumerate(listed)
+        for place, domain in enumerate(domains)
     ]
     left_out = facts.domain_count - len(summaries)
     said = (f"{left_out} smaller domains are left out; FIND gives them all.",) if left_out else ()
@@ -106,8 +106,8 @@ def domain_summaries(reader: Reader) -> Outcome:
 
 def _summary(facts: Facts, domain: summary.Domain, *, look_inside: bool) -> JsonObject:
     if look_inside:
-        found = facts.contents_of(domain)
-        types, predicates = found.types, found.predicates
+        domain_contents = facts.contents_of(domain)
+        types, predicates = domain_contents.types, domain_contents.predicates
     else:
         types = facts.defined_types(domain.number)
         predicates = facts.defined_predicates(domain.number)
@@ -124,10 +124,10 @@ def _summary(facts: Facts, domain: summary.Domain, *, look_inside: bool) -> Json
 # The parts of the primer.
 
 
-def _told(facts: Facts, identity: JsonObject, detail: Detail) -> JsonObject:
+def _primer_fields(facts: Facts, identity: JsonObject, detail: Detail) -> JsonObject:
     concepts, links = facts.totals
-    listed = facts.contents[: detail.domains]
-    map_ = [_entry(each, detail) for each in listed]
+    domain_contentses = facts.contents[: detail.domains]
+    map_ = [_entry(domain_contents, detail) for domain_contents in domain_contentses]
     if facts.unclaimed.types or facts.unclaimed.predicates:
         map_.append(_entry(facts.unclaimed, detail))
     types = by_size(set(facts.type_names) - {CONCEPT_TYPE, PROPOSITION_TYPE}, facts.concepts)
@@ -142,7 +142,7 @@ def _told(facts: Facts, identity: JsonObject, detail: Detail) -> JsonObject:
         },
         "domain_map": map_,
         "total_domains": facts.domain_count,
-        **_more("more_domains", facts.domain_count - len(listed)),
+        **_more("more_domains", facts.domain_count - len(domain_contentses)),
         "concept_types": [_type(facts, name, detail) for name in types[: detail.types]],
         **_more("more_concept_types", len(types) - detail.types),
         "proposition_types": [
@@ -155,18 +155,18 @@ def _told(facts: Facts, identity: JsonObject, detail: Detail) -> JsonObject:
 
 def _identity(reader: Reader) -> JsonObject:
     type_name, name = _SELF
-    found = reader.find_concept(type_name, name)
-    if found is None:
+    concept = reader.find_concept(type_name, name)
+    if concept is None:
         return {
             "name": None,
             "memory": _MEMORY,
             "note": f"There is no {type_name} {name!r} yet: its user is not described.",
         }
     return {
-        "id": found.id,
-        "type": found.type,
-        "name": found.name,
-        "attributes": _self_portrait(found.attributes),
+        "id": concept.id,
+        "type": concept.type,
+        "name": concept.name,
+        "attributes": _self_portrait(concept.attributes),
         "memory": _MEMORY,
     }
 
@@ -175,16 +175,16 @@ def _self_portrait(attributes: JsonObject) -> JsonObject:
     """The attributes that say who the agent is, as many as the budget allows."""
     first = [key for key in _IDENTITY_FIRST if key in attributes]
     rest = sorted(set(attributes) - set(first) - _IDENTITY_LEFT_OUT)
-    told: JsonObject = {}
+    payload: JsonObject = {}
     for key in (*first, *rest):
         if attributes[key] in (None, "", [], {}):
             continue
         for items, text in _TRIMS:
             kept = _trimmed(attributes[key], items=items, text=text)
-            if len(orjson.dumps(told | {key: kept})) <= IDENTITY_BYTES_MAX:
-                told[key] = kept
+            if len(orjson.dumps(payload | {key: kept})) <= IDENTITY_BYTES_MAX:
+                payload[key] = kept
                 break
-    return told
+    return payload
 
 
 def _trimmed(value: Any, *, items: int, text: int) -> Any:
@@ -234,7 +234,7 @@ def _type(facts: Facts, name: str, detail: Detail) -> JsonObject:
     return {
         "name": name,
         **_size("instances", facts.concepts.get(name)),
-        **_said(facts.definition(CONCEPT_TYPE_NUMBER, name), detail.text),
+        **_description_field(facts.definition(CONCEPT_TYPE_NUMBER, name), detail.text),
     }
 
 
@@ -248,7 +248,7 @@ def _predicate(facts: Facts, name: str, detail: Detail) -> JsonObject:
         **_ends("from", attributes.get("subject_types"), subjects, detail),
         **_ends("to", attributes.get("object_types"), objects, detail),
         **dict.fromkeys(flags, True),
-        **_said(attributes, detail.text),
+        **_description_field(attributes, detail.text),
     }
 
 
@@ -267,14 +267,14 @@ def _size(key: str, count: summary.Count | None) -> JsonObject:
     return {key: count.rows} if count.exact else {f"about_{key}": count.rows}
 
 
-def _said(definition: JsonObject, text: int) -> JsonObject:
-    said = _description(definition)
-    return {"description": shorten(said, text)} if said else {}
+def _description_field(definition: JsonObject, text: int) -> JsonObject:
+    message = _description(definition)
+    return {"description": shorten(message, text)} if message else {}
 
 
 def _description(attributes: JsonObject) -> str:
-    said = attributes.get("description")
-    return said if isinstance(said, str) else ""
+    attribute = attributes.get("description")
+    return attribute if isinstance(attribute, str) else ""
 
 
 def _more(key: str, count: int) -> JsonObject:
@@ -318,7 +318,7 @@ def _examples(facts: Facts, types: Sequence[str]) -> Iterator[str]:
     if name:
         yield f"FIND(?x.name, ?x.attributes) WHERE {{ ?x {{type: {name}}} }} LIMIT 10"
     yield from _join(facts)
-    predicate = next((each for each in facts.links if each != MEMBERSHIP), None)
+    predicate = next((link for link in facts.links if link != MEMBERSHIP), None)
     if predicate is not None:
         yield (
             f"FIND(?a.type, COUNT(?link)) WHERE {{ ?link (?a, {quoted(predicate)}, ?b) }}"

@@ -63,18 +63,18 @@ def is_symmetric(tx: Transaction, predicate: str) -> bool:
 
 def concept_with_id(reader: Reader, text: str) -> Concept:
     """The live concept with this id; raises NotFound if there is none."""
-    found = reader.concept(parse_concept_id(text))
-    if found is None:
+    concept = reader.concept(parse_concept_id(text))
+    if concept is None:
         raise _no_such_id("concept", text)
-    return found
+    return concept
 
 
 def link_with_id(reader: Reader, text: str) -> Proposition:
     """The live link with this id, predicate included; raises NotFound if there is none."""
-    found = reader.proposition(parse_proposition_id(text))
-    if found is None or found.id != text:
+    link = reader.proposition(parse_proposition_id(text))
+    if link is None or link.id != text:
         raise _no_such_id("proposition", text)
-    return found
+    return link
 
 
 def _no_such_id(what: str, text: str) -> NotFound:
@@ -124,10 +124,10 @@ def matched(reader: Reader, matcher: ast.ConceptMatcher, values: Values) -> Conc
         return None
     type_name = values.text(matcher.type, "type of a concept")
     name = values.text(matcher.name, "name of a concept")
-    found = reader.concept_named(reader.type_number(type_name), name)
-    if found is None:
+    concept = reader.concept_named(reader.type_number(type_name), name)
+    if concept is None:
         raise no_such_concept(reader, type_name, name)
-    return found
+    return concept
 
 
 def missing_target(

@@ -34,7 +34,7 @@ from mycel.model.names import META_TYPES
 from mycel.model.values import JsonObject
 from mycel.schema.definitions import PredicateDefinition, predicate_definition
 from mycel.schema.model import ENDS, Cardinality, EdgeType, Interface, SchemaType
-from mycel.schema.property_values import shown
+from mycel.schema.property_values import format_value
 from mycel.schema.row_rules import RowRules
 from mycel.schema.stored_declaration import declaration
 from mycel.store.file.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
@@ -188,9 +188,9 @@ class SchemaGuard:
         if scope is None or APPLYING in tx.memo:
             return
         most = None if UNLIMITED in tx.memo else LISTED_MAX
-        found = list(islice(self._violations(tx, scope), most and most + 1))
-        if found:
-            raise together(found[:most], has_more=most is not None and len(found) > most)
+        errors = list(islice(self._violations(tx, scope), most and most + 1))
+        if errors:
+            raise together(errors[:most], has_more=most is not None and len(errors) > most)
 
     def _violations(self, tx: Transaction, scope: _Scope) -> Iterator[MycelError]:
         yield from self._missing_properties(tx, scope)
@@ -333,7 +333,7 @@ class SchemaGuard:
                 typed = self._predicates.read(tx, reader.predicate_name(slot.owner))
             else:
                 typed = self._types.read(tx, reader.type_name(slot.owner))
-            holders = [each for each in conflict.elements if not is_actor(tx, each)]
+            holders = [element for element in conflict.elements if not is_actor(tx, element)]
             if typed is not None and len(holders) > 1:
                 yield unique_violation(tx, typed.name, conflict, holders)
 
@@ -375,7 +375,7 @@ def _with_ends(tx: Transaction, error: MycelError, subject: str, object_: str) -
     """A violation by a link, with its ends."""
     ends = _ends(tx, subject, object_)
     error.data |= ends
-    leads = f"from {shown(ends['subject'])} to {shown(ends['object'])}"
+    leads = f"from {format_value(ends['subject'])} to {format_value(ends['object'])}"
     error.hint = f"{error.hint} It is in the link {leads}."
     return error
 
@@ -413,10 +413,11 @@ def unique_violation(
         for column, value in zip(columns, conflict.values, strict=True)
     ]
     value = ", ".join(map(_plain, values))
-    one, other, *more = (shown_element(tx, each) for each in holders)
+    one, other, *more = (shown_element(tx, holder) for holder in holders)
     rest = f", and {len(more)} more" if more else ""
     return ConstraintViolation(
-        f"@unique violation on {type_name}.({', '.join(columns)}): value {shown(value)} held by"
+        f"@unique violation on {type_name}.({', '.join(columns)}): value {format_value(value)}"
+        " held by"
         f" {one} and {other}{rest}.",
         hint="Give one of them another value, or write to the one that is there already.",
         data={
@@ -425,7 +426,7 @@ def unique_violation(
             "properties": list(columns),
             "value": value,
             "constraint": f"@unique({', '.join(columns)})",
-            "elements": [tx.reader.outer_id(each) for each in holders],
+            "elements": [tx.reader.outer_id(holder) for holder in holders],
         },
     )
 
@@ -452,8 +453,8 @@ def shown_element(tx: Transaction, number: int) -> str:
     """An element for people: a concept by its name, a link by the names of its ends."""
     link = None if ids.is_concept(number) else tx.reader.proposition(number)
     if link is None:
-        return shown(_name_of(tx, number))
-    return shown(" -> ".join(_name_of(tx, end) for end in link.ends))
+        return format_value(_name_of(tx, number))
+    return format_value(" -> ".join(_name_of(tx, end) for end in link.ends))
 
 
 def _name_of(tx: Transaction, number: int) -> str:

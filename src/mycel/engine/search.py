@@ -55,7 +55,7 @@ def search(
     reader = state_reader(reader, filters)
     if node.kind is not None:
         filters["kind"] = cast(AnswerKind, values.text(node.kind, "KIND of SEARCH"))
-    names = [values.text(each, "type of SEARCH") for each in node.types]
+    names = [values.text(type_name, "type of SEARCH") for type_name in node.types]
     types = [_number(reader, node.element, name) for name in names] or None
     most = min(limit, SEARCH_LIMIT_MAX)
     found_by = partial(find, reader, question, node.element, types=types, filters=filters)
@@ -114,7 +114,9 @@ def _close(
 ) -> list[str]:
     """Names that are like a name: of concepts and, for links, of predicates before those."""
     if element == "CONCEPT":
-        return [close for each in types or (None,) for close in close_to(reader, each, name)]
+        return [
+            close for type_name in types or (None,) for close in close_to(reader, type_name, name)
+        ]
     names = summary.definitions(reader, PROPOSITION_TYPE_NUMBER, limit=PREDICATES_READ)
     return close_names(as_predicate(name), names) or close_to(reader, None, name)
 

@@ -56,7 +56,9 @@ def seed_graph(store: Store) -> Applied:
 
 def apply(tx: Transaction, names: Iterable[str] = (CORE,)) -> Applied:
     """Apply shipped capsules by name, each after those that it builds on."""
-    wanted = {each for name in names for each in (NAMES if name == CORE else (_known(name),))}
+    wanted = {
+        each for name in names for each in (NAMES if name == CORE else (_check_capsule_name(name),))
+    }
     run = _Run(tx)
     for name in NAMES:
         if name in wanted:
@@ -65,7 +67,7 @@ def apply(tx: Transaction, names: Iterable[str] = (CORE,)) -> Applied:
     return Applied(run.created, run.filled, run.linked)
 
 
-def _known(name: str) -> str:
+def _check_capsule_name(name: str) -> str:
     if name in NAMES:
         return name
     raise NotFound(
@@ -107,10 +109,10 @@ class _Run:
     def _id(self, identity: SeedIdentity) -> str:
         known = self._ids.get(identity)
         if known is None:
-            found = self._tx.get_concept(*identity)
-            if found is None:
+            concept = self._tx.get_concept(*identity)
+            if concept is None:
                 raise NotFound(f"There is no {identity[0]} {identity[1]!r}.")
-            known = self._ids[identity] = found.id
+            known = self._ids[identity] = concept.id
         return known
 
 

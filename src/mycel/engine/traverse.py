@@ -39,8 +39,8 @@ def traverse(
     reader, bounds, start = prepared(reader, node, values, planner)
     use = adjacency if reader.state.is_live and not reader.is_writer else None
     found = traversal.traverse(reader, start, bounds, use)
-    result = [_wire(each) for each in found.nodes]
-    return Outcome(result, warnings=tuple(each.sentence for each in found.cut_off))
+    result = [_wire(node) for node in found.nodes]
+    return Outcome(result, warnings=tuple(cut_off.sentence for cut_off in found.cut_off))
 
 
 def prepared(
@@ -89,10 +89,10 @@ def _start(reader: Reader, node: ast.Traverse, values: Values, vocabulary: Vocab
         return link_with_id(reader, values.text(node.start.id, "id of a proposition")).number
     if node.start.id is None and node.start.type is not None:
         vocabulary.type_number(values.text(node.start.type, "type of a concept"))
-    found = matched(reader, node.start, values)
-    if found is None:
+    concept = matched(reader, node.start, values)
+    if concept is None:
         raise ConstraintViolation("A traversal starts at an id, or at a type and a name.")
-    return found.number
+    return concept.number
 
 
 def _wire(reached: traversal.Reached) -> JsonObject:

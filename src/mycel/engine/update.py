@@ -193,9 +193,9 @@ def _coalesce(first: _Compute, otherwise: _Compute) -> _Compute:
 def _check_bounds(node: ast.Arithmetic, values: Values) -> None:
     """Refuse bounds that are the wrong way round for every element."""
     bounds = [
-        values.number(each, "bound")
-        for each in node.arguments[1:]
-        if isinstance(each, ast.Literal | ast.Placeholder)
+        values.number(argument, "bound")
+        for argument in node.arguments[1:]
+        if isinstance(argument, ast.Literal | ast.Placeholder)
     ]
     if len(bounds) == 2 and bounds[0] > bounds[1]:
         raise ConstraintViolation(

@@ -332,17 +332,17 @@ class _Run:
         """The link that a nested pattern describes, which must exist."""
         subject, predicate, object_ = self._pattern(node, handles, place)
         subject, object_ = self._ends(subject, object_)
-        found = self._find_link(subject, predicate, object_)
-        if found is None and is_symmetric(self._tx, predicate):
-            found = self._find_link(object_, predicate, subject)
-        if found is None:
+        link = self._find_link(subject, predicate, object_)
+        if link is None and is_symmetric(self._tx, predicate):
+            link = self._find_link(object_, predicate, subject)
+        if link is None:
             raise NotFound(
                 f"There is no link {predicate!r} between these two elements.",
                 hint="A nested pattern refers to a link that exists. Create it with a PROPOSITION"
                 " block before this one, give it a handle and use that.",
                 span=node.span,
             )
-        return found
+        return link
 
     def _find_link(
         self, subject: str | ConceptPut, predicate: str, object_: str | ConceptPut
@@ -350,8 +350,8 @@ class _Run:
         waiting = self._batch.waiting_link(subject, predicate, object_)
         if waiting is not None or not (isinstance(subject, str) and isinstance(object_, str)):
             return waiting  # A concept that is yet to be created has only links that wait.
-        found = self._tx.get_edge(subject, predicate, object_)
-        return None if found is None else found.id
+        link = self._tx.get_edge(subject, predicate, object_)
+        return None if link is None else link.id
 
     # Keys and versions.
 

@@ -118,7 +118,7 @@ class Values:
 
     def integer(self, node: ast.Number, what: str) -> int:
         """A whole number."""
-        value = whole(self.value(node))
+        value = integral(self.value(node))
         if value.__class__ is not int:
             raise _mistyped(node, value, what, "a whole number")
         if value > INTEGER_MAX:
@@ -175,7 +175,7 @@ class Values:
             raise located(error, node.span) from None
 
     def _missing(self, name: str) -> UnknownReference:
-        given = sorted(str(each) for each in self.parameters)
+        given = sorted(str(parameter) for parameter in self.parameters)
         shown = ", ".join(f":{shorten(each)}" for each in given[:_NAMES_SHOWN_MAX])
         more = " and more" if len(given) > _NAMES_SHOWN_MAX else ""
         listed = f"Given were {shown}{more}." if given else "No parameters were given."
@@ -230,10 +230,10 @@ _KINDS: Final[dict[type, str]] = {
 }
 
 
-def whole(value: Any) -> Any:
+def integral(value: Any) -> Any:
     """A float without a fraction as an integer, anything else unchanged: clients write 3.0 for 3.
 
-    >>> whole(3.0), whole(3.5), whole("3")
+    >>> integral(3.0), integral(3.5), integral("3")
     (3, 3.5, '3')
     """
     return int(value) if value.__class__ is float and value.is_integer() else value

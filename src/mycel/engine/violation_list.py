@@ -49,10 +49,10 @@ def together(violations: Sequence[MycelError], *, has_more: bool) -> MycelError:
     """The first violation, with the others listed."""
     first, *others = violations
     if others:
-        first.data["violations"] = [entry(each) for each in violations]
+        first.data["violations"] = [entry(violation) for violation in violations]
         if has_more:
             first.data["has_more"] = True
-        lines = [first.message, *(f"  {each.message}" for each in others[: SHOWN_MAX - 1])]
+        lines = [first.message, *(f"  {other.message}" for other in others[: SHOWN_MAX - 1])]
         left = len(violations) - len(lines)
         if left or has_more:
             lines.append(f"  and {'at least ' * has_more}{max(left, 1)} more")

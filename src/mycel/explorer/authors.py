@@ -18,17 +18,17 @@ from mycel.store.query.outline import ConceptLine
 def authors(scene: Scene, *, since: str | None, until: str | None, limit: int) -> JsonObject:
     """The actors who wrote in a span, with the numbers of their commits and changes."""
     span = _span(scene, since, until, None)
-    found = authorship.authors(scene.reader, span.after, span.until)
+    author_counts = authorship.authors(scene.reader, span.after, span.until)
     shown = [
         {
-            "actor": each.name,
-            "commits": each.commits,
-            "changes": each.changes,
-            "time": times.to_text(each.time_us),
+            "actor": author_count.name,
+            "commits": author_count.commits,
+            "changes": author_count.changes,
+            "time": times.to_text(author_count.time_us),
         }
-        for each in found[:limit]
+        for author_count in author_counts[:limit]
     ]
-    return scene.told(authors=shown, total=len(found))
+    return scene.answer(authors=shown, total=len(author_counts))
 
 
 def touched(
@@ -56,7 +56,7 @@ def touched(
     scene.cards.read(found.values())
     links = scene.cards.links(row for row in rows[: limits.LINKS_MAX] if row.number in written)
     nodes = [id_ for id_, number in found.items() if number in written]
-    return scene.told(nodes=nodes, links=links, total=len(nodes))
+    return scene.answer(nodes=nodes, links=links, total=len(nodes))
 
 
 def _all(scene: Scene, span: WritingSpan, limit: int) -> JsonObject:
@@ -64,7 +64,7 @@ def _all(scene: Scene, span: WritingSpan, limit: int) -> JsonObject:
     there = {line.number: line for line in outline.concepts_among(scene.reader, numbers)}
     kept = [number for number in numbers if number in there and _is_node(scene, there[number])]
     cards = scene.cards.all(kept[:limit])
-    return scene.told(nodes=[card["id"] for card in cards], links=[], total=len(kept))
+    return scene.answer(nodes=[card["id"] for card in cards], links=[], total=len(kept))
 
 
 def _is_node(scene: Scene, line: ConceptLine) -> bool:

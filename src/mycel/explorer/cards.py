@@ -100,15 +100,15 @@ class Cards:
 
     def links(self, rows: Iterable[WeightedLink]) -> list[JsonObject]:
         """Links in their short form, by the ids of their ends."""
-        listed = list(rows)
-        self.read(end for row in listed for end in (row.subject, row.object))
-        return [self.link(row) for row in listed]
+        weighted_links = list(rows)
+        self.read(end for row in weighted_links for end in (row.subject, row.object))
+        return [self.link(row) for row in weighted_links]
 
     def link(self, row: WeightedLink) -> JsonObject:
         """A link in its short form."""
         relation = self._reader.predicate_name(row.predicate)
         ends = [self.get(end) for end in (row.subject, row.object)]
-        told: JsonObject = {
+        payload: JsonObject = {
             "id": ids.proposition_id(row.number, relation),
             "source": _id(ends[0], row.subject),
             "target": _id(ends[1], row.object),
@@ -116,8 +116,8 @@ class Cards:
             "weight": row.weight,
         }
         if any(end is not None and end["kind"] == "missing" for end in ends):
-            told["missing"] = True
-        return told
+            payload["missing"] = True
+        return payload
 
 
 def card_of(number: int, type_name: str, name: str, version: int, label: str | None) -> JsonObject:

@@ -111,8 +111,8 @@ class Census:
 
     def take_lines(self) -> list[ConceptLine]:
         """All nodes as they were read, once."""
-        found, self.lines = self.lines or [], None
-        return found
+        concept_lines, self.lines = self.lines or [], None
+        return concept_lines
 
     # Reading all.
 
@@ -198,8 +198,8 @@ class Census:
     def _reserve(self, number: int) -> None:
         more = (number >> 1) + 1 - len(self.degrees)
         if more > 0:
-            for each in (self.degrees, self.folder_of, *(group.of for group in self._groupings)):
-                each.extend([_NONE] * more)
+            for of in (self.degrees, self.folder_of, *(group.of for group in self._groupings)):
+                of.extend([_NONE] * more)
 
     def _enter(self, reader: Reader, line: ConceptLine) -> None:
         """Set folder and type of a concept; none if it is no node."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mycel.api.graph import Graph
 from mycel.explorer.moments import Scene
-from mycel.explorer.parameters import Parameter, Parameters
+from mycel.explorer.parameters import Argument, Parameters
 from mycel.explorer.past import commit_of
 from mycel.model.values import JsonObject
 from mycel.store.query.commits import transaction_of
@@ -18,39 +18,39 @@ if TYPE_CHECKING:
 
 RESOLUTIONS_MAX: Final = 5_000
 
-_MERGE: Final = Parameter("text", "The id of an open merge; may be left out while only one is open")
+_MERGE: Final = Argument("text", "The id of an open merge; may be left out while only one is open")
 ACTIONS: Final[dict[str, Parameters]] = {
     "resolve": {
         "merge": _MERGE,
-        "resolutions": Parameter(
+        "resolutions": Argument(
             "objects",
             'Objects {"conflict", "choice", "value"}',
             most=RESOLUTIONS_MAX,
             required=True,
         ),
     },
-    "commit": {"merge": _MERGE, "message": Parameter("text", "Why, for the log", default="")},
+    "commit": {"merge": _MERGE, "message": Argument("text", "Why, for the log", default="")},
     "abort": {"merge": _MERGE},
 }
 """The writes about merges, by name."""
 
 
-def shown(scene: Scene, db: Graph) -> JsonObject:
+def list_open_merges(scene: Scene, db: Graph) -> JsonObject:
     """All open merges with their conflicts and automatic choices."""
-    return scene.told(merges=[_merge(scene, each) for each in db.merges])
+    return scene.answer(merges=[_merge(scene, merge) for merge in db.merges])
 
 
 def _merge(scene: Scene, merge: Merge) -> JsonObject:
-    told = merge.to_dict()
-    told["counts"] = merge.diff.counts
-    del told["diff"]
-    told["total"] = len(merge.conflicts)
-    told["open"] = sum(each.resolution is None for each in merge.conflicts)
-    for conflict in told["conflicts"]:
+    payload = merge.to_dict()
+    payload["counts"] = merge.diff.counts
+    del payload["diff"]
+    payload["total"] = len(merge.conflicts)
+    payload["open"] = sum(conflict.resolution is None for conflict in merge.conflicts)
+    for conflict in payload["conflicts"]:
         element = conflict.get("element")
         number = scene.find(element) if element else None
         conflict["card"] = None if number is None else scene.cards.get(number)
-    return told
+    return payload
 
 
 def act(db: Graph, action: str, given: Mapping[str, Any]) -> str | None:

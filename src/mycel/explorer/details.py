@@ -40,7 +40,7 @@ def node(scene: Scene, id_: str) -> JsonObject:
     card = _card(scene, element)
     removed_at = element.tombstoned_us
     entry = transaction_of(scene.reader, element.seq)
-    told = (
+    payload = (
         card
         | values_of(element)
         | {
@@ -53,19 +53,19 @@ def node(scene: Scene, id_: str) -> JsonObject:
         }
     )
     if removed_at is not None:
-        told |= {
+        payload |= {
             "deleted": True,
             "deleted_at": times.to_text(removed_at),
             "deleted_by": element.tombstoned_by,
             "reason": element.tombstoned_reason or "",
         }
     if caveats := _caveats(scene, element):
-        told["caveats"] = caveats
+        payload["caveats"] = caveats
     counted = neighbours.counts_by_predicate(scene.reader, element.number)
-    told["relations"] = {
+    payload["relations"] = {
         way: sum(count for _, each, count in counted if each == way) for way in ("out", "in")
     }
-    return scene.told(**told)
+    return scene.answer(**payload)
 
 
 def _caveats(scene: Scene, element: Element) -> list[str]:
@@ -85,15 +85,15 @@ def _folder(element: Element) -> str | None:
 def _element(scene: Scene, id_: str) -> Element:
     """The element of an id, or the last one that had it."""
     try:
-        found = scene.reader.element(scene.number(id_))
+        element = scene.reader.element(scene.number(id_))
     except NotFound as absent:
         removed = removed_element(scene, id_)
         if removed is None:
             raise absent from None
         return removed
-    if found is None:
+    if element is None:
         raise NotFound(f"There is no element {id_}.")
-    return found
+    return element
 
 
 def removed_element(scene: Scene, id_: str) -> Element | None:
@@ -139,14 +139,14 @@ def values_of(element: Element) -> JsonObject:
     """Content, attributes and metadata of an element; ends and weight of a link."""
     attributes = element.attributes
     attributes.pop(STAMP, None)
-    told: JsonObject = {"content": None, "content_type": "markdown"}
+    payload: JsonObject = {"content": None, "content_type": "markdown"}
     if isinstance(element, Concept):
-        told["content"] = take_content(attributes)
+        payload["content"] = take_content(attributes)
         if isinstance(attributes.get(NAME), str):
             attributes.pop(NAME)
     else:
-        told |= {"source": element.subject, "target": element.object, "weight": element.weight}
-    return told | {"attributes": attributes, "metadata": element.metadata}
+        payload |= {"source": element.subject, "target": element.object, "weight": element.weight}
+    return payload | {"attributes": attributes, "metadata": element.metadata}
 
 
 # Relations.
@@ -176,15 +176,15 @@ def relations(
     types: dict[str, dict[str, int]] = {}
     for predicate, side, count in counted:
         types.setdefault(reader.predicate_name(predicate), {})[side] = count
-    told: dict[str, Any] = {"relations": shown, "types": types}
-    told["total"] = sum(
+    payload: dict[str, Any] = {"relations": shown, "types": types}
+    payload["total"] = sum(
         count
         for predicate, side, count in counted
         if side in ways and (predicates is None or predicate in predicates)
     )
     if page.next_cursor is not None:
-        told["next_cursor"] = page.next_cursor
-    return scene.told(**told)
+        payload["next_cursor"] = page.next_cursor
+    return scene.answer(**payload)
 
 
 def _relation(scene: Scene, link: Proposition, way: Way, other: int) -> JsonObject:
@@ -216,43 +216,43 @@ def versions(scene: Scene, id_: str, limit: int, cursor: str | None) -> JsonObje
     start = int(cursor or 0)
     last = scene.position if scene.is_past else None
     page, total = history.version_page(scene.reader.live, element.id, start, limit, last)
-    told: dict[str, Any] = {"versions": [_version(each) for each in page], "total": total}
+    payload: dict[str, Any] = {"versions": [_version(version) for version in page], "total": total}
     if start + limit < total:
-        told["next_cursor"] = str(start + limit)
-    return scene.told(**told)
+        payload["next_cursor"] = str(start + limit)
+    return scene.answer(**payload)
 
 
 def _version(version: history.Version) -> JsonObject:
-    told: JsonObject = commit_of(version.transaction) | {
+    payload: JsonObject = commit_of(version.transaction) | {
         "seq": version.seq,
         "kind": version.kind,
         "reason": version.reason,
     }
     element = version.element
     if element is None:
-        return told | {"version": None, "content": None}
-    told |= values_of(element) | {"version": element.version}
+        return payload | {"version": None, "content": None}
+    payload |= values_of(element) | {"version": element.version}
     if isinstance(element, Concept):
-        told |= {"type": element.type, "name": element.attributes.get(NAME) or element.name}
-        told["id"] = concept_card(element)["id"]
-    return told
+        payload |= {"type": element.type, "name": element.attributes.get(NAME) or element.name}
+        payload["id"] = concept_card(element)["id"]
+    return payload
 
 
 def proof(scene: Scene, id_: str) -> JsonObject:
     """The proof that an element, or its tombstone, is part of the present state."""
     element = _element(scene, id_)
-    made = proofs.prove(scene.reader.live, element.id)
-    snapshot = made.snapshot
-    packed = made.to_bytes()
+    state_proof = proofs.prove(scene.reader.live, element.id)
+    snapshot = state_proof.snapshot
+    packed = state_proof.to_bytes()
     return {
         "position": snapshot.entries,
         "id": _card(scene, element)["id"],
         "root": snapshot.overall_root.hex(),
-        "verified": made.verify(snapshot.overall_root),
+        "verified": state_proof.verify(snapshot.overall_root),
         "present": not element.tombstoned,
         "bytes": len(packed),
         "packed": b64encode(packed).decode(),
-        "proof": made.to_dict(),
+        "proof": state_proof.to_dict(),
         **{key: value for key, value in snapshot.to_dict().items() if key != "overall_root"},
     }
 
@@ -288,7 +288,7 @@ def missing_concepts(scene: Scene, limit: int, cursor: str | None) -> JsonObject
                 "relations": sorted({reader.predicate_name(each) for _, each in near}),
             }
         )
-    told: dict[str, Any] = {"missing": shown, "total": total}
+    payload: dict[str, Any] = {"missing": shown, "total": total}
     if start + limit < total:
-        told["next_cursor"] = str(start + limit)
-    return scene.told(**told)
+        payload["next_cursor"] = str(start + limit)
+    return scene.answer(**payload)

@@ -83,19 +83,19 @@ def _labels(nodes: list[JsonObject], places: dict[str, tuple[float, float]]) -> 
 def _node(card: JsonObject, place: tuple[float, float], colours: dict[str, str]) -> str:
     x, y = place
     size = 4 + min(10.0, card["degree"] ** 0.5 * 1.5)
-    told = f"<title>{_text(card['id'])} ({_text(card['type'])})</title>"
+    message = f"<title>{_text(card['id'])} ({_text(card['type'])})</title>"
     if card["kind"] == "missing":
         return (
             f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{size:.1f}" fill="#ffffff"'
-            f' stroke="{MISSING}" stroke-width="2">{told}</circle>'
+            f' stroke="{MISSING}" stroke-width="2">{message}</circle>'
         )
     colour = colours.get(card["type"], OTHER)
     if card["kind"] == "resource":
         return (
             f'<rect x="{x - size:.1f}" y="{y - size:.1f}" width="{2 * size:.1f}"'
-            f' height="{2 * size:.1f}" fill="{colour}">{told}</rect>'
+            f' height="{2 * size:.1f}" fill="{colour}">{message}</rect>'
         )
-    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{size:.1f}" fill="{colour}">{told}</circle>'
+    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{size:.1f}" fill="{colour}">{message}</circle>'
 
 
 def _text(text: str) -> str:

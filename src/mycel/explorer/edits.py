@@ -9,8 +9,8 @@ from mycel.api.graph import Graph
 from mycel.errors import AccessDenied, ConstraintViolation, InvalidId
 from mycel.explorer.moments import moment_of, scene
 from mycel.explorer.naming import uri_beside
-from mycel.explorer.parameters import ID, Parameter, Parameters
-from mycel.explorer.past import commit_of, listed
+from mycel.explorer.parameters import ID, Argument, Parameters
+from mycel.explorer.past import commit_of, list_changes
 from mycel.history.rollback import Rollback
 from mycel.knowledge import node_moves, node_writer, relation_writer
 from mycel.knowledge.input_values import drafts
@@ -27,12 +27,12 @@ from mycel.store.write.transaction import Transaction
 Work = Callable[[Transaction], tuple[str, list[str]]]
 """Writes, and returns the id of the element and warnings."""
 
-_TEXT: Final = Parameter("text")
-_NEEDED: Final = Parameter("text", required=True)
-_OBJECT: Final = Parameter("object")
-_VERSION: Final = Parameter("whole", "The version that is changed", least=0, most=1 << 62)
-_MESSAGE: Final = Parameter("text", "Why, for the log", default="")
-_DRY: Final = Parameter("flag", "Only report what would change", default=False)
+_TEXT: Final = Argument("text")
+_NEEDED: Final = Argument("text", required=True)
+_OBJECT: Final = Argument("object")
+_VERSION: Final = Argument("whole", "The version that is changed", least=0, most=1 << 62)
+_MESSAGE: Final = Argument("text", "Why, for the log", default="")
+_DRY: Final = Argument("flag", "Only report what would change", default=False)
 _LINK: Final = {"source": _NEEDED, "relation": _NEEDED, "target": _NEEDED}
 
 OPERATIONS: Final[dict[str, Parameters]] = {
@@ -43,7 +43,7 @@ OPERATIONS: Final[dict[str, Parameters]] = {
         "content": _TEXT,
         "attributes": _OBJECT,
         "metadata": _OBJECT,
-        "relations": Parameter("objects", default=(), most=1000),
+        "relations": Argument("objects", default=(), most=1000),
     },
     "update": {
         "id": ID,
@@ -51,25 +51,25 @@ OPERATIONS: Final[dict[str, Parameters]] = {
         "name": _TEXT,
         "content": _TEXT,
         "attributes": _OBJECT,
-        "drop": Parameter("texts", default=()),
+        "drop": Argument("texts", default=()),
         "metadata": _OBJECT,
     },
-    "link": _LINK | {"weight": Parameter("any"), "attributes": _OBJECT, "metadata": _OBJECT},
-    "unlink": _LINK | {"reason": Parameter("text", default="")},
+    "link": _LINK | {"weight": Argument("any"), "attributes": _OBJECT, "metadata": _OBJECT},
+    "unlink": _LINK | {"reason": Argument("text", default="")},
     "move": {
         "id": ID,
-        "to": Parameter("text", "The new URI, or the new name of a concept of KIP", required=True),
-        "subtree": Parameter("flag", default=False),
+        "to": Argument("text", "The new URI, or the new name of a concept of KIP", required=True),
+        "subtree": Argument("flag", default=False),
         "expect_version": _VERSION,
     },
-    "delete": {"id": ID, "reason": Parameter("text", default=""), "expect_version": _VERSION},
+    "delete": {"id": ID, "reason": Argument("text", default=""), "expect_version": _VERSION},
     "revert": {
-        "commit": Parameter("any", "A commit or its position", required=True),
+        "commit": Argument("any", "A commit or its position", required=True),
         "dry_run": _DRY,
     },
     "rollback": {
-        "to": Parameter("any", "A moment", required=True),
-        "paths": Parameter("texts", default=()),
+        "to": Argument("any", "A moment", required=True),
+        "paths": Argument("texts", default=()),
         "dry_run": _DRY,
     },
 }
@@ -98,7 +98,7 @@ def _answer(knowledge: Knowledge, entry: int | None, id_: str, warnings: list[st
         commit = None if entry is None else commit_of(transaction_of(seen.reader, entry))
         number = seen.find(id_)
         card = None if number is None else seen.cards.get(number)
-        return seen.told(
+        return seen.answer(
             commit=commit,
             changed=commit is not None,
             id=id_ if card is None else card["id"],
@@ -268,12 +268,12 @@ def _lead_back(
         commit = None
         if made.commit is not None:
             commit = commit_of(transaction_of(seen.reader, entry_at(seen.reader, made.commit)))
-        return seen.told(
+        return seen.answer(
             commit=commit,
             changed=commit is not None,
             dry_run=given["dry_run"],
             counts=made.diff.counts,
-            changes=listed(made.diff.elements),
+            changes=list_changes(made.diff.elements),
             warnings=[],
         )
 

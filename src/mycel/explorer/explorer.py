@@ -32,7 +32,15 @@ from mycel.explorer import overview as overviews
 from mycel.explorer.census import BYS, By, Census
 from mycel.explorer.live_counts import LiveCounts
 from mycel.explorer.moments import Scene, moment_of, scene, scene_of
-from mycel.explorer.parameters import AT, CURSOR, ID, Parameter, Parameters, checked, whole
+from mycel.explorer.parameters import (
+    AT,
+    CURSOR,
+    ID,
+    Argument,
+    Parameters,
+    checked,
+    integer_parameter,
+)
 from mycel.explorer.source_text import source_text
 from mycel.explorer.suggestions import suggest
 from mycel.knowledge.knowledge import Knowledge
@@ -65,55 +73,55 @@ class View:
     """True if its parameters may come as a JSON body, because lists of ids can be long."""
 
 
-_DIRECTION: Final = Parameter("text", "Of its links", "both", words=DIRECTIONS)
-_WAY: Final = Parameter("text", "Of the links to follow", "out", words=DIRECTIONS)
-_SINCE: Final = Parameter("text", "From this moment on")
-_UNTIL: Final = Parameter("text", "Up to this moment")
-_RELATIONS: Final = Parameter("texts", "Only these relation types")
+_DIRECTION: Final = Argument("text", "Of its links", "both", words=DIRECTIONS)
+_WAY: Final = Argument("text", "Of the links to follow", "out", words=DIRECTIONS)
+_SINCE: Final = Argument("text", "From this moment on")
+_UNTIL: Final = Argument("text", "Up to this moment")
+_RELATIONS: Final = Argument("texts", "Only these relation types")
 
 VIEWS: Final[dict[str, View]] = {
     "about": View("The graph: its size, branch, workspaces, and what may be done", {}),
     "suggest": View(
         "Nodes by the beginning of a word in their name or path",
         {
-            "q": Parameter(
+            "q": Argument(
                 "text",
                 "What was typed so far",
                 required=True,
                 most=limits.QUESTION_CHARACTERS_MAX,
             ),
-            "limit": whole("Hits", limits.SUGGESTIONS, limits.SUGGESTIONS_MAX),
+            "limit": integer_parameter("Hits", limits.SUGGESTIONS, limits.SUGGESTIONS_MAX),
             "at": AT,
         },
     ),
     "identify": View(
         "The node that a reader of the page means by a text",
         {
-            "text": Parameter("text", "A name, a path, a URI or an id", required=True),
-            "near": Parameter("text", "A path belongs to the workspace of this node"),
-            "shown": Parameter("texts", "Ids on the page", (), most=limits.KNOWN_MAX),
-            "is_new": Parameter("flag", "The text is the path of a new node", default=False),
+            "text": Argument("text", "A name, a path, a URI or an id", required=True),
+            "near": Argument("text", "A path belongs to the workspace of this node"),
+            "shown": Argument("texts", "Ids on the page", (), most=limits.KNOWN_MAX),
+            "is_new": Argument("flag", "The text is the path of a new node", default=False),
         },
         has_body=True,
     ),
     "search": View(
         "Nodes that fit a question, by names, words, meaning and links",
         {
-            "q": Parameter(
+            "q": Argument(
                 "text", "The question", required=True, most=limits.QUESTION_CHARACTERS_MAX
             ),
-            "limit": whole("Hits", limits.HITS, limits.HITS_MAX),
-            "type": Parameter("text", "Only nodes of this type"),
-            "kind": Parameter("text", "Only notes, or only code", "any", words=KINDS),
+            "limit": integer_parameter("Hits", limits.HITS, limits.HITS_MAX),
+            "type": Argument("text", "Only nodes of this type"),
+            "kind": Argument("text", "Only notes, or only code", "any", words=KINDS),
             "at": AT,
         },
     ),
     "overview": View(
         "Groups of nodes with the links between them, or the inside of one group",
         {
-            "by": Parameter("text", "How nodes are grouped", "folder", words=BYS),
-            "group": Parameter("text", "Show the inside of this group"),
-            "limit": whole("Nodes", limits.GROUP_NODES, limits.GROUP_NODES_MAX),
+            "by": Argument("text", "How nodes are grouped", "folder", words=BYS),
+            "group": Argument("text", "Show the inside of this group"),
+            "limit": integer_parameter("Nodes", limits.GROUP_NODES, limits.GROUP_NODES_MAX),
             "at": AT,
         },
     ),
@@ -121,9 +129,9 @@ VIEWS: Final[dict[str, View]] = {
         "Neighbours of a node that are not known yet, and the links among what is shown",
         {
             "id": ID,
-            "limit": whole("Neighbours", limits.NEIGHBOURS, limits.NEIGHBOURS_MAX),
-            "known": Parameter("texts", "Ids that are shown already", (), most=limits.KNOWN_MAX),
-            "types": Parameter("texts", "Only neighbours of these types"),
+            "limit": integer_parameter("Neighbours", limits.NEIGHBOURS, limits.NEIGHBOURS_MAX),
+            "known": Argument("texts", "Ids that are shown already", (), most=limits.KNOWN_MAX),
+            "types": Argument("texts", "Only neighbours of these types"),
             "relations": _RELATIONS,
             "direction": _DIRECTION,
             "at": AT,
@@ -133,7 +141,7 @@ VIEWS: Final[dict[str, View]] = {
     "links": View(
         "Some nodes, and all links among them",
         {
-            "ids": Parameter("texts", "Their ids", required=True, most=limits.KNOWN_MAX),
+            "ids": Argument("texts", "Their ids", required=True, most=limits.KNOWN_MAX),
             "at": AT,
         },
         has_body=True,
@@ -142,8 +150,8 @@ VIEWS: Final[dict[str, View]] = {
         "Nodes within a cost of a node, nearest first: a link costs its weight",
         {
             "id": ID,
-            "max_cost": Parameter("number", "The cost of a path", limits.REACHED_COST),
-            "max_nodes": whole("Nodes", limits.REACHED_NODES, limits.REACHED_NODES_MAX),
+            "max_cost": Argument("number", "The cost of a path", limits.REACHED_COST),
+            "max_nodes": integer_parameter("Nodes", limits.REACHED_NODES, limits.REACHED_NODES_MAX),
             "relations": _RELATIONS,
             "direction": _WAY,
             "at": AT,
@@ -152,8 +160,8 @@ VIEWS: Final[dict[str, View]] = {
     "path": View(
         "The cheapest path between two nodes: a link costs its weight",
         {
-            "from": Parameter("text", "The node at its beginning", required=True),
-            "to": Parameter("text", "The node at its end", required=True),
+            "from": Argument("text", "The node at its beginning", required=True),
+            "to": Argument("text", "The node at its end", required=True),
             "relations": _RELATIONS,
             "direction": _DIRECTION,
             "at": AT,
@@ -169,7 +177,7 @@ VIEWS: Final[dict[str, View]] = {
             "id": ID,
             "direction": _DIRECTION,
             "relation": _RELATIONS,
-            "limit": whole("Relations", limits.RELATIONS, limits.RELATIONS_MAX),
+            "limit": integer_parameter("Relations", limits.RELATIONS, limits.RELATIONS_MAX),
             "cursor": CURSOR,
             "at": AT,
         },
@@ -178,7 +186,7 @@ VIEWS: Final[dict[str, View]] = {
         "Versions of a node, newest first",
         {
             "id": ID,
-            "limit": whole("Versions", limits.VERSIONS, limits.VERSIONS_MAX),
+            "limit": integer_parameter("Versions", limits.VERSIONS, limits.VERSIONS_MAX),
             "cursor": CURSOR,
             "at": AT,
         },
@@ -187,7 +195,7 @@ VIEWS: Final[dict[str, View]] = {
     "missing": View(
         "Concepts that relations name and that do not exist yet",
         {
-            "limit": whole("Concepts", limits.MISSING, limits.MISSING_MAX),
+            "limit": integer_parameter("Concepts", limits.MISSING, limits.MISSING_MAX),
             "cursor": CURSOR,
             "at": AT,
         },
@@ -195,43 +203,47 @@ VIEWS: Final[dict[str, View]] = {
     "commits": View(
         "Commits, newest first",
         {
-            "limit": whole("Commits", limits.COMMITS, limits.COMMITS_MAX),
-            "before": whole("Only those that ended before this position", None, 1 << 62),
-            "path": Parameter("text", "Only those that changed nodes under this URI"),
-            "type": Parameter("text", "Only those that changed this type or relation type"),
-            "actor": Parameter("text", "Only those of this actor"),
+            "limit": integer_parameter("Commits", limits.COMMITS, limits.COMMITS_MAX),
+            "before": integer_parameter(
+                "Only those that ended before this position", None, 1 << 62
+            ),
+            "path": Argument("text", "Only those that changed nodes under this URI"),
+            "type": Argument("text", "Only those that changed this type or relation type"),
+            "actor": Argument("text", "Only those of this actor"),
             "since": _SINCE,
             "until": _UNTIL,
-            "text": Parameter("text", "Only those with this text in their message"),
+            "text": Argument("text", "Only those with this text in their message"),
         },
     ),
     "commit": View(
         "The commit that an entry of the journal is part of",
-        {"entry": Parameter("whole", "Its position", most=1 << 62, required=True)},
+        {"entry": Argument("whole", "Its position", most=1 << 62, required=True)},
     ),
     "moments": View(
         "Moments to choose from: tags, the newest commits, days on which something was written",
-        {"zone": Parameter("text", "The offset of days from UTC, such as +01:00", "Z")},
+        {"zone": Argument("text", "The offset of days from UTC, such as +01:00", "Z")},
     ),
     "authors": View(
         "The actors who wrote in a span, with the numbers of their commits and changes",
         {
             "since": _SINCE,
             "until": _UNTIL,
-            "limit": whole("Actors", limits.AUTHORS, limits.AUTHORS_MAX),
+            "limit": integer_parameter("Actors", limits.AUTHORS, limits.AUTHORS_MAX),
             "at": AT,
         },
     ),
     "touched": View(
         "Nodes and links that were written in a span, by some actors or anybody",
         {
-            "ids": Parameter(
+            "ids": Argument(
                 "texts", "Only these nodes and the links among them", most=limits.KNOWN_MAX
             ),
             "since": _SINCE,
             "until": _UNTIL,
-            "actors": Parameter("texts", "Only what one of these wrote", most=limits.AUTHORS_MAX),
-            "limit": whole("Nodes, without ids", limits.TOUCHED, limits.GROUP_NODES_MAX),
+            "actors": Argument("texts", "Only what one of these wrote", most=limits.AUTHORS_MAX),
+            "limit": integer_parameter(
+                "Nodes, without ids", limits.TOUCHED, limits.GROUP_NODES_MAX
+            ),
             "at": AT,
         },
         has_body=True,
@@ -239,23 +251,23 @@ VIEWS: Final[dict[str, View]] = {
     "timeline": View(
         "Equal spans of time with the number of changes in each",
         {
-            "buckets": whole("Spans", limits.BUCKETS, limits.BUCKETS_MAX),
-            "from": Parameter("text", "The moment at which they begin"),
-            "to": Parameter("text", "The moment at which they end"),
+            "buckets": integer_parameter("Spans", limits.BUCKETS, limits.BUCKETS_MAX),
+            "from": Argument("text", "The moment at which they begin"),
+            "to": Argument("text", "The moment at which they end"),
         },
     ),
     "saved": View(
         "The saved views; with an id, one of them with all of it",
-        {"id": Parameter("text", "The id of a saved view")},
+        {"id": Argument("text", "The id of a saved view")},
     ),
     "conflicts": View("Open merges with their conflicts", {}),
     "diff": View(
         "The elements that differ between two moments or branches",
         {
-            "from": Parameter("text", "A moment or a branch", required=True),
-            "to": Parameter("text", "A moment or a branch; without, now"),
-            "path": Parameter("text", "Only nodes under this URI"),
-            "limit": whole("Elements", limits.CHANGES, limits.CHANGES_MAX),
+            "from": Argument("text", "A moment or a branch", required=True),
+            "to": Argument("text", "A moment or a branch; without, now"),
+            "path": Argument("text", "Only nodes under this URI"),
+            "limit": integer_parameter("Elements", limits.CHANGES, limits.CHANGES_MAX),
             "cursor": CURSOR,
         },
     ),
@@ -313,7 +325,7 @@ class Explorer:
             VersionConflict: the node has changed since it was read.
             MycelError: the write is refused; nothing was written.
         """
-        kinds = Parameter("text", "The kind of write", words=tuple(edits.OPERATIONS), required=True)
+        kinds = Argument("text", "The kind of write", words=tuple(edits.OPERATIONS), required=True)
         op = self._checked_write("write", {"op": kinds}, {"op": given.get("op")})["op"]
         rest = {key: value for key, value in given.items() if key != "op"}
         values = checked(op, {**edits.OPERATIONS[op], **edits.COMMON}, rest)
@@ -331,8 +343,8 @@ class Explorer:
         with working_for(current_client() or CLIENT):
             commit = conflicts.act(self.db, action, values)
         with self._scene(None) as seen:
-            told = conflicts.shown(seen, self.db)
-            return told | {"commit": conflicts.committed(seen, commit)}
+            merges = conflicts.list_open_merges(seen, self.db)
+            return merges | {"commit": conflicts.committed(seen, commit)}
 
     def change_saved(self, action: str, given: Mapping[str, Any]) -> JsonObject:
         """Save a view under a name, rename or delete a saved one.
@@ -346,11 +358,11 @@ class Explorer:
         if action == "save":
             body = saved.check_body(values)
             with self._scene(saved.moment_of_view(body)) as seen:
-                return seen.told(**saved.save(seen, views, body, name=values["name"], id_=id_))
+                return seen.answer(**saved.save(seen, views, body, name=values["name"], id_=id_))
         with self._scene(None) as seen:
             if action == "rename":
-                return seen.told(**saved.rename(views, id_, values["name"]))
-            return seen.told(**saved.delete(views, id_))
+                return seen.answer(**saved.rename(views, id_, values["name"]))
+            return seen.answer(**saved.delete(views, id_))
 
     def _checked_write(
         self, name: str, known: Parameters, given: Mapping[str, Any]
@@ -410,20 +422,20 @@ class Explorer:
             if key in self._past:
                 self._past.move_to_end(key)
                 return self._past[key]
-        made = Census(seen.reader)
-        made.take_lines()
+        census = Census(seen.reader)
+        census.take_lines()
         with self._lock:
-            self._past[key] = made
+            self._past[key] = census
             while len(self._past) > limits.PAST_CENSUSES:
                 self._past.popitem(last=False)
-        return made
+        return census
 
     # The views.
 
     def _about(self) -> JsonObject:
         with self._counted(None) as (seen, census):
             snapshot = snapshot_of(seen.reader)
-            return seen.told(
+            return seen.answer(
                 name="mycel",
                 graph=naming.graph_name(self.db) or seen.knowledge.workspace,
                 version=__version__,
@@ -446,20 +458,20 @@ class Explorer:
     def _saved(self, *, id: str | None) -> JsonObject:  # noqa: A002
         if id is None:
             with self._scene(None) as seen:
-                return seen.told(**saved.listed(self.db.saved_views))
+                return seen.answer(**saved.list_views(self.db.saved_views))
         view, body = self.db.saved_views.get(id)
         with self._scene(saved.moment_of_view(body)) as seen:
-            return saved.shown(seen, view, body)
+            return saved.show_view(seen, view, body)
 
     def _conflicts(self) -> JsonObject:
         with self._scene(None) as seen:
-            return conflicts.shown(seen, self.db)
+            return conflicts.list_open_merges(seen, self.db)
 
     def _suggest(self, *, q: str, limit: int, at: str | None) -> JsonObject:
         with self._scene(at) as seen:
             ready = None if seen.is_past else self._live.index_if_ready()
             hits = suggest(seen, ready, q, limit)
-            return seen.told(hits=hits, complete=seen.is_past or ready is not None)
+            return seen.answer(hits=hits, complete=seen.is_past or ready is not None)
 
     def _identify(
         self, *, text: str, near: str | None, shown: list[str], is_new: bool
@@ -489,7 +501,7 @@ class Explorer:
                     more |= {"snippet": hit.snippet, "section": hit.kind}
                     more |= {"caveats": list(hit.found.caveats)} if hit.found.caveats else {}
                     hits.append(card | more)
-            return seen.told(hits=hits, warnings=warnings)
+            return seen.answer(hits=hits, warnings=warnings)
 
     def _overview(self, *, by: By, group: str | None, limit: int, at: str | None) -> JsonObject:
         with self._counted(at) as (seen, census):
@@ -556,9 +568,9 @@ class Explorer:
             return details.missing_concepts(seen, limit, cursor)
 
     def _commits(self, *, limit: int, before: int | None, **where: Any) -> JsonObject:
-        told = past.commits(self.db, limit, before, where)
+        payload = past.commits(self.db, limit, before, where)
         with self._scene(None) as seen:
-            return seen.told(**told)
+            return seen.answer(**payload)
 
     def _commit(self, *, entry: int) -> JsonObject:
         with self._scene(None) as seen:

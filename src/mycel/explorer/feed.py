@@ -30,7 +30,7 @@ class Event(NamedTuple):
     """True if elements were purged: earlier events may name them."""
 
 
-def written(kind: str, data: JsonObject, position: int | None = None) -> bytes:
+def format_event(kind: str, data: JsonObject, position: int | None = None) -> bytes:
     """An event in the form of server-sent events."""
     number = b"" if position is None else f"id: {position}\n".encode()
     return b"%sevent: %s\ndata: %s\n\n" % (number, kind.encode(), orjson.dumps(data))
@@ -56,12 +56,12 @@ def events_after(
     with db.reading() as reader:
         if after > reader.position:
             return None
-        found = commits.transactions_after(reader, after, most + 1)
-        if len(found) > most or history.is_scrubbed(reader, after):
+        log_entries = commits.transactions_after(reader, after, most + 1)
+        if len(log_entries) > most or history.is_scrubbed(reader, after):
             return None
         events = []
         size = 0
-        for entry in found[:page]:
+        for entry in log_entries[:page]:
             text = _event(reader, entry)
             events.append(Event(entry.seq, text, commits.has_purged(reader, entry)))
             size += len(text)
@@ -80,25 +80,25 @@ def _event(reader: Reader, entry: commits.LogEntry, most: int = limits.EVENT_IDS
     before = reader.at(State(entry.first_seq - 1))
     after = reader.at(LIVE if newest else State(entry.seq))
     concepts = [number for number in numbers if not number & 1]
-    old, new = (_names(each, concepts) for each in (before, after))
-    told: dict[str, Any] = commit_of(entry) | {"position": entry.seq}
-    told["added"] = [new[n] for n in concepts if n in new and n not in old]
-    told["removed"] = [old[n] for n in concepts if n in old and n not in new]
-    told["moved"] = [
+    old, new = (_names(reader, concepts) for reader in (before, after))
+    payload: dict[str, Any] = commit_of(entry) | {"position": entry.seq}
+    payload["added"] = [new[n] for n in concepts if n in new and n not in old]
+    payload["removed"] = [old[n] for n in concepts if n in old and n not in new]
+    payload["moved"] = [
         [old[n], new[n]] for n in concepts if n in old and n in new and old[n] != new[n]
     ]
-    told["ids"] = [new[n] for n in concepts if n in new]
-    told["healed"] = _healed(before, after, concepts)
-    told["links"] = _links(before, after, [number for number in numbers if number & 1])
-    told["more"] = max(0, entry.changes - most)
-    text = written("change", told, entry.seq)
+    payload["ids"] = [new[n] for n in concepts if n in new]
+    payload["healed"] = _healed(before, after, concepts)
+    payload["links"] = _links(before, after, [number for number in numbers if number & 1])
+    payload["more"] = max(0, entry.changes - most)
+    text = format_event("change", payload, entry.seq)
     is_long = len(text) > limits.EVENT_BYTES_MAX
     return _event(reader, entry, most // 4) if is_long and most else text
 
 
 def _names(reader: Reader, numbers: list[int]) -> dict[int, str]:
-    found = outline.concepts_among(reader, numbers)
-    return {line.number: uri_of(reader.type_name(line.type), line.name) for line in found}
+    concept_lines = outline.concepts_among(reader, numbers)
+    return {line.number: uri_of(reader.type_name(line.type), line.name) for line in concept_lines}
 
 
 def _healed(before: Reader, after: Reader, concepts: list[int]) -> list[list[str]]:

@@ -134,15 +134,15 @@ class FolderTree:
             whole.discard(largest)
             if is_test_folder(largest) and self.below[largest] * 4 < total * 3 and tests < total:
                 continue
-            parts = [each for each in self.parts(largest) if self._is_group(each, total // wanted)]
+            parts = [part for part in self.parts(largest) if self._is_group(part, total // wanted)]
             if len(found) == 1:  # All that there is: some of its parts are better than one group.
                 parts = parts[: most - 1]
             if not parts or len(found) + len(parts) > most:
                 continue
             del found[largest]
             found |= dict.fromkeys(parts, True)
-            whole |= {each for each in parts if self.inside.get(each)}
-            rest = self.below[largest] - sum(self.below[each] for each in parts)
+            whole |= {part for part in parts if self.inside.get(part)}
+            rest = self.below[largest] - sum(self.below[part] for part in parts)
             if rest >= REST_NODES_MIN or (rest and not self._has_rest_around(largest, found)):
                 found[largest] = False
         return found

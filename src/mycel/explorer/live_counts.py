@@ -66,11 +66,11 @@ class LiveCounts:
             with self.counted() as (census, reader):
                 names = list(_named(reader, census.take_lines() or outline.concepts(reader)))
                 self._unindexed.clear()  # From here on changes are kept, until the index is there.
-            made = NameIndex(names, census.degrees)
-            made.folders(census.folders, "")
+            name_index = NameIndex(names, census.degrees)
+            name_index.folders(census.folders, "")
             with self._lock:
                 if self._census is census:
-                    self._index = made
+                    self._index = name_index
 
     def index_if_ready(self) -> tuple[NameIndex, Census] | None:
         """The index of names at this moment; None while another thread makes it, or the counts."""

@@ -35,7 +35,7 @@ class Scene:
     is_past: bool
     knowledge: Knowledge
 
-    def told(self, **answer: object) -> JsonObject:
+    def answer(self, **answer: object) -> JsonObject:
         """An answer, with the position of the state that it shows."""
         return {"position": self.position} | ({"past": True} if self.is_past else {}) | answer
 
@@ -47,9 +47,9 @@ class Scene:
             NotFound: there is none in this state.
         """
         uri = self.knowledge.uri(text)
-        found = find(self.reader, uri)
-        if found is not None:
-            return found.number
+        node_match = find(self.reader, uri)
+        if node_match is not None:
+            return node_match.number
         if self.is_past:
             raise NotFound(
                 f"There was no node {shorten(uri.text, 200)} at position {self.position}.",

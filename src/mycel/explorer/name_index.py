@@ -110,8 +110,8 @@ class NameIndex:
     def folders(self, folders: Sequence[str], word: str) -> set[int]:
         """The numbers of those folders in whose path a word begins so; a number is a place."""
         for number in range(self._folders_known, len(folders)):
-            for each in folder_words(folders[number]):
-                self._folders.put(each, number)
+            for folder_word in folder_words(folders[number]):
+                self._folders.put(folder_word, number)
         self._folders_known = len(folders)
         return self._folders.beginning(word)
 

@@ -84,22 +84,22 @@ def identify(
     if uri.is_bare and not is_new:
         named = _shown_as(scene, uri, shown)
         if len(named) > 1:
-            return scene.told(id=None, node=None, candidates=scene.cards.all(named), hint=None)
+            return scene.answer(id=None, node=None, candidates=scene.cards.all(named), hint=None)
         if named:
             card = scene.cards.get(named[0])
-            return scene.told(id=card and card["id"], node=card, candidates=[], hint=None)
+            return scene.answer(id=card and card["id"], node=card, candidates=[], hint=None)
     if not is_new:
         try:
             resolved = resolve_all(scene.reader, (uri,)).get(uri)
         except AmbiguousName as several:
             candidates = several.data.get("candidates", ())[:CANDIDATES_MAX]
             numbers = scene.find_all(candidates).values()
-            return scene.told(id=None, node=None, candidates=scene.cards.all(numbers), hint=None)
+            return scene.answer(id=None, node=None, candidates=scene.cards.all(numbers), hint=None)
         if resolved is not None:
             uri, hint = resolved.uri, resolved.hint
     number = scene.find(uri.text)
     card = None if number is None else scene.cards.get(number)
-    return scene.told(
+    return scene.answer(
         id=uri.text if card is None else card["id"], node=card, candidates=[], hint=hint
     )
 

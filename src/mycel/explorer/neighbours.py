@@ -39,10 +39,14 @@ def near(
         predicates=None if relations is None else [reader.predicate_number(r) for r in relations],
         types=None if types is None else [reader.type_number(t) for t in types],
     )
-    fresh = [each for each in found if each.number not in shown and each.number != center]
-    linked = scene.cards.degrees([each.number for each in fresh])
+    fresh = [
+        neighbour
+        for neighbour in found
+        if neighbour.number not in shown and neighbour.number != center
+    ]
+    linked = scene.cards.degrees([neighbour.number for neighbour in fresh])
     best = nsmallest(limit, fresh, key=lambda n: (-linked.get(n.number, 0), n.weight, n.number))
-    new = [each.number for each in best]
+    new = [neighbour.number for neighbour in best]
     rows = _links(scene, [*new, center], shown | {*new, center})
     cut = _cut(rows)
     answer: dict[str, Any] = {
@@ -52,13 +56,13 @@ def near(
         "total": len(found),
         "left": len(fresh) - len(new),
     }
-    return scene.told(**answer | cut)
+    return scene.answer(**answer | cut)
 
 
 def among(scene: Scene, ids: Sequence[str]) -> JsonObject:
     """The nodes that are still there of those that a caller shows, and all links among them."""
     found = scene.find_all(ids)
-    gone = [each for each in dict.fromkeys(ids) if each not in found]
+    gone = [element_id for element_id in dict.fromkeys(ids) if element_id not in found]
     numbers: dict[int, str] = {}
     for asked, number in found.items():
         numbers.setdefault(number, asked)
@@ -70,7 +74,7 @@ def among(scene: Scene, ids: Sequence[str]) -> JsonObject:
     }
     rows = links_among(scene, numbers)
     links = scene.cards.links(rows[: limits.LINKS_MAX])
-    return scene.told(nodes=cards, links=links, gone=gone, moved=moved, **_cut(rows))
+    return scene.answer(nodes=cards, links=links, gone=gone, moved=moved, **_cut(rows))
 
 
 def links_among(scene: Scene, numbers: Collection[int]) -> list[WeightedLink]:

@@ -38,9 +38,9 @@ class OpenExplorers:
         from mycel.explorer.explorer import Explorer  # noqa: PLC0415
 
         with self._lock:
-            found = self._opened.get(db.branch)
-            if found is None or found.db is not db:
-                found = self._opened[db.branch] = Explorer(
+            explorer = self._opened.get(db.branch)
+            if explorer is None or explorer.db is not db:
+                explorer = self._opened[db.branch] = Explorer(
                     db,
                     Knowledge(
                         db, workspace=self._workspace, root=self._root, file_rule=self._file_rule()
@@ -51,7 +51,7 @@ class OpenExplorers:
             self._opened.move_to_end(db.branch)
             while len(self._opened) > OPEN_MAX:
                 self._opened.popitem(last=False)
-            return found
+            return explorer
 
     def _file_rule(self) -> FileRule | None:
         if self._root is None:

@@ -59,17 +59,17 @@ def workspaces(census: Census) -> list[JsonObject]:
 
     `group` is the group of the concepts of a workspace, or of its files if these are more.
     """
-    found: Counter[str] = Counter()
+    counter: Counter[str] = Counter()
     groups: Counter[tuple[str, str]] = Counter()
     for number, (folder, _) in enumerate(census.shelf_names):
         scheme, _, rest = folder.partition("://")
         if scheme in ("concept", "file") and (nodes := census.shelves.nodes[number]):
             name = rest.partition("/")[0]
-            found[name] += nodes
+            counter[name] += nodes
             groups[name, scheme] += nodes
     return [
         {"name": name, "nodes": nodes, "group": f"{scheme}://{name}"}
-        for name, nodes in found.most_common(limits.WORKSPACES_MAX)
+        for name, nodes in counter.most_common(limits.WORKSPACES_MAX)
         for scheme in [max(("concept", "file"), key=lambda each: groups[name, each])]
     ]
 
@@ -94,25 +94,25 @@ def overview(scene: Scene, census: Census, by: By, group: str | None, limit: int
     answer: dict[str, Any] = {
         "by": by,
         "group": group,
-        "groups": [_shown(each, inner[each.id]) for each in shown],
+        "groups": [_group_fields(each, inner[each.id]) for each in shown],
         "links": links,
         "folded": len(rest),
         "counts": counts(scene.reader, census),
         "nodes": scene.cards.all(best),
-        "total": sum(each.nodes for each in groups) + len(parts.members),
+        "total": sum(group.nodes for group in groups) + len(parts.members),
         "shown": len(best),
     }
     if rest:
         nodes, missing = sum(each.nodes for each in rest), sum(each.missing for each in rest)
         folded = _Group(rest_id, f"{len(rest):,} others", nodes, missing)
-        answer["groups"].append(_shown(folded, inner[rest_id]) | {"rest": True})
+        answer["groups"].append(_group_fields(folded, inner[rest_id]) | {"rest": True})
     most = limits.LINKS_MAX
     edges = neighbours.links_between(scene.reader, best, best, most + 1) if best else []
     answer["edges"] = scene.cards.links(edges[:most])
     answer["ties"] = _tied(scene, parts.ties, set(best), place)
     if len(edges) > most:
         answer["links_cut"] = True
-    return scene.told(**answer) | {"position": census.position}
+    return scene.answer(**answer) | {"position": census.position}
 
 
 def _start(group: str | None) -> int:
@@ -170,17 +170,17 @@ def _inside(scene: Scene, census: Census, group: str) -> _Parts:
         _Group(each, labels[each], tree.below[each], missing[each], is_test_folder(each))
         for each in chosen
     ]
-    found: Counter[tuple[str, str]] = Counter()
+    counter: Counter[tuple[str, str]] = Counter()
     ties: Counter[tuple[int, str]] = Counter()
     for subject, object_ in _ends(scene, slots, len(of)) if chosen else ():
         if (subject | object_) & 1 or max(subject, object_) >> 1 >= len(of):
             continue
         one, other = place.get(of[subject >> 1]), place.get(of[object_ >> 1])
         if one and other:
-            found[one, other] += 1
+            counter[one, other] += 1
         elif one is not None and other is not None and (one or other):
             ties[(object_, one) if one else (subject, other or "")] += 1
-    return _Parts(groups, found, [slot << 1 for slot in slots if not place[of[slot]]], ties)
+    return _Parts(groups, counter, [slot << 1 for slot in slots if not place[of[slot]]], ties)
 
 
 def _ends(scene: Scene, slots: Sequence[int], size: int) -> Iterator[tuple[int, int]]:
@@ -284,7 +284,7 @@ def _linked(
     links: Mapping[tuple[str, str], int], place: Mapping[str, str]
 ) -> tuple[list[JsonObject], Mapping[str, int]]:
     """Links between shown groups, the most frequent first, and the number inside each group."""
-    found: Counter[tuple[str, str]] = Counter()
+    counter: Counter[tuple[str, str]] = Counter()
     inner: Counter[str] = Counter()
     for (one, other), count in links.items():
         source, target = place.get(one), place.get(other)
@@ -293,10 +293,10 @@ def _linked(
         if source == target:
             inner[source] += count
         else:
-            found[source, target] += count
+            counter[source, target] += count
     between = [
         {"source": source, "target": target, "count": count}
-        for (source, target), count in found.most_common(limits.LINKS_MAX)
+        for (source, target), count in counter.most_common(limits.LINKS_MAX)
     ]
     return between, inner
 
@@ -305,19 +305,19 @@ def _tied(
     scene: Scene, ties: Mapping[tuple[int, str], int], nodes: set[int], place: Mapping[str, str]
 ) -> list[JsonObject]:
     """Links between shown nodes and shown groups, the most frequent first."""
-    found: Counter[tuple[int, str]] = Counter()
+    counter: Counter[tuple[int, str]] = Counter()
     for (number, group), count in ties.items():
         if number in nodes and group in place:
-            found[number, place[group]] += count
+            counter[number, place[group]] += count
     cards = {number: scene.cards.get(number) for number in nodes}
     return [
         {"node": card["id"], "group": group, "count": count}
-        for (number, group), count in found.most_common(limits.LINKS_MAX)
+        for (number, group), count in counter.most_common(limits.LINKS_MAX)
         if (card := cards[number]) is not None
     ]
 
 
-def _shown(group: _Group, links: int) -> JsonObject:
+def _group_fields(group: _Group, links: int) -> JsonObject:
     return ({"test": True} if group.is_test else {}) | {
         "id": group.id,
         "name": shorten(group.name),

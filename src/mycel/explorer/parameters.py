@@ -16,7 +16,7 @@ from mycel.model.names import json_kind, shorten
 
 
 @dataclass(frozen=True, slots=True)
-class Parameter:
+class Argument:
     """One parameter of a view."""
 
     kind: Literal["text", "whole", "number", "texts", "flag", "object", "objects", "any"]
@@ -33,18 +33,18 @@ class Parameter:
 _NUMBER_CHARACTERS_MAX: Final = 40
 _NUMBER_MAX: Final = float_info.max
 
-Parameters = Mapping[str, Parameter]
+Parameters = Mapping[str, Argument]
 
-AT: Final = Parameter(
+AT: Final = Argument(
     "text", "Show the state at a position of the journal, a commit, a tag or a time; without, now"
 )
-ID: Final = Parameter("text", "A URI, or an id such as C:12", required=True)
-CURSOR: Final = Parameter("text", "next_cursor of the page before")
+ID: Final = Argument("text", "A URI, or an id such as C:12", required=True)
+CURSOR: Final = Argument("text", "next_cursor of the page before")
 
 
-def whole(description: str, default: int | None, most: int, least: int = 1) -> Parameter:
+def integer_parameter(description: str, default: int | None, most: int, least: int = 1) -> Argument:
     """A whole number within bounds."""
-    return Parameter("whole", description, default, least, most)
+    return Argument("whole", description, default, least, most)
 
 
 def checked(view: str, known: Parameters, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -75,12 +75,12 @@ def checked(view: str, known: Parameters, given: Mapping[str, Any]) -> dict[str,
     return found
 
 
-def _value(name: str, parameter: Parameter, given: Any) -> Any:
+def _value(name: str, parameter: Argument, given: Any) -> Any:
     match parameter.kind:
         case "texts":
             return _texts(name, parameter, given)
         case "whole":
-            return _whole(name, parameter, _single(name, given))
+            return _read_integer(name, parameter, _single(name, given))
         case "number":
             return _number(name, _single(name, given))
         case "flag":
@@ -88,10 +88,10 @@ def _value(name: str, parameter: Parameter, given: Any) -> Any:
         case "object":
             return _of_kind(name, given, dict, "an object")
         case "objects":
-            listed = _of_kind(name, given, list, "a list of objects")
-            if len(listed) > (parameter.most or len(listed)):
+            kind = _of_kind(name, given, list, "a list of objects")
+            if len(kind) > (parameter.most or len(kind)):
                 raise ConstraintViolation(f"{name} has more than {parameter.most} items.")
-            return [_of_kind(name, each, dict, "a list of objects") for each in listed]
+            return [_of_kind(name, each, dict, "a list of objects") for each in kind]
         case "any":
             return given
         case _:
@@ -106,7 +106,7 @@ def _single(name: str, given: Any) -> Any:
     return given
 
 
-def _text(name: str, parameter: Parameter, given: Any) -> str:
+def _text(name: str, parameter: Argument, given: Any) -> str:
     if isinstance(given, int) and not isinstance(given, bool) and parameter is AT:
         if not -_NUMBER_MAX <= given <= _NUMBER_MAX:
             raise ConstraintViolation(f"{name} is {_quoted(given)}.", hint="It is a position.")
@@ -122,7 +122,7 @@ def _text(name: str, parameter: Parameter, given: Any) -> str:
     return given
 
 
-def _texts(name: str, parameter: Parameter, given: Any) -> list[str]:
+def _texts(name: str, parameter: Argument, given: Any) -> list[str]:
     listed: Sequence[Any] = given.split() if isinstance(given, str) else given
     if not isinstance(listed, list) or not all(isinstance(each, str) for each in listed):
         raise InvalidValueType(f"{name} must be a list of texts.")
@@ -134,7 +134,7 @@ def _texts(name: str, parameter: Parameter, given: Any) -> list[str]:
     return list(listed)
 
 
-def _whole(name: str, parameter: Parameter, given: Any) -> int:
+def _read_integer(name: str, parameter: Argument, given: Any) -> int:
     number = given
     if isinstance(given, str):
         digits = given.isascii() and given.isdecimal() and len(given) < 19

@@ -64,7 +64,7 @@ def commit_with(scene: Scene, entry: int) -> JsonObject:
         raise NotFound(
             f"The journal has no entry {entry}.", hint=f"The last one is {scene.position}."
         )
-    return scene.told(commit=commit_of(transaction_of(scene.reader, entry)))
+    return scene.answer(commit=commit_of(transaction_of(scene.reader, entry)))
 
 
 def moments_to_choose(db: Graph, scene: Scene, zone: str) -> JsonObject:
@@ -75,7 +75,7 @@ def moments_to_choose(db: Graph, scene: Scene, zone: str) -> JsonObject:
     """
     newest = [commit_of(each) for each in db.history.log(limit=limits.MOMENTS_COMMITS)]
     days = _days(scene, _offset_us(zone), limits.MOMENTS_DAYS)
-    return scene.told(tags=_tags(scene), commits=newest, days=days)
+    return scene.answer(tags=_tags(scene), commits=newest, days=days)
 
 
 def _days(scene: Scene, offset_us: int, most: int) -> list[JsonObject]:
@@ -137,7 +137,7 @@ def timeline(scene: Scene, buckets: int, begin: str | None, end: str | None) -> 
         since = upto
         if edge >= last.time_us:
             break
-    return scene.told(
+    return scene.answer(
         **{"from": _moment(first), "to": _moment(last), "buckets": shown, "tags": _tags(scene)}
     )
 
@@ -164,40 +164,44 @@ def diff(db: Graph, given: Mapping[str, Any]) -> JsonObject:
     start = int(cursor or 0)
     page = found.elements[start : start + limit]
     linked = _degrees(db, page)
-    told: dict[str, Any] = {
+    payload: dict[str, Any] = {
         "position": found.b.seq,
         "from": _side(db, found.a, given["from"]),
         "to": _side(db, found.b, given["to"]),
         "counts": found.counts,
         "nodes": [
-            changed_node(each) | {"degree": linked.get(each.element.number, 0)}
-            for each in page
-            if isinstance(each.element, Concept)
+            changed_node(element_change) | {"degree": linked.get(element_change.element.number, 0)}
+            for element_change in page
+            if isinstance(element_change.element, Concept)
         ],
-        "links": [changed_link(each) for each in page if isinstance(each.element, Proposition)],
+        "links": [
+            changed_link(element_change)
+            for element_change in page
+            if isinstance(element_change.element, Proposition)
+        ],
         "total": len(found.elements),
         "purged": found.purged,
     }
     if start + limit < len(found.elements):
-        told["next_cursor"] = str(start + limit)
-    return told
+        payload["next_cursor"] = str(start + limit)
+    return payload
 
 
 def _side(db: Graph, state: State, named: str | None) -> JsonObject:
     """One side of a comparison: its position and time, and the branch that was named."""
     name = (named or "").partition(":")[0]
     is_branch = bool(name) and db.path != ":memory:" and name in db.branches.names()
-    told: JsonObject = {"seq": state.seq} | ({"branch": name} if is_branch else {})
+    payload: JsonObject = {"seq": state.seq} | ({"branch": name} if is_branch else {})
     opened = db.branches.reading(name) if is_branch else db.reading()
     with opened as reader:
         at = history.end_at(reader, LIVE if state.seq is None else state.seq, last=True)
-    return told | {"time": times.to_text(at.time_us)}
+    return payload | {"time": times.to_text(at.time_us)}
 
 
 def _degrees(db: Graph, changes: Iterable[ElementChange]) -> Mapping[int, int]:
     """The number of links that changed nodes have now."""
     with db.reading() as reader:
-        return neighbours.degrees(reader, [each.element.number for each in changes])
+        return neighbours.degrees(reader, [change.element.number for change in changes])
 
 
 def changed_node(change: ElementChange) -> JsonObject:
@@ -205,10 +209,10 @@ def changed_node(change: ElementChange) -> JsonObject:
     concept = change.element
     if not isinstance(concept, Concept):
         return {}
-    told = concept_card(concept) | {"change": change.kind, "values": _values(change)}
+    payload = concept_card(concept) | {"change": change.kind, "values": _values(change)}
     if change.kind == "moved" and isinstance(change.before, Concept):
-        told["was"] = concept_card(change.before)["id"]
-    return told
+        payload["was"] = concept_card(change.before)["id"]
+    return payload
 
 
 def changed_link(change: ElementChange) -> JsonObject:
@@ -227,7 +231,7 @@ def changed_link(change: ElementChange) -> JsonObject:
 
 
 def _values(change: ElementChange) -> list[JsonObject]:
-    return [each.to_dict() for each in change.values]
+    return [value.to_dict() for value in change.values]
 
 
 def _end(identity: Mapping[str, Any]) -> str:
@@ -239,7 +243,7 @@ def _end(identity: Mapping[str, Any]) -> str:
     return uri_of(identity["type"], identity["name"])
 
 
-def listed(changes: Iterable[ElementChange], most: int = limits.CHANGES) -> list[JsonObject]:
+def list_changes(changes: Iterable[ElementChange], most: int = limits.CHANGES) -> list[JsonObject]:
     """Changes as nodes and links, up to a number."""
     shown = []
     for change in list(changes)[:most]:

@@ -38,14 +38,14 @@ def reach(
     """
     start = scene.number(id)
     bounds = Bounds(max_cost, max_nodes, None, direction, relations)
-    found = db.traverse_in(scene.reader, scene.reader.outer_id(start), bounds)
-    answer = _drawn(scene, found.nodes)
+    traversal = db.traverse_in(scene.reader, scene.reader.outer_id(start), bounds)
+    answer = _drawn(scene, traversal.nodes)
     answer["cut_off"] = None
-    for cut in found.cut_off:
+    for cut in traversal.cut_off:
         nearest = uri_at(scene.reader, ids.parse_id(cut.nearest))
         named = cut._replace(nearest=nearest, name=nearest)
         answer["cut_off"] = named.to_dict()
-    return scene.told(**answer)
+    return scene.answer(**answer)
 
 
 def path(
@@ -65,14 +65,17 @@ def path(
     start, goal = scene.number(from_), scene.number(to)
     bounds = Bounds(TRAVERSE_COST_MAX, TRAVERSE_NODES_MAX, None, direction, relations)
     outer = scene.reader.outer_id
-    found = db.path_in(scene.reader, outer(start), outer(goal), bounds)
-    if found.nodes:
-        answer = _drawn(scene, found.nodes)
-        answer["cost"] = _cost(found.nodes[-1].cost)
+    cheapest_path = db.path_in(scene.reader, outer(start), outer(goal), bounds)
+    if cheapest_path.nodes:
+        answer = _drawn(scene, cheapest_path.nodes)
+        answer["cost"] = _cost(cheapest_path.nodes[-1].cost)
     else:
         answer = {"nodes": scene.cards.all((start, goal)), "links": [], "cost": None}
-    return scene.told(
-        found=bool(found.nodes), searched=found.searched, complete=found.is_complete, **answer
+    return scene.answer(
+        found=bool(cheapest_path.nodes),
+        searched=cheapest_path.searched,
+        complete=cheapest_path.is_complete,
+        **answer,
     )
 
 

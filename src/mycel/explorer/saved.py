@@ -17,7 +17,7 @@ from mycel.explorer import limits
 from mycel.explorer.census import BYS
 from mycel.explorer.moments import Scene
 from mycel.explorer.overview import REST
-from mycel.explorer.parameters import Parameter, Parameters, checked, whole
+from mycel.explorer.parameters import Argument, Parameters, checked, integer_parameter
 from mycel.history.saved_views import VIEWS_MAX, SavedViews
 from mycel.model import times
 from mycel.model.directions import DIRECTIONS
@@ -27,48 +27,48 @@ from mycel.store.log.saved_views import SavedView
 BYTES_MAX: Final = 256 << 10
 """The size of one saved view."""
 COORDINATE_MAX: Final = 1e9
-_TEXT: Final = Parameter("text", most=limits.QUESTION_CHARACTERS_MAX * 10)
-_IDS: Final = Parameter("texts", default=(), most=limits.GROUP_NODES_MAX)
+_TEXT: Final = Argument("text", most=limits.QUESTION_CHARACTERS_MAX * 10)
+_IDS: Final = Argument("texts", default=(), most=limits.GROUP_NODES_MAX)
 
 _VIEW: Final[Parameters] = {
-    "by": Parameter("text", default="folder", words=BYS),
+    "by": Argument("text", default="folder", words=BYS),
     "group": _TEXT,
-    "size": whole(
+    "size": integer_parameter(
         "Nodes of the group that are shown; 0 for the usual number", 0, limits.GROUP_NODES_MAX, 0
     ),
     "ids": _IDS,
     "less": _IDS,
-    "hide": Parameter("texts", default=(), most=limits.KNOWN_MAX),
-    "route": Parameter("object"),
-    "span": Parameter("object"),
+    "hide": Argument("texts", default=(), most=limits.KNOWN_MAX),
+    "route": Argument("object"),
+    "span": Argument("object"),
     "selected": _TEXT,
-    "at": whole("A position", None, 1 << 62, 0),
-    "table": Parameter("flag", default=False),
+    "at": integer_parameter("A position", None, 1 << 62, 0),
+    "table": Argument("flag", default=False),
 }
 _ROUTE: Final[Parameters] = {
-    "kind": Parameter("text", words=("path", "reach"), required=True),
-    "from": Parameter("text", required=True),
+    "kind": Argument("text", words=("path", "reach"), required=True),
+    "from": Argument("text", required=True),
     "to": _TEXT,
-    "way": Parameter("text", words=DIRECTIONS, required=True),
-    "cost": Parameter("number"),
-    "most": whole("Nodes", None, limits.REACHED_NODES_MAX),
+    "way": Argument("text", words=DIRECTIONS, required=True),
+    "cost": Argument("number"),
+    "most": integer_parameter("Nodes", None, limits.REACHED_NODES_MAX),
 }
 _SPAN: Final[Parameters] = {
-    "since": Parameter("text", default="", most=40),
-    "until": Parameter("text", default="", most=40),
-    "actors": Parameter("texts", default=(), most=limits.AUTHORS_MAX),
-    "rest": Parameter("text", default="dim", words=("dim", "hide")),
+    "since": Argument("text", default="", most=40),
+    "until": Argument("text", default="", most=40),
+    "actors": Argument("texts", default=(), most=limits.AUTHORS_MAX),
+    "rest": Argument("text", default="dim", words=("dim", "hide")),
 }
-_ID: Final = Parameter("text", "The id of a saved view", required=True)
-_NAME: Final = Parameter("text", "Its name", required=True)
+_ID: Final = Argument("text", "The id of a saved view", required=True)
+_NAME: Final = Argument("text", "Its name", required=True)
 
 ACTIONS: Final[dict[str, Parameters]] = {
     "save": {
         "name": _NAME,
-        "view": Parameter("object", "What is shown, as the page has it", required=True),
-        "positions": Parameter("object", "The places of nodes by id: [x, y, pinned]"),
-        "camera": Parameter("any", "The place and the zoom of the camera: [x, y, zoom]"),
-        "id": Parameter("text", "The view that it replaces"),
+        "view": Argument("object", "What is shown, as the page has it", required=True),
+        "positions": Argument("object", "The places of nodes by id: [x, y, pinned]"),
+        "camera": Argument("any", "The place and the zoom of the camera: [x, y, zoom]"),
+        "id": Argument("text", "The view that it replaces"),
     },
     "rename": {"id": _ID, "name": _NAME},
     "delete": {"id": _ID},
@@ -76,7 +76,7 @@ ACTIONS: Final[dict[str, Parameters]] = {
 """The writes about saved views, by name."""
 
 
-def listed(views: SavedViews) -> JsonObject:
+def list_views(views: SavedViews) -> JsonObject:
     """All saved views without their content."""
     return {"views": [_head(view) for view in views], "limit": VIEWS_MAX}
 
@@ -87,9 +87,9 @@ def moment_of_view(body: Mapping[str, Any]) -> str | None:
     return None if at is None else str(at)
 
 
-def shown(scene: Scene, view: SavedView, body: Mapping[str, Any]) -> JsonObject:
+def show_view(scene: Scene, view: SavedView, body: Mapping[str, Any]) -> JsonObject:
     """A saved view with its content, in the state of its moment."""
-    return scene.told(**_head(view), **_mapped(body, _names(scene, body, "id")))
+    return scene.answer(**_head(view), **_mapped(body, _names(scene, body, "id")))
 
 
 def check_body(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -137,8 +137,8 @@ def delete(views: SavedViews, id_: str) -> JsonObject:
 
 
 def _head(view: SavedView) -> JsonObject:
-    told = {"id": view.id, "name": view.name, "actor": view.actor}
-    return told | {"time": times.to_text(view.time_us)}
+    payload = {"id": view.id, "name": view.name, "actor": view.actor}
+    return payload | {"time": times.to_text(view.time_us)}
 
 
 def _positions(given: Mapping[str, Any]) -> dict[str, list[Any]]:

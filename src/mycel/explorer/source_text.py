@@ -43,15 +43,15 @@ def source_text(scene: Scene, id_: str) -> JsonObject:
     try:
         lines = _read(scene, file)
     except MycelError as error:
-        return scene.told(**place, text=None, reason=error.message)
+        return scene.answer(**place, text=None, reason=error.message)
     last = min(end_line, line + limits.SOURCE_LINES - 1)
     shown = lines[line - 1 : last]
     if not shown:
         reason = f"The file has {len(lines)} lines now: it was changed since it was read."
-        return scene.told(**place, text=None, reason=reason)
+        return scene.answer(**place, text=None, reason=reason)
     text = "\n".join(each[: limits.SOURCE_LINE_CHARACTERS] for each in shown)
     is_cut = last < min(end_line, len(lines)) or (uri.is_file and len(lines) > last)
-    return scene.told(**place, text=text, lines=len(lines), cut=is_cut)
+    return scene.answer(**place, text=text, lines=len(lines), cut=is_cut)
 
 
 def _lines(attributes: Any) -> tuple[int, int]:

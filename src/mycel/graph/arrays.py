@@ -126,7 +126,7 @@ class Side:
         nears = np.concatenate((concepts, self._propositions.astype(np.int32)))
         counts = np.diff(np.asarray(self._starts))
         arrays = (self._others, self._predicates, self._units)
-        fars, predicates, units = (np.asarray(each) for each in arrays)
+        fars, predicates, units = (np.asarray(array) for array in arrays)
         return np.repeat(nears, counts), fars, predicates, units
 
 
@@ -135,7 +135,7 @@ def _picked(columns: Sequence[memoryview], predicates: frozenset[int]) -> Iterat
     import numpy as np  # noqa: PLC0415 - as above
 
     picked = np.flatnonzero(np.isin(columns[1], list(predicates)))
-    return zip(*(np.asarray(each)[picked].data for each in columns), strict=True)
+    return zip(*(np.asarray(column)[picked].data for column in columns), strict=True)
 
 
 class Arrays:

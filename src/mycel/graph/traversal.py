@@ -192,8 +192,8 @@ class Traversal(NamedTuple):
 
     def to_dict(self) -> dict[str, Any]:
         return {
-            "nodes": [each.to_dict() for each in self.nodes],
-            "cut_off": [each.to_dict() for each in self.cut_off],
+            "nodes": [node.to_dict() for node in self.nodes],
+            "cut_off": [cut_off.to_dict() for cut_off in self.cut_off],
         }
 
 
@@ -390,7 +390,7 @@ def _elements(reader: Reader, numbers: Sequence[int]) -> dict[int, Element]:
             hint="Find it again with SEARCH or FIND: it may have been removed.",
         )
     if len(found) < len(numbers):
-        lost = next(each for each in numbers if each not in found)
+        lost = next(number for number in numbers if number not in found)
         raise DatabaseCorrupt(f"A link leads to the element {lost}, which is not there.")
     return found
 

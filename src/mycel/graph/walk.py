@@ -182,10 +182,10 @@ def find(
         predicate = None if predicates is None else predicates[0]
         near = reader.neighbour_elements(number, ways_of(follow.direction)[0], predicate, FEW_LINKS)
         if len(near) < FEW_LINKS:
-            found = {each.number: each for each in near if _is_wanted(each, wanted)}
+            found = {element.number: element for element in near if _is_wanted(element, wanted)}
             if not near and reader.element(number) is None:
                 raise missing(start)
-            memories = [Memory(each, form) for each in found.values()][:limit]
+            memories = [Memory(element, form) for element in found.values()][:limit]
             more = len(found) > limit
             return FindResult(tuple(memories), (1,) * len(memories), more=more)
     with closing(_walk(reader, number, follow, predicates)) as walk:

@@ -69,16 +69,16 @@ def back_up(store: Store, target: Path, *, force: bool = False, full: bool = Fal
     graph, name = branch_files.split(Path(store.location.path))
     if not target.is_dir():
         return [_back_up(store, target, force=force, full=full)]
-    made = []
+    backups = []
     for branch in branch_files.names(graph):
         path = branch_files.existing(graph, branch)
         copy = target / path.name
         if branch == name:
-            made.append(_back_up(store, copy, force=force, full=full))
+            backups.append(_back_up(store, copy, force=force, full=full))
             continue
         with closing(opened(path)) as other:
-            made.append(_back_up(other, copy, force=force, full=full))
-    return made
+            backups.append(_back_up(other, copy, force=force, full=full))
+    return backups
 
 
 def restore(
@@ -133,37 +133,37 @@ def _back_up(store: Store, target: Path, *, force: bool, full: bool) -> Backup:
         if not apart.ahead and not apart.behind:
             with closing(opened(target)) as same:
                 _verify(same, same.path)
-                made = _told(same, target, is_new=False)
+                backup = _describe_backup(same, target, is_new=False)
             _note_verified(target)
-            return made
+            return backup
         if is_verified and not apart.ahead and not full:
             verified = target
-    made = _copy(store, target, verified)
+    backup = _copy(store, target, verified)
     _note_verified(target)
-    return made
+    return backup
 
 
 def _copy(
     store: Store, target: Path, older: Path | None = None, *, is_restored: bool = False
 ) -> Backup:
     """Copy a graph. The copy takes its place when it is verified, if need be against an older."""
-    told: list[Backup] = []
+    backups: list[Backup] = []
 
     def check(copy: Path) -> None:
         with closing(opened(copy)) as made:
             if older is None or not _is_sound(made, older):
                 _verify(made, store.path)
-            told.append(_told(made, target, is_new=True))
+            backups.append(_describe_backup(made, target, is_new=True))
         if is_restored:
             _set_aside(target)
 
     making = f"{target.name}{_MAKING}"
     with making_alone(store.location, target, making):
         copy_whole(store.location, target, making, check)
-    return told[0]
+    return backups[0]
 
 
-def _told(store: Store, path: Path, *, is_new: bool) -> Backup:
+def _describe_backup(store: Store, path: Path, *, is_new: bool) -> Backup:
     with store.reading() as reader:
         entries = reader.head().seq
         commit = commit_at(reader, entries)

@@ -68,7 +68,7 @@ def side_rows(told: Mapping[str, Any]) -> list[SideRow]:
     if told.get("hunks"):
         return list(_hunk_rows(told["hunks"]))
     versions = [told.get(side) for side in SIDES]
-    whole = [each for each in versions if _is_element(each)]
+    whole = [version for version in versions if _is_element(version)]
     if whole and not told.get("field"):
         return list(_element_rows(told, versions))
     if all(side not in told for side in SIDES):
@@ -85,7 +85,7 @@ def element_lines(told: Mapping[str, Any]) -> list[str]:
 def is_text(told: Mapping[str, Any]) -> bool:
     """True if every version of the contested value is a text."""
     versions = [told[side] for side in SIDES if side in told]
-    return bool(versions) and all(isinstance(each, str) for each in versions)
+    return bool(versions) and all(isinstance(version, str) for version in versions)
 
 
 def text_of(value: Any) -> str:
@@ -158,7 +158,7 @@ def _is_element(value: Any) -> bool:
 
 def _element_rows(told: Mapping[str, Any], versions: Sequence[Any]) -> Iterator[SideRow]:
     """The values in which versions of an element differ."""
-    flat = [dict(_flat(each)) if _is_element(each) else {} for each in versions]
+    flat = [dict(_flat(version)) if _is_element(version) else {} for version in versions]
     gone = ["" if side in told else "(deleted)" for side in SIDES]
     if "base" not in told:
         gone[0] = ABSENT

@@ -118,10 +118,10 @@ class History:
         with self._reading_branch(ours.branch) as old:
             first = _state_in(old, ours)
             if ours.branch == theirs.branch:
-                return differences.diff(old, first, _state_in(old, theirs), _listed(paths))
+                return differences.diff(old, first, _state_in(old, theirs), _path_list(paths))
             with self._reading_branch(theirs.branch) as new:
                 sides = old.at(first), new.at(_state_in(new, theirs))
-                return differences.diff_copies(*sides, _listed(paths))
+                return differences.diff_copies(*sides, _path_list(paths))
 
     def _reading_branch(self, name: str) -> AbstractContextManager[Reader]:
         return (
@@ -164,7 +164,7 @@ class History:
         """
 
         def work(tx: Transaction) -> Diff:
-            return rollback.roll_back(tx, state_at(tx.reader, to), _listed(paths))
+            return rollback.roll_back(tx, state_at(tx.reader, to), _path_list(paths))
 
         with self._store.reading() as reader:
             seq = entry_at(reader, to)
@@ -261,6 +261,6 @@ def _state_in(reader: Reader, named: _Named) -> State:
     return LIVE if named.moment is None else state_at(reader, named.moment)
 
 
-def _listed(paths: Sequence[object]) -> Sequence[object]:
+def _path_list(paths: Sequence[object]) -> Sequence[object]:
     """Paths as a list; one text is one path."""
     return (paths,) if isinstance(paths, str) else tuple(paths)

@@ -48,9 +48,9 @@ def roll_back(tx: Transaction, state: State, paths: Sequence[object]) -> Diff:
         ConstraintViolation: it would break something; the data lists what.
     """
     changes = diff(tx.reader, LIVE, state, paths)
-    to_reach = tuple(each for each in changes.elements if not _is_declared_alike(each))
+    to_reach = tuple(element for element in changes.elements if not _is_declared_alike(element))
     changes = changes._replace(elements=to_reach)
-    goals = [Goal(each.label, each.before, each.after) for each in changes.elements]
+    goals = [Goal(element.label, element.before, element.after) for element in changes.elements]
     reach(tx, goals, changes.twins)
     return changes
 
@@ -89,11 +89,15 @@ def revert(tx: Transaction, before: State, after: State) -> Diff:
             " what it removed.",
             hint="Write what should be there again, or restore a backup from before the purge.",
         )
-    live = tx.reader.elements(each.number for change in back.elements for each in change.versions)
+    live = tx.reader.elements(
+        version.number for change in back.elements for version in change.versions
+    )
     goals: list[Goal] = []
     obstacles: list[Obstacle] = []
     for change in back.elements:
-        now = next((live[each.number] for each in change.versions if each.number in live), None)
+        now = next(
+            (live[version.number] for version in change.versions if version.number in live), None
+        )
         try:
             then = _taken_back(change, now)
         except _ChangedSinceError as error:

@@ -104,14 +104,16 @@ def reach(
     found = [*obstacles, *attempt(tx, goals, twins, reason="rollback").obstacles]
     if not found:
         return
-    listed = first_few([f"{each.element}: {each.message}" for each in found], LISTED_MAX)
+    listed = first_few(
+        [f"{obstacle.element}: {obstacle.message}" for obstacle in found], LISTED_MAX
+    )
     hint = "Choose other paths, or change what stands in the way first."
-    if any(each.code == ImmutableTarget.code for each in found):
+    if any(obstacle.code == ImmutableTarget.code for obstacle in found):
         hint += " A schema is changed by applying another one: db.schema.apply."
     raise ConstraintViolation(
         "This would break, so nothing was changed:\n  " + "\n  ".join(listed),
         hint=hint,
-        data={"obstacles": [each._asdict() for each in found]},
+        data={"obstacles": [obstacle._asdict() for obstacle in found]},
     )
 
 
@@ -125,7 +127,7 @@ class _Steps:
         self._tx: Final = tx
         self._reason: Final = reason
         self.numbers: Final = dict(twins) | {
-            each.then.number: GONE for each in goals if each.then is not None and each.now is None
+            goal.then.number: GONE for goal in goals if goal.then is not None and goal.now is None
         }
         """The present number of each element that had another one then."""
         self.has_moved = False
@@ -134,24 +136,31 @@ class _Steps:
         """Concepts that have stepped aside."""
         self._removed: Final[set[int]] = set()
         """Concepts that went at once; another one may have come in their place, with the number."""
-        self._definitions: Final = [each for each in goals if _is_definition(each.element)]
-        concepts = [each for each in goals if isinstance(each.element, Concept)]
-        self._concepts: Final = [each for each in concepts if not _is_definition(each.element)]
-        self._links: Final = [each for each in goals if isinstance(each.element, Proposition)]
+        self._definitions: Final = [goal for goal in goals if _is_definition(goal.element)]
+        concepts = [goal for goal in goals if isinstance(goal.element, Concept)]
+        self._concepts: Final = [
+            concept for concept in concepts if not _is_definition(concept.element)
+        ]
+        self._links: Final = [goal for goal in goals if isinstance(goal.element, Proposition)]
 
     def run(self) -> None:
-        coming = [each for each in self._definitions if each.then is not None]
-        self._each(coming, self._bring_concept)
-        self._each(coming, self._set_content)
-        self._each((each for each in self._links if each.then is None), self._remove)
+        coming = [definition for definition in self._definitions if definition.then is not None]
+        self._apply_steps(coming, self._bring_concept)
+        self._apply_steps(coming, self._set_content)
+        self._apply_steps((link for link in self._links if link.then is None), self._remove)
         self._step_aside()
-        self._each(self._concepts, self._bring_concept)
-        self._bring_links([each for each in self._links if each.then is not None])
-        self._each((*self._concepts, *self._links), self._set_content)
-        self._each((each for each in self._concepts if each.then is None), self._remove)
-        self._each((each for each in self._definitions if each.then is None), self._remove)
+        self._apply_steps(self._concepts, self._bring_concept)
+        self._bring_links([link for link in self._links if link.then is not None])
+        self._apply_steps((*self._concepts, *self._links), self._set_content)
+        self._apply_steps(
+            (concept for concept in self._concepts if concept.then is None), self._remove
+        )
+        self._apply_steps(
+            (definition for definition in self._definitions if definition.then is None),
+            self._remove,
+        )
 
-    def _each(self, goals: Iterable[Goal], step: Callable[[Goal], None]) -> None:
+    def _apply_steps(self, goals: Iterable[Goal], step: Callable[[Goal], None]) -> None:
         for goal in goals:
             try:
                 step(goal)
@@ -185,14 +194,14 @@ class _Steps:
         One that goes does so at once, if nothing is about it: its key may be that of the other one.
         """
         wanted = {
-            (then.type, then.name): each
-            for each in self._concepts
-            if isinstance(then := each.then, Concept)
+            (then.type, then.name): concept
+            for concept in self._concepts
+            if isinstance(then := concept.then, Concept)
         }
         for goal in self._concepts:
             now = goal.now
             if isinstance(now, Concept) and wanted.get((now.type, now.name), goal) is not goal:
-                self._each((goal,), self._move_aside)
+                self._apply_steps((goal,), self._move_aside)
 
     def _move_aside(self, goal: Goal) -> None:
         if goal.now is None:
@@ -274,11 +283,11 @@ class _Steps:
             live = self._live(goal.element)
             if live is None:
                 continue
-            known = {self._number(each.element) for each in waiting}
-            about = [each for each in self._tx.links_about(live.id) if each.number not in known]
-            waiting += [Goal(each.id, None, each) for each in about]
+            known = {self._number(goal.element) for goal in waiting}
+            about = [link for link in self._tx.links_about(live.id) if link.number not in known]
+            waiting += [Goal(link.id, None, link) for link in about]
             self._tx.retire(live.id)
-            self.numbers.update({each.number: GONE for each in (goal.element, *about)})
+            self.numbers.update({element.number: GONE for element in (goal.element, *about)})
             return True
         return False
 
@@ -296,11 +305,11 @@ class _Steps:
         live = None if goal.now is None else self._tx.reader.element(goal.now.number)
         if live is None or live.number in self._removed:  # It went with another one, or before.
             return
-        going = {each.now.number for each in self._links if each.now is not None}
-        about = [each for each in self._tx.links_about(live.id) if each.number not in going]
+        going = {link.now.number for link in self._links if link.now is not None}
+        about = [link for link in self._tx.links_about(live.id) if link.number not in going]
         if about:
             raise ConstraintViolation(
-                f"It would take with it {', '.join(each.id for each in about[:3])}"
+                f"It would take with it {', '.join(link.id for link in about[:3])}"
                 f"{', …' if len(about) > 3 else ''}, which should stay."
             )
         self._tx.retire(live.id, reason=self._reason)

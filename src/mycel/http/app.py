@@ -191,7 +191,7 @@ class _Pages:
             version=__version__,
             body_bytes_max=policy.body_bytes_max,
             wants_token=policy.token is not None,
-            doors={each.door.path: each.door.name for each in doors},
+            doors={door.door.path: door.door.name for door in doors},
         )
 
     @asynccontextmanager
@@ -216,12 +216,12 @@ class _Pages:
         base = f"{request.url.scheme}://{request.headers['host']}"
         endpoints = {"kip": "/kip", "health": HEALTH, "openapi": "/openapi.json"}
         endpoints |= {"branches": "/branches", "merges": "/merges", "explorer": PAGE}
-        endpoints |= {each.door.name: each.door.path for each in self._doors}
-        told: dict[str, Any] = {
+        endpoints |= {door.door.name: door.door.path for door in self._doors}
+        payload: dict[str, Any] = {
             "name": "mycel",
             "version": __version__,
             "kip": KIP_VERSION,
-            "capabilities": [*self._methods(), *(each.door.name for each in self._doors)],
+            "capabilities": [*self._methods(), *(door.door.name for door in self._doors)],
             "endpoints": {name: base + path for name, path in endpoints.items()},
             "limits": {
                 "body_bytes": self._policy.body_bytes_max,
@@ -234,7 +234,7 @@ class _Pages:
                 "overall_root": snapshot.overall_root.hex(),
             },
         }
-        return answer(told)
+        return answer(payload)
 
     def _methods(self) -> list[str]:
         """The methods that can succeed: a read-only server leaves out `execute_kip`."""
@@ -272,11 +272,11 @@ class _Pages:
             if self._policy.token is None:
                 return refusal(error, GONE_STATUS)
             # The caller may have no token: the path of the file is left out.
-            told = DatabaseError(
+            database_error = DatabaseError(
                 "The graph cannot be read: its file is gone, or was replaced, or is busy.",
                 hint="GET / says more to those who bring the token.",
             )
-            return refusal(told, GONE_STATUS)
+            return refusal(database_error, GONE_STATUS)
         return answer({"status": "ok"})
 
     async def description(self, _request: Request) -> Response:
@@ -288,15 +288,15 @@ class _Pages:
         if not isinstance(error, HTTPException) or error.status_code not in (404, 405):
             raise error
         if error.status_code == 404:
-            told: MycelError = NotFound(
+            not_found: MycelError = NotFound(
                 "There is nothing at this path.", hint="GET / shows what there is."
             )
         else:
             allowed = (error.headers or {}).get("Allow", "another method")
-            told = InvalidSyntax(
+            not_found = InvalidSyntax(
                 f"{request.url.path} does not take {request.method}.", hint=f"Use {allowed}."
             )
-        return refusal(told, error.status_code, error.headers)
+        return refusal(not_found, error.status_code, error.headers)
 
     async def fail(self, _request: Request, error: Exception) -> Response:
         """The response to an unexpected error, which the guard logs."""

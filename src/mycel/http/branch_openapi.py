@@ -16,11 +16,13 @@ _BODY: Schema = {"type": "object"}
 
 def paths(refused: Refused, branch: Schema) -> dict[str, Any]:
     """The paths of branches and merges; `refused` makes the responses that are errors."""
-    told: dict[str, Any] = {}
+    payload: dict[str, Any] = {}
     errors = refused(400, 404, 409, 413, 429, 503, 504)
-    for each in ENDPOINTS:
-        told.setdefault(each.path, {})[each.method.lower()] = _operation(each, errors, branch)
-    return told
+    for branch_endpoint in ENDPOINTS:
+        payload.setdefault(branch_endpoint.path, {})[branch_endpoint.method.lower()] = _operation(
+            branch_endpoint, errors, branch
+        )
+    return payload
 
 
 def _operation(endpoint: BranchEndpoint, errors: Schema, branch: Schema) -> Schema:
@@ -29,9 +31,11 @@ def _operation(endpoint: BranchEndpoint, errors: Schema, branch: Schema) -> Sche
         required = {"name": "name", "in": "path", "required": True}
         parameters.append(required | {"schema": {"type": "string"}})
     shown = {"application/json": {"schema": _BODY}}
-    responses = {str(each): {"description": "Done", "content": shown} for each in endpoint.statuses}
+    responses = {
+        str(status): {"description": "Done", "content": shown} for status in endpoint.statuses
+    }
     words = f"{endpoint.method}{endpoint.path}".replace("/", "_").strip("{}").lower()
-    told: Schema = {
+    payload: Schema = {
         "operationId": words.replace("{", "").replace("}", ""),
         "summary": endpoint.summary,
         "responses": responses | errors,
@@ -42,7 +46,7 @@ def _operation(endpoint: BranchEndpoint, errors: Schema, branch: Schema) -> Sche
         body: Schema = {"type": "object", "properties": fields}
         body |= {"required": required_fields} if required_fields else {}
         content = {"application/json": {"schema": body}}
-        told["requestBody"] = {"required": True, "content": content}
+        payload["requestBody"] = {"required": True, "content": content}
     else:
         parameters += [query_of(key, each) for key, each in endpoint.parameters.items()]
-    return told | {"parameters": parameters}
+    return payload | {"parameters": parameters}

@@ -17,7 +17,7 @@ from starlette.routing import Route
 from mycel.api.graph import Graph
 from mycel.api.open_branches import OpenBranches
 from mycel.errors import AccessDenied, MycelError, NotFound
-from mycel.explorer.parameters import Parameter, Parameters, checked
+from mycel.explorer.parameters import Argument, Parameters, checked
 from mycel.history.branches import Branch
 from mycel.history.merge.outcome import Merge
 from mycel.http.policy import Policy
@@ -84,7 +84,7 @@ def _list_merges(call: _Call) -> Told:
 
 
 def _merge(call: _Call) -> Told:
-    return _told(call.db.merge(**call.given))
+    return _merge_response(call.db.merge(**call.given))
 
 
 def _open_merge(call: _Call) -> Merge:
@@ -98,7 +98,7 @@ def _open_merge(call: _Call) -> Merge:
 
 
 def _show_merge(call: _Call) -> Told:
-    return _told(_open_merge(call))
+    return _merge_response(_open_merge(call))
 
 
 def _resolve(call: _Call) -> Told:
@@ -107,18 +107,18 @@ def _resolve(call: _Call) -> Told:
         done = call.db.merges.resolve(call.given["resolutions"], merge=done.id)
     if call.given["commit"] and not done.unresolved:
         done = call.db.merges.commit(done.id, message=call.given["message"])
-    return _told(done)
+    return _merge_response(done)
 
 
 def _abort(call: _Call) -> Told:
-    return _told(call.db.merges.abort(_open_merge(call).id))
+    return _merge_response(call.db.merges.abort(_open_merge(call).id))
 
 
-def _told(merge: Merge) -> Told:
+def _merge_response(merge: Merge) -> Told:
     return WAITING if merge.is_open else 200, merge.to_dict()
 
 
-_MESSAGE: Final = Parameter("text", "The reason, for the journal", "")
+_MESSAGE: Final = Argument("text", "The reason, for the journal", "")
 
 ENDPOINTS: Final = (
     BranchEndpoint("GET", "/branches", "List the branches", _list_branches, {}, writes=False),
@@ -127,7 +127,7 @@ ENDPOINTS: Final = (
         "/branches",
         "Copy the branch of the request to a new one",
         _create_branch,
-        {"name": Parameter("text", "The name of the new branch", required=True)},
+        {"name": Argument("text", "The name of the new branch", required=True)},
         statuses=(201,),
     ),
     BranchEndpoint(
@@ -135,7 +135,7 @@ ENDPOINTS: Final = (
         "/branches/{name}",
         "Delete a branch",
         _delete_branch,
-        {"unmerged": Parameter("flag", "Even if it has commits that main lacks", False)},
+        {"unmerged": Argument("flag", "Even if it has commits that main lacks", False)},
     ),
     BranchEndpoint("GET", "/merges", "List the open merges", _list_merges, {}, writes=False),
     BranchEndpoint(
@@ -144,12 +144,12 @@ ENDPOINTS: Final = (
         "Merge a branch into that of the request",
         _merge,
         {
-            "source": Parameter("text", "The branch to take from", required=True),
-            "policy": Parameter("any", "The choice where both changed a value: a word, or words"),
-            "trust": Parameter("texts", "Actors whose values win, the first most"),
-            "granularity": Parameter("text", "Of conflicts", "key", words=("key", "element")),
-            "restore_purged": Parameter("flag", "Add again what was purged here", False),
-            "dry_run": Parameter("flag", "Only tell what would change", False),
+            "source": Argument("text", "The branch to take from", required=True),
+            "policy": Argument("any", "The choice where both changed a value: a word, or words"),
+            "trust": Argument("texts", "Actors whose values win, the first most"),
+            "granularity": Argument("text", "Of conflicts", "key", words=("key", "element")),
+            "restore_purged": Argument("flag", "Add again what was purged here", False),
+            "dry_run": Argument("flag", "Only tell what would change", False),
             "message": _MESSAGE,
         },
         statuses=(200, WAITING),
@@ -169,10 +169,10 @@ ENDPOINTS: Final = (
         "Decide conflicts; commit when none is left",
         _resolve,
         {
-            "resolutions": Parameter(
+            "resolutions": Argument(
                 "objects", "Each {conflict, choice, value?}", (), most=RESOLUTIONS_MAX
             ),
-            "commit": Parameter("flag", "Commit when none is left", True),
+            "commit": Argument("flag", "Commit when none is left", True),
             "message": _MESSAGE,
         },
         statuses=(200, WAITING),

@@ -109,9 +109,9 @@ class _Connection(asyncio.Protocol):
         So connections that ask nothing keep nobody out.
         """
         waiting = [
-            each
-            for each in self._server_state.connections
-            if isinstance(each, _Connection) and each.waits_since is not None
+            connection
+            for connection in self._server_state.connections
+            if isinstance(connection, _Connection) and connection.waits_since is not None
         ]
         if not waiting:
             return False

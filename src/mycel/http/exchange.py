@@ -215,7 +215,7 @@ class Exchange:
             headers.append((b"transfer-encoding", b"chunked"))
         else:
             self._framing, self.keep_alive = _CLOSE, False
-        head = b"".join([b"%s: %s\r\n" % each for each in headers])
+        head = b"".join([b"%s: %s\r\n" % header for header in headers])
         if head.count(b"\n") != len(headers) or head.count(b"\r") != len(headers):
             raise InternalError("A header of a response has a line break.")
         first = b"HTTP/1.1 %d %s\r\n" % (status, _PHRASES.get(status, b""))

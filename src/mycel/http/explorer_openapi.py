@@ -9,7 +9,7 @@ from mycel.explorer import saved
 from mycel.explorer.conflicts import ACTIONS
 from mycel.explorer.edits import OPERATIONS
 from mycel.explorer.explorer import VIEWS, View
-from mycel.explorer.parameters import Parameter
+from mycel.explorer.parameters import Argument
 
 Schema = dict[str, Any]
 Refused = Callable[..., dict[str, Any]]
@@ -37,8 +37,8 @@ _OBJECT: Final[Schema] = {"type": "object"}
 def paths(refused: Refused, branch: Schema) -> dict[str, Any]:
     """The paths of the explorer; `refused` makes the responses that are errors."""
     errors = refused(400, 404, 409, 413, 429, 503, 504)
-    told = {f"/api/{name}": _view(name, view, errors, branch) for name, view in VIEWS.items()}
-    return told | {
+    payload = {f"/api/{name}": _view(name, view, errors, branch) for name, view in VIEWS.items()}
+    return payload | {
         "/ui": _page("ui", "Leads to the explorer", {"307": {"description": "See /ui/"}}),
         "/ui/": _page("explorer", "The explorer, for browsers", {"200": _PAGE}),
         "/ui/{name}": _page(
@@ -61,7 +61,7 @@ def paths(refused: Refused, branch: Schema) -> dict[str, Any]:
                 "operationId": "explorer_changes",
                 "summary": "Commits as they happen, as server-sent events",
                 "parameters": [
-                    query_of("after", Parameter("whole", "Begin after this position")),
+                    query_of("after", Argument("whole", "Begin after this position")),
                     branch,
                 ],
                 "responses": {
@@ -114,21 +114,21 @@ def _page(name: str, summary: str, responses: Schema, *parts: str) -> dict[str, 
     }
 
 
-def schema_of(parameter: Parameter) -> Schema:
+def schema_of(parameter: Argument) -> Schema:
     """The schema of the values of a parameter."""
-    told = dict(_KINDS[parameter.kind])
+    payload = dict(_KINDS[parameter.kind])
     if parameter.words:
-        told["enum"] = list(parameter.words)
+        payload["enum"] = list(parameter.words)
     if parameter.kind == "whole":
-        told |= {"minimum": parameter.least} | (
+        payload |= {"minimum": parameter.least} | (
             {"maximum": parameter.most} if parameter.most else {}
         )
     if parameter.default not in (None, (), ""):
-        told["default"] = parameter.default
-    return told
+        payload["default"] = parameter.default
+    return payload
 
 
-def query_of(name: str, parameter: Parameter) -> dict[str, Any]:
+def query_of(name: str, parameter: Argument) -> dict[str, Any]:
     """A parameter of a URL."""
     return {
         "name": name,
@@ -139,20 +139,23 @@ def query_of(name: str, parameter: Parameter) -> dict[str, Any]:
     }
 
 
-def _shown(content: Schema) -> dict[str, Any]:
+def _json_response(content: Schema) -> dict[str, Any]:
     return {"description": "Done", "content": {"application/json": {"schema": content}}}
 
 
 def _view(name: str, view: View, errors: Schema, branch: Schema) -> dict[str, Any]:
-    described = {"summary": view.description, "responses": {"200": _shown(_ANSWER)} | errors}
+    described = {
+        "summary": view.description,
+        "responses": {"200": _json_response(_ANSWER)} | errors,
+    }
     queries = [query_of(key, each) for key, each in view.parameters.items()]
-    told = {
+    payload = {
         "get": described | {"operationId": f"explorer_{name}", "parameters": [*queries, branch]}
     }
     if view.has_body:
         fields = {key: schema_of(each) for key, each in view.parameters.items()}
-        told["post"] = _posted(f"{name}_post", view.description, fields, errors)
-    return told
+        payload["post"] = _posted(f"{name}_post", view.description, fields, errors)
+    return payload
 
 
 def _posted(name: str, summary: str, fields: Schema, errors: Schema) -> dict[str, Any]:
@@ -161,7 +164,7 @@ def _posted(name: str, summary: str, fields: Schema, errors: Schema) -> dict[str
         "operationId": f"explorer_{name}",
         "summary": summary,
         "requestBody": {"required": True, "content": {"application/json": {"schema": body}}},
-        "responses": {"200": _shown(_OBJECT)} | errors,
+        "responses": {"200": _json_response(_OBJECT)} | errors,
     }
 
 
@@ -169,5 +172,5 @@ def _write(errors: Schema, branch: Schema) -> dict[str, Any]:
     fields: Schema = {"op": {"enum": list(OPERATIONS)}, "message": _text()}
     for parameters in OPERATIONS.values():
         fields |= {key: schema_of(each) for key, each in parameters.items()}
-    told = _posted("write", "Write, and get the commit", fields, errors)
-    return told | {"parameters": [branch]}
+    payload = _posted("write", "Write, and get the commit", fields, errors)
+    return payload | {"parameters": [branch]}

@@ -22,9 +22,9 @@ from mycel.errors import (
 from mycel.explorer import bundle, saved
 from mycel.explorer.conflicts import ACTIONS
 from mycel.explorer.explorer import VIEWS, Explorer
-from mycel.explorer.feed import written
+from mycel.explorer.feed import format_event
 from mycel.explorer.open_explorers import OpenExplorers
-from mycel.explorer.parameters import checked, whole
+from mycel.explorer.parameters import checked, integer_parameter
 from mycel.http.live_stream import Watcher
 from mycel.http.policy import Policy
 from mycel.http.request_values import given_parameters
@@ -131,21 +131,21 @@ class ExplorerRoutes:
         name = request.path_params.get("name", bundle.INDEX)
         try:
             # In a thread: a file is read and packed when it is first asked for.
-            found = await self._workers.run(request.scope, partial(bundle.asset, name))
+            asset = await self._workers.run(request.scope, partial(bundle.asset, name))
         except MycelError as error:
             return refusal(error)
-        headers = {"etag": f'"{found.tag}"', "vary": "accept-encoding"}
-        headers["cache-control"] = _FOREVER if found.is_hashed else "no-cache"
-        if found.is_page:
+        headers = {"etag": f'"{asset.tag}"', "vary": "accept-encoding"}
+        headers["cache-control"] = _FOREVER if asset.is_hashed else "no-cache"
+        if asset.is_page:
             headers |= _PAGE_HEADERS
             self.warm()
         if request.headers.get("if-none-match") == headers["etag"]:
             return Response(status_code=304, headers=headers)
         accepted = request.headers.get("accept-encoding", "")
-        if found.gzipped is not None and "gzip" in accepted:
+        if asset.gzipped is not None and "gzip" in accepted:
             headers["content-encoding"] = "gzip"
-            return Response(found.gzipped, headers=headers, media_type=found.kind)
-        return Response(found.content, headers=headers, media_type=found.kind)
+            return Response(asset.gzipped, headers=headers, media_type=asset.kind)
+        return Response(asset.content, headers=headers, media_type=asset.kind)
 
     def warm(self) -> None:
         """Make what the page asks for first, in the background."""
@@ -248,7 +248,9 @@ class ExplorerRoutes:
         try:
             branch, given = await given_parameters(request)
             given.setdefault("after", request.headers.get("last-event-id"))
-            after = checked("changes", {"after": whole("A position", None, 1 << 62, 0)}, given)
+            after = checked(
+                "changes", {"after": integer_parameter("A position", None, 1 << 62, 0)}, given
+            )
             await self._run(branch, lambda db: db.check_in_place(), request)
         except MycelError as error:
             return refusal(error)
@@ -271,8 +273,8 @@ class ExplorerRoutes:
             async with aclosing(watcher.events(after)) as events:
                 async for event in events:
                     if not self._policy.admits(authorization):
-                        yield written("bye", {"reason": "revoked"})
+                        yield format_event("bye", {"reason": "revoked"})
                         return
                     yield event
         except MycelError:
-            yield written("bye", {"reason": "gone"})
+            yield format_event("bye", {"reason": "gone"})

@@ -54,25 +54,25 @@ def respond(db: Graph, body: bytes, *, readonly: bool = False) -> Response:
 
     With `readonly`, every method refuses commands that write.
     """
-    told: dict[str, Any] = {}
+    payload: dict[str, Any] = {}
     try:
         message = _parse(body)
         if "method" in message and "id" in message:
-            told["id"] = message["id"]
-        told |= _dispatch(db, message, readonly=readonly)
+            payload["id"] = message["id"]
+        payload |= _dispatch(db, message, readonly=readonly)
     except _GoneError as gone:
         return Response(
-            encode(told | {"error": gone.error.to_dict()}), GONE_STATUS, media_type=JSON
+            encode(payload | {"error": gone.error.to_dict()}), GONE_STATUS, media_type=JSON
         )
     except MycelError as known:
-        told["error"] = known.to_dict()
+        payload["error"] = known.to_dict()
     except Exception as error:  # noqa: BLE001 - The edge: the caller gets an answer to anything.
         _log.exception("A request failed with an unexpected error.")
-        told["error"] = unexpected(error).to_dict()
-    said = told.get("error")
+        payload["error"] = unexpected(error).to_dict()
+    said = payload.get("error")
     if said is None:
-        return Response(encode(told), media_type=JSON)
-    return Response(encode(told), status_of(said), retry_header(said), media_type=JSON)
+        return Response(encode(payload), media_type=JSON)
+    return Response(encode(payload), status_of(said), retry_header(said), media_type=JSON)
 
 
 def _parse(body: bytes) -> dict[str, Any]:
@@ -178,10 +178,10 @@ def _limit(given: object) -> int:
 def _before(cursor: object) -> int | None:
     if cursor is None:
         return None
-    found = _CURSOR.fullmatch(cursor) if isinstance(cursor, str) else None
-    if found is None or int(found[1]) > INTEGER_MAX:
+    match = _CURSOR.fullmatch(cursor) if isinstance(cursor, str) else None
+    if match is None or int(match[1]) > INTEGER_MAX:
         raise InvalidSyntax(
             "This is not a cursor of list_logs.",
             hint="Pass the `next_cursor` of an answer as it is.",
         )
-    return int(found[1])
+    return int(match[1])

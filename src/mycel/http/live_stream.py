@@ -17,7 +17,7 @@ from typing import Any, Final
 from mycel.api.graph import Graph
 from mycel.errors import MycelError
 from mycel.explorer import feed, limits
-from mycel.explorer.feed import Event, written
+from mycel.explorer.feed import Event, format_event
 
 INTERVAL_S: Final = 0.25
 """The time between two looks at the journal."""
@@ -53,7 +53,7 @@ class Watcher:
         try:
             await self._begin()
             position = self._position if after is None else after
-            yield written("hello", {"position": position})
+            yield format_event("hello", {"position": position})
             size = 0
             """The bytes of events since the stream was last where the watcher is."""
             while True:
@@ -121,16 +121,16 @@ class Watcher:
             return []
         if self._since <= position < self._position:
             return [event for event in self._kept if event.position > position]
-        found: list[Event] | None
+        events: list[Event] | None
         try:
             # Also for a stream that has read further than the watcher: then there is nothing yet,
             # unless its position is of another graph.
-            found = await self._past.page(position)
-            if found is None:
+            events = await self._past.page(position)
+            if events is None:
                 return [_gap(await self._run(feed.position))]
         except MycelError:
             return []
-        return found
+        return events
 
 
 class _Past:
@@ -194,7 +194,7 @@ class _Reading:
 
 def _gap(position: int) -> Event:
     """The event for a reader that cannot be told everything, and has to reload."""
-    return Event(position, written("gap", {"position": position}, position))
+    return Event(position, format_event("gap", {"position": position}, position))
 
 
 def _newest(since: int, db: Graph) -> list[Event] | None:

@@ -39,7 +39,7 @@ def document(
     *, version: str, body_bytes_max: int, wants_token: bool, doors: Mapping[str, str]
 ) -> dict[str, Any]:
     """The whole description of one server."""
-    told: dict[str, Any] = {
+    payload: dict[str, Any] = {
         "openapi": "3.1.0",
         "info": {
             "title": "Mycel",
@@ -60,9 +60,11 @@ def document(
         "components": {"schemas": _SCHEMAS, "responses": _RESPONSES},
     }
     if wants_token:
-        told["components"] |= {"securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}}
-        told["security"] = [{"token": []}]
-    return told
+        payload["components"] |= {
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}
+        }
+        payload["security"] = [{"token": []}]
+    return payload
 
 
 def _ref(name: str) -> Schema:
@@ -351,8 +353,8 @@ _EXAMPLES: Final = {
 
 def _door(name: str) -> dict[str, Any]:
     """The path of another protocol, which describes itself: only a pointer to it."""
-    told: dict[str, Any] = {
+    payload: dict[str, Any] = {
         "summary": f"{name.upper()}: speak its own protocol here",
         "responses": {"default": {"description": f"As {name.upper()} has it"}},
     }
-    return {method: told | {"operationId": f"{name}_{method}"} for method in ("get", "post")}
+    return {method: payload | {"operationId": f"{name}_{method}"} for method in ("get", "post")}

@@ -208,8 +208,8 @@ def host_name(header: str) -> str | None:
     >>> host_name("LocalHost:80"), host_name("[::1]:80"), host_name("a b"), host_name("")
     ('localhost', '::1', None, None)
     """
-    found = _HOST.fullmatch(header)
-    return found[1].strip("[]").lower().removesuffix(".") if found else None
+    match = _HOST.fullmatch(header)
+    return match[1].strip("[]").lower().removesuffix(".") if match else None
 
 
 def _origin(given: str) -> str:
@@ -227,11 +227,11 @@ def _origin(given: str) -> str:
 def _address(text: str) -> str:
     """An address in its usual form: IPv4 without the IPv6 around it, no zone."""
     try:
-        found = ipaddress.ip_address(text.partition("%")[0])
+        address = ipaddress.ip_address(text.partition("%")[0])
     except ValueError:
         return text.lower()
-    mapped = found.ipv4_mapped if isinstance(found, ipaddress.IPv6Address) else None
-    return str(mapped or found)
+    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
+    return str(mapped or address)
 
 
 def _digest(text: str) -> bytes:

@@ -428,16 +428,16 @@ def _announces_body(headers: Headers) -> bool:
 
 def _preflight(headers: Headers) -> dict[str, str]:
     """The headers of the response to a preflight request, whose origin was checked."""
-    told = {
+    payload = {
         "access-control-allow-methods": _METHODS,
         "access-control-max-age": str(_CORS_MAX_AGE_S),
     }
-    wanted = headers.get("access-control-request-headers")
-    if wanted:
-        told["access-control-allow-headers"] = wanted
+    header = headers.get("access-control-request-headers")
+    if header:
+        payload["access-control-allow-headers"] = header
     if headers.get("access-control-request-private-network") == "true":
-        told["access-control-allow-private-network"] = "true"
-    return told
+        payload["access-control-allow-private-network"] = "true"
+    return payload
 
 
 def _refused(

@@ -53,10 +53,13 @@ def refusal(
     """An error as a response; its hint names requests."""
     for elsewhere, here in _IN_HTTP.items():
         error.hint = error.hint.replace(elsewhere, here)
-    told = error.to_dict()
-    status = status_of(told) if status is None else status
+    payload = error.to_dict()
+    status = status_of(payload) if status is None else status
     return Response(
-        encode({"error": told}), status, retry_header(told) | dict(headers or {}), media_type=JSON
+        encode({"error": payload}),
+        status,
+        retry_header(payload) | dict(headers or {}),
+        media_type=JSON,
     )
 
 

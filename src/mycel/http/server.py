@@ -139,20 +139,20 @@ def _bind(family: int, address: tuple[Any, ...], *, shared: bool) -> socket.sock
 
 
 def _cannot_listen(host: str, port: int, error: OSError) -> MycelError:
-    said = f"The server cannot listen on {host} port {port}: {error.strerror or error}."
+    message = f"The server cannot listen on {host} port {port}: {error.strerror or error}."
     another = "Choose another port with --port, or any free one with --port 0"
     match error.errno:
         case errno.EADDRINUSE:
             return ResourceExhausted(
-                said,
+                message,
                 hint=f"{another}; or stop the process that holds this one, which"
                 f" `lsof -i :{port}` names: it may be another `mycel serve`.",
             )
         case errno.EACCES | errno.EPERM:
-            return AccessDenied(said, hint=f"{another}. Those below 1024 need special rights.")
+            return AccessDenied(message, hint=f"{another}. Those below 1024 need special rights.")
         case errno.EADDRNOTAVAIL | errno.EAFNOSUPPORT:
-            return ConstraintViolation(said, hint=_ADDRESS_HINT)
-    return InternalError(said, hint=f"{another}.")
+            return ConstraintViolation(message, hint=_ADDRESS_HINT)
+    return InternalError(message, hint=f"{another}.")
 
 
 def url_of(bound: socket.socket, host: str, allowed: Sequence[str] = ()) -> str:

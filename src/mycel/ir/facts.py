@@ -57,7 +57,7 @@ def block_variables(block: ir.Block) -> frozenset[ir.Variable]:
 
 
 def _operands(operands: Iterable[ir.Operand]) -> frozenset[ir.Variable]:
-    return frozenset(each.variable for each in operands if isinstance(each, ir.Field))
+    return frozenset(operand.variable for operand in operands if isinstance(operand, ir.Field))
 
 
 def is_determined(block: ir.Block, known: frozenset[ir.Variable]) -> bool:

@@ -173,7 +173,7 @@ def matcher_choice(tokens: KipTokens, opened: int, key: str) -> str | None:
         if tokens.tokens[at + 1] in ends:
             break
     first, *others = [f"{name} {{{key}: {each}}}" for each in names]
-    united = " ".join((first, *(f"UNION {{ {each} }}" for each in others)))
+    united = " ".join((first, *(f"UNION {{ {other} }}" for other in others)))
     return f"A matcher takes one {key}: write {united}, or FILTER(IN({name}.{key}, […]))."
 
 
@@ -211,7 +211,7 @@ def arrow(tokens: KipTokens, opened: int) -> str | None:
         return f"Write {subject_type}." if subject_type else None
     walk = texts[after : after + 14]
     at = next((at for at in range(after, len(texts)) if texts[at] == "("), None)
-    words = [each.strip('"') for each in texts[after:at] if each[0] == '"' or each.isidentifier()]
+    words = [text.strip('"') for text in texts[after:at] if text[0] == '"' or text.isidentifier()]
     label = words[-1] if words else "…"
     target = "…" if at is None else texts[at + 1]
     target = target if target[0] in "?…" else f"?{target}"
@@ -301,7 +301,7 @@ def hops_and_alternatives(tokens: KipTokens, first: int) -> str:
     target = tokens.tokens[at + 1] if tokens.tokens[at] == "," else "…"
     target = shorten(target) if target[0] == "?" else "…"
     patterns = [f"({subject}, {shorten(name, 40)}, {target})" for name in names[:3]]
-    union = " ".join((patterns[0], *(f"UNION {{ {each} }}" for each in patterns[1:])))
+    union = " ".join((patterns[0], *(f"UNION {{ {pattern} }}" for pattern in patterns[1:])))
     along = " | ".join(shorten(name.split("{")[0].strip(), 40) for name in names[:3])
     return (
         f"Hops follow a single predicate: write {union}. To follow several on one way, use "
@@ -313,11 +313,11 @@ def hop_range(tokens: KipTokens, opened: int) -> str | None:
     """Bounds that are not `{m,n}`, from the place of their brace on."""
     start = tokens.ends[opened]
     inner = tokens.text[start : max(start, tokens.text.find("}", start))]
-    found = _HOPS.fullmatch(inner) if len(inner) < 20 else None
-    if found is None:
+    match = _HOPS.fullmatch(inner) if len(inner) < 20 else None
+    if match is None:
         return None
-    low = found["low"] or ("1" if found["sign"] == "+" else "0")
-    return f"Hops are {{m}}, {{m,n}} or {{m,}}: write {{{low},{found['high']}}}."
+    low = match["low"] or ("1" if match["sign"] == "+" else "0")
+    return f"Hops are {{m}}, {{m,n}} or {{m,}}: write {{{low},{match['high']}}}."
 
 
 # UPDATE and FIND.

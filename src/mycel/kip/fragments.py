@@ -203,6 +203,6 @@ def placeholders(node: object) -> Iterator[ast.Placeholder]:
         for item in node:
             yield from placeholders(item)
     elif is_dataclass(node):
-        for each in fields(node):
-            if each.name != "span":
-                yield from placeholders(getattr(node, each.name))
+        for field in fields(node):
+            if field.name != "span":
+                yield from placeholders(getattr(node, field.name))

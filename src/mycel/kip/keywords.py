@@ -32,23 +32,23 @@ _NO_BIND = f"KIP has no BIND. {_NO_NAMES}"
 _COMPUTE = "KIP computes only in UPDATE, with ADD, MUL, CLAMP and COALESCE."
 
 
-def _each(words: str, hint: str) -> dict[str, str]:
+def _share_hint(words: str, hint: str) -> dict[str, str]:
     """One hint for several words."""
     return dict.fromkeys(words.split(), hint)
 
 
 WORDS: Final[dict[str, str]] = {
-    **_each("SELECT MATCH QUERY GET", _ASK),
-    **_each("CREATE INSERT PUT", _TELL),
-    **_each("REMOVE DROP", _REMOVE),
-    **_each("LIKE ILIKE MATCHES STARTSWITH ENDSWITH", _TEXT),
-    **_each("OFFSET SKIP TOP", _PAGE),
-    **_each("GROUP GROUPBY", "Grouping is implied: FIND(?x, COUNT(?y)) groups by ?x."),
-    **_each(
+    **_share_hint("SELECT MATCH QUERY GET", _ASK),
+    **_share_hint("CREATE INSERT PUT", _TELL),
+    **_share_hint("REMOVE DROP", _REMOVE),
+    **_share_hint("LIKE ILIKE MATCHES STARTSWITH ENDSWITH", _TEXT),
+    **_share_hint("OFFSET SKIP TOP", _PAGE),
+    **_share_hint("GROUP GROUPBY", "Grouping is implied: FIND(?x, COUNT(?y)) groups by ?x."),
+    **_share_hint(
         "TRUE FALSE NULL NONE NIL UNDEFINED", "JSON writes true, false and null, in lower case."
     ),
-    **_each("NAN INFINITY", "JSON has no such number; use null, or leave the key out."),
-    **_each("IS ISNULL", "Write IS_NULL(…) or IS_NOT_NULL(…)."),
+    **_share_hint("NAN INFINITY", "JSON has no such number; use null, or leave the key out."),
+    **_share_hint("IS ISNULL", "Write IS_NULL(…) or IS_NOT_NULL(…)."),
     "RETURN": "Name what to return first: FIND(?x, ?y.name).",
     "AND": "Write && for and.",
     "OR": "Write || for or.",
@@ -59,7 +59,7 @@ WORDS: Final[dict[str, str]] = {
     "BOUND": "Write IS_NOT_NULL(?x).",
     "HAVING": "Aggregates cannot be filtered: filter what is aggregated with FILTER(…), or sort"
     " with ORDER BY COUNT(?x) DESC and drop the rows of the answer.",
-    **_each("ORDERBY SORT SORTBY", "Write ORDER BY ?x.name, ?y.name DESC."),
+    **_share_hint("ORDERBY SORT SORTBY", "Write ORDER BY ?x.name, ?y.name DESC."),
     "DISTINCT": "DISTINCT belongs in an aggregate: COUNT(DISTINCT ?x).",
     "AS": "FIND has no aliases; columns are in the order of its expressions, and ORDER BY repeats"
     " an expression.",
@@ -69,20 +69,22 @@ WORDS: Final[dict[str, str]] = {
 """By word, in upper case."""
 
 OPENINGS: Final[dict[str, str]] = {
-    **_each("SHOW LIST", _PRIMER),
-    **_each("EXIT QUIT", "KIP has no such command; a session of `mycel kip` is left with .exit."),
-    **_each(
+    **_share_hint("SHOW LIST", _PRIMER),
+    **_share_hint(
+        "EXIT QUIT", "KIP has no such command; a session of `mycel kip` is left with .exit."
+    ),
+    **_share_hint(
         "BEGIN COMMIT ROLLBACK",
         "Every command is a transaction of its own; there is nothing to begin or to end.",
     ),
-    **_each(
+    **_share_hint(
         "WALK EXPAND NEIGHBORS NEIGHBOURS NEAR",
         'TRAVERSE FROM {type: "…", name: "…"} MAX_COST 1 gives what is near, nearest first.',
     ),
-    **_each("ASK CONSTRUCT OPTIONAL UNWIND CALL LOAD WHERE", _ASK),
-    **_each("PREFIX BASE", "KIP has no prefixes: names stand in double quotes, as they are."),
-    **_each("DETACH TRUNCATE ERASE", _REMOVE),
-    **_each("REPLACE WRITE ADD STORE SET ALTER", _TELL),
+    **_share_hint("ASK CONSTRUCT OPTIONAL UNWIND CALL LOAD WHERE", _ASK),
+    **_share_hint("PREFIX BASE", "KIP has no prefixes: names stand in double quotes, as they are."),
+    **_share_hint("DETACH TRUNCATE ERASE", _REMOVE),
+    **_share_hint("REPLACE WRITE ADD STORE SET ALTER", _TELL),
     "HELP": f"A command starts with the keyword of its statement. {_PRIMER}",
     "HISTORY": "FIND(?x) AS OF … WHERE { … } asks a past state, by a time or a position in the "
     "journal; `mycel history` and db.history.versions(…) list the versions of an element.",
@@ -91,16 +93,16 @@ OPENINGS: Final[dict[str, str]] = {
 """Words that start a command elsewhere, in upper case. As values they are as good as any."""
 
 BOUNDS: Final[dict[str, str]] = {
-    **_each(
+    **_share_hint(
         "DEPTH MAX_DEPTH HOPS MAX_HOPS COST",
         "How far it goes is bounded by cost: MAX_COST 2 is two links of weight 1.",
     ),
-    **_each("NODES MAX_NODES", "How many to give: LIMIT 50."),
-    **_each(
+    **_share_hint("NODES MAX_NODES", "How many to give: LIMIT 50."),
+    **_share_hint(
         "VIA OVER THROUGH FOLLOW TYPES",
         'Which links to follow: ALONG "depends_on" | "imports".',
     ),
-    **_each(
+    **_share_hint(
         "WHERE FILTER CURSOR ORDER WITH",
         "A traversal is bounded by ALONG, DIRECTION, MAX_COST, MAX_TOKENS and LIMIT, and comes in"
         " order of cost; FIND has WHERE.",
@@ -118,7 +120,7 @@ CLAUSES: Final[dict[str, str]] = {
 """Words that start a clause elsewhere, in upper case."""
 
 FUNCTIONS: Final[dict[str, str]] = {
-    **_each(
+    **_share_hint(
         "LOWER UPPER LCASE UCASE TOLOWER TOUPPER",
         'KIP changes no text; to ignore case, filter with REGEX(?x.name, "(?i)…").',
     ),
@@ -127,8 +129,8 @@ FUNCTIONS: Final[dict[str, str]] = {
 """Words with arguments after them, in upper case."""
 
 CHARACTERS: Final[dict[str, str]] = {
-    **_each("' ` ‘ ’ “ ” „ « »", 'Strings are in straight double quotes: "text".'),
-    **_each("% + -", _COMPUTE),
+    **_share_hint("' ` ‘ ’ “ ” „ « »", 'Strings are in straight double quotes: "text".'),
+    **_share_hint("% + -", _COMPUTE),
     ";": "KIP has no semicolons; remove it.",
     "=": "Write == to compare and `key: value` to assign.",
     "&": "Write && for and.",

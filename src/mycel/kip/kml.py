@@ -232,15 +232,15 @@ def _argument(tokens: KipTokens, depth: int) -> ast.Arithmetic | ast.Path | ast.
         if token != ":" and not values.is_number(token):
             raise unexpected(tokens, "a number, a placeholder, a path", *_ARITY)
         return values.number(tokens, "")
-    found = values.path(tokens)
-    if not found.fields:
+    path = values.path(tokens)
+    if not path.fields:
         tokens.at -= 1
         raise fail(
             tokens,
             f"`{shorten(token)}` is a whole element, and no number.",
             f"Name one of its values: {shorten(token)}.attributes.key.",
         )
-    return found
+    return path
 
 
 # MERGE.

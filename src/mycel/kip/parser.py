@@ -67,10 +67,10 @@ def parse(text: str, *, bytes_max: int = COMMAND_BYTES_MAX) -> ast.Command:
             _parse_beginnings(text)
             if len(text) >= FOLDED_CHARACTERS_MIN and is_capsule(text):
                 try:
-                    return _whole(KipTokens(text, folded=True))
+                    return _parse_all(KipTokens(text, folded=True))
                 except MycelError:
                     pass  # All tokens are needed to say what is wrong, and where.
-            return _whole(KipTokens(text))
+            return _parse_all(KipTokens(text))
         except RecursionError:
             # The depth of a command is bounded, but the caller may have used up the stack already.
             raise ResourceExhausted(
@@ -89,14 +89,14 @@ def _parse_beginnings(text: str) -> None:
     while size * _GROWTH < len(text):
         tokens = KipTokens(text[:size])
         try:
-            _whole(tokens)
+            _parse_all(tokens)
         except MycelError:
             if tokens.at < len(tokens.tokens) - CUT_TOKENS:
                 raise
         size *= _GROWTH
 
 
-def _whole(tokens: KipTokens) -> ast.Command:
+def _parse_all(tokens: KipTokens) -> ast.Command:
     found = _command(tokens)
     if tokens.tokens[tokens.at] != END:
         raise trailing(tokens, found)

@@ -47,10 +47,10 @@ def matcher(tokens: KipTokens, *, exact: bool = False) -> ast.ConceptMatcher:
             meant = foreign_idioms.matcher_choice(tokens, opened, key)
             raise unexpected(tokens, ",", "}", meant=meant)
     tokens.at += 1
-    found = ast.ConceptMatcher(**fields, span=tokens.span(opened))
+    concept_matcher = ast.ConceptMatcher(**fields, span=tokens.span(opened))
     if fields.keys() != {"type", "name"}:
-        _check_matcher(tokens, found, opened, exact=exact)
-    return found
+        _check_matcher(tokens, concept_matcher, opened, exact=exact)
+    return concept_matcher
 
 
 def _check_matcher(

@@ -22,9 +22,9 @@ from mycel.syntax.token_errors import (
     about_end,
     about_invisible,
     close_it,
+    describe_token,
     error_at,
     open_brackets,
-    shown,
 )
 from mycel.syntax.tokens import END
 
@@ -102,17 +102,21 @@ def unexpected(
         or _about_word(tokens, token, expected)
         or _about_missing(tokens, token, expected)
     )
-    return fail(tokens, f"Expected {listed(expected)}, found {shown(token, 'command')}.", advice)
+    return fail(
+        tokens,
+        f"Expected {list_expected(expected)}, found {describe_token(token, 'command')}.",
+        advice,
+    )
 
 
-def listed(expected: tuple[str, ...]) -> str:
+def list_expected(expected: tuple[str, ...]) -> str:
     """The expected tokens, for a message."""
     names = [each if " " in each else f"`{each}`" for each in expected]
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
 
 
-def _shown(token: str) -> str:
-    return shown(token, "command")
+def _format_token(token: str) -> str:
+    return describe_token(token, "command")
 
 
 def _about_character(tokens: KipTokens, token: str) -> str | None:
@@ -201,10 +205,12 @@ def _about_missing(tokens: KipTokens, token: str, expected: tuple[str, ...]) -> 
         return None
     for sign, what in (",", "comma"), (":", "colon"), ("(", "parenthesis"), ("{", "brace"):
         if sign in expected or f"`{sign}`" in expected[0]:
-            return f"A {what} is missing: put `{sign}` before {shown(token, 'command')}."
+            return f"A {what} is missing: put `{sign}` before {describe_token(token, 'command')}."
     if ")" in expected or "}" in expected:
         sign = ")" if ")" in expected else "}"
-        return f"If a bracket should end here, put `{sign}` before {shown(token, 'command')}."
+        return (
+            f"If a bracket should end here, put `{sign}` before {describe_token(token, 'command')}."
+        )
     return None
 
 

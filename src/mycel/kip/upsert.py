@@ -9,7 +9,7 @@ from mycel.errors import MycelError
 from mycel.kip import ast, values
 from mycel.kip.lexer import KipTokens
 from mycel.kip.patterns import endpoint, link, matcher
-from mycel.kip.syntax_errors import expect, fail, listed, misplaced, unexpected
+from mycel.kip.syntax_errors import expect, fail, list_expected, misplaced, unexpected
 from mycel.syntax.source import END_BITS, Span
 from mycel.syntax.tokens import new_span
 
@@ -93,7 +93,7 @@ def _concept(tokens: KipTokens) -> ast.ConceptBlock:
             hint='A block starts with the concept it is about: CONCEPT ?x { {type: "…", name: "…"} '
             "SET ATTRIBUTES { … } }.",
         )
-    found = matcher(tokens, exact=True)
+    concept_matcher = matcher(tokens, exact=True)
     version = _expect_version(tokens)
     attributes = _attributes(tokens)
     propositions = _propositions(tokens)
@@ -102,7 +102,13 @@ def _concept(tokens: KipTokens) -> ast.ConceptBlock:
         raise _not_closed(tokens, _CONCEPT_PARTS, _CONCEPT_PARTS[seen:], is_first=version is None)
     tokens.at += 1
     return ast.ConceptBlock(
-        handle, found, version, attributes, propositions, _metadata(tokens), span=tokens.span(first)
+        handle,
+        concept_matcher,
+        version,
+        attributes,
+        propositions,
+        _metadata(tokens),
+        span=tokens.span(first),
     )
 
 
@@ -152,7 +158,7 @@ def _not_closed(
     """
     token, part = tokens.tokens[tokens.at : tokens.at + 2]
     if token == "SET" and part in {*_CONCEPT_PARTS, *_LINK_PARTS, "METADATA"}:
-        expected = listed((*(f"`SET {each}`" for each in left), "}"))
+        expected = list_expected((*(f"`SET {each}`" for each in left), "}"))
         hints = {"METADATA": _METADATA, "WEIGHT": _order(known)}
         if part not in known:
             hints["WEIGHT"] = _NO_WEIGHT

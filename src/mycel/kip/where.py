@@ -79,8 +79,8 @@ def _bound(tokens: KipTokens, depth: int) -> ast.ConceptClause | ast.LinkClause:
     name = values.variable(tokens)
     token = tokens.tokens[tokens.at]
     if token == "{":
-        found = matcher(tokens)
-        return ast.ConceptClause(name, found, span=tokens.span(first))
+        concept_matcher = matcher(tokens)
+        return ast.ConceptClause(name, concept_matcher, span=tokens.span(first))
     if token == "(":
         pattern = link(tokens, depth)
         return ast.LinkClause(name, pattern, span=tokens.span(first))

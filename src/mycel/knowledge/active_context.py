@@ -56,14 +56,15 @@ class Shown:
     @property
     def tokens(self) -> int:
         """The estimated tokens of all loaded nodes."""
-        return sum(each.tokens for each in self.loaded)
+        return sum(loaded_node.tokens for loaded_node in self.loaded)
 
     def to_dict(self) -> dict[str, Any]:
         return {
             "size_max": self.size_max,
             "tokens": self.tokens,
             "loaded": [
-                {"uri": each.uri, "tokens": each.tokens, "why": each.why} for each in self.loaded
+                {"uri": loaded_node.uri, "tokens": loaded_node.tokens, "why": loaded_node.why}
+                for loaded_node in self.loaded
             ],
             "evicted": [{"uri": each.uri, "why": each.why} for each in self.evicted],
             "evicted_count": self.evicted_count,
@@ -178,12 +179,12 @@ class ActiveContext:
 
     def _follow(self, now: Mapping[str, str | None]) -> None:
         before, self._loaded = self._loaded, OrderedDict()
-        for old, each in before.items():
+        for old, loaded_node in before.items():
             uri = now.get(old, old)
             if uri is None:
                 self._evict(old, "no longer in the graph")
                 continue
-            self._loaded[uri] = replace(each, uri=uri)
+            self._loaded[uri] = replace(loaded_node, uri=uri)
             self._loaded.move_to_end(uri)  # Of two that became one, the later use counts.
 
     def _evict(self, uri: str, why: str) -> None:

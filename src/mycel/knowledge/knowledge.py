@@ -95,7 +95,7 @@ class Knowledge(KnowledgeView):
         made = self._remember(
             (node,), drafts(relations, NewRelation, source=uri), merge=exist_ok, message=message
         )
-        changed = made.nodes[0].changed or any(each.changed for each in made.relations)
+        changed = made.nodes[0].changed or any(relation.changed for relation in made.relations)
         return replace(made.nodes[0], changed=changed, warnings=made.warnings)
 
     def update(
@@ -129,12 +129,12 @@ class Knowledge(KnowledgeView):
         changes = node_writer.NodeChanges(
             name, content, type, append, properties, drop, metadata, expect_version
         )
-        (written, told), warnings = self._write(
+        (written, lines), warnings = self._write(
             lambda tx: node_writer.update_node(tx, address, changes), message
         )
         doubtful = confidence_warnings(metadata, written.uri)
         contested = self._contested({written.id: written.uri})
-        return replace(written, warnings=(*told, *doubtful, *warnings, *contested))
+        return replace(written, warnings=(*lines, *doubtful, *warnings, *contested))
 
     def move(self, uri: str, new_uri: str, *, subtree: bool = False, message: str = "") -> Written:
         """Give a node another URI; its relations stay. With `subtree`, all nodes below it move too.
@@ -232,15 +232,21 @@ class Knowledge(KnowledgeView):
                 return removed
 
             def unlink(source: Uri, name: str, target: Uri) -> NodeOutcome[Removed]:
-                gone = relation_writer.remove_relation(tx, (source, target), name, reason)
-                removed = Removed(0, int(gone.is_removed), gone.hints if gone.is_removed else ())
-                return NodeOutcome(str(gone), removed)
+                removed_relation = relation_writer.remove_relation(
+                    tx, (source, target), name, reason
+                )
+                removed = Removed(
+                    0,
+                    int(removed_relation.is_removed),
+                    removed_relation.hints if removed_relation.is_removed else (),
+                )
+                return NodeOutcome(str(removed_relation), removed)
 
             unlinked = [unlink(*each) for each in single]
             names = iter(called)
             deleted = (
-                each if each.result is None else replace(each, uri=next(names))
-                for each in self._each(wanted, delete)
+                ref if ref.result is None else replace(ref, uri=next(names))
+                for ref in self._map_refs(wanted, delete)
             )
             return (*deleted, *unlinked)
 
@@ -277,7 +283,7 @@ class Knowledge(KnowledgeView):
         message: str,
     ) -> Remembered:
         refs: list[Any] = [node.uri for node in nodes]
-        refs += [end for each in relations for end in (each.source, each.target)]
+        refs += [end for relation in relations for end in (relation.source, relation.target)]
         texts = dict.fromkeys(ref for ref in refs if isinstance(ref, str))
         known = {text: self.uri(text) for text in texts}  # Relations repeat their ends.
         found = [known[ref] if isinstance(ref, str) else self.uri(ref) for ref in refs]
@@ -285,24 +291,24 @@ class Knowledge(KnowledgeView):
         ends = list(zip(targets, targets, strict=True))
 
         def work(tx: Transaction) -> Remembered:
-            written, told = node_writer.put_nodes(tx, nodes, uris, merge=merge)
+            written, lines = node_writer.put_nodes(tx, nodes, uris, merge=merge)
             own = {ids.parse_id(each.id) for each in written}
             linked, more = (
                 relation_writer.put_relations(tx, relations, ends, self.file_at, own)
                 if relations
                 else ([], [])
             )
-            return Remembered(tuple(written), tuple(linked), (*told, *more))
+            return Remembered(tuple(written), tuple(linked), (*lines, *more))
 
         made, warnings = self._write(work, message)
         owners = [(node.metadata, node.uri) for node in nodes]
         owners += [(r.metadata, f"{r.source} —{r.relation}→ {r.target}") for r in relations]
-        doubtful = [each for owner in owners for each in confidence_warnings(*owner)]
-        written = {each.id: each.uri for each in made.nodes if not each.created}
+        doubtful = [warning for owner in owners for warning in confidence_warnings(*owner)]
+        written = {node.id: node.uri for node in made.nodes if not node.created}
         written |= {
-            each.id: f"{each.source} —{each.relation}→ {each.target}"
-            for each in made.relations
-            if not each.created
+            relation.id: f"{relation.source} —{relation.relation}→ {relation.target}"
+            for relation in made.relations
+            if not relation.created
         }
         contested = self._contested(written)
         close = self._close_to_others(made)
@@ -310,7 +316,7 @@ class Knowledge(KnowledgeView):
 
     def _close_to_others(self, made: Remembered) -> list[str]:
         """Warnings about new nodes that may be known already, for the first of them."""
-        new = [ids.parse_id(each.id) for each in made.nodes if each.created][:CHECKED_MAX]
+        new = [ids.parse_id(node.id) for node in made.nodes if node.created][:CHECKED_MAX]
         if not new:
             return []
         # The write is done, and a warning is not worth an error.
@@ -323,7 +329,7 @@ class Knowledge(KnowledgeView):
         with self._reading() as reader:
             is_behind = len(pending_concepts(reader)) > PENDING_MAX
         with self._reading(words=is_behind) as reader:
-            numbers = [ids.parse_id(each.id) for each in made.relations[:RELATED_MAX]]
+            numbers = [ids.parse_id(relation.id) for relation in made.relations[:RELATED_MAX]]
             links = map(reader.proposition, numbers)
             related = {end for link in links if link is not None for end in link.ends}
             formers = former_bearers(reader, new)

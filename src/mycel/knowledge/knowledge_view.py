@@ -218,7 +218,9 @@ class KnowledgeView:
                 return file
         return None
 
-    def _each(self, refs: Iterable[str], work: Callable[[Uri], T]) -> tuple[NodeOutcome[T], ...]:
+    def _map_refs(
+        self, refs: Iterable[str], work: Callable[[Uri], T]
+    ) -> tuple[NodeOutcome[T], ...]:
         """The outcome of `work` for each URI; one that is invalid or not found fails alone."""
         outcomes: list[NodeOutcome[T]] = []
         for ref in refs:
@@ -259,7 +261,7 @@ class KnowledgeView:
         """An outcome for each URI, in order: its node, or an error. All are of one moment."""
         wanted = uri_list(uris)
         with self._reading() as reader:
-            return self._each(wanted, partial(self._node, reader, content=content))
+            return self._map_refs(wanted, partial(self._node, reader, content=content))
 
     def concepts(
         self, *, without: Collection[str] = (), limit: int = PAGE_DEFAULT, cursor: str | None = None
@@ -288,8 +290,8 @@ class KnowledgeView:
     def has(self, uri: str) -> bool:
         """True if there is a node with this URI."""
         with self._reading() as reader:
-            found = find(reader, self.uri(uri))
-            return found is not None and not found.is_missing
+            node_match = find(reader, self.uri(uri))
+            return node_match is not None and not node_match.is_missing
 
     def relations(
         self,
@@ -312,8 +314,12 @@ class KnowledgeView:
         bounds = Bounds(direction=direction, relation_types=relation_types)  # Checks both.
         most = page_limit(limit)
         with self._reading() as reader:
-            found = find(reader, address)
-            node = reader.concept(found.number) if found and ids.is_concept(found.number) else None
+            node_match = find(reader, address)
+            node = (
+                reader.concept(node_match.number)
+                if node_match and ids.is_concept(node_match.number)
+                else None
+            )
             if node is None or is_placeholder(node):
                 with suppress(AmbiguousName, NotFound) if node is not None else nullcontext():
                     node = node_at(reader, address)
@@ -356,8 +362,8 @@ class KnowledgeView:
             reached = with_uris(reader, self.db.traverse_in(reader, start.concept, bounds))
             reached = replace(reached, hint=start.hint)
         evicted = self.context.add_all(
-            ((each.uri, each.tokens, each.reason) for each in reached.nodes),
-            ids={each.uri: each.node.id for each in reached.nodes},
+            ((node.uri, node.tokens, node.reason) for node in reached.nodes),
+            ids={node.uri: node.node.id for node in reached.nodes},
         )
         return replace(reached, evicted=evicted)
 
@@ -366,7 +372,7 @@ class KnowledgeView:
 
         Moved nodes are shown under their new URI, removed ones as evicted.
         """
-        known = {each.uri: each.id for each in self.context.show().loaded}
+        known = {loaded_node.uri: loaded_node.id for loaded_node in self.context.show().loaded}
         with self._reading() as reader:
             now = current_uris(reader, known, self.uri)
         self.context.follow(now)
@@ -463,7 +469,7 @@ class KnowledgeView:
         with self._reading() as reader:
             number = node_at(reader, address).number
             found = reader.elements(numbers := self.db.mentions_in(reader, number, limit))
-        return tuple(element_uri(found[each]) for each in numbers if each in found)
+        return tuple(element_uri(found[number]) for number in numbers if number in found)
 
     def unlinked_mentions(self, *, limit: int = MENTIONS_DEFAULT) -> tuple[tuple[str, str], ...]:
         """Pairs of URIs: a node mentions the other by name, and no relation joins them."""
@@ -503,7 +509,7 @@ class KnowledgeView:
         how = {"element": "CONCEPT", "type": type, "mode": mode, "warnings": warnings}
         with self._hits(question, limit, filters, **how) as (reader, hits):
             around = [
-                with_uris(reader, self.db.traverse_in(reader, each.element, bounds)).nodes
-                for each in hits
+                with_uris(reader, self.db.traverse_in(reader, hit.element, bounds)).nodes
+                for hit in hits
             ]
         return recalled_nodes.gathered(Question(question), hits, around, max_tokens)

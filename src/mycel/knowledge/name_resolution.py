@@ -75,14 +75,14 @@ def locate(reader: Reader, uri: Uri, *, at_home: bool = False) -> Located:
         AmbiguousName: it is a short name of several.
         InvalidId: it is a relation.
     """
-    found = find(reader, uri)
-    if found is not None and not ids.is_concept(found.number):
+    node_match = find(reader, uri)
+    if node_match is not None and not ids.is_concept(node_match.number):
         raise InvalidId(
             f"{uri.text} is a relation; a node is needed here.",
             hint="Ask for the relations of one of its ends instead.",
         )
-    concept = None if found is None else reader.concept(found.number)
-    if found is not None and concept is not None and not found.is_missing:
+    concept = None if node_match is None else reader.concept(node_match.number)
+    if node_match is not None and concept is not None and not node_match.is_missing:
         return Located(concept, None)
     resolved = resolve_all(reader, (uri,), at_home=at_home).get(uri)
     there = None if resolved is None else find(reader, resolved.uri)
@@ -191,9 +191,9 @@ def _by_names(
         if at % NAMES_AT_ONCE == 0:
             names.fetch(uris[at : at + NAMES_AT_ONCE])
         how, bearers = names.bearers_of(uri)
-        bearers = [each for each in bearers if each.number not in others.get(uri, ())]
+        bearers = [bearer for bearer in bearers if bearer.number not in others.get(uri, ())]
         if len(bearers) > 1:
-            bearers = [each for each in bearers if each.number in own] or bearers
+            bearers = [bearer for bearer in bearers if bearer.number in own] or bearers
         if len(bearers) == 1:
             resolved[uri] = _resolved(uri, bearers[0], how)
         elif bearers:
@@ -270,16 +270,19 @@ def _formers(reader: Reader, uris: Sequence[Uri]) -> dict[Uri, Resolved]:
     heirs = lookup.heirs(reader, MERGED_FROM, removed)
     resolved = {}
     for uri, (type_name, name) in names.items():
-        each = former.get(name)
-        if each is None or type_name not in (None, reader.type_name(each.type_number)):
+        former_name = former.get(name)
+        if former_name is None or type_name not in (
+            None,
+            reader.type_name(former_name.type_number),
+        ):
             continue
-        number: int | None = each.number
-        if each.is_removed:
-            number = heirs.get(f"{reader.type_name(each.type_number)}:{name}")
+        number: int | None = former_name.number
+        if former_name.is_removed:
+            number = heirs.get(f"{reader.type_name(former_name.type_number)}:{name}")
         concept = None if number is None else reader.concept(number)
         if concept is not None and not is_placeholder(concept):
-            how = "was merged into" if each.is_removed else "is now"
-            resolved[uri] = _resolved(uri, concept, how)._replace(is_merged=each.is_removed)
+            how = "was merged into" if former_name.is_removed else "is now"
+            resolved[uri] = _resolved(uri, concept, how)._replace(is_merged=former_name.is_removed)
     return resolved
 
 
@@ -309,16 +312,16 @@ def not_found(reader: Reader, uri: Uri, *, linked: bool = False) -> NotFound:
     close = closest(reader, uri)
     hint = f"Did you mean {' or '.join(close)}? " if close else ""
     hint += "Search for it, or add it." if not linked else "Add it; the relations to it stay."
-    said = "Relations name it, but it does not exist yet." if linked else ""
+    message = "Relations name it, but it does not exist yet." if linked else ""
     data: dict[str, Any] = {"uri": uri.text, "closest": close}
     contested = conflicts_named(reader, uri.text)
     if contested:
         first = contested[0]
-        said = f"The merge {first['merge']} has a conflict about it, {first['id']}: "
-        said += first.get("reason", "")
+        message = f"The merge {first['merge']} has a conflict about it, {first['id']}: "
+        message += first.get("reason", "")
         data["conflicts"] = contested
     return NotFound(
-        f"There is no node {shorten(uri.text, 200)}. {said}".rstrip(), hint=hint, data=data
+        f"There is no node {shorten(uri.text, 200)}. {message}".rstrip(), hint=hint, data=data
     )
 
 
@@ -365,8 +368,8 @@ def _named_alike(reader: Reader, uri: Uri) -> Iterator[str]:
 def _namesakes(reader: Reader, uri: Uri) -> list[str]:
     """The file with the path of a concept, or the concept with that of a file, if it exists."""
     other = build("concept" if uri.is_file else "file", uri.workspace, uri.path)
-    found = find(reader, other)
-    return [other.text] if found is not None and not found.is_missing else []
+    node_match = find(reader, other)
+    return [other.text] if node_match is not None and not node_match.is_missing else []
 
 
 def _names_below(reader: Reader, beginning: str) -> Iterator[str]:

@@ -35,8 +35,8 @@ def conflict_warnings(reader: Reader, names: Mapping[str, str]) -> list[str]:
     """A sentence for each open conflict at elements that were written; `names` has URIs by id."""
     uris = {ids.parse_id(id_): uri for id_, uri in names.items()}
     return [
-        f"{uris[number]} has an open conflict, {told['id']} of the merge {told['merge']}:"
-        f" {place(told)}. It has to be decided all the same."
+        f"{uris[number]} has an open conflict, {conflict['id']} of the merge {conflict['merge']}:"
+        f" {place(conflict)}. It has to be decided all the same."
         for number, conflicts in open_conflicts(reader, uris).items()
-        for told in conflicts
+        for conflict in conflicts
     ]

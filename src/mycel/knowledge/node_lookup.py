@@ -96,8 +96,8 @@ def _current_uri(reader: Reader, uri: Uri, id_: str) -> str | None:
     element = reader.element(ids.parse_id(id_)) if id_ else None
     if element is not None:
         return element_uri(element)
-    found = find(reader, uri)
-    return None if found is None or found.is_missing else uri.text
+    node_match = find(reader, uri)
+    return None if node_match is None or node_match.is_missing else uri.text
 
 
 def concepts_page(

@@ -70,8 +70,8 @@ class NodeTraversal:
 
     def to_dict(self) -> JsonObject:
         return {
-            "nodes": [each.to_dict() for each in self.nodes],
-            "cut_off": [each.to_dict() for each in self.cut_off],
+            "nodes": [node.to_dict() for node in self.nodes],
+            "cut_off": [cut_off.to_dict() for cut_off in self.cut_off],
             "evicted": list(self.evicted),
         } | ({} if self.hint is None else {"hint": self.hint})
 
@@ -79,12 +79,12 @@ class NodeTraversal:
 def with_uris(reader: Reader, found: graph.Traversal) -> NodeTraversal:
     """A traversal of the graph as one of nodes."""
     # Every element on a path was reached before.
-    uris = {each.element.id: element_uri(each.element) for each in found.nodes}
+    uris = {node.element.id: element_uri(node.element) for node in found.nodes}
     shown = [
-        as_node(each.element)
-        if isinstance(each.element, Concept)
-        else as_relation(reader, each.element)
-        for each in found.nodes
+        as_node(node.element)
+        if isinstance(node.element, Concept)
+        else as_relation(reader, node.element)
+        for node in found.nodes
     ]
     nodes = []
     marked = with_caveats(reader, with_conflicts(reader, shown))

@@ -126,7 +126,7 @@ class Page(Sequence[Item_co], Generic[Item_co]):
 
     def to_dict(self) -> JsonObject:
         """The value as JSON; `next_cursor` only if there is more."""
-        shown = [each.to_dict() if isinstance(each, _Value) else each for each in self.items]
+        shown = [item.to_dict() if isinstance(item, _Value) else item for item in self.items]
         more = {} if self.next_cursor is None else {"next_cursor": self.next_cursor}
         return {"items": shown} | more
 
@@ -297,8 +297,8 @@ class Remembered(_Value):
     def to_dict(self) -> JsonObject:
         return _plain(
             {
-                "nodes": [each.to_dict() for each in self.nodes],
-                "relations": [each.to_dict() for each in self.relations],
+                "nodes": [node.to_dict() for node in self.nodes],
+                "relations": [relation.to_dict() for relation in self.relations],
                 "warnings": self.warnings,
             }
         )

@@ -86,7 +86,12 @@ def put_nodes(
     for name in dict.fromkeys(_type_of(draft) for draft in fresh.values()):
         told += require_type(tx, name)
     rows = [
-        ConceptRow(_type_of(draft), draft.uri.text, _held(_type_of(draft), draft), draft.metadata)
+        ConceptRow(
+            _type_of(draft),
+            draft.uri.text,
+            _draft_attributes(_type_of(draft), draft),
+            draft.metadata,
+        )
         for draft in fresh.values()
     ]
     made = dict(zip(fresh, tx.put_concepts(rows), strict=True))
@@ -119,7 +124,7 @@ def _type_of(draft: _Draft) -> str:
     return CONCEPT if draft.uri.is_concept else RESOURCE
 
 
-def _held(type_name: str, draft: _Draft) -> JsonObject:
+def _draft_attributes(type_name: str, draft: _Draft) -> JsonObject:
     """The attributes of a draft; a resource has no name and no content."""
     if type_name == RESOURCE:
         for key in (NAME, CONTENT):
@@ -141,7 +146,7 @@ def _put_again(
         raise InvalidId(f"{draft.uri.text} is a relation; a node is needed here.")
     uri, healed = element_uri(before), is_placeholder(before)
     type_name = _type_of(draft) if healed else draft.type or before.type
-    attributes = _held(type_name, draft)
+    attributes = _draft_attributes(type_name, draft)
     if STAMP in before.attributes:
         _check_not_read(before, draft, type_name)
     if not (healed or merge) and (
@@ -249,7 +254,10 @@ def update_node(tx: Transaction, uri: Uri, changes: NodeChanges) -> tuple[Writte
     drop, absent = _divided(changes.drop, before.attributes.keys() - {STAMP})
     if absent:
         told.append(f"There was nothing to drop under {', '.join(map(repr, absent))}.")
-    attributes, expected = _held(changes.type or before.type, draft), changes.expect_version
+    attributes, expected = (
+        _draft_attributes(changes.type or before.type, draft),
+        changes.expect_version,
+    )
     if changes.type is not None and changes.type != before.type:
         tx.update(before.id, expect_version=expected)  # Only checks the version.
         told += _change_type(tx, before, changes.type, attributes, drop)
@@ -333,10 +341,10 @@ def delete_node(tx: Transaction, uri: Uri, *, reason: str) -> tuple[Removed, str
         found = find(reader, build("file", uri.workspace, uri.path))
     if found is None:
         if _was_ever(reader, uri):
-            return Removed(0, 0, (_gone(reader, uri),)), uri.text
+            return Removed(0, 0, (_describe_removed(reader, uri),)), uri.text
         resolved = resolve_all(reader, (uri,), at_home=True).get(uri)
         if resolved is not None and resolved.is_merged:
-            return Removed(0, 0, (_gone(reader, uri),)), uri.text
+            return Removed(0, 0, (_describe_removed(reader, uri),)), uri.text
         found = None if resolved is None else find(reader, resolved.uri)
         if resolved is None or found is None:
             raise not_found(reader, uri)
@@ -353,7 +361,7 @@ def delete_node(tx: Transaction, uri: Uri, *, reason: str) -> tuple[Removed, str
     return Removed(concepts, retired.propositions, tuple(hints)), called
 
 
-def _gone(reader: Reader, uri: Uri) -> str:
+def _describe_removed(reader: Reader, uri: Uri) -> str:
     """A sentence about a node that was removed before, or merged into another one."""
     resolved = None
     with suppress(AmbiguousName):  # A short name of several nodes by now.

@@ -43,29 +43,31 @@ class Recalled:
     @property
     def tokens(self) -> int:
         """The tokens of all nodes together."""
-        return sum(each.tokens for each in self.nodes)
+        return sum(node.tokens for node in self.nodes)
 
     def to_dict(self) -> JsonObject:
-        return {"nodes": [each.to_dict() for each in self.nodes], "left_out": self.left_out}
+        return {"nodes": [node.to_dict() for node in self.nodes], "left_out": self.left_out}
 
 
 def written_hits(sought: Callable[..., list[ElementHit]], limit: int) -> list[ElementHit]:
     """The best hits that are more than placeholders, of a search that takes a `limit`."""
     wanted = limit
     while True:
-        found = sought(limit=wanted)
-        hits = [each for each in found if not is_placeholder(each.element)]
-        if len(hits) >= limit or len(found) < wanted:
+        element_hits = sought(limit=wanted)
+        hits = [
+            element_hit for element_hit in element_hits if not is_placeholder(element_hit.element)
+        ]
+        if len(hits) >= limit or len(element_hits) < wanted:
             return hits[:limit]
         wanted *= 2  # Placeholders took places.
 
 
 def as_hits(reader: Reader, hits: Sequence[ElementHit], question: str) -> list[Hit]:
     """Hits of the graph as hits of nodes and relations."""
-    elements = [each.element for each in hits]
+    elements = [hit.element for hit in hits]
     found = [
-        as_node(each) if isinstance(each, Concept) else as_relation(reader, each)
-        for each in elements
+        as_node(element) if isinstance(element, Concept) else as_relation(reader, element)
+        for element in elements
     ]
     terms = terms_of(question)
     return [
@@ -99,23 +101,23 @@ def gathered(
     ]
     near = sorted(
         (
-            (each.cost, rank, each)
+            (node.cost, rank, node)
             for rank, nodes in enumerate(around)
-            for each in nodes[1:]
-            if _says_something(each.node, question)
+            for node in nodes[1:]
+            if _says_something(node.node, question)
         ),
         key=lambda way: way[:2],
     )
     chosen: dict[str, ReachedNode] = {}
     left_out, room = set[str](), max_tokens
-    for each in (*starts, *(each for _, _, each in near)):
-        if each.uri in chosen:
+    for start in (*starts, *(each for _, _, each in near)):
+        if start.uri in chosen:
             continue
-        if each.tokens > room:
-            left_out.add(each.uri)
+        if start.tokens > room:
+            left_out.add(start.uri)
             continue
-        chosen[each.uri] = each
-        room -= each.tokens
+        chosen[start.uri] = start
+        room -= start.tokens
     return Recalled(tuple(chosen.values()), len(left_out - chosen.keys()))
 
 

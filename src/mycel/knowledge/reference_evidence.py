@@ -60,10 +60,10 @@ class NameEvidence:
         owner: str,
     ) -> None:
         self._names = names
-        self.owners = {each.owner for each in symbols if each.owner} | ({owner} - {""})
-        own = {each.qualifier for each in symbols} | self.owners
-        self._foreign = {each.qualifier for each in namesakes} - own
-        self._foreign_types = {each.owner for each in namesakes} - own - {""}
+        self.owners = {symbol.owner for symbol in symbols if symbol.owner} | ({owner} - {""})
+        own = {symbol.qualifier for symbol in symbols} | self.owners
+        self._foreign = {namesake.qualifier for namesake in namesakes} - own
+        self._foreign_types = {namesake.owner for namesake in namesakes} - own - {""}
 
     def names_another(self, language: str, line: bytes) -> bool:
         """True if each occurrence of the name has the owner or module of another symbol."""

@@ -117,15 +117,17 @@ class References(NamedTuple):
 
 def find_references(reader: Reader, knowledge: KnowledgeView, uri: Uri) -> References:
     """All uses of the symbol with a URI, or of those with a short name."""
-    meant = locate_all(reader, uri)
-    symbols = ([each for each in meant if each.type == SYMBOL] or meant)[:SYMBOLS_MAX]
+    concepts = locate_all(reader, uri)
+    symbols = ([concept for concept in concepts if concept.type == SYMBOL] or concepts)[
+        :SYMBOLS_MAX
+    ]
     symbols += _constructed(reader, symbols)
     asked = dotted(uri.path.rpartition("/")[2]).rstrip(".")
-    names = {_name(each) for each in symbols} or {asked.rpartition(".")[2]}
-    alike = _namesakes(reader, names, {each.number for each in symbols})
-    targets = [NamedSymbol(each.number, each.name) for each in (*symbols, *alike)]
+    names = {_name(symbol) for symbol in symbols} or {asked.rpartition(".")[2]}
+    alike = _namesakes(reader, names, {symbol.number for symbol in symbols})
+    targets = [NamedSymbol(symbol.number, symbol.name) for symbol in (*symbols, *alike)]
     users = _users(reader, targets)
-    files = [_file_of(each.name) for each in symbols]
+    files = [_file_of(symbol.name) for symbol in symbols]
     files += [_file_of(user) for target in targets[: len(symbols)] for user in users[target.uri]]
     mentions = find_mentions(reader, knowledge, names, frozenset(files))
     owner = asked.rpartition(".")[0].rpartition(".")[2] if not symbols else ""
@@ -137,13 +139,13 @@ def find_references(reader: Reader, knowledge: KnowledgeView, uri: Uri) -> Refer
         asked=uri.path.rpartition("/")[2],
         name=min(names),
         symbols=tuple(
-            SymbolReferences(as_node(each, content=False), sorter.users_of(each.name))
-            for each in symbols
+            SymbolReferences(as_node(symbol, content=False), sorter.users_of(symbol.name))
+            for symbol in symbols
         ),
         possible=sorter.lines_of("possible"),
         others=sorter.lines_of("other"),
         mentions=sorter.lines_of("mention"),
-        namesakes=tuple(each.name for each in alike),
+        namesakes=tuple(concept.name for concept in alike),
         searched=mentions.searched,
         unread=mentions.unread,
         is_readable=mentions.is_readable,
@@ -162,29 +164,29 @@ def _name(concept: Concept) -> str:
 
 def _constructed(reader: Reader, symbols: Sequence[Concept]) -> list[Concept]:
     """The classes of constructors: a call of the class calls the constructor."""
-    uris = {each.name.rpartition(".")[0] for each in symbols if _name(each) in CONSTRUCTORS}
-    known = {each.name for each in symbols}
-    found = [reader.concept(number) for number, _, _ in lookup.named(reader, uris - known)]
-    return [each for each in found if each is not None and each.type == SYMBOL]
+    uris = {symbol.name.rpartition(".")[0] for symbol in symbols if _name(symbol) in CONSTRUCTORS}
+    known = {symbol.name for symbol in symbols}
+    concepts = [reader.concept(number) for number, _, _ in lookup.named(reader, uris - known)]
+    return [concept for concept in concepts if concept is not None and concept.type == SYMBOL]
 
 
 def _namesakes(reader: Reader, names: Collection[str], known: Collection[int]) -> list[Concept]:
     """Other symbols with one of these names."""
     return [
-        each
-        for each in find_bearers(reader, names)
-        if each.type == SYMBOL and each.number not in known and _name(each) in names
+        bearer
+        for bearer in find_bearers(reader, names)
+        if bearer.type == SYMBOL and bearer.number not in known and _name(bearer) in names
     ]
 
 
 def _users(reader: Reader, targets: Sequence[NamedSymbol]) -> dict[str, dict[str, str]]:
     kinds = {number: kind for kind in (MAY_CALL, EXTENDS, USES, CALLS)
              if (number := reader.find_predicate(kind)) is not None}  # fmt: skip
-    uris = {each.number: each.uri for each in targets}
+    uris = {target.number: target.uri for target in targets}
     links = prefixes.links_at(reader, "object", list(uris), list(kinds))
     names = prefixes.names_of(reader, {link.subject for link in links})
     order = list(kinds)
-    users: dict[str, dict[str, str]] = {each.uri: {} for each in targets}
+    users: dict[str, dict[str, str]] = {target.uri: {} for target in targets}
     for link in sorted(links, key=lambda each: order.index(each.predicate)):
         if link.subject in names:
             # Of several relations, the strongest counts.
@@ -223,11 +225,13 @@ class _Sorter:
             "mention": defaultdict(list),
         }
         self._of_users: dict[str, defaultdict[str, list[UsedLine]]] = {
-            each.uri: defaultdict(list) for each in targets
+            target.uri: defaultdict(list) for target in targets
         }
         self._files_of = {
-            each.uri: {_file_of(user) for user, kind in users[each.uri].items() if kind != MAY_CALL}
-            for each in targets
+            target.uri: {
+                _file_of(user) for user, kind in users[target.uri].items() if kind != MAY_CALL
+            }
+            for target in targets
         }
         self._near: set[str] = set()
         """Files that name an owner of the symbols."""
@@ -269,7 +273,7 @@ class _Sorter:
         lines = code.split(b"\n")
         wanted = _numbers(code, words)
         around = {number: _innermost(spans, number) for number in wanted}
-        own = {each.uri for each in self._targets}
+        own = {target.uri for target in self._targets}
         defining = {
             _first_line(span, wanted): span.name in own
             for span in spans
@@ -333,7 +337,8 @@ class _Sorter:
         user = file if span is None else span.name
         # One line, and a certain relation to another symbol of the name: it is about that one.
         is_other = count == 1 and any(
-            self._users[each.uri].get(user, MAY_CALL) != MAY_CALL for each in self._namesakes
+            self._users[namesake.uri].get(user, MAY_CALL) != MAY_CALL
+            for namesake in self._namesakes
         )
         found: list[tuple[str, str]] = []
         for target in self._targets:

@@ -91,7 +91,9 @@ def _predicate_groups(
 ) -> tuple[_PredicateGroup, ...]:
     """The groups of predicates in their order; of some predicates alone, if they are given."""
     known = [
-        frozenset(each for name in names if (each := reader.find_predicate(name)) is not None)
+        frozenset(
+            predicate for name in names if (predicate := reader.find_predicate(name)) is not None
+        )
         for names in (_SHARED, _READ, _GUESSED)
     ]
     others = frozenset[int]().union(*known)

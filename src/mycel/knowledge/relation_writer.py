@@ -73,14 +73,14 @@ def put_relations(
     for draft in drafts:
         check_names(draft.properties, "properties", "relation", RESERVED_IN_RELATIONS)
         check_names(draft.metadata, "metadata", "relation", RESERVED_IN_RELATIONS)
-    told = [said for name in _relation_types(drafts) for said in require_relation(tx, name)]
+    lines = [said for name in _relation_types(drafts) for said in require_relation(tx, name)]
     reader = tx.reader
     present, warnings, names = _present_uris(reader, given, file_at, own)
     ends = [(present.get(one, one), present.get(other, other)) for one, other in given]
     found, missing = require_ends(tx, [end for pair in ends for end in pair])
-    told += warnings + missing
+    lines += warnings + missing
     drafts, substitutions = _generalized(tx, drafts, [found[source.text] for source, _ in ends])
-    told += substitutions + names
+    lines += substitutions + names
     places = []
     for draft, (source, target) in zip(drafts, ends, strict=True):
         subject, object_ = found[source.text].number, found[target.text].number
@@ -115,7 +115,7 @@ def put_relations(
                 changed=changed,
             )
         )
-    return made, told
+    return made, lines
 
 
 def _generalized(

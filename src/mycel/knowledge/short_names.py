@@ -49,8 +49,8 @@ class ShortNames:
         for concept in reader.elements(own).values():
             if isinstance(concept, Concept):
                 names = called(concept.name, concept.attributes)
-                for each in sorted(names.keys()):
-                    self._own.setdefault(each, []).append(concept)
+                for name in sorted(names.keys()):
+                    self._own.setdefault(name, []).append(concept)
 
     def fetch(self, uris: Sequence[Uri]) -> None:
         """Look up references together, before `bearers_of` is asked for each of them."""
@@ -72,18 +72,18 @@ class ShortNames:
         """The nodes that a reference may mean, and the words that say how they are called so."""
         texts = (uri.text, uri.path) if uri.is_bare else (uri.text,)
         bearers_of_key = self._near(uri, self.bearers(map(key, texts)))
-        aliased = [each for each in bearers_of_key if _has_alias(each, texts)]
+        aliased = [bearer for bearer in bearers_of_key if _has_alias(bearer, texts)]
         if len(aliased) == 1:
             return "is an alias of", aliased
         if not uri.is_bare or not uri.path:
             return "", []
-        bearers = {each.number: each for each in (*aliased, *self._named(uri))}
+        bearers = {concept.number: concept for concept in (*aliased, *self._named(uri))}
         return "is short for", list(bearers.values())
 
     def bearers_around(self, uri: Uri) -> list[Concept]:
         """Nodes that have the parts of a dotted name in their path, with others between them."""
         asked = dotted(uri.path)
-        return [each for each in self.bearers(_keys_of(uri)) if _is_around(each, asked)]
+        return [bearer for bearer in self.bearers(_keys_of(uri)) if _is_around(bearer, asked)]
 
     def bearers_of_last(self, uri: Uri) -> list[Concept]:
         """Nodes with the last part of a dotted name whose other parts are modules, not types."""
@@ -91,50 +91,54 @@ class ShortNames:
         if not outer or outer[-1][:1].isupper():
             return []
         return [
-            each
-            for each in self.bearers({key(last)})
-            if called(each.name, each.attributes).segments[-1] == last
+            bearer
+            for bearer in self.bearers({key(last)})
+            if called(bearer.name, bearer.attributes).segments[-1] == last
         ]
 
     def bearers(self, keys: Iterable[str]) -> list[Concept]:
         """Concepts with one of these keys that are nodes."""
         wanted = {each for each in keys if each}
-        own = [each for key in wanted for each in self._own.get(key, ())]
+        own = [concept for key in wanted for concept in self._own.get(key, ())]
         if wanted <= self._by_key.keys():
-            indexed = [each for key in wanted for each in self._by_key[key]]
+            indexed = [concept for key in wanted for concept in self._by_key[key]]
         else:
             # The longest key first and alone: a common name does not crowd out `Owner.name`.
             by_length = sorted(wanted, key=lambda each: (-len(each), each))
-            indexed = [each for key in by_length for each in self._with_keys({key}, BEARERS_MAX)]
-        return list({each.number: each for each in (*indexed, *own)}.values())
+            indexed = [
+                with_key for key in by_length for with_key in self._with_keys({key}, BEARERS_MAX)
+            ]
+        return list({concept.number: concept for concept in (*indexed, *own)}.values())
 
     def _near(self, uri: Uri, bearers: list[Concept]) -> list[Concept]:
         """The bearers that are meant, all if there are too many to know those of a workspace."""
         if not self._at_home or not uri.is_bare or len(bearers) >= BEARERS_MAX:
             return bearers
-        return [each for each in bearers if not is_elsewhere(each, uri.workspace)]
+        return [bearer for bearer in bearers if not is_elsewhere(bearer, uri.workspace)]
 
     def _with_keys(self, keys: Collection[str], limit: int) -> list[Concept]:
         numbers = self._index.by_keys(keys, limit)
         found = self._reader.elements(numbers)
         return [
-            each
+            element
             for number in numbers
-            if isinstance(each := found.get(number), Concept) and not is_placeholder(each)
+            if isinstance(element := found.get(number), Concept) and not is_placeholder(element)
         ]
 
     def _named(self, uri: Uri) -> list[Concept]:
         """Nodes with a short name, in its own case if there are any; tests only if nothing else."""
         asked = dotted(uri.path)
-        bearers = {each.number: each for each in self._near(uri, self.bearers(_keys_of(uri)))}
+        bearers = {
+            concept.number: concept for concept in self._near(uri, self.bearers(_keys_of(uri)))
+        }
         # A plain name has no key.
-        bearers |= {each.number: each for each in self._by_name.get(uri.path, ())}
+        bearers |= {concept.number: concept for concept in self._by_name.get(uri.path, ())}
         as_is: Callable[[str], str] = str
         for fold in (as_is, str.casefold):
-            fitting = [each for each in bearers.values() if _is_called(each, asked, fold)]
+            fitting = [bearer for bearer in bearers.values() if _is_called(bearer, asked, fold)]
             if fitting:
                 break
-        return [each for each in fitting if not _is_aside(each)] or fitting
+        return [concept for concept in fitting if not _is_aside(concept)] or fitting
 
 
 def dotted(path: str) -> str:
@@ -151,7 +155,7 @@ def _keys_of(uri: Uri) -> set[str]:
     if not uri.is_bare:
         return {key(uri.text)} - {""}
     last = dotted(uri.path).rpartition("/")[2]
-    pieces = [each for each in last.split(".") if each] or [last]
+    pieces = [part for part in last.split(".") if part] or [last]
     texts = (uri.text, uri.path, last, pieces[-1], "".join(pieces[-2:]))
     return {key(text) for text in texts} - {""}
 
@@ -177,7 +181,7 @@ def _is_called(concept: Concept, name: str, fold: Callable[[str], str]) -> bool:
         return "://" in path
     pieces = wanted.split(".")
     segments = called(concept.name, attributes).segments
-    return len(pieces) > 1 and pieces == [fold(each) for each in segments[-len(pieces) :]]
+    return len(pieces) > 1 and pieces == [fold(segment) for segment in segments[-len(pieces) :]]
 
 
 def _is_around(concept: Concept, name: str) -> bool:
@@ -200,7 +204,7 @@ def _is_aside(concept: Concept) -> bool:
 
 def several_nodes(bearers: Mapping[Uri, Sequence[Concept]]) -> AmbiguousName:
     """The error for short names of several nodes, with the URIs of these."""
-    candidates = {uri: [element_uri(each) for each in bearers[uri]] for uri in bearers}
+    candidates = {uri: [element_uri(bearer) for bearer in bearers[uri]] for uri in bearers}
     numbers = {
         uri: f"{BEARERS_MAX} nodes or more" if len(each) >= BEARERS_MAX else str(len(each))
         for uri, each in candidates.items()

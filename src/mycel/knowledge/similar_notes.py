@@ -92,7 +92,11 @@ def similar_notes(
 
     The first `CHECKED_MAX` notes are compared.
     """
-    notes = [each for each in map(reader.concept, numbers) if each is not None and _is_note(each)]
+    notes = [
+        concept
+        for concept in map(reader.concept, numbers)
+        if concept is not None and _is_note(concept)
+    ]
     if not notes:
         return []
     without = {*related, *(each.number for each in notes), *lookup.furniture(reader)}
@@ -112,11 +116,11 @@ def _closest(reader: Reader, index: Candidates, note: Concept) -> Similar | None
         return None
     known = counted(reader, terms)
     # The index does not count what was written last, so a word without elements may be there.
-    uncounted = [each for each in known if not each.elements]
+    uncounted = [term for term in known if not term.elements]
     rarest = uncounted[:RAREST] + known[len(uncounted) :][:RAREST]
     total = max(lookup.concepts_at_most(reader), 1)
-    weights = {each.text: log(1 + total / (each.elements + 0.5)) for each in known}
-    numbers = [each.number for each in index.by_words(rarest, COMPARED_MAX)][:COMPARED_MAX]
+    weights = {term.text: log(1 + total / (term.elements + 0.5)) for term in known}
+    numbers = [word.number for word in index.by_words(rarest, COMPARED_MAX)][:COMPARED_MAX]
     others = reader.elements(numbers).values()
     best: Similar | None = None
     for other in others:

@@ -47,13 +47,13 @@ def with_marks(reader: Reader, found: Sequence[ElementT]) -> list[ElementT]:
 def find_changed(reader: Reader, notes: Collection[int]) -> dict[int, tuple[str, ...]]:
     """The URIs of what each of these notes cites and what has changed since; live states only."""
     found: dict[int, list[str]] = {}
-    for each in changed_citations(reader, notes, AUTHOR_TEXT):
-        now = parse_object(each.attributes)
-        if STAMP not in now or len(found.get(each.note, ())) >= CHANGED_SHOWN:
+    for citation in changed_citations(reader, notes, AUTHOR_TEXT):
+        now = parse_object(citation.attributes)
+        if STAMP not in now or len(found.get(citation.note, ())) >= CHANGED_SHOWN:
             continue
-        then = attributes_then(reader, each.cited, each.written)
+        then = attributes_then(reader, citation.cited, citation.written)
         if then is not None and _content(parse_object(then)) != _content(now):
-            found.setdefault(each.note, []).append(each.name)
+            found.setdefault(citation.note, []).append(citation.name)
     return {note: tuple(names) for note, names in found.items()}
 
 

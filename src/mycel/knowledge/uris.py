@@ -114,9 +114,9 @@ def parse(text: object, workspace: str, *, kind: UriKind = "concept") -> Uri:
             f"{shorten(repr(text))} is not a URI.",
             hint="Name a node by a URI or a path, such as concept://workspace/auth/login.",
         )
-    if found := _SURROGATE.search(text):
+    if match := _SURROGATE.search(text):
         raise InvalidId(
-            f"The URI {shorten(ascii(text))} holds the lone surrogate {found[0]!a}, which is no"
+            f"The URI {shorten(ascii(text))} holds the lone surrogate {match[0]!a}, which is no"
             " character.",
             hint="Write the whole character, or leave it out.",
         )
@@ -126,9 +126,9 @@ def parse(text: object, workspace: str, *, kind: UriKind = "concept") -> Uri:
         check_name(uri.text)
         return uri
     given = text.strip()
-    if found := _CONTROL.search(given):
+    if match := _CONTROL.search(given):
         raise InvalidId(
-            f"The URI {_shown(given)} holds the control character {found[0]!a}.",
+            f"The URI {_quote(given)} holds the control character {match[0]!a}.",
             hint="Leave it out.",
         )
     match scheme:
@@ -169,7 +169,7 @@ def kip_identity(uri: Uri) -> tuple[str, str] | str:
     identity = refs.kip_identity(uri.text)
     if identity is None:
         raise InvalidId(
-            f"{_shown(uri.text)} names no element.", hint="Write kip:Type/name, or kip:P:7:treats."
+            f"{_quote(uri.text)} names no element.", hint="Write kip:Type/name, or kip:P:7:treats."
         )
     return identity
 
@@ -200,19 +200,19 @@ def _split(text: str) -> tuple[str, str]:
     """The scheme in lower case and the rest after its colon; "" and the text without one."""
     if text[:4].lower() == "kip:":
         return KIP, text[4:]
-    found = _SCHEME.fullmatch(text) or _SCHEME_ALONE.fullmatch(text)
-    return ("", text) if found is None else (found[1].lower(), found[2])
+    match = _SCHEME.fullmatch(text) or _SCHEME_ALONE.fullmatch(text)
+    return ("", text) if match is None else (match[1].lower(), match[2])
 
 
 def _of_workspace(scheme: UriKind, rest: str, given: str) -> Uri:
-    found = _AUTHORITY.fullmatch(rest)
-    if found is None or not found[1]:
+    match = _AUTHORITY.fullmatch(rest)
+    if match is None or not match[1]:
         raise InvalidId(
-            f"{_shown(given)} names no workspace.",
+            f"{_quote(given)} names no workspace.",
             hint=f"Write {scheme}://workspace/path; the path is relative to the root of the"
             " workspace.",
         )
-    return build(scheme, check_workspace(found[1]), _decoded(found[2], given))
+    return build(scheme, check_workspace(match[1]), _decoded(match[2], given))
 
 
 def _decoded(path: str, given: str) -> str:
@@ -221,14 +221,14 @@ def _decoded(path: str, given: str) -> str:
     lowered = path.lower()
     if "%2f" in lowered or "%5c" in lowered:
         raise InvalidId(
-            f"The URI {_shown(given)} holds an encoded slash or backslash.",
+            f"The URI {_quote(given)} holds an encoded slash or backslash.",
             hint="Separate the parts of a path with plain slashes.",
         )
     try:
         return unquote_to_bytes(path).decode()
     except UnicodeDecodeError:
         raise InvalidId(
-            f"The percent-encoded bytes in {_shown(given)} are not UTF-8.",
+            f"The percent-encoded bytes in {_quote(given)} are not UTF-8.",
             hint="Encode the UTF-8 bytes of a character, or write the character itself.",
         ) from None
 
@@ -236,17 +236,17 @@ def _decoded(path: str, given: str) -> str:
 def _check_segment(segment: str, path: str) -> None:
     if segment == "..":
         raise InvalidId(
-            f"The path {_shown(path)} leads up with '..'.",
+            f"The path {_quote(path)} leads up with '..'.",
             hint="Name it by its path from the root of the workspace, without '..'.",
         )
     if "\\" in segment:
         raise InvalidId(
-            f"The path {_shown(path)} holds a backslash.",
+            f"The path {_quote(path)} holds a backslash.",
             hint="Separate the parts of a path with plain slashes.",
         )
-    if found := _CONTROL.search(segment):
+    if match := _CONTROL.search(segment):
         raise InvalidId(
-            f"The path {_shown(path)} holds the control character {found[0]!a}.",
+            f"The path {_quote(path)} holds the control character {match[0]!a}.",
             hint="Leave it out.",
         )
 
@@ -260,14 +260,14 @@ def _percent(found: re.Match[str]) -> str:
 def _elsewhere(rest: str) -> str:
     """The rest of a resource's URI, with encoded spaces and a host in lower case."""
     rest = rest.replace(" ", "%20")
-    found = _AUTHORITY.fullmatch(rest)
-    if not (rest if found is None else found[1] + found[2]).strip("/"):
+    match = _AUTHORITY.fullmatch(rest)
+    if not (rest if match is None else match[1] + match[2]).strip("/"):
         raise InvalidId("The URI has a scheme and nothing else.")
-    if found is None:
+    if match is None:
         return rest
-    user, at, host = found[1].rpartition("@")
-    return f"//{user}{at}{host.lower()}{found[2]}"
+    user, at, host = match[1].rpartition("@")
+    return f"//{user}{at}{host.lower()}{match[2]}"
 
 
-def _shown(text: str) -> str:
+def _quote(text: str) -> str:
     return repr(shorten(text))

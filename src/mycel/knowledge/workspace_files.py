@@ -160,7 +160,8 @@ def _content(uri: Uri, data: bytes) -> ResourceContent:
 
 
 def _unreadable(uri: Uri, error: Exception) -> DatabaseError:
-    said = error.strerror if isinstance(error, OSError) else str(error)
+    message = error.strerror if isinstance(error, OSError) else str(error)
     return DatabaseError(
-        f"The file {shorten(uri.text, 200)} cannot be read: {said}.", hint="Check its permissions."
+        f"The file {shorten(uri.text, 200)} cannot be read: {message}.",
+        hint="Check its permissions.",
     )

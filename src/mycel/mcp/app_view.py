@@ -47,12 +47,12 @@ def is_negotiated(capabilities: types.ClientCapabilities | None) -> bool:
 
 def tool_to_wire(tool: Tool, *, by_handle: bool) -> JsonObject:
     """A tool as it is listed to a client that shows the App."""
-    told = tool.to_wire(by_handle=by_handle)
+    payload = tool.to_wire(by_handle=by_handle)
     if tool is EXPLORE:
-        told["_meta"] = {"ui": {"resourceUri": RESOURCE, "visibility": ["app"]}}
+        payload["_meta"] = {"ui": {"resourceUri": RESOURCE, "visibility": ["app"]}}
     elif tool.name in _SHOWN:
-        told["_meta"] = {"ui": {"resourceUri": RESOURCE}}
-    return told
+        payload["_meta"] = {"ui": {"resourceUri": RESOURCE}}
+    return payload
 
 
 def resource() -> JsonObject:
@@ -77,8 +77,8 @@ def content() -> JsonObject:
 
     page = bundle.asset(bundle.APP).content.decode()
     # It asks nothing of the network: the default policy of the extension is enough.
-    told = {"uri": RESOURCE, "mimeType": MIME_TYPE, "text": page}
-    return {"contents": [told | {"_meta": {"ui": {"prefersBorder": False}}}]}
+    payload = {"uri": RESOURCE, "mimeType": MIME_TYPE, "text": page}
+    return {"contents": [payload | {"_meta": {"ui": {"prefersBorder": False}}}]}
 
 
 def with_view(tool: Tool, call: ToolCall, answer: Answer) -> Answer:
@@ -114,7 +114,7 @@ def _loaded(call: ToolCall, data: JsonObject) -> set[str]:
         if handle is None:
             return set()
         context = contexts.get(handle)
-    return {each.uri for each in context.show().loaded}
+    return {loaded_node.uri for loaded_node in context.show().loaded}
 
 
 def _ids_in(value: Any) -> Iterator[str]:
@@ -134,8 +134,8 @@ def _ids_in(value: Any) -> Iterator[str]:
 
 def _explore(call: ToolCall) -> Answer:
     name, given = call.arguments["view"], call.arguments.get("parameters", {})
-    told = call.state.explorers.of(call.state.db).view(name, given)
-    return Answer(f"The view {name}, for the page beside this chat.", told)
+    payload = call.state.explorers.of(call.state.db).view(name, given)
+    return Answer(f"The view {name}, for the page beside this chat.", payload)
 
 
 EXPLORE: Final = Tool(

@@ -100,7 +100,7 @@ def _object(schema: Schema, given: Mapping[str, Any], call: _Call, place: str) -
         if given.get(key) is None:
             raise InvalidSyntax(
                 f"{tool} needs the argument {place + key!r}.",
-                hint=f"Pass {place}{key}: {known[key].get('description', _said(known[key]))}",
+                hint=f"Pass {place}{key}: {known[key].get('description', _type_noun(known[key]))}",
             )
     return {
         key: _value(known[key], value, call, place + key)
@@ -114,18 +114,19 @@ def _value(schema: Schema, given: Any, call: _Call, place: str) -> Any:
     value = given if call.is_exact else _as_meant(schema, given)
     if not _is_of(wanted, value):
         raise InvalidValueType(
-            f"The argument {place!r} of {tool} must be {_said(schema)}, not {json_kind(given)}.",
-            hint=_wanted(schema, place),
+            f"The argument {place!r} of {tool} must be {_type_noun(schema)},"
+            f" not {json_kind(given)}.",
+            hint=_value_hint(schema, place),
         )
     if "enum" in schema and value not in schema["enum"]:
         raise ConstraintViolation(
             f"The argument {place!r} of {tool} cannot be {shorten(repr(value))}.",
-            hint=_wanted(schema, place),
+            hint=_value_hint(schema, place),
         )
     low, high = schema.get("minimum"), schema.get("maximum")
     if (low is not None and value < low) or (high is not None and value > high):
         raise ConstraintViolation(
-            f"The argument {place!r} of {tool} is {value}.", hint=_wanted(schema, place)
+            f"The argument {place!r} of {tool} is {value}.", hint=_value_hint(schema, place)
         )
     if wanted == "array" and "items" in schema:
         return [
@@ -175,14 +176,14 @@ def _is_of(wanted: str | None, value: Any) -> bool:
     return wanted is None or isinstance(value, _CLASSES[wanted])
 
 
-def _wanted(schema: Schema, place: str) -> str:
+def _value_hint(schema: Schema, place: str) -> str:
     """The hint about the right value of an argument."""
     if "enum" in schema:
         return f"It is one of {', '.join(schema['enum'])}."
     bounds = schema.get("minimum"), schema.get("maximum")
     within = "" if bounds == (None, None) else f" {_range(*bounds)}"
     meaning = f": {schema['description']}" if "description" in schema else ""
-    return f"Pass {place} as {_said(schema)}{within}{meaning}.".replace("..", ".")
+    return f"Pass {place} as {_type_noun(schema)}{within}{meaning}.".replace("..", ".")
 
 
 def _range(low: float | None, high: float | None) -> str:
@@ -191,5 +192,5 @@ def _range(low: float | None, high: float | None) -> str:
     return f"of at most {high:,}" if low is None else f"from {low:,} to {high:,}"
 
 
-def _said(schema: Schema) -> str:
+def _type_noun(schema: Schema) -> str:
     return _NOUNS.get(schema.get("type", ""), "a value")

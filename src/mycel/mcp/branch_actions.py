@@ -12,15 +12,17 @@ from mycel.model.commits import short
 from mycel.model.names import count
 
 
-def listed(call: ToolCall) -> Answer:
+def list_branches(call: ToolCall) -> Answer:
     """All branches, and how each differs from main."""
     page = TextPage()
-    found = list(call.state.db.branches)
-    for each in found:
-        mark = "* " if each.name == call.state.db.branch else ""
-        page.add(f"{mark}{each.name} at {short(each.commit)}: {_parting(each)}")
+    branches = list(call.state.db.branches)
+    for branch in branches:
+        mark = "* " if branch.name == call.state.db.branch else ""
+        page.add(f"{mark}{branch.name} at {short(branch.commit)}: {_parting(branch)}")
     page.close("* is the branch of this call. Every tool takes `branch`.")
-    return Answer(str(page), data_within({"branches": [_told(call, each) for each in found]}))
+    return Answer(
+        str(page), data_within({"branches": [_branch_fields(call, branch) for branch in branches]})
+    )
 
 
 def switch(call: ToolCall) -> Answer:
@@ -39,9 +41,11 @@ def switch(call: ToolCall) -> Answer:
 def create(call: ToolCall) -> Answer:
     """Copy the branch of the call to a new one."""
     db = call.state.db
-    made = db.branches.create(_name(call))
-    said = f"Created {made.name} from {db.branch}, at {short(made.commit)}."
-    return Answer(f'{said} Pass branch: "{made.name}" to use it.', _told(call, made))
+    branch = db.branches.create(_name(call))
+    message = f"Created {branch.name} from {db.branch}, at {short(branch.commit)}."
+    return Answer(
+        f'{message} Pass branch: "{branch.name}" to use it.', _branch_fields(call, branch)
+    )
 
 
 def delete(call: ToolCall) -> Answer:
@@ -53,14 +57,16 @@ def delete(call: ToolCall) -> Answer:
             hint='Call it on another branch: pass branch: "main", or switch_branch first.',
         )
     try:
-        gone = state.branches.delete(name, unmerged=call.arguments.get("force", False))
+        branch = state.branches.delete(name, unmerged=call.arguments.get("force", False))
     except ConstraintViolation as error:
         if "ahead" in error.data:
             error.hint = "They would be lost. Ask the user; then pass force: true."
         raise
     if state.chosen.name == name:
         state.chosen.name = None
-    return Answer(f"Deleted {name}, which was at {short(gone.commit)}.", _told(call, gone))
+    return Answer(
+        f"Deleted {name}, which was at {short(branch.commit)}.", _branch_fields(call, branch)
+    )
 
 
 def _name(call: ToolCall) -> str:
@@ -81,7 +87,7 @@ def _parting(branch: Branch) -> str:
     return f"{count(ahead, 'commit')} ahead of main, {behind} behind"
 
 
-def _told(call: ToolCall, branch: Branch) -> dict[str, Any]:
-    told = branch.to_dict()
-    del told["path"]  # Folders of the server's machine are none of the caller's business.
-    return told | {"in_use": branch.name == call.state.db.branch}
+def _branch_fields(call: ToolCall, branch: Branch) -> dict[str, Any]:
+    payload = branch.to_dict()
+    del payload["path"]  # Folders of the server's machine are none of the caller's business.
+    return payload | {"in_use": branch.name == call.state.db.branch}

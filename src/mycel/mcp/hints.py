@@ -44,7 +44,7 @@ _REFUSED: Final = read_only("").hint
 def undefined(db: Graph, error: Error, what: Names, names: Collection[str | None]) -> Error:
     """The error for an undefined type or relation type, with the closest name."""
     known = db.execute(f"{_LISTED[what]} LIMIT {NAMES_COMPARED}").value
-    unknown = next((each for each in names if each not in known), None)
+    unknown = next((name for name in names if name not in known), None)
     hint = f"describe_graph with topic {_TOPIC[what]} lists the names; case matters."
     if unknown is not None:
         error.message = f"There is no {what} {shorten(repr(unknown))}."
@@ -72,11 +72,11 @@ def for_refused_writes(response: JsonObject, *, readonly: bool) -> JsonObject:
         if readonly
         else "This tool only reads. Send the command with execute_kip."
     )
-    told: JsonObject = _hinted(response, hint)
-    results = told.get("result")
+    payload: JsonObject = _hinted(response, hint)
+    results = payload.get("result")
     if isinstance(results, list):
-        return told | {"result": [_hinted(each, hint) for each in results]}
-    return told
+        return payload | {"result": [_hinted(result, hint) for result in results]}
+    return payload
 
 
 def _hinted(response: Any, hint: str) -> Any:

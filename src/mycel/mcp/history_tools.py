@@ -45,7 +45,7 @@ def history(call: ToolCall) -> Answer:
         case "merge":
             return merge_tools.merge(call)
         case "branches":
-            return branch_actions.listed(call)
+            return branch_actions.list_branches(call)
         case "switch_branch":
             return branch_actions.switch(call)
         case "create_branch":
@@ -76,12 +76,12 @@ def _log(call: ToolCall) -> Answer:
     )
     page = TextPage()
     lines = (
-        f"{short(each.commit)} {times.to_text(each.time_us)} {each.actor}:"
-        f" {with_short_hashes(each.message)}"
-        for each in entries[:limit]
+        f"{short(entry.commit)} {times.to_text(entry.time_us)} {entry.actor}:"
+        f" {with_short_hashes(entry.message)}"
+        for entry in entries[:limit]
     )
     shown = page.add_all(shorten(line, _VALUE_CHARACTERS) for line in lines)
-    data: dict[str, Any] = {"commits": [each.commit for each in entries[:shown]]}
+    data: dict[str, Any] = {"commits": [entry.commit for entry in entries[:shown]]}
     if len(entries) > shown > 0:
         data["next_cursor"] = f"log:{entries[shown - 1].seq}"
         page.close(f"Older ones: cursor {data['next_cursor']}.")
@@ -105,8 +105,8 @@ def _lead_back(call: ToolCall, action: str) -> Answer:
     else:
         done = db.history.rollback(to, paths=_paths(call), dry_run=dry_run, message=call.message)
     if done.commit is None:
-        said = "Would change:" if dry_run and done.diff else "Nothing has to change."
-        return _diff(done.diff, said)
+        message = "Would change:" if dry_run and done.diff else "Nothing has to change."
+        return _diff(done.diff, message)
     return _diff(done.diff, f"Done, in commit {short(done.commit)}:", {"commit": done.commit})
 
 
@@ -115,7 +115,8 @@ def _diff(diff: Diff, said: str = "", more: dict[str, Any] | None = None) -> Ans
     if said:
         page.add(said)
     shown = page.add_all(
-        "\n".join([f"{SIGNS[each.kind]} {each.label}", *_values(each)]) for each in diff.elements
+        "\n".join([f"{SIGNS[element.kind]} {element.label}", *_values(element)])
+        for element in diff.elements
     )
     if shown < len(diff.elements):
         page.close(f"… and {count(len(diff.elements) - shown, 'element')} more: narrow paths.")
@@ -147,8 +148,8 @@ def _paths(call: ToolCall) -> list[str]:
     """The paths of a call; a bare path is a concept of the workspace."""
     knowledge = call.state.knowledge
     return [
-        each if each.startswith(("C:", "P:", "kip:")) else knowledge.uri(each).text
-        for each in call.arguments.get("paths", ())
+        argument if argument.startswith(("C:", "P:", "kip:")) else knowledge.uri(argument).text
+        for argument in call.arguments.get("paths", ())
     ]
 
 

@@ -80,13 +80,16 @@ def inquiry(asked: Undecided, offer: Offer, round_: int) -> Inquiry | None:
     if round_ > ROUNDS_MAX:
         return None
     merge = asked.merge
-    personal = [each for each in merge.unresolved if each.id in asked.personal]
-    others = [each for each in merge.unresolved if each.id not in asked.personal]
+    personal = [conflict for conflict in merge.unresolved if conflict.id in asked.personal]
+    others = [conflict for conflict in merge.unresolved if conflict.id not in asked.personal]
     if offer.model and others and asked.is_for_model:
         return Inquiry({f"{round_}.{merge.id}{_OF_MODEL}": _sampling(merge, others)})
     if offer.person and personal:
         return Inquiry(
-            {f"{round_}.{merge.id}.{each.id}": _form(each) for each in personal[:FORMS_MAX]}
+            {
+                f"{round_}.{merge.id}.{conflict.id}": _form(conflict)
+                for conflict in personal[:FORMS_MAX]
+            }
         )
     return None
 
@@ -106,18 +109,18 @@ def _sampling(merge: Merge, conflicts: Iterable[Conflict]) -> dict[str, Any]:
 
 
 def _form(conflict: Conflict) -> dict[str, Any]:
-    told = conflict.to_dict()
+    payload = conflict.to_dict()
     fields: dict[str, Any] = {
         "choice": {
             "type": "string",
-            "title": f"Value of {place(told)}",
+            "title": f"Value of {place(payload)}",
             "enum": _options(conflict),
         },
         "value": {
             "type": "string",
             "title": "Another value",
             "description": "If you chose value: "
-            + ("the whole text" if is_text(told) else "JSON")
+            + ("the whole text" if is_text(payload) else "JSON")
             + ("; if you chose lines: the contested lines" if conflict.parts == 1 else ""),
         },
     }
@@ -133,7 +136,7 @@ def _form(conflict: Conflict) -> dict[str, Any]:
 
 def _options(conflict: Conflict) -> list[str]:
     """The choices of a form, which has room for one contested part of a text."""
-    return [each for each in conflict.options if each != "lines" or conflict.parts == 1]
+    return [option for option in conflict.options if option != "lines" or conflict.parts == 1]
 
 
 def _text(conflict: Conflict) -> str:
@@ -152,7 +155,7 @@ def settle(call: ToolCall, responses: InquiryResponses) -> Answer:
     The result asks on if something was decided, or if the model was asked and a person is next.
     """
     merge_id, _ = asked_about(responses)
-    merge = next((each for each in call.state.db.merges if each.id == merge_id), None)
+    merge = next((merge for merge in call.state.db.merges if merge.id == merge_id), None)
     if merge is None:
         raise NotFound(
             f"No merge {shorten(merge_id)!r} is open.",
@@ -200,7 +203,7 @@ def _decisions(
 
     A model decides none of those that are for a person.
     """
-    open_ids = {each.id: each for each in merge.unresolved}
+    open_ids = {conflict.id: conflict for conflict in merge.unresolved}
     found: list[dict[str, Any]] = []
     problems: list[str] = []
     for key, response in responses.items():
@@ -220,8 +223,8 @@ def _from_model(response: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Decisions in the text of a model."""
     content = response.get("content")
     blocks = content if isinstance(content, list) else [content]
-    texts = [each.get("text", "") for each in blocks if isinstance(each, Mapping)]
-    text = "\n".join(each for each in texts if isinstance(each, str))
+    texts = [block.get("text", "") for block in blocks if isinstance(block, Mapping)]
+    text = "\n".join(text for text in texts if isinstance(text, str))
     fenced = _FENCE.search(text)
     try:
         said = read_json((fenced[1] if fenced else text).strip())

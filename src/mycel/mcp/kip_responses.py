@@ -26,12 +26,12 @@ def answer(
 
     With `rows`, the result of a FIND is an array for each row, and `columns` names them.
     """
-    told = _by_rows(request, dict(response)) if rows else dict(response)
-    text = json_text(told)
+    payload = _by_rows(request, dict(response)) if rows else dict(response)
+    text = json_text(payload)
     if estimate(text) > TOKENS_MAX:
-        told = _cut(request, told)
-        text = json_text(told)
-    return Answer(text, told, failed="error" in told)
+        payload = _cut(request, payload)
+        text = json_text(payload)
+    return Answer(text, payload, failed="error" in payload)
 
 
 def _by_rows(request: Mapping[str, Any], response: JsonObject) -> JsonObject:
@@ -39,19 +39,21 @@ def _by_rows(request: Mapping[str, Any], response: JsonObject) -> JsonObject:
     commands, inner = request.get("commands"), response.get("result")
     if not isinstance(commands, Sequence) or not isinstance(inner, list):
         return _rows(str(request.get("command")), response)
-    texts = [each.get("command") if isinstance(each, Mapping) else each for each in commands]
+    texts = [
+        command.get("command") if isinstance(command, Mapping) else command for command in commands
+    ]
     return response | {
         "result": [_rows(str(text), each) for text, each in zip(texts, inner, strict=False)]
     }
 
 
 def _rows(command: str, response: JsonObject) -> JsonObject:
-    found = _find(command)
-    if found is None or "result" not in response or "would" in response:
+    find = _find(command)
+    if find is None or "result" not in response or "would" in response:
         return response
-    columns = [expression(each) for each in found.expressions]
+    columns = [expression(each) for each in find.expressions]
     result = response["result"]
-    if all(isinstance(each, ast.Aggregate) for each in found.expressions):
+    if all(isinstance(each, ast.Aggregate) for each in find.expressions):
         rows = [result] if len(columns) > 1 else [[result]]
     else:
         whole = result if len(columns) > 1 else [result]
@@ -79,8 +81,10 @@ def _cut(request: Mapping[str, Any], response: JsonObject) -> JsonObject:
         text = command.get("command") if isinstance(command, Mapping) else command
         told.append(each if size_of(each) <= share else _fewer(str(text), each, share))
         room -= min(size_of(told[-1]), room)
-    said = "The results are too large for one answer: not all of each is shown. Send fewer at once."
-    return response | {"result": told, "warnings": [said]}
+    message = (
+        "The results are too large for one answer: not all of each is shown. Send fewer at once."
+    )
+    return response | {"result": told, "warnings": [message]}
 
 
 def _fewer(command: str, response: JsonObject, room: int) -> JsonObject:
@@ -92,11 +96,11 @@ def _fewer(command: str, response: JsonObject, room: int) -> JsonObject:
     is_table = "columns" not in response and _is_table(command, rows)
     shown = _fewer_rows(rows, left) if is_table else smaller(rows, left)
     of, count = (rows[0], shown[0]) if is_table else (rows, shown)
-    said = "not all of it is shown"
+    message = "not all of it is shown"
     if isinstance(of, list) and isinstance(count, list):
-        said = f"{len(count)} of {len(of)} rows are shown, or not all of each"
+        message = f"{len(count)} of {len(of)} rows are shown, or not all of each"
     warning = (
-        f"The result is too large for one answer: {said}. Ask for fewer expressions, for single"
+        f"The result is too large for one answer: {message}. Ask for fewer expressions, for single"
         " attributes instead of whole elements, or page with LIMIT and CURSOR."
     )
     others = smaller(list(response.get("warnings", ())), CLOSING_TOKENS // 2)
@@ -120,8 +124,8 @@ def _is_table(command: str, result: Any) -> bool:
     """True if a result is a list of columns, those of a FIND with several expressions."""
     if not isinstance(result, list) or not all(isinstance(each, list) for each in result):
         return False
-    found = _find(command)
-    return found is not None and len(found.expressions) == len(result) > 1
+    find = _find(command)
+    return find is not None and len(find.expressions) == len(result) > 1
 
 
 def _fewer_rows(columns: list[list[Any]], tokens: int) -> list[list[Any]]:

@@ -137,26 +137,26 @@ def _create_entities(memory: EntityGraph, given: JsonObject) -> Reply:
         Entity(each["name"], each["entityType"], tuple(each["observations"]))
         for each in given["entities"]
     )
-    return _listed("entities", [each.to_dict() for each in new])
+    return _list_reply("entities", [entity.to_dict() for entity in new])
 
 
 def _create_relations(memory: EntityGraph, given: JsonObject) -> Reply:
     new = memory.create_relations(_relation(each) for each in given["relations"])
-    return _listed("relations", [each.to_dict() for each in new])
+    return _list_reply("relations", [entity_relation.to_dict() for entity_relation in new])
 
 
 def _add_observations(memory: EntityGraph, given: JsonObject) -> Reply:
     added = memory.add_observations(
         (each["entityName"], each["contents"]) for each in given["observations"]
     )
-    return _listed(
+    return _list_reply(
         "results", [{"entityName": name, "addedObservations": new} for name, new in added]
     )
 
 
 def _delete_entities(memory: EntityGraph, given: JsonObject) -> Reply:
     deleted, missing = memory.delete_entities(given["entityNames"])
-    return _done(len(deleted), len(deleted) + len(missing), ("entity", "entities"), missing)
+    return _count_reply(len(deleted), len(deleted) + len(missing), ("entity", "entities"), missing)
 
 
 def _delete_observations(memory: EntityGraph, given: JsonObject) -> Reply:
@@ -164,23 +164,23 @@ def _delete_observations(memory: EntityGraph, given: JsonObject) -> Reply:
         (each["entityName"], each["observations"]) for each in given["deletions"]
     )
     asked = sum(len(each["observations"]) for each in given["deletions"])
-    return _done(count, asked, ("observation", "observations"), missing)
+    return _count_reply(count, asked, ("observation", "observations"), missing)
 
 
 def _delete_relations(memory: EntityGraph, given: JsonObject) -> Reply:
     count = memory.delete_relations(_relation(each) for each in given["relations"])
-    return _done(count, len(given["relations"]), ("relation", "relations"), ())
+    return _count_reply(count, len(given["relations"]), ("relation", "relations"), ())
 
 
 def _relation(given: Mapping[str, str]) -> EntityRelation:
     return EntityRelation(given["from"], given["to"], given["relationType"])
 
 
-def _listed(key: str, items: list[JsonObject]) -> Reply:
+def _list_reply(key: str, items: list[JsonObject]) -> Reply:
     return Reply(_json(items), {key: items})
 
 
-def _done(count: int, asked: int, nouns: tuple[str, str], missing: tuple[str, ...]) -> Reply:
+def _count_reply(count: int, asked: int, nouns: tuple[str, str], missing: tuple[str, ...]) -> Reply:
     noun = nouns[asked != 1]
     message = f"Deleted {count if count == asked else f'{count} of {asked}'} {noun}."
     if missing:
@@ -191,8 +191,8 @@ def _done(count: int, asked: int, nouns: tuple[str, str], missing: tuple[str, ..
 
 
 def _graph(graph: Subgraph) -> Reply:
-    told = graph.to_dict()
-    return Reply(_json(told), told, graph.cut)
+    payload = graph.to_dict()
+    return Reply(_json(payload), payload, graph.cut)
 
 
 def _json(value: Any) -> str:
@@ -278,7 +278,9 @@ def build_server(db: Graph, *, readonly: bool = False) -> Server[Any]:
     """A server that has these tools, and the whole graph as a resource."""
     memory = EntityGraph(db)
     leftovers = MemoryTrim()
-    tools = {each.name: each for each in TOOLS if each.reads or not readonly}
+    tools = {
+        memory_tool.name: memory_tool for memory_tool in TOOLS if memory_tool.reads or not readonly
+    }
     limiter = anyio.CapacityLimiter(CALLS_AT_ONCE)
 
     async def in_thread(work: Callable[[], T]) -> T:
@@ -289,7 +291,7 @@ def build_server(db: Graph, *, readonly: bool = False) -> Server[Any]:
         return await anyio.to_thread.run_sync(leftovers.after, run, limiter=limiter)
 
     async def list_tools(_ctx: Any, _params: Any) -> JsonObject:
-        return COMPLETE | {"tools": [each.to_wire() for each in tools.values()]}
+        return COMPLETE | {"tools": [tool.to_wire() for tool in tools.values()]}
 
     async def call_tool(_ctx: Any, params: Any) -> JsonObject:
         tool = tools.get(params.name)
@@ -315,8 +317,8 @@ def build_server(db: Graph, *, readonly: bool = False) -> Server[Any]:
 
     async def read_resource(_ctx: Any, params: Any) -> JsonObject:
         if str(params.uri) != RESOURCE_URI:
-            said = f"There is no such resource; {RESOURCE_URI} is the whole graph."
-            raise MCPError(types.INVALID_PARAMS, said)
+            message = f"There is no such resource; {RESOURCE_URI} is the whole graph."
+            raise MCPError(types.INVALID_PARAMS, message)
         try:
             return await in_thread(partial(_whole_graph, memory))
         except MycelError as error:
@@ -357,10 +359,10 @@ _RESOURCE: Final = {
 
 def call(memory: EntityGraph, tool: MemoryTool, given: Mapping[str, Any]) -> JsonObject:
     """Run a tool."""
-    known = _known(tool.takes, given)
+    known = _declared_arguments(tool.takes, given)
     reply = tool.run(memory, arguments.check(tool.name, tool.takes, known, exact=True))
     texts = [reply.text] if reply.remark is None else [reply.text, reply.remark]
-    content = [{"type": "text", "text": each} for each in texts]
+    content = [{"type": "text", "text": text} for text in texts]
     return COMPLETE | {"content": content, "structuredContent": reply.data, "isError": False}
 
 
@@ -369,11 +371,15 @@ def _failed(error: MycelError) -> JsonObject:
     return COMPLETE | {"content": content, "isError": True}
 
 
-def _known(schema: Schema, given: Any) -> Any:
+def _declared_arguments(schema: Schema, given: Any) -> Any:
     """The arguments without keys that the schema lacks: the official server ignores them."""
     if isinstance(given, Mapping) and "properties" in schema:
         known = schema["properties"]
-        return {key: _known(known[key], each) for key, each in given.items() if key in known}
+        return {
+            key: _declared_arguments(known[key], each)
+            for key, each in given.items()
+            if key in known
+        }
     if isinstance(given, list) and "items" in schema:
-        return [_known(schema["items"], each) for each in given]
+        return [_declared_arguments(schema["items"], each) for each in given]
     return given

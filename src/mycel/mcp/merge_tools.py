@@ -57,16 +57,16 @@ def resolve(call: ToolCall) -> Answer:
     resolutions = call.arguments.get("resolutions")
     if resolutions:
         return answer(call, settled(call, resolutions, merge_id))
-    found = [each for each in db.merges if merge_id is None or each.id.startswith(merge_id)]
-    if not found:
+    merges = [each for each in db.merges if merge_id is None or each.id.startswith(merge_id)]
+    if not merges:
         return Answer(f"No merge into {db.branch} is open.", {"merges": []})
-    if len(found) > 1:
+    if len(merges) > 1:
         page = TextPage()
-        for each in found:
+        for each in merges:
             page.add(f"{each.id}: {each.source}, {count(len(each.unresolved), 'conflict')} left")
         page.close("Pass merge_id.")
-        return Answer(str(page), {"merges": [each.id for each in found]})
-    return answer(call, found[0])
+        return Answer(str(page), {"merges": [each.id for each in merges]})
+    return answer(call, merges[0])
 
 
 def settled(call: ToolCall, resolutions: list[dict[str, Any]], merge_id: str | None) -> Merge:
@@ -86,20 +86,20 @@ def undecided(call: ToolCall, done: Merge) -> Undecided | None:
     if not done.is_open or not done.unresolved:
         return None
     if call.arguments.get("policy") == "ask":
-        return Undecided(done, frozenset(each.id for each in done.unresolved))
+        return Undecided(done, frozenset(conflict.id for conflict in done.unresolved))
     known: dict[tuple[str, str], Mapping[str, str]] = {}
     personal = set()
-    for each in done.unresolved:
-        if each.field != "attributes" or not each.path:
+    for conflict in done.unresolved:
+        if conflict.field != "attributes" or not conflict.path:
             continue
-        place = (CONCEPT_TYPE, str(each.identity.get("type")))
-        if "predicate" in each.identity:
-            place = (PROPOSITION_TYPE, str(each.identity["predicate"]))
+        place = (CONCEPT_TYPE, str(conflict.identity.get("type")))
+        if "predicate" in conflict.identity:
+            place = (PROPOSITION_TYPE, str(conflict.identity["predicate"]))
         if place not in known:
             definition = call.state.db.get_concept(*place)
             known[place] = {} if definition is None else merge_policies(definition.attributes)
-        if known[place].get(each.path[0]) == "ask":
-            personal.add(each.id)
+        if known[place].get(conflict.path[0]) == "ask":
+            personal.add(conflict.id)
     return Undecided(done, frozenset(personal))
 
 
@@ -110,16 +110,16 @@ def answer(call: ToolCall, done: Merge) -> Answer:
     data |= {"commit": done.commit} if done.commit else {}
     data |= {"merge_id": done.id} if done.is_open else {}
     page.add(summary(done))
-    for each in done.warnings:
-        page.add(f"Warning: {each}")
+    for warning in done.warnings:
+        page.add(f"Warning: {warning}")
     left = done.unresolved
     if left:
         _show(call, page, done, data)
     elif done.choices and done.status != "aborted":
         page.add("Chosen by rules:")
         page.add_all(
-            f"- {each.id} {each.label} {'.'.join(each.path)}: {each.reason}"
-            for each in done.choices
+            f"- {choice.id} {choice.label} {'.'.join(choice.path)}: {choice.reason}"
+            for choice in done.choices
         )
     return Answer(str(page), data_within(data))
 
@@ -129,8 +129,8 @@ def _show(call: ToolCall, page: TextPage, done: Merge, data: dict[str, Any]) -> 
     left = done.unresolved
     start = call.number_in(_PAGE) or 0
     shown = 0
-    for each in left[start:]:
-        text = "\n".join(plain_lines(each.to_dict(), characters_max=VALUE_CHARACTERS))
+    for conflict in left[start:]:
+        text = "\n".join(plain_lines(conflict.to_dict(), characters_max=VALUE_CHARACTERS))
         if not page.add(text):
             if shown:
                 break
@@ -139,7 +139,7 @@ def _show(call: ToolCall, page: TextPage, done: Merge, data: dict[str, Any]) -> 
     if start + shown < len(left):
         data["next_cursor"] = f"{_PAGE}:{start + shown}"
         page.close(f"{len(left) - start - shown} more: cursor {data['next_cursor']}.")
-    data["conflicts"] = [each.to_dict() for each in left[start : start + shown]]
+    data["conflicts"] = [conflict.to_dict() for conflict in left[start : start + shown]]
     if done.is_open:
         branch = "" if call.state.db.branch == "main" else f', branch: "{call.state.db.branch}"'
         page.close(

@@ -80,7 +80,7 @@ def read(data: bytes) -> JSONRPCMessage:
     return message
 
 
-def written(message: JSONRPCMessage) -> bytes:
+def encode_message(message: JSONRPCMessage) -> bytes:
     """A message as JSON."""
     return jsonrpc_message_adapter.dump_json(message, by_alias=True, exclude_unset=True)
 
@@ -88,14 +88,14 @@ def written(message: JSONRPCMessage) -> bytes:
 def top_level_id(data: bytes) -> int | str | None:
     """The id at the top level of invalid JSON, if its beginning has one."""
     depth = 0
-    for found in _TOKEN.finditer(data[:ID_SOUGHT_BYTES]):
-        match found[0]:
+    for match in _TOKEN.finditer(data[:ID_SOUGHT_BYTES]):
+        match match[0]:
             case b"{" | b"[":
                 depth += 1
             case b"}" | b"]":
                 depth -= 1
             case b'"id"' if depth == 1:
-                value = _ID.match(data, found.end())
+                value = _ID.match(data, match.end())
                 if value is not None:
                     text = value[1].decode(errors="replace")
                     return text[1:-1] if text[0] == '"' else int(text)
@@ -143,19 +143,19 @@ async def worded(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> Ha
         raise MCPError(INVALID_PARAMS, _invalid(ctx.method, error)) from None
     except MCPError as error:
         if error.error.code == METHOD_NOT_FOUND:
-            said = f"There is no method {shorten(repr(ctx.method))} here."
-            raise MCPError(METHOD_NOT_FOUND, said) from None
+            message = f"There is no method {shorten(repr(ctx.method))} here."
+            raise MCPError(METHOD_NOT_FOUND, message) from None
         if error.error.code == INVALID_PARAMS and error.error.data == "":
             # The error of the SDK for a request before the handshake.
-            said = f"{ctx.method} came before the handshake. Send initialize first."
-            raise MCPError(INVALID_PARAMS, said) from None
+            message = f"{ctx.method} came before the handshake. Send initialize first."
+            raise MCPError(INVALID_PARAMS, message) from None
         raise
     except Exception:
         if ctx.request_id is None:
             raise  # A notification has no answer, and the SDK logs it.
         _log.exception("%s failed unexpectedly.", shorten(ctx.method))
-        said = "The request failed inside the server."
-        raise MCPError(INTERNAL_ERROR, said) from None
+        message = "The request failed inside the server."
+        raise MCPError(INTERNAL_ERROR, message) from None
 
 
 def _invalid(method: str, error: ValidationError) -> str:

@@ -68,19 +68,19 @@ def conflicts(found: Node | Relation) -> list[str]:
     """The open conflicts at a node or relation, with their versions; those that have room."""
     lines: list[str] = []
     room = CONFLICTS_CHARACTERS
-    for at, told in enumerate(found.conflicts):
-        shown = plain_lines(told, characters_max=VERSION_CHARACTERS)
+    for at, payload in enumerate(found.conflicts):
+        shown = plain_lines(payload, characters_max=VERSION_CHARACTERS)
         room -= sum(map(len, shown))
         if room < 0:
             lines.append(f"… and {count(len(found.conflicts) - at, 'more conflict')}")
             break
-        lines += [f"In conflict, merge {told['merge']}:", *shown]
+        lines += [f"In conflict, merge {payload['merge']}:", *shown]
     return lines
 
 
 def conflict_mark(found: Node | Relation) -> str:
     """A remark that a node or relation is in conflict, with the ids; empty if it is not."""
-    ids = ", ".join(each["id"] for each in found.conflicts)
+    ids = ", ".join(conflict["id"] for conflict in found.conflicts)
     return f" [in conflict {ids}: get_nodes shows the versions]" if ids else ""
 
 
@@ -112,9 +112,9 @@ def brief(node: Node, *, detailed: bool) -> JsonObject:
         brief = {"uri": node.uri, "type": node.type, "version": node.version}
         brief |= {"caveats": list(node.caveats)} if node.caveats else {}
         return brief | ({"conflicts": list(node.conflicts)} if node.conflicts else {})
-    told = node.to_dict()
-    told.pop("content", None)
-    return told
+    payload = node.to_dict()
+    payload.pop("content", None)
+    return payload
 
 
 def reached(each: ReachedNode, *, detailed: bool) -> str:

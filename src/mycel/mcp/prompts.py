@@ -13,8 +13,8 @@ from mycel.model.values import JsonObject
 
 def instructions(workspace: str, *, readonly: bool) -> str:
     """The instructions at the start of a session; clients cut them at 2 KB."""
-    told = _INSTRUCTIONS.format(workspace=workspace)
-    return told + (_READONLY if readonly else _WRITING)
+    message = _INSTRUCTIONS.format(workspace=workspace)
+    return message + (_READONLY if readonly else _WRITING)
 
 
 _INSTRUCTIONS: Final = """\
@@ -81,10 +81,10 @@ class Prompt:
                     f"The prompt {self.name} has no argument {shorten(repr(key))}. {close}".strip(),
                     hint=f"It takes {', '.join(self.arguments)}.",
                 )
-        for key, (said, required) in self.arguments.items():
+        for key, (answer, required) in self.arguments.items():
             if required and not values.get(key):
                 raise InvalidSyntax(
-                    f"The prompt {self.name} needs the argument {key!r}.", hint=said
+                    f"The prompt {self.name} needs the argument {key!r}.", hint=answer
                 )
         text = self.write(values)
         return {

@@ -44,13 +44,13 @@ def get(call: ToolCall) -> Answer:
             hint="Pass only the URI of the answer with the cursor.",
         )
     page = TextPage()
-    told: JsonObject = {"nodes": []}
+    payload: JsonObject = {"nodes": []}
     failures: dict[str, MycelError] = {}
     add = _callers if arguments.get("callers", False) else _node
     with call.knowledge().moment() as knowledge:
         for at, uri in enumerate(uris):
             try:
-                shown = add(call, knowledge, uri, page, told)
+                shown = add(call, knowledge, uri, page, payload)
             except TypeMismatch as error:  # The same for all of them.
                 raise _unknown_relation(call, error) from None
             except MycelError as error:
@@ -58,13 +58,13 @@ def get(call: ToolCall) -> Answer:
                 continue
             if not shown:
                 rest = uris[at:]
-                told["not_shown"] = rest
+                payload["not_shown"] = rest
                 left = shorten(", ".join(rest), 400)
                 page.close(f"{len(rest)} more do not fit: {left}")
                 break
-    if not call.state.readonly and any("conflicts" in each for each in told["nodes"]):
+    if not call.state.readonly and any("conflicts" in each for each in payload["nodes"]):
         page.close("Decide the conflicts of merges with resolve_conflicts.")
-    return answer_about(len(uris), failures, page, told)
+    return answer_about(len(uris), failures, page, payload)
 
 
 def _callers(
@@ -199,11 +199,11 @@ def _relations(
             cursor=cursor and cursor.removeprefix("relations:"),
         )
         lines = [
-            node_text.relation(each, seen_from=node.uri, detailed=call.is_detailed)
-            for each in found
+            node_text.relation(relation, seen_from=node.uri, detailed=call.is_detailed)
+            for relation in found
         ]
         # A page cut in its middle has no cursor: ask for a smaller one.
-        if estimate("\n".join(lines)) + len(lines) < page.left or limit == 1:
+        if estimate("\n".join(lines)) + len(lines) < page.tokens_left or limit == 1:
             break
         limit = max(limit // 2, 1)
     for line in ("", *lines) if lines else ():
@@ -218,44 +218,48 @@ def _relations(
 
 def traverse(call: ToolCall) -> Answer:
     """The nodes near a node, nearest first, loaded into the active context."""
-    knowledge, told = call.with_context()
+    knowledge, payload = call.with_context()
     arguments = call.arguments
     how = {key: arguments[key] for key in _BOUNDS if key in arguments}
     how.setdefault("max_tokens", TRAVERSE_TOKENS)
     try:
-        found = knowledge.traverse(arguments["start"], **how)
+        node_traversal = knowledge.traverse(arguments["start"], **how)
     except TypeMismatch as error:
         raise _unknown_relation(call, error) from None
     page = TextPage()
-    if found.hint is not None:
-        page.add(found.hint)
+    if node_traversal.hint is not None:
+        page.add(node_traversal.hint)
     detailed = call.is_detailed
-    shown = page.add_all(node_text.reached(each, detailed=detailed) for each in found.nodes)
-    told["nodes"] = [{"uri": each.uri, "cost": each.cost} for each in found.nodes[:shown]]
-    if shown < len(found.nodes):
-        more = count(len(found.nodes) - shown, "more node")
+    shown = page.add_all(
+        node_text.reached(node, detailed=detailed) for node in node_traversal.nodes
+    )
+    payload["nodes"] = [
+        {"uri": node.uri, "cost": node.cost} for node in node_traversal.nodes[:shown]
+    ]
+    if shown < len(node_traversal.nodes):
+        more = count(len(node_traversal.nodes) - shown, "more node")
         page.close(
             f"{more} do not fit. Lower max_cost or max_nodes, or traverse from one of those above."
         )
-        told["not_shown"] = len(found.nodes) - shown
-    for cut in found.cut_off:
+        payload["not_shown"] = len(node_traversal.nodes) - shown
+    for cut in node_traversal.cut_off:
         page.close(cut.sentence)
-    if found.cut_off:
-        told["cut_off"] = [
+    if node_traversal.cut_off:
+        payload["cut_off"] = [
             {"budget": cut.budget, "limit": cut.limit, "remaining": cut.remaining}
-            for cut in found.cut_off
+            for cut in node_traversal.cut_off
         ]
-    close_conflicts(call, page, (each.node for each in found.nodes[:shown]))
-    if found.evicted:
-        gone = count(len(found.evicted), "node")
+    close_conflicts(call, page, (node.node for node in node_traversal.nodes[:shown]))
+    if node_traversal.evicted:
+        gone = count(len(node_traversal.evicted), "node")
         page.close(f"{gone} evicted from the active context to make room.")
-    if "context_id" in told:
+    if "context_id" in payload:
         page.close(
-            f"Loaded into an active context. Pass context_id {told['context_id']} to the next"
+            f"Loaded into an active context. Pass context_id {payload['context_id']} to the next"
             " traverse_graph, get_nodes or manage_context to continue with it; without it, each"
             " starts a new one."
         )
-    return Answer(str(page), data_within(told))
+    return Answer(str(page), data_within(payload))
 
 
 _BOUNDS: Final = ("max_cost", "max_nodes", "max_tokens", "direction", "relation_types")
@@ -268,7 +272,7 @@ def context(call: ToolCall) -> Answer:
     """Show, fill or empty the active context."""
     action = call.arguments.get("action", "show")
     uris = call.uris() if action in ("add", "remove") else []
-    knowledge, told = call.with_context()
+    knowledge, payload = call.with_context()
     knowledge.refresh_context()
     changed: _Changed = {}
     failures: dict[str, MycelError] = {}
@@ -280,12 +284,14 @@ def context(call: ToolCall) -> Answer:
                 except MycelError as error:
                     failures[uri] = hints.in_tools(error, readonly=call.state.readonly)
         case "clear":
-            changed["removed"] = [each.uri for each in knowledge.context.show().loaded]
+            changed["removed"] = [
+                loaded_node.uri for loaded_node in knowledge.context.show().loaded
+            ]
             knowledge.context.clear()
     shown = knowledge.context.show()
-    told |= changed
-    told |= {"loaded": len(shown.loaded), "size_max": shown.size_max, "tokens": shown.tokens}
-    told["evicted"] = shown.evicted_count
+    payload |= changed
+    payload |= {"loaded": len(shown.loaded), "size_max": shown.size_max, "tokens": shown.tokens}
+    payload["evicted"] = shown.evicted_count
     page = TextPage()
     if action != "show" and not any(changed.values()):
         page.add("Nothing changed.")
@@ -297,17 +303,23 @@ def context(call: ToolCall) -> Answer:
         f"Loaded: {len(shown.loaded)} of at most {count(shown.size_max, 'node')}, about"
         f" {count(shown.tokens, 'token')}; evicted: {shown.evicted_count}."
     )
-    if "context_id" in told:
-        page.add(f"context_id: {told['context_id']} (pass it to the next call)")
+    if "context_id" in payload:
+        page.add(f"context_id: {payload['context_id']} (pass it to the next call)")
     if action == "show" or call.is_detailed:
-        _list(page, [f"{each.uri} ({each.tokens} tokens): {each.why}" for each in shown.loaded])
+        _list(
+            page,
+            [
+                f"{loaded_node.uri} ({loaded_node.tokens} tokens): {loaded_node.why}"
+                for loaded_node in shown.loaded
+            ],
+        )
         if shown.evicted:
             page.add("Evicted, last first:")
             evicted = shown.evicted if call.is_detailed else shown.evicted[:10]
             _list(page, [f"{each.uri}: {each.why}" for each in evicted])
     if not shown.loaded:
         page.close("Nothing is loaded: traverse_graph loads the nodes near a node.")
-    return answer_about(len(uris), failures, page, told)
+    return answer_about(len(uris), failures, page, payload)
 
 
 _Changed = dict[str, list[str]]
@@ -381,7 +393,7 @@ def _overview(call: ToolCall) -> Answer:
         f" {counts['concept_types']} types, {counts['proposition_types']} relation types."
     )
     types = primer.get("concept_types", ())
-    required = type_text.required_properties(state.db, [each["name"] for each in types])
+    required = type_text.required_properties(state.db, [type_name["name"] for type_name in types])
     for title, key in (("Types", "concept_types"), ("Relation types", "proposition_types")):
         page.add(f"{title} in use:")
         for each in primer.get(key, ()):
@@ -396,7 +408,9 @@ def _overview(call: ToolCall) -> Answer:
                 name = type_text.name_with_required(name, required)
             if not page.add(f"- {name}{known} {about}".rstrip()):
                 break
-    unused = {each["name"] for each in types if each.get("instances") == 0} & required.keys()
+    unused = {
+        type_name["name"] for type_name in types if type_name.get("instances") == 0
+    } & required.keys()
     demanding = [
         type_text.name_with_required(name, required) for name in NOTE_TYPES if name in unused
     ]
@@ -409,7 +423,7 @@ def _overview(call: ToolCall) -> Answer:
     if broken:
         number = "100 or more" if broken == 100 else str(broken)
         page.close(f"{number} relations to missing concepts: topic broken_links.")
-    if contested := sum(len(each.unresolved) for each in state.db.merges):
+    if contested := sum(len(merge.unresolved) for merge in state.db.merges):
         page.close(f"{count(contested, 'conflict')} of merges to decide: resolve_conflicts.")
     if state.readonly:
         page.close("This server is read-only.")
@@ -437,13 +451,13 @@ def _broken_links(call: ToolCall) -> Answer:
 def _names(call: ToolCall, kind: str) -> Answer:
     cursor = call.arguments.get("cursor")
     command = f"DESCRIBE {kind} TYPES LIMIT {NAMES_PAGE}" + (" CURSOR :cursor" if cursor else "")
-    found = call.state.db.execute(command, {"cursor": cursor} if cursor else {})
-    data: JsonObject = {"names": found.value}
+    result = call.state.db.execute(command, {"cursor": cursor} if cursor else {})
+    data: JsonObject = {"names": result.value}
     page = TextPage()
-    types = found.value if kind == "CONCEPT" else ()
+    types = result.value if kind == "CONCEPT" else ()
     required = type_text.required_properties(call.state.db, types)
-    page.add(", ".join(type_text.name_with_required(each, required) for each in found.value))
-    _add_cursor(found.next_cursor, page, data)
+    page.add(", ".join(type_text.name_with_required(each, required) for each in result.value))
+    _add_cursor(result.next_cursor, page, data)
     return Answer(str(page), data_within(data))
 
 

@@ -38,18 +38,18 @@ TEMPLATES: Final[list[JsonObject]] = [
 ]
 
 
-def listed(state: ServerState, cursor: str | None) -> JsonObject:
+def list_concepts(state: ServerState, cursor: str | None) -> JsonObject:
     """A page of the concepts of the workspace, and the cursor of the next."""
     number, inner = _read_cursor(cursor)
-    found = state.knowledge.concepts(without=UNLISTED, limit=PAGE, cursor=inner)
-    told: JsonObject = {
+    page = state.knowledge.concepts(without=UNLISTED, limit=PAGE, cursor=inner)
+    payload: JsonObject = {
         "resources": [
-            {"uri": each.uri, "name": _called(each), "mimeType": "text/markdown"} for each in found
+            {"uri": node.uri, "name": _called(node), "mimeType": "text/markdown"} for node in page
         ]
     }
-    if found.next_cursor is not None and number < PAGES_MAX:
-        told["nextCursor"] = f"{number + 1}.{found.next_cursor}"
-    return told
+    if page.next_cursor is not None and number < PAGES_MAX:
+        payload["nextCursor"] = f"{number + 1}.{page.next_cursor}"
+    return payload
 
 
 def _called(node: Node) -> str:
@@ -76,9 +76,9 @@ def read(state: ServerState, uri: str) -> JsonObject:
     """
     if state.knowledge.uri(uri).is_file:
         file = state.knowledge.read_resource(uri)
-        told: dict[str, Any] = {"uri": uri, "mimeType": file.mime_type}
-        told |= {"blob": file.base64} if file.text is None else {"text": file.text}
-        return {"contents": [told]}
+        payload: dict[str, Any] = {"uri": uri, "mimeType": file.mime_type}
+        payload |= {"blob": file.base64} if file.text is None else {"text": file.text}
+        return {"contents": [payload]}
     return {"contents": [{"uri": uri, "mimeType": "text/markdown", "text": _page(state, uri)}]}
 
 
@@ -87,11 +87,11 @@ def _page(state: ServerState, uri: str) -> str:
         node = knowledge.get(uri)
         links = knowledge.relations(node.uri, limit=RELATIONS_SHOWN)
     lines = [f"# {node.name or node.uri}", "", f"{node.uri} ({node.type})", ""]
-    lines += [f"- {each}" for each in node_text.facts(node, detailed=False).splitlines()]
+    lines += [f"- {line}" for line in node_text.facts(node, detailed=False).splitlines()]
     lines += ["", node.content] if node.content else []
     if links.items:
         lines += ["", "## Relations", ""]
-        lines += [f"- {node_text.relation(each, seen_from=node.uri)}" for each in links]
+        lines += [f"- {node_text.relation(link, seen_from=node.uri)}" for link in links]
     if links.next_cursor is not None:
         lines.append("- … and others")
     return "\n".join(lines) + "\n"

@@ -65,15 +65,15 @@ class Answer(NamedTuple):
 
     def to_wire(self) -> dict[str, Any]:
         """The result in the form of MCP."""
-        told: dict[str, Any] = {
+        payload: dict[str, Any] = {
             "content": [{"type": "text", "text": _bounded(self.text)}],
             "isError": self.failed,
         }
         if self.data is not None:
-            told["structuredContent"] = self.data
+            payload["structuredContent"] = self.data
         if self.view is not None:
-            told["_meta"] = {"mycel/view": self.view}
-        return told
+            payload["_meta"] = {"mycel/view": self.view}
+        return payload
 
 
 def failure(error: MycelError) -> Answer:
@@ -100,13 +100,15 @@ def answer_about(count: int, failures: Failures, page: TextPage, data: JsonObjec
 
 def _all_failed(failures: Failures) -> Answer:
     (uri, first), *others = failures.items()
-    told = failure(first)
+    answer = failure(first)
     if not others:
-        return told
+        return answer
     page = TextPage()
     named = _sendable(shorten(uri, _URI_CHARACTERS))
-    page.add_all((f"{named}: {told.text}", *_lines(dict(others))))
-    return Answer(str(page), data_within({**(told.data or {}), "failed": _failed(failures)}), True)
+    page.add_all((f"{named}: {answer.text}", *_lines(dict(others))))
+    return Answer(
+        str(page), data_within({**(answer.data or {}), "failed": _failed(failures)}), True
+    )
 
 
 def _lines(failures: Failures) -> list[str]:
@@ -163,7 +165,7 @@ class TextPage:
         self._left = tokens_max - CLOSING_TOKENS
 
     @property
-    def left(self) -> int:
+    def tokens_left(self) -> int:
         """The tokens left of the budget."""
         return self._left
 
@@ -221,15 +223,15 @@ def smaller(value: Any, tokens: int) -> Any:
             return kept
         case dict():
             sizes = sorted((size_of(each) + size_of(key), key) for key, each in value.items())
-            told = {}
+            payload = {}
             for place, (size, key) in enumerate(sizes):
                 share = tokens // (len(sizes) - place)
                 room = share - size_of(key)
                 if room <= 0:
                     break
-                told[key] = value[key] if size <= share else smaller(value[key], room)
+                payload[key] = value[key] if size <= share else smaller(value[key], room)
                 tokens -= min(size, share)
-            return {key: told[key] for key in value if key in told}
+            return {key: payload[key] for key in value if key in payload}
     return value
 
 

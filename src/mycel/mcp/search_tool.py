@@ -77,7 +77,7 @@ def _search(call: ToolCall) -> Answer:
         page.close(_about_name(call, query.strip()))
     for warning in dict.fromkeys(warnings):
         page.close(warning)
-    close_conflicts(call, page, (each.found for each in shown))
+    close_conflicts(call, page, (hit.found for hit in shown))
     return Answer(str(page), data_within(data))
 
 
@@ -112,10 +112,10 @@ def _shown_before(call: ToolCall) -> tuple[int, int]:
     cursor = call.arguments.get("cursor")
     if not cursor:
         return 0, 0
-    found = _CURSOR.fullmatch(cursor)
-    if found is None:
+    match = _CURSOR.fullmatch(cursor)
+    if match is None:
         raise bad_cursor()
-    notes, code = map(int, found.groups())
+    notes, code = map(int, match.groups())
     if not 0 < max(notes, code) < SEARCH_DEPTH_MAX:
         raise bad_cursor()
     return notes, code
@@ -158,15 +158,15 @@ def _recall(call: ToolCall) -> Answer:
     )
     page = TextPage()
     shown = page.add_all(
-        node_text.reached(each, detailed=True) + ("" if each.hops else f"\n    {each.reason}")
-        for each in found.nodes
+        node_text.reached(node, detailed=True) + ("" if node.hops else f"\n    {node.reason}")
+        for node in found.nodes
     )
     nodes = [
-        {"uri": each.uri}
-        | ({"cost": each.cost} if each.score is None else {"score": round(each.score, 3)})
-        for each in found.nodes[:shown]
+        {"uri": node.uri}
+        | ({"cost": node.cost} if node.score is None else {"score": round(node.score, 3)})
+        for node in found.nodes[:shown]
     ]
-    scores = [each.score for each in found.nodes[:shown] if each.score is not None]
+    scores = [node.score for node in found.nodes[:shown] if node.score is not None]
     _close_weak(page, scores)
     left_out = found.left_out + len(found.nodes) - shown
     if left_out:
@@ -175,7 +175,7 @@ def _recall(call: ToolCall) -> Answer:
         page.close(_nothing_found(call, arguments["query"]))
     for warning in dict.fromkeys(warnings):
         page.close(warning)
-    close_conflicts(call, page, (each.node for each in found.nodes[:shown]))
+    close_conflicts(call, page, (node.node for node in found.nodes[:shown]))
     return Answer(str(page), data_within({"nodes": nodes, "left_out": left_out}))
 
 
@@ -226,8 +226,8 @@ def _close_others(call: ToolCall, page: TextPage, hits: Sequence[Hit], limit: in
     )
     names = [
         name
-        for each in ([types] if isinstance(types, str) else types)
-        for name in call.state.db.execute(query, {"type": each, "limit": limit}).value
+        for type_name in ([types] if isinstance(types, str) else types)
+        for name in call.state.db.execute(query, {"type": type_name, "limit": limit}).value
     ]
     if others := [name for name in dict.fromkeys(names) if name not in shown]:
         listed = ", ".join(shorten(name) for name in others[: limit - len(hits)])

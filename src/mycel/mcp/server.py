@@ -287,19 +287,21 @@ class _Service:
         known = list(self._tools)
         if name in {tool.name for tool in offered(readonly=False)}:
             why = f"is read-only, and {name} writes" if self._state.readonly else "shows no files"
-            said = f"This server {why}."
+            message = f"This server {why}."
         else:
             close = did_you_mean(shorten(name), known)
-            said = f"There is no tool {shorten(repr(name))}. {close}".rstrip()
-        return MCPError(types.INVALID_PARAMS, f"{said} There are: {', '.join(known)}.")
+            message = f"There is no tool {shorten(repr(name))}. {close}".rstrip()
+        return MCPError(types.INVALID_PARAMS, f"{message} There are: {', '.join(known)}.")
 
     # Resources.
 
     async def _list_resources(self, context: Context, params: Paging) -> JsonObject:
-        told = await self._asked(context, lambda state: resources.listed(state, params.cursor))
+        payload = await self._asked(
+            context, lambda state: resources.list_concepts(state, params.cursor)
+        )
         if params.cursor is None and _shows_app(context):
-            told["resources"].insert(0, app_view.resource())
-        return COMPLETE | told
+            payload["resources"].insert(0, app_view.resource())
+        return COMPLETE | payload
 
     async def _list_templates(self, _context: Context, _params: Paging) -> JsonObject:
         has_files = self._state.knowledge.root is not None
@@ -353,8 +355,8 @@ class _Service:
         try:
             return await self._in_thread(context, run)
         except MycelError as error:
-            told = hints.in_tools(error, readonly=self._state.readonly)
-            raise _protocol_error(told) from None
+            tools = hints.in_tools(error, readonly=self._state.readonly)
+            raise _protocol_error(tools) from None
 
 
 def _shows_app(context: Context) -> bool:
@@ -379,8 +381,8 @@ def _protocol_error(error: MycelError) -> MCPError:
     # By the protocol, a missing resource is an invalid parameter.
     is_input = error.category in (Category.INPUT, Category.MISSING)
     code = types.INVALID_PARAMS if is_input else error.category.jsonrpc_code
-    told = failure(error)
-    return MCPError(code, f"{error.message} {error.hint}", told.data)
+    answer = failure(error)
+    return MCPError(code, f"{error.message} {error.hint}", answer.data)
 
 
 async def _put(context: Context, asked: inquiries.Inquiry) -> inquiries.InquiryResponses:

@@ -30,7 +30,7 @@ from mcp.server.lowlevel.server import Server
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
 
-from mycel.mcp.messages import NoMessage, read, top_level_id, written
+from mycel.mcp.messages import NoMessage, encode_message, read, top_level_id
 from mycel.model.limits import MESSAGE_LINE_BYTES_MAX
 
 READ_BYTES: Final = 1 << 16
@@ -171,17 +171,17 @@ class _Connection:
 
     async def _write(self, messages: MemoryObjectReceiveStream[SessionMessage]) -> None:
         async with messages:
-            async for each in messages:
-                await self._send(each.message)
-                if isinstance(each.message, JSONRPCResponse | JSONRPCError):
-                    self._waiting.discard("" if each.message.id is None else each.message.id)
+            async for message in messages:
+                await self._send(message.message)
+                if isinstance(message.message, JSONRPCResponse | JSONRPCError):
+                    self._waiting.discard("" if message.message.id is None else message.message.id)
                     self._answered.set()
                     self._answered = anyio.Event()
 
     async def _send(self, message: Any) -> None:
         if self._broken:
             return
-        line = written(message) + b"\n"
+        line = encode_message(message) + b"\n"
         async with self._lock:
             try:
                 await _write_all(self._target, line)

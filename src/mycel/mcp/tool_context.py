@@ -75,8 +75,8 @@ class ToolCall(NamedTuple):
         if contexts is None:
             return self.state.knowledge, {}
         handle = contexts.mint() if handle is None else handle
-        told: JsonObject = {"context_id": handle} if handle else {}
-        return self.state.knowledge.with_context(contexts.get(handle)), told
+        payload: JsonObject = {"context_id": handle} if handle else {}
+        return self.state.knowledge.with_context(contexts.get(handle)), payload
 
     def uris(self) -> list[str]:
         """The URIs of the call, each once."""

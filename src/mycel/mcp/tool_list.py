@@ -73,7 +73,9 @@ def _text(description: str = "") -> Schema:
     return _typed("string", description)
 
 
-def _whole(description: str, minimum: int, maximum: int, usual: int | None = None) -> Schema:
+def _integer_schema(
+    description: str, minimum: int, maximum: int, usual: int | None = None
+) -> Schema:
     default = {} if usual is None else {"default": usual}
     return _typed("integer", description, minimum=minimum, maximum=maximum, **default)
 
@@ -182,10 +184,10 @@ SEARCH: Final = Tool(
         "metadata": _object("Only with these values"),
         "near": _text("URI; prefer what is close to it"),
         "as_of": _text("Time, commit or tag: nodes as they were, by names and words"),
-        "context_tokens": _whole(
+        "context_tokens": _integer_schema(
             "Give contents too, of the best nodes and those near them, within this", 100, 16_000
         ),
-        "limit": _whole("", 1, 50, usual=search_tool.SEARCH_LIMIT),
+        "limit": _integer_schema("", 1, 50, usual=search_tool.SEARCH_LIMIT),
         "detail": DETAIL,
         "cursor": CURSOR,
     },
@@ -201,7 +203,7 @@ GET: Final = Tool(
     ' workspace. Callers of a function: {"uris": ["save"], "callers": true}.',
     {
         "uris": _texts(),
-        "relations": _whole("Number to show", 0, 200, usual=read_tools.RELATIONS_SHOWN),
+        "relations": _integer_schema("Number to show", 0, 200, usual=read_tools.RELATIONS_SHOWN),
         "direction": _one_of("both", *ways_of("both")),
         "relation_types": _texts(),
         "read_file": _flag("Also read files and the lines of symbols"),
@@ -222,8 +224,8 @@ TRAVERSE: Final = Tool(
     {
         "start": _text("URI of the node to start from"),
         "max_cost": _typed("number", minimum=0, maximum=TRAVERSE_COST_MAX, default=1),
-        "max_nodes": _whole("", 1, 1000, usual=100),
-        "max_tokens": _whole(
+        "max_nodes": _integer_schema("", 1, 1000, usual=100),
+        "max_tokens": _integer_schema(
             "Budget for the nodes' content", 1, 100_000, usual=read_tools.TRAVERSE_TOKENS
         ),
         "direction": _one_of(*DIRECTIONS),
@@ -265,7 +267,7 @@ UPDATE: Final = Tool(
         "properties": _object("Merged into its properties"),
         "drop": _texts("Properties to remove"),
         "metadata": _object(),
-        "expect_version": _whole("Fail if its version differs", 1, 1 << 53),
+        "expect_version": _integer_schema("Fail if its version differs", 1, 1 << 53),
         "new_uri": _text("Move it to this URI"),
         "subtree": _flag("Move all nodes below it too"),
         "merge_into": _text("URI that takes over all it has"),
@@ -363,7 +365,7 @@ _HISTORY: Final[dict[str, Schema]] = {
     "type": _text("Of log: of nodes or relations"),
     "actor": _text("Of log"),
     "text": _text("Of log: in the message"),
-    "limit": _whole("", 1, 200, usual=history_tools.LOG_LIMIT),
+    "limit": _integer_schema("", 1, 200, usual=history_tools.LOG_LIMIT),
     "cursor": CURSOR,
 }
 
@@ -437,5 +439,5 @@ def offered(*, readonly: bool, has_files: bool = True) -> tuple[Tool, ...]:
     tools = TOOLS if has_files else tuple(tool for tool in TOOLS if tool is not BOOTSTRAP)
     if not readonly:
         return tools
-    found = (tool.reading if tool.writes else tool for tool in tools)
-    return tuple(tool for tool in found if tool is not None)
+    generator = (tool.reading if tool.writes else tool for tool in tools)
+    return tuple(tool for tool in generator if tool is not None)

@@ -20,7 +20,7 @@ def required_properties(db: Graph, names: Sequence[str]) -> dict[str, list[str]]
     command = "FIND(?t.name, ?t.attributes) WHERE { ?t {type: :meta} FILTER(IN(?t.name, :names)) }"
     found = db.execute(command, {"meta": CONCEPT_TYPE, "names": list(names)}) if names else ()
     definitions = (concept_definition(name, attributes) for name, attributes in found)
-    required = {each.name: list(_required(each.rules)) for each in definitions}
+    required = {definition.name: list(_required(definition.rules)) for definition in definitions}
     return {name: properties for name, properties in required.items() if properties}
 
 
@@ -38,10 +38,10 @@ def concise(told: JsonObject) -> str:
         lines.append(shorten(" ".join(str(description).split()), DESCRIPTION_CHARACTERS))
     lines += _ends(attributes) if "link_count" in told else []
     lines += _properties(told["name"], attributes)
-    lines += _seen(told, attributes)
+    lines += _undeclared_attributes(told, attributes)
     lines += _relationships(told.get("relationships", {}))
     if samples := told.get("sample_instances"):
-        shown = ", ".join(shorten(each, 60) for each in samples[:NAMES_SHOWN])
+        shown = ", ".join(shorten(sample, 60) for sample in samples[:NAMES_SHOWN])
         lines.append(f"for example: {shown}")
     lines.append(told["example"])
     lines.append("detail: detailed gives the whole definition.")
@@ -77,16 +77,16 @@ def _property(rule: AttributeRule) -> str:
 def _ends(attributes: JsonObject) -> list[str]:
     ends = [attributes.get(f"{end}_types") or ["*"] for end in ("subject", "object")]
     marks = [key[3:] for key in ("is_symmetric", "is_transitive") if attributes.get(key) is True]
-    subjects, objects = (" | ".join(map(str, each)) for each in ends)
-    return [f"{subjects} → {objects}{''.join(f', {each}' for each in marks)}"]
+    subjects, objects = (" | ".join(map(str, end)) for end in ends)
+    return [f"{subjects} → {objects}{''.join(f', {mark}' for mark in marks)}"]
 
 
-def _seen(told: JsonObject, attributes: JsonObject) -> list[str]:
+def _undeclared_attributes(told: JsonObject, attributes: JsonObject) -> list[str]:
     """The attributes of instances that the definition does not name."""
     schema = attributes.get("instance_schema")
     known = schema if isinstance(schema, dict) else {}
     keys = [each["key"] for each in told.get("attributes_seen", ()) if each["key"] not in known]
-    return [f"also seen: {', '.join(shorten(str(each), 60) for each in keys)}"] if keys else []
+    return [f"also seen: {', '.join(shorten(str(key), 60) for key in keys)}"] if keys else []
 
 
 def _relationships(told: Mapping[str, Any]) -> list[str]:

@@ -16,7 +16,7 @@ from mycel.api.graph import Graph
 from mycel.api.open_branches import OpenBranches
 from mycel.knowledge.active_context import Contexts
 from mycel.knowledge.knowledge import Knowledge
-from mycel.mcp.messages import NoMessage, read, written
+from mycel.mcp.messages import NoMessage, encode_message, read
 from mycel.mcp.server import Runner, build_server
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class _Messages:
         if scope["type"] != "http" or scope["method"] != "POST":
             await self._app(scope, receive, send)
             return
-        body = await _whole(receive)
+        body = await _read_body(receive)
         if body is None:
             return  # The client disconnected.
         status = 400
@@ -107,7 +107,7 @@ class _Messages:
             else:
                 read(body)
         except NoMessage as mistake:
-            told = written(mistake.answer)
+            told = encode_message(mistake.answer)
             await send({"type": "http.response.start", "status": status, "headers": _JSON})
             await send({"type": "http.response.body", "body": told})
             return
@@ -119,7 +119,7 @@ def _says_json(scope: Scope) -> bool:
     return any(kind.partition(b";")[0].strip().lower() == b"application/json" for kind in kinds)
 
 
-async def _whole(receive: Receive) -> bytes | None:
+async def _read_body(receive: Receive) -> bytes | None:
     parts: list[bytes] = []
     while True:
         message = await receive()

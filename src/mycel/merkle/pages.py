@@ -68,7 +68,7 @@ class BranchPage:
 
     def __bytes__(self) -> bytes:
         """As it is stored: the byte 01, then the hashes of its ways and of its children."""
-        *lower, own = [each[2:] for each in self.positions]
+        *lower, own = [position[2:] for position in self.positions]
         return b"".join((_BRANCH, own, *lower))
 
     def child(self, nibble: int) -> bytes:
@@ -142,7 +142,7 @@ def bucket_of(leaves: Iterable[tuple[bytes, bytes]]) -> bytes:
     return BUCKET + b"".join([part for leaf in leaves for part in leaf])
 
 
-def listed(bucket: bytes) -> list[tuple[bytes, bytes]]:
+def leaf_hashes(bucket: bytes) -> list[tuple[bytes, bytes]]:
     """Key and record hash of each leaf."""
     starts = range(1, len(bucket), LEAF_BYTES)
     return [(bucket[at : at + 32], bucket[at + 32 : at + 64]) for at in starts]
@@ -241,7 +241,7 @@ def problem_of(body: Page, page: int) -> str:
         return (
             "" if rehashed.positions == body.positions else "holds hashes that do not fit together"
         )
-    keys = [key for key, _ in listed(body)]
+    keys = [key for key, _ in leaf_hashes(body)]
     if any(left >= right for left, right in pairwise(keys)):
         return "holds keys out of order"
     if any(int.from_bytes(key) >> KEY_BITS - bit != page - (1 << bit) for key in keys):

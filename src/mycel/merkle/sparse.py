@@ -138,7 +138,7 @@ def leaves(nodes: TreeNodes, page: int = ROOT_PAGE) -> Iterator[tuple[bytes, byt
     """Every (key, record hash) below a page, in key order."""
     body = nodes.get(page)
     if isinstance(body, bytes):
-        yield from pages.listed(body)
+        yield from pages.leaf_hashes(body)
     elif body is not None:
         for nibble in body.children():
             yield from leaves(nodes, page << 4 | nibble)
@@ -180,7 +180,7 @@ def _descend_bucket(body: bytes, key: bytes, steps: list[Step]) -> tuple[tuple[b
         runs = [pages.run_hash(body, start, stop) for start, stop in pairwise(ends)]
         steps.append((bit, b"".join(runs[:way] + runs[way + 1 :])))
         low, high = ends[way], ends[way + 1]
-    return tuple(pages.listed(body))[low:high]
+    return tuple(pages.leaf_hashes(body))[low:high]
 
 
 # Writing.
@@ -218,7 +218,9 @@ class _Update:
     def bucket(self, page: int, bit: int, start: int, stop: int, body: bytes | None) -> bytes:
         keys, hashes = self.keys[start:stop], self.hashes[start:stop]
         if body is not None or None in hashes:
-            merged: dict[bytes, bytes | None] = dict(pages.listed(body)) if body is not None else {}
+            merged: dict[bytes, bytes | None] = (
+                dict(pages.leaf_hashes(body)) if body is not None else {}
+            )
             merged.update(zip(keys, hashes, strict=True))
             keys = sorted(key for key, each in merged.items() if each is not None)
             hashes = [merged[key] for key in keys]

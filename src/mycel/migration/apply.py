@@ -93,17 +93,17 @@ class ApplyResult:
     @property
     def steps(self) -> tuple[dict[str, Any], ...]:
         """The steps as JSON."""
-        return tuple(each.to_dict() for each in self.changes)
+        return tuple(change.to_dict() for change in self.changes)
 
     def to_dict(self) -> dict[str, Any]:
         """The result for JSON, with warnings only if there are any."""
-        said: dict[str, Any] = {
+        payload: dict[str, Any] = {
             "supported": self.supported,
             "applied": self.applied,
             "manifest_version": self.manifest_version,
             "steps": list(self.steps),
         }
-        return said | {"warnings": list(self.warnings)} if self.warnings else said
+        return payload | {"warnings": list(self.warnings)} if self.warnings else payload
 
 
 class _RolledBack(Exception):  # noqa: N818 - It is how the transaction ends, and no error.
@@ -178,10 +178,10 @@ def _attempt(
             with store.reading() as reader:
                 refuse_removals(reader, planned)
         findings = Findings()
-        said = f"{MESSAGE} {planned.catalog.ir_hash} {message}".rstrip()
+        text = f"{MESSAGE} {planned.catalog.ir_hash} {message}".rstrip()
         seq = None
         try:
-            with store.transaction(actor=actor, message=said) as tx:
+            with store.transaction(actor=actor, message=text) as tx:
                 run = _Apply(tx, accepted, planned, findings, consent)
                 run.run()
                 planned = run.counted()
@@ -200,7 +200,9 @@ def apply_within(tx: Transaction, accepted: Catalog, desired: Catalog) -> tuple[
     not possible, with the rows that do not allow them; then the transaction has to be rolled back.
     """
     planned = plan(accepted, schema_in_force.with_renames(accepted, desired))
-    impossible = tuple(each for each in planned.changes if isinstance(each, UnsupportedChange))
+    impossible = tuple(
+        change for change in planned.changes if isinstance(change, UnsupportedChange)
+    )
     if impossible or not planned.changes:
         return impossible
     findings = Findings()
@@ -226,26 +228,26 @@ class _Apply:
         self._catalog: Final = planned.catalog
         self._findings: Final = findings
         self._remembers: Final = not consent.data_loss
-        self._accepted: Final = {each.identity: each for each in accepted.types}
+        self._accepted: Final = {type_name.identity: type_name for type_name in accepted.types}
         self._definitions: Final = DefinitionWriter(tx, planned.catalog)
         self._looked_at: Final = {
             declared.identity
-            for each in planned.changes
-            if each.needs_data and (declared := each.changed_type) is not None
+            for change in planned.changes
+            if change.needs_data and (declared := change.changed_type) is not None
         }
         """Identities of types whose rows are checked."""
         self._returning: Final = {
-            (each.owner.identity, each.declared.name): each.declared.type
-            for each in planned.changes
-            if isinstance(each, RestoreProperty)
+            (change.owner.identity, change.declared.name): change.declared.type
+            for change in planned.changes
+            if isinstance(change, RestoreProperty)
         }
         """The properties that come back, and the types that they have now."""
         self._adopted: Final[set[str]] = set()
         """Identities of types that had flexible definitions."""
         self._remembered: Final = {
-            each.declared.identity: each.remembered
-            for each in planned.changes
-            if isinstance(each, RestoreType)
+            change.declared.identity: change.remembered
+            for change in planned.changes
+            if isinstance(change, RestoreType)
         }
         """Types that come back, as they were."""
         self._restored: Final[list[RestoredType]] = []
@@ -276,10 +278,10 @@ class _Apply:
         self._revived = restore.restore(self._tx, self._restored)
         new = {*self._adopted, *self._remembered}
         changed: list[InstanceType] = [
-            each
-            for each in self._catalog.types
-            if not isinstance(each, Interface)
-            and (each.identity in new or self._before(each) != each)
+            type_name
+            for type_name in self._catalog.types
+            if not isinstance(type_name, Interface)
+            and (type_name.identity in new or self._before(type_name) != type_name)
         ]
         for each in changed:
             before = self._before(each)
@@ -311,15 +313,15 @@ class _Apply:
         if not isinstance(declared, EdgeType):
             return True
         ends = (self._catalog.nodes[name] for name in (declared.from_type, declared.to_type))
-        return all(self._accepted.get(each.identity) == each for each in ends)
+        return all(self._accepted.get(end.identity) == end for end in ends)
 
     # 1. Types that are no longer declared.
 
     def _drop_types(self) -> None:
-        kept = {each.identity for each in self._catalog.types}
-        taken = {place_of(each) for each in self._catalog.types}
-        gone = [each for identity, each in self._accepted.items() if identity not in kept]
-        for declared in sorted(gone, key=lambda each: not isinstance(each, EdgeType)):
+        kept = {type_name.identity for type_name in self._catalog.types}
+        taken = {place_of(type_name) for type_name in self._catalog.types}
+        declared_types = [each for identity, each in self._accepted.items() if identity not in kept]
+        for declared in sorted(declared_types, key=lambda each: not isinstance(each, EdgeType)):
             if not isinstance(declared, Interface):
                 self._retire_instances(declared)
                 self._index(declared, ())
@@ -328,11 +330,11 @@ class _Apply:
 
     def _retire_instances(self, declared: InstanceType) -> None:
         table = table_of(declared)
-        for each in instances.rows(self._tx.reader, table, number_of(self._tx, declared)):
-            is_there = self._tx.is_live(each.number)  # Or it went with another one.
-            if is_there and (declared.kip_name, each.name) not in ACTORS:
+        for row in instances.rows(self._tx.reader, table, number_of(self._tx, declared)):
+            is_there = self._tx.is_live(row.number)  # Or it went with another one.
+            if is_there and (declared.kip_name, row.name) not in ACTORS:
                 self._retired[declared.identity] += 1
-                self._tx.retire(self._tx.reader.outer_id(each.number), reason=DROPPED)
+                self._tx.retire(self._tx.reader.outer_id(row.number), reason=DROPPED)
 
     # 2. Definitions.
 
@@ -342,12 +344,12 @@ class _Apply:
         if left is not None and declared.identity in self._remembered:
             self._define_again(left)
             return
-        found = existing(self._tx, before or declared)
-        said = {} if found is None else found.attributes
-        dropped = self._dropped(declared, said, self._tx.first_seq - 1)
+        concept = existing(self._tx, before or declared)
+        payload = {} if concept is None else concept.attributes
+        dropped = self._dropped(declared, payload, self._tx.first_seq - 1)
         if before is not None and before.kip_name != declared.kip_name:
             self._definitions.rename(before, declared)
-        elif before is None and found is not None and PG not in said:
+        elif before is None and concept is not None and PG not in payload:
             self._adopted.add(declared.identity)
         self._definitions.write(declared, dropped)
 
@@ -355,12 +357,12 @@ class _Apply:
         """Define a type that was dropped, and note what went with it."""
         declared, left, drop = restored
         self._restored.append(restored)
-        said = left.attributes
-        memory = remembered(said)
+        payload = left.attributes
+        memory = remembered(payload)
         if memory is not None:  # Instances that were written since did without a schema.
             self._adopted.add(declared.identity)
-            said |= {PG: memory.said}
-        self._definitions.write(declared, self._dropped(declared, said, drop.seq), left)
+            payload |= {PG: memory.said}
+        self._definitions.write(declared, self._dropped(declared, payload, drop.seq), left)
 
     def _dropped(
         self, declared: SchemaType, said: Mapping[str, Any], seq: int
@@ -380,9 +382,11 @@ class _Apply:
             else:
                 entries.append(hidden.entry)
         if before is not None and self._remembers:
-            kept = {each.prop_id for each in declared.properties}
+            kept = {property_.prop_id for property_ in declared.properties}
             entries += [
-                dropped_entry(each, seq) for each in before.properties if each.prop_id not in kept
+                dropped_entry(property_, seq)
+                for property_ in before.properties
+                if property_.prop_id not in kept
             ]
         self._memories[declared.identity] = entries
         return entries
@@ -427,17 +431,19 @@ class _Apply:
         table, old = table_of(declared), number_of(self._tx, before)
         is_done, new, outer = True, declared.kip_name, tx.reader.outer_id
         concepts: list[tuple[str, str, None]] = []
-        for each in instances.rows(tx.reader, table, old):
-            if (before.kip_name, each.name) in ACTORS:
+        for row in instances.rows(tx.reader, table, old):
+            if (before.kip_name, row.name) in ACTORS:
                 continue
-            if self._is_taken(declared, each):
-                taken = ConstraintViolation(f"there is already one like it among {new}")
-                self._findings.add(tx, declared, taken, each.number)
+            if self._is_taken(declared, row):
+                constraint_violation = ConstraintViolation(
+                    f"there is already one like it among {new}"
+                )
+                self._findings.add(tx, declared, constraint_violation, row.number)
                 is_done = False
             elif table == "proposition":
-                tx.move(outer(each.number), predicate=new)
+                tx.move(outer(row.number), predicate=new)
             else:
-                concepts.append((outer(each.number), new, None))
+                concepts.append((outer(row.number), new, None))
         tx.move_concepts(concepts)
         return is_done
 
@@ -477,11 +483,11 @@ class _Apply:
         """The plan, with the numbers of rows that its steps touched."""
         changes = tuple(map(self._counted, self._planned.changes))
         left = (
-            f"property {each.owner.name}.{each.declared.name}: {each.left} of"
-            f" {each.left + (each.rows or 0)} hidden values do not fit and stay hidden."
-            f" {self._counts[each.owner.identity].reasons[each.declared.name]}"
-            for each in changes
-            if isinstance(each, RestoreProperty) and each.left
+            f"property {change.owner.name}.{change.declared.name}: {change.left} of"
+            f" {change.left + (change.rows or 0)} hidden values do not fit and stay hidden."
+            f" {self._counts[change.owner.identity].reasons[change.declared.name]}"
+            for change in changes
+            if isinstance(change, RestoreProperty) and change.left
         )
         return replace(self._planned, changes=changes, warnings=(*self._planned.warnings, *left))
 

@@ -37,10 +37,10 @@ class Consent(NamedTuple):
 
 def refuse_removals(reader: Reader, planned: Plan) -> None:
     """Raise SchemaError if a plan removes types, for a caller who has not agreed to that."""
-    removals = [_counted(reader, each) for each in planned.removals]
+    removals = [_counted(reader, removal) for removal in planned.removals]
     if not removals:
         return
-    shown = "; ".join(each.describe() for each in removals[:_SHOWN_MAX])
+    shown = "; ".join(removal.describe() for removal in removals[:_SHOWN_MAX])
     others = f"; and {len(removals) - _SHOWN_MAX} more" if len(removals) > _SHOWN_MAX else ""
     raise SchemaError(
         "The schema does not declare every type that is in force. Applying it would remove types:"
@@ -48,7 +48,7 @@ def refuse_removals(reader: Reader, planned: Plan) -> None:
         hint="Nothing was changed. Declare these types as well (`mycel schema show` prints what is"
         " in force); say @rename_from on a type that has another name now; or agree that they go:"
         " allow_removals=True, on the command line --allow-removals.",
-        data={"removals": [each.to_dict() for each in removals]},
+        data={"removals": [removal.to_dict() for removal in removals]},
     )
 
 

@@ -119,7 +119,7 @@ def check_unique(
     for at, conflict in enumerate(tx.conflicts(CONFLICTS_MAX + 1)):
         slot = conflict.slot
         declared = owners.get((slot.is_link, slot.owner))
-        holders = [each for each in conflict.elements if not is_actor(tx, each)]
+        holders = [element for element in conflict.elements if not is_actor(tx, element)]
         key = declared.key if isinstance(declared, NodeType) else ()
         if declared is None or set(key) == set(slot.columns) or len(holders) < 2:
             continue

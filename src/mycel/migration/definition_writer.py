@@ -69,10 +69,10 @@ class DefinitionWriter:
         base: Concept | None = None,
     ) -> None:
         """Make the definition say what is declared; a new one keeps other attributes of `base`."""
-        found = existing(self._tx, declared)
-        wanted = attributes_of(declared, self._nodes, dropped, _adopted(found or base))
+        concept = existing(self._tx, declared)
+        wanted = attributes_of(declared, self._nodes, dropped, _adopted(concept or base))
         try:
-            self._write(declared, found, base, wanted)
+            self._write(declared, concept, base, wanted)
         except ResourceExhausted as error:
             error.message = f"The declaration of {declared.name} cannot be stored: {error.message}"
             error.hint = "Declare fewer properties, or shorter descriptions."
@@ -91,12 +91,14 @@ class DefinitionWriter:
             metadata = {} if base is None else own_metadata(base.metadata)
             self._tx.put_concept(*place_of(declared), {**kept, **wanted}, metadata)
             return
-        said = found.attributes
+        payload = found.attributes
         self._tx.update(
             found,
-            attributes={key: wanted[key] for key in wanted if wanted[key] != said.get(key)},
+            attributes={key: wanted[key] for key in wanted if wanted[key] != payload.get(key)},
             drop_attributes=[
-                key for key in (*_owned(said), PG_DROPPED) if key in said and key not in wanted
+                key
+                for key in (*_owned(payload), PG_DROPPED)
+                if key in payload and key not in wanted
             ],
         )
 
@@ -121,24 +123,26 @@ class DefinitionWriter:
 
         The definition of the two actors stays, and is flexible again.
         """
-        found = existing(self._tx, declared)
-        if found is None:
+        concept = existing(self._tx, declared)
+        if concept is None:
             return
-        if any(type_name == found.name for type_name, _ in ACTORS):
-            self._release(found, remember=remember)
+        if any(type_name == concept.name for type_name, _ in ACTORS):
+            self._release(concept, remember=remember)
             return
         if not remember:
-            self._tx.update(found, drop_attributes=[PG])
-        self._tx.retire(found.id, reason=reason)
+            self._tx.update(concept, drop_attributes=[PG])
+        self._tx.retire(concept.id, reason=reason)
 
     def _release(self, found: Concept, *, remember: bool) -> None:
-        said = found.attributes
+        payload = found.attributes
         before = _adopted(found) or {}
-        memory = type_memory(said[PG], self._tx.first_seq - 1, self._tx.time_us)
+        memory = type_memory(payload[PG], self._tx.first_seq - 1, self._tx.time_us)
         self._tx.update(
             found,
             attributes={**before, PG_DROPPED: memory} if remember else before,
-            drop_attributes=[key for key in _owned(said) if key in said and key not in before],
+            drop_attributes=[
+                key for key in _owned(payload) if key in payload and key not in before
+            ],
         )
 
     def follow(self, renamed: Mapping[str, str]) -> None:
@@ -146,26 +150,26 @@ class DefinitionWriter:
         if not renamed:
             return
         number = self._tx.reader.type_number(PROPOSITION_TYPE)
-        for each in instances.rows(self._tx.reader, "concept", number):
-            said = each.attributes
+        for row in instances.rows(self._tx.reader, "concept", number):
+            payload = row.attributes
             changed = {
-                key: [renamed.get(name, name) for name in said[key]]
+                key: [renamed.get(name, name) for name in payload[key]]
                 for key in _ENDS
-                if PG not in said
-                and isinstance(said.get(key), list)
-                and any(isinstance(name, str) and name in renamed for name in said[key])
+                if PG not in payload
+                and isinstance(payload.get(key), list)
+                and any(isinstance(name, str) and name in renamed for name in payload[key])
             }
             if changed:
-                self._tx.update(self._tx.reader.outer_id(each.number), attributes=changed)
+                self._tx.update(self._tx.reader.outer_id(row.number), attributes=changed)
 
 
 def _adopted(definition: Concept | None) -> dict[str, Any] | None:
     """The attributes that a definition had before a schema owned them."""
-    said = {} if definition is None else definition.attributes
-    if declaration(said) is not None:
-        adopted: dict[str, Any] | None = said[PG].get("adopted")
+    payload = {} if definition is None else definition.attributes
+    if declaration(payload) is not None:
+        adopted: dict[str, Any] | None = payload[PG].get("adopted")
         return adopted
-    return {key: said[key] for key in OWNED if key in said and key != PG} or None
+    return {key: payload[key] for key in OWNED if key in payload and key != PG} or None
 
 
 def _owned(said: Mapping[str, Any]) -> tuple[str, ...]:

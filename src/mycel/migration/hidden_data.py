@@ -68,7 +68,7 @@ class Hidden(NamedTuple):
         }
 
 
-def listed(reader: Reader) -> list[Hidden]:
+def list_hidden(reader: Reader) -> list[Hidden]:
     """Everything that is hidden, what was hidden first coming first."""
     catalog = schema_in_force.read(reader, dropped=True)
     found = [_hidden(reader, catalog, each) for each in catalog.dropped]

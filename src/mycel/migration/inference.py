@@ -145,10 +145,10 @@ class _Inference:
         self._catalog: Final = schema_in_force.read(reader)
         self._wanted: Final = None if types is None else frozenset(types)
         self._taken: Final = {
-            each.casefold()
-            for each in (*self._catalog.interfaces, *self._catalog.nodes, *self._catalog.edges)
+            interface.casefold()
+            for interface in (*self._catalog.interfaces, *self._catalog.nodes, *self._catalog.edges)
         }
-        self._nodes: Final = {each.kip_name: each.name for each in self._catalog.nodes.values()}
+        self._nodes: Final = {node.kip_name: node.name for node in self._catalog.nodes.values()}
         """Declared names of the types that links may have at their ends, by their names in KIP."""
 
     def declarations(self) -> Iterator[str]:
@@ -169,22 +169,23 @@ class _Inference:
         """The definitions that KIP alone made, by name."""
         number = self._reader.type_number(meta_type)
         return {
-            each.name: attributes
-            for each in instances.rows(self._reader, "concept", number)
-            if (meta_type, each.name) not in FOUNDATION
-            and PG not in (attributes := each.attributes)
+            row.name: attributes
+            for row in instances.rows(self._reader, "concept", number)
+            if (meta_type, row.name) not in FOUNDATION and PG not in (attributes := row.attributes)
         }
 
-    def _seen(self, table: Table, number: int, name: str, said: Mapping[str, Any]) -> _TypeSample:
+    def _observe(
+        self, table: Table, number: int, name: str, said: Mapping[str, Any]
+    ) -> _TypeSample:
         seen = _TypeSample(concept_definition(name, said))
-        for each in instances.rows(self._reader, table, number):
-            if (name, each.name) not in ACTORS:
-                seen.see(each.name, each.attributes)
+        for row in instances.rows(self._reader, table, number):
+            if (name, row.name) not in ACTORS:
+                seen.see(row.name, row.attributes)
         return seen
 
     def _node(self, name: str, said: Mapping[str, Any]) -> Iterator[str]:
         number = self._reader.type_number(name)
-        seen = self._seen("concept", number, name, said)
+        seen = self._observe("concept", number, name, said)
         if seen.rows or (self._wanted is not None and name in self._wanted):
             self._nodes[name] = self._free_name(name)
             yield _declaration(f"node {self._nodes[name]}", self._nodes[name], seen, ("id",))
@@ -207,7 +208,7 @@ class _Inference:
             yield f"// {name}: leads between {why}: {listed}"
             return
         (source, target), edge = declared[0], self._free_name(name)
-        seen = self._seen("proposition", number, name, said)
+        seen = self._observe("proposition", number, name, said)
         yield _declaration(f"edge {edge}: {source} -> {target}", edge, seen, ("id", *ENDS))
 
     def _free_name(self, kip_name: str) -> str:
@@ -253,7 +254,7 @@ def _properties(seen: _TypeSample, reserved: Collection[str]) -> tuple[list[str]
     """The properties that can be declared, and comments about the attributes that cannot."""
     declared, left_out = [], []
     key = min(seen.named_by or (), default=None)
-    rules = {each.name: each for each in seen.definition.rules}
+    rules = {rule.name: rule for rule in seen.definition.rules}
     for name, values in sorted(seen.values.items()):
         rule = rules.get(name, AttributeRule(name))
         type_ = values.type(_enum(rule.enum), required=values.count == seen.rows)

@@ -42,16 +42,16 @@ class RestoredType(NamedTuple):
 
 def left_of(tx: Transaction, declared: SchemaType) -> RestoredType | None:
     """The tombstone of the definition of a hidden type, or the definition if it had to stay."""
-    found = tx.get_concept(*place_of(declared), tombstoned=True)
-    if found is None:
+    concept = tx.get_concept(*place_of(declared), tombstoned=True)
+    if concept is None:
         return None
-    if found.tombstoned:
-        seq = history.seq_before(tx.reader, found.seq)
-        return RestoredType(declared, found, DropMoment(seq, found.tombstoned_us or 0))
-    memory = remembered(found.attributes)
+    if concept.tombstoned:
+        seq = history.seq_before(tx.reader, concept.seq)
+        return RestoredType(declared, concept, DropMoment(seq, concept.tombstoned_us or 0))
+    memory = remembered(concept.attributes)
     if memory is None:
         return None
-    return RestoredType(declared, found, DropMoment(memory.seq, memory.time_us))
+    return RestoredType(declared, concept, DropMoment(memory.seq, memory.time_us))
 
 
 def restore(tx: Transaction, restored: Iterable[RestoredType]) -> dict[str, int]:
@@ -61,14 +61,22 @@ def restore(tx: Transaction, restored: Iterable[RestoredType]) -> dict[str, int]
     definitions come back with them.
     """
     drops: dict[DropMoment, list[RestoredType]] = {}
-    for each in restored:
-        drops.setdefault(each.drop, []).append(each)
+    for restored_type in restored:
+        drops.setdefault(restored_type.drop, []).append(restored_type)
     counts: dict[str, int] = {}
     for drop, types in drops.items():
-        nodes = {number_of(tx, each.declared): each for each in types if _is(each, NodeType)}
-        edges = {number_of(tx, each.declared): each for each in types if _is(each, EdgeType)}
+        nodes = {
+            number_of(tx, type_name.declared): type_name
+            for type_name in types
+            if _is(type_name, NodeType)
+        }
+        edges = {
+            number_of(tx, type_name.declared): type_name
+            for type_name in types
+            if _is(type_name, EdgeType)
+        }
         concepts = _revive_concepts(tx, drop, set(nodes))
-        revived = {each.left.number for each in types}.union(concepts)
+        revived = {type_name.left.number for type_name in types}.union(concepts)
         links = _revive_links(tx, drop, revived, set(edges))
         for found, kinds in ((concepts, nodes), (links, edges)):
             numbers = Counter(found.values())
@@ -85,16 +93,16 @@ def _revive_concepts(tx: Transaction, drop: DropMoment, types: set[int]) -> dict
     revived: dict[int, int] = {}
     gone = instances.retired_at(tx.reader, "concept", drop.time_us, DROPPED)
     for chunk in instances.tombstones(tx.reader, "concept", gone):
-        for each in chunk:
-            if each.kind in types:
-                type_name = tx.reader.type_name(each.kind)
+        for instance in chunk:
+            if instance.kind in types:
+                type_name = tx.reader.type_name(instance.kind)
                 tx.put_concept(
                     type_name,
-                    each.name,
-                    each.attributes,
-                    own_metadata(each.metadata),
+                    instance.name,
+                    instance.attributes,
+                    own_metadata(instance.metadata),
                 )
-                revived[each.number] = each.kind
+                revived[instance.number] = instance.kind
     return revived
 
 
@@ -108,19 +116,19 @@ def _revive_links(
     while waiting:
         later = array("q")
         for chunk in instances.tombstones(tx.reader, "proposition", waiting):
-            ends_of_all = (end for each in chunk for end in (each.subject, each.object))
+            ends_of_all = (end for instance in chunk for end in (instance.subject, instance.object))
             others = instances.removed_since(tx.reader, ends_of_all, drop.seq, besides=DROPPED)
-            for each in chunk:
-                ends = each.subject, each.object
-                is_meant = each.kind in predicates or (
-                    each.kind in defined and not revived.isdisjoint(ends)
+            for instance in chunk:
+                ends = instance.subject, instance.object
+                is_meant = instance.kind in predicates or (
+                    instance.kind in defined and not revived.isdisjoint(ends)
                 )
                 if is_meant and all(number not in others and tx.is_live(number) for number in ends):
-                    _revive_link(tx, each, tx.reader.predicate_name(each.kind))
-                    revived.add(each.number)
-                    links[each.number] = each.kind
+                    _revive_link(tx, instance, tx.reader.predicate_name(instance.kind))
+                    revived.add(instance.number)
+                    links[instance.number] = instance.kind
                 else:
-                    later.append(each.number)
+                    later.append(instance.number)
         if len(later) == len(waiting):
             break
         waiting = later

@@ -78,8 +78,8 @@ def rewrite_of(
     """The changes to rows when one declaration takes the place of another."""
     if before is None:
         return Rewrite(after, adopts=adopts, rekeys=adopts and bool(_key(after)))
-    old = {each.prop_id: each for each in before.properties}
-    new = {each.prop_id: each for each in after.properties}
+    old = {property_.prop_id: property_ for property_ in before.properties}
+    new = {property_.prop_id: property_ for property_ in after.properties}
     kept = old.keys() & new.keys()
     renamed = {old[each].name: new[each].name for each in kept if old[each].name != new[each].name}
     filled = {
@@ -145,7 +145,9 @@ class _Run:
         self._table: Final[Table] = table
         self._findings: Final = findings
         self._rules: Final = RowRules(rewrite.declared)
-        self._prop_ids: Final = {each.name: each.prop_id for each in rewrite.declared.properties}
+        self._prop_ids: Final = {
+            property_.name: property_.prop_id for property_ in rewrite.declared.properties
+        }
         self.counts: Final = RewriteCounts()
         self._names: Final[dict[int, str]] = {}
         """Rows that get another name."""
@@ -168,10 +170,12 @@ class _Run:
         return {
             name: [
                 (
-                    each,
-                    instances.attributes_at(reader, table, numbers, each.seq, besides=DROPPED),
+                    hidden_property,
+                    instances.attributes_at(
+                        reader, table, numbers, hidden_property.seq, besides=DROPPED
+                    ),
                 )
-                for each in hidden
+                for hidden_property in hidden
             ]
             for name, hidden in self._rewrite.restored.items()
         }
@@ -185,7 +189,7 @@ class _Run:
                 after[key] = value
         name = row.name if isinstance(self._rewrite.declared, NodeType) else None
         columns = _key(self._rewrite.declared)
-        if self._rewrite.rekeys and all(after.get(each) is not None for each in columns):
+        if self._rewrite.rekeys and all(after.get(column) is not None for column in columns):
             name = None  # The key gives the name, not the other way round.
         after = self._rules.shape(after, name=name, creating=self._rewrite.adopts)
         missing = self._rules.missing(after)

@@ -94,13 +94,13 @@ class SchemaApi:
         Raises:
             SchemaError: the text is no schema.
         """
-        wanted, consent = self._wanted(desired), Consent(data_loss=allow_data_loss)
-        planned = apply.plan_for(self._store, wanted, consent)
+        catalog, consent = self._desired_catalog(desired), Consent(data_loss=allow_data_loss)
+        planned = apply.plan_for(self._store, catalog, consent)
         is_all = not planned.plan.supported or not planned.plan.changes
         if is_all or not check_data or self._store.location.readonly:
             return planned.plan
         actor = self._actor()
-        return apply.rehearse(self._store, wanted, planned, actor=actor, consent=consent)
+        return apply.rehearse(self._store, catalog, planned, actor=actor, consent=consent)
 
     def apply(
         self,
@@ -126,22 +126,22 @@ class SchemaApi:
         """
         return apply.apply(
             self._store,
-            self._wanted(desired),
+            self._desired_catalog(desired),
             actor=self._actor() if actor is None else actor,
             consent=Consent(allow_removals, allow_data_loss),
             message=message or self._message(),
         )
 
-    def _wanted(self, desired: str | Catalog) -> Catalog:
+    def _desired_catalog(self, desired: str | Catalog) -> Catalog:
         """The schema that a caller wants, checked against what the graph can do."""
-        wanted = _catalog(desired)
-        self._check(self.catalog, wanted)
-        return wanted
+        catalog = _catalog(desired)
+        self._check(self.catalog, catalog)
+        return catalog
 
     def hidden(self) -> list[Hidden]:
         """Types and properties that are hidden and can be restored, in the order of hiding."""
         with self._store.reading() as reader:
-            return hidden_data.listed(reader)
+            return hidden_data.list_hidden(reader)
 
     def restore(self, *names: str, actor: str | None = None, message: str = "") -> ApplyResult:
         """Declare hidden types (`Team`) and properties (`Person.city`) again, as they were.
@@ -155,8 +155,8 @@ class SchemaApi:
         with self._store.reading() as reader:
             desired = hidden_data.with_restored(reader, names)
         who = self._actor() if actor is None else actor
-        said = message or self._message()
-        return apply.apply(self._store, desired, actor=who, consent=Consent(), message=said)
+        text = message or self._message()
+        return apply.apply(self._store, desired, actor=who, consent=Consent(), message=text)
 
     def discard(self, *names: str, actor: str | None = None, message: str = "") -> list[Hidden]:
         """Let hidden types and properties go: they can no longer be restored.
@@ -169,8 +169,8 @@ class SchemaApi:
             SchemaApplyInProgress: a schema is being applied.
         """
         who = self._actor() if actor is None else actor
-        said = message or self._message()
-        return hidden_data.discard(self._store, names, actor=who, message=said)
+        text = message or self._message()
+        return hidden_data.discard(self._store, names, actor=who, message=text)
 
     def history(self) -> list[SchemaVersion]:
         """Every schema that was applied, oldest first."""
@@ -213,7 +213,7 @@ def _steps_between(before: Catalog, after: Catalog) -> tuple[dict[str, Any], ...
             case _:
                 return step
 
-    return tuple(as_it_was(each).to_dict() for each in changes)
+    return tuple(as_it_was(change).to_dict() for change in changes)
 
 
 def _place(declared: SchemaType, property_name: str | None = None) -> tuple[str, str, str | None]:

@@ -26,13 +26,13 @@ def read(reader: Reader, *, dropped: bool = False) -> Catalog:
         for attributes in definitions_with(reader, PG)
         if (declared := declaration(attributes)) is not None
     ]
-    gone = _gone(reader, found) if dropped else ()
+    gone = _hidden_declarations(reader, found) if dropped else ()
     return Catalog.of((declared for declared, _ in found), gone)
 
 
 def with_renames(before: Catalog, after: Catalog) -> Catalog:
     """The later catalog, with the earlier names of what was renamed: ids survive renames."""
-    old = {each.identity: each for each in before.types}
+    old = {type_name.identity: type_name for type_name in before.types}
 
     def renamed(each: SchemaType) -> SchemaType:
         was = old.get(each.identity)
@@ -52,16 +52,18 @@ def _other(was: str | None, name: str) -> str | None:
     return None if was == name else was
 
 
-def _gone(reader: Reader, live: list[tuple[SchemaType, dict[str, Any]]]) -> list[Dropped]:
+def _hidden_declarations(
+    reader: Reader, live: list[tuple[SchemaType, dict[str, Any]]]
+) -> list[Dropped]:
     """Hidden properties and types in live definitions, and in tombstones of definitions."""
     found = [each for declared, said in live for each in _properties_gone(declared, said[PG])]
     names = {each.type_id: each.name for each, _ in live if isinstance(each, NodeType)}
-    for said, seq in retired_definitions_with(reader, PG):
-        declared = declaration(said)
+    for definition, seq in retired_definitions_with(reader, PG):
+        declared = declaration(definition)
         if declared is not None:
-            found += _type_gone(_with_ends(declared, said[PG], names), said[PG], seq)
-    for said in definitions_with(reader, PG_DROPPED):
-        memory = remembered(said)
+            found += _type_gone(_with_ends(declared, definition[PG], names), definition[PG], seq)
+    for definition in definitions_with(reader, PG_DROPPED):
+        memory = remembered(definition)
         if memory is not None:
             found += _type_gone(memory.declared, memory.said, memory.seq)
     return found
@@ -78,11 +80,11 @@ def _properties_gone(declared: SchemaType, said: Mapping[str, Any]) -> list[Drop
         Dropped(
             declared.kind,
             declared.name,
-            each.declared,
-            seq=each.seq,
-            attribute=each.attribute,
+            property_.declared,
+            seq=property_.seq,
+            attribute=property_.attribute,
         )
-        for each in hidden_properties(declared, said)
+        for property_ in hidden_properties(declared, said)
     ]
 
 

@@ -147,22 +147,22 @@ class Changes:
         known = frozenset() if base is None else links_of(base)
         now = (theirs.links if theirs is not None else None) or frozenset()
         old = set() if base is None else _by_key(base.relations).keys()
-        gone = known - now
-        kept = [
-            each
-            for each in relations
-            if relation_key(each) not in old or _body_link(each) not in gone
+        body_links = known - now
+        file_relations = [
+            relation
+            for relation in relations
+            if relation_key(relation) not in old or _body_link(relation) not in body_links
         ]
         for link in sorted(now - known):
-            if link in map(_body_link, kept):
+            if link in map(_body_link, file_relations):
                 continue
             target = self._uri_at(link.path)
             if target is None:
-                said = f"the link to {link.path} leads to no document of the mirror"
-                self._problems.append(FrontMatterProblem(pair.path, 0, said))
+                message = f"the link to {link.path} leads to no document of the mirror"
+                self._problems.append(FrontMatterProblem(pair.path, 0, message))
             else:
-                kept.append(FileRelation(link.relation, target))
-        return kept
+                file_relations.append(FileRelation(link.relation, target))
+        return file_relations
 
     def _link(self, owner: ElementIdentity, relation: FileRelation, path: str) -> ElementIdentity:
         source = relation.source
@@ -180,10 +180,10 @@ class Changes:
                 "object": self._end(end["target"], path),
             }
         if end not in self._identities:
-            self._identities[end] = self._found(end) or self._missing(end, path)
+            self._identities[end] = self._concept_identity(end) or self._missing(end, path)
         return self._identities[end]
 
-    def _found(self, end: str) -> ElementIdentity | None:
+    def _concept_identity(self, end: str) -> ElementIdentity | None:
         """The identity of a concept that the graph has, at the base or now."""
         uri = parse(end, "")
         named = kip_identity(uri) if uri.is_kip else ""
@@ -193,8 +193,11 @@ class Changes:
                 if stored_element(reader, identity) is not None:
                     return identity
             elif rows := contents.concepts_named(reader, [end]):
-                found = [NodeMatch(row.number, reader.type_name(row.type)) for row in rows]
-                ranked = [each._replace(is_missing=keeps_place(each.type, end)) for each in found]
+                node_matches = [NodeMatch(row.number, reader.type_name(row.type)) for row in rows]
+                ranked = [
+                    node_match._replace(is_missing=keeps_place(node_match.type, end))
+                    for node_match in node_matches
+                ]
                 return {"type": min(ranked, key=rank).type, "name": end}
         return None
 
@@ -215,7 +218,7 @@ class Changes:
         """Define a type or predicate that is not defined, as the knowledge engine does."""
         identity = {"type": kind, "name": name}
         if (kind, name) in self._made or any(
-            stored_element(each, identity) for each in self._readers
+            stored_element(reader, identity) for reader in self._readers
         ):
             return
         attributes = dict(default_definition(kind, name))
@@ -231,11 +234,11 @@ class Changes:
             for end in (link["subject"], link["object"]):
                 if "predicate" not in end or json_of(end) in made:
                     continue
-                if not any(stored_element(each, end) for each in self._readers):
-                    said = (
+                if not any(stored_element(reader, end) for reader in self._readers):
+                    message = (
                         f"a relation {edit['link']['predicate']!r} is about one that is not there"
                     )
-                    self._problems.append(FrontMatterProblem(path, 0, said))
+                    self._problems.append(FrontMatterProblem(path, 0, message))
 
 
 def stored_element(reader: Reader, identity: ElementIdentity) -> Concept | Proposition | None:
@@ -279,7 +282,7 @@ def _body_link(relation: FileRelation) -> BodyLink | None:
 
 
 def _by_key(relations: Iterable[FileRelation]) -> dict[bytes, FileRelation]:
-    return {relation_key(each): each for each in relations}
+    return {relation_key(relation): relation for relation in relations}
 
 
 def relation_key(relation: FileRelation) -> bytes:

@@ -81,18 +81,18 @@ class Identity(NamedTuple):
 
 def groups(entries: Iterable[LogEntry]) -> list[list[LogEntry]]:
     """Transactions, oldest first, by the commit that they are part of."""
-    found: list[list[LogEntry]] = []
+    log_entrieses: list[list[LogEntry]] = []
     for entry in entries:
-        last = found[-1][-1] if found else None
+        last = log_entrieses[-1][-1] if log_entrieses else None
         if (
             last is not None
             and last.actor == entry.actor
             and entry.time_us - last.time_us < PAUSE_US
         ):
-            found[-1].append(entry)
+            log_entrieses[-1].append(entry)
         else:
-            found.append([entry])
-    return found
+            log_entrieses.append([entry])
+    return log_entrieses
 
 
 def author_of(actor: str, authors: Mapping[str, str], own: Identity) -> Identity:
@@ -113,8 +113,8 @@ def author_of(actor: str, authors: Mapping[str, str], own: Identity) -> Identity
 
 def identity(text: str) -> Identity | None:
     """A name and address: `Ada Lovelace <ada@example.org>`."""
-    found = _IDENTITY.fullmatch(text)
-    return None if found is None else Identity(found[1].rstrip(), found[2])
+    match = _IDENTITY.fullmatch(text)
+    return None if match is None else Identity(match[1].rstrip(), match[2])
 
 
 def message_of(
@@ -125,22 +125,26 @@ def message_of(
     purged: Iterable[bytes] = (),
 ) -> str:
     """The message of a commit, with its trailers; `given` comes before those of the journal."""
-    said = [each.message for each in group if each.message and not is_summary(each.message)]
-    texts = list(dict.fromkeys(_clean(each) for each in ([given] if given else said)))
-    texts = [each for each in texts if each]
+    lines = [
+        log_entry.message
+        for log_entry in group
+        if log_entry.message and not is_summary(log_entry.message)
+    ]
+    texts = list(dict.fromkeys(_clean(each) for each in ([given] if given else lines)))
+    texts = [text for text in texts if text]
     paths = _paths(changes)
     if not texts:
         subject, body = _about(changes), paths
     elif len(texts) == 1:
         subject, _, rest = texts[0].partition("\n")
-        others = paths if len(said) < len(group) and not given else ""
+        others = paths if len(lines) < len(group) and not given else ""
         body = "\n\n".join(each for each in (rest.strip("\n"), others) if each)
     else:
         subject = f"{_first_line(texts[0])} (and {len(texts) - 1} more)"
-        listed = [f"- {each.replace(chr(10), chr(10) + '  ')}" for each in texts]
+        listed = [f"- {text.replace(chr(10), chr(10) + '  ')}" for text in texts]
         body = "\n".join(first_few(listed, LISTED_MAX))
     last = group[-1]
-    moves = [f"{_MOVED}: {as_json(each)}" for each in changes.moves[:MOVES_MAX]]
+    moves = [f"{_MOVED}: {as_json(move)}" for move in changes.moves[:MOVES_MAX]]
     purges = [f"{_PURGED}: {key.hex()}" for key in sorted(purged)]
     trailers = [
         f"{_SEQ}: {position.seq}",
@@ -150,7 +154,7 @@ def message_of(
         *purges,
     ]
     parts = [subject, body, "\n".join(trailers)]
-    return "\n\n".join(each for each in parts if each) + "\n"
+    return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def position_of(message: str) -> MirrorPosition | None:
@@ -182,7 +186,7 @@ def news_in(messages: Iterable[str]) -> News:
 
 def _about(changes: FileChanges) -> str:
     """A subject from the paths that changed."""
-    added, changed = ([each.path for each in part] for part in (changes.added, changes.changed))
+    added, changed = ([file.path for file in part] for part in (changes.added, changes.changed))
     verbs = {"Add": added, "Change": changed, "Remove": changes.removed}
     kinds = [(verb, paths) for verb, paths in verbs.items() if paths]
     verb = kinds[0][0] if len(kinds) == 1 else "Change"
@@ -196,8 +200,8 @@ def _about(changes: FileChanges) -> str:
 
 
 def _paths(changes: FileChanges) -> str:
-    every = [f"A {each.path}" for each in changes.added]
-    every += [f"M {each.path}" for each in changes.changed]
+    every = [f"A {file.path}" for file in changes.added]
+    every += [f"M {file.path}" for file in changes.changed]
     every += [f"D {each}" for each in changes.removed]
     return "\n".join(first_few(every, LISTED_MAX)) if len(every) > 1 else ""
 

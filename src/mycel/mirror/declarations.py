@@ -76,7 +76,10 @@ def desired_schema(
 def stored_declarations(graph: Graph) -> dict[str, bytes]:
     """The files of the schema in force, by path."""
     with graph.reading() as reader:
-        return {each.path: each.content for each in Projection(reader).declarations()}
+        return {
+            declaration.path: declaration.content
+            for declaration in Projection(reader).declarations()
+        }
 
 
 def _unreadable(path: str, content: bytes) -> FrontMatterProblem | None:
@@ -118,8 +121,8 @@ def apply_schema(
     except SchemaError as error:
         raise _refusal(desired, error.message) from error
     if not is_possible:
-        reasons = [each.describe() for each in steps if isinstance(each, UnsupportedChange)]
-        reasons = reasons or [each.describe() for each in steps]
+        reasons = [step.describe() for step in steps if isinstance(step, UnsupportedChange)]
+        reasons = reasons or [step.describe() for step in steps]
         raise _refusal(desired, "\n  ".join(first_few(reasons, STEPS_SHOWN)))
 
 

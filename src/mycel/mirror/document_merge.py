@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from mycel.history.merge.values import UNKNOWN, combine, same, settle
+from mycel.history.merge.values import UNKNOWN, combine, equal_values, settle
 from mycel.mirror.changes import relation_key
 from mycel.mirror.documents import FileRelation, MirrorDocument
 from mycel.store.query.diff import ABSENT
@@ -40,7 +40,7 @@ def merge_documents(
     combine_values: Combine | None = None,
 ) -> MergedDocument:
     """Merge two documents; where the bases disagree, there is none."""
-    known = [None if each is None else places_of(each) for each in bases]
+    known = [None if base is None else places_of(base) for base in bases]
     mine = None if ours is None else places_of(ours)
     other = None if theirs is None else places_of(theirs)
     if mine is None or other is None:
@@ -77,13 +77,15 @@ def combine_deeply(base: Any, ours: Any, theirs: Any) -> tuple[Any, Any]:
 def _common(values: Sequence[Any]) -> Any:
     if not values:
         return ABSENT
-    return values[0] if all(same(values[0], each) for each in values[1:]) else UNKNOWN
+    return values[0] if all(equal_values(values[0], value) for value in values[1:]) else UNKNOWN
 
 
 def _are_equal(one: Mapping[Place, Any] | None, other: Mapping[Place, Any] | None) -> bool:
     if one is None or other is None:
         return one is other
-    return one.keys() == other.keys() and all(same(one[place], other[place]) for place in one)
+    return one.keys() == other.keys() and all(
+        equal_values(one[place], other[place]) for place in one
+    )
 
 
 # Places.
@@ -94,12 +96,12 @@ def places_of(document: MirrorDocument) -> dict[Place, Any]:
     found: dict[Place, Any] = {("uri", ""): document.uri, ("type", ""): document.type}
     found |= {("attributes", key): value for key, value in document.attributes.items()}
     found |= {("metadata", key): value for key, value in document.metadata.items()}
-    for each in document.relations:
-        value = each._asdict() | {
-            "properties": dict(each.properties),
-            "metadata": dict(each.metadata),
+    for relation in document.relations:
+        value = relation._asdict() | {
+            "properties": dict(relation.properties),
+            "metadata": dict(relation.metadata),
         }
-        found["relations", relation_key(each).decode()] = value
+        found["relations", relation_key(relation).decode()] = value
     return found
 
 

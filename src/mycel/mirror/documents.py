@@ -143,14 +143,16 @@ def write_document(document: MirrorDocument, path_of: Callable[[str], str]) -> s
     """The file of a document, as the mirror writes it."""
     lines, links = [], []
     folder = quote_path(path_of(document.uri).rpartition("/")[0] + "/")
-    for each in document.relations:
-        word = scalar(each.relation)
-        source = "" if each.source is None else as_json(each.source)
-        values = (as_json(part) if part else "" for part in (each.properties, each.metadata))
-        lines.append(line_of(word, source, as_json(each.target), each.weight, *values))
-        if each.source is None and isinstance(each.target, str):
-            target = quote_path(path_of(each.target))
-            links.append(link_line(word, link_label(each.target), target, folder))
+    for relation in document.relations:
+        word = scalar(relation.relation)
+        source = "" if relation.source is None else as_json(relation.source)
+        values = (
+            as_json(part) if part else "" for part in (relation.properties, relation.metadata)
+        )
+        lines.append(line_of(word, source, as_json(relation.target), relation.weight, *values))
+        if relation.source is None and isinstance(relation.target, str):
+            target = quote_path(path_of(relation.target))
+            links.append(link_line(word, link_label(relation.target), target, folder))
     parts = document.uri, document.type, document.attributes, document.metadata
     return render(*parts, lines, links)
 

@@ -99,13 +99,13 @@ def edits_of(
     pairs = [_with_core(base, pair) for pair in _paired(read, others, news.moves, problems)]
     purged = [pair for pair in pairs if pair.theirs is None and _key(pair.base) in news.purged]
     kept = [pair for pair in pairs if not consent.purges or pair not in purged]
-    found = Changes(base, kept, problems, _finder(read, others)).edits()
+    file_edits = Changes(base, kept, problems, _finder(read, others)).edits()
     if problems:
         raise refusal(problems)
     if not consent.deletions:
         _check_emptied(files, kept)
         _check_deleted([pair.path for pair in kept if pair.theirs is None], read, others)
-    return Edits(found, [identity_of(pair.base) for pair in purged if pair.base is not None])
+    return Edits(file_edits, [identity_of(pair.base) for pair in purged if pair.base is not None])
 
 
 def _key(document: MirrorDocument | None) -> bytes:
@@ -162,11 +162,11 @@ def _has_lost(base: MirrorDocument, theirs: MirrorDocument) -> bool:
 
 def refusal(problems: Sequence[FrontMatterProblem]) -> ConstraintViolation:
     """The error for files that cannot be imported."""
-    shown = first_few([str(each) for each in problems], PROBLEMS_SHOWN)
+    shown = first_few([str(problem) for problem in problems], PROBLEMS_SHOWN)
     return ConstraintViolation(
         "Files of the mirror cannot be imported, so nothing was:\n  " + "\n  ".join(shown),
         hint="Correct them, or undo the edits with git, and import again.",
-        data={"problems": [each._asdict() for each in problems]},
+        data={"problems": [problem._asdict() for problem in problems]},
     )
 
 

@@ -105,7 +105,7 @@ def write_changes(
         write(os.fsencode(f"{what} {_quoted(change.path)}\n"))
     for path in changes.removed:
         write(f"D {path}\n".encode())
-    for file in changes.written:
+    for file in changes.written_count:
         write(f"M 100644 inline {file.path}\ndata {len(file.content)}\n".encode())
         write(file.content + b"\n")
 

@@ -48,8 +48,8 @@ class Folder:
 
     def update(self, changes: Sequence[TreeChange]) -> None:
         """Write and remove files. Doing it again does no harm."""
-        written = [each for each in changes if each.new]
-        contents = self._repository.blobs([each.new for each in written])
+        written = [change for change in changes if change.new]
+        contents = self._repository.blobs([tree_change.new for tree_change in written])
         for change, content in zip(written, contents, strict=True):
             self._write(change.path, content)
         for change in changes:
@@ -58,10 +58,12 @@ class Folder:
 
     def note(self, changes: Sequence[TreeChange]) -> None:
         """Let the index of Git say the same."""
-        lines = index_lines(((each.path, each.new) for each in changes), self._repository.nothing)
+        lines = index_lines(
+            ((change.path, change.new) for change in changes), self._repository.nothing
+        )
         self._repository.run_unfiltered("update-index", "-z", "--index-info", stdin=lines)
         # Again, for the sizes and times by which Git tells files that were edited from others.
-        paths = "".join(f"{each.path}\0" for each in changes if each.new)
+        paths = "".join(f"{change.path}\0" for change in changes if change.new)
         words = ("update-index", "-z", "--stdin")
         self._repository.run_unfiltered(*words, stdin=os.fsencode(paths))
 
@@ -104,10 +106,10 @@ class Folder:
         # Texts, not `Path`s: there may be a hundred thousand files.
         place = str(self._root)
         *folders, last = path.split("/")
-        for each in folders:
-            place = f"{place}/{each}"
+        for folder in folders:
+            place = f"{place}/{folder}"
             if os.path.islink(place):  # noqa: PTH114
-                raise _unusable(path, f"{each} is a symbolic link")
+                raise _unusable(path, f"{folder} is a symbolic link")
         return f"{place}/{last}"
 
     def _write(self, path: str, content: bytes) -> None:

@@ -23,20 +23,20 @@ def merge_foreign_files(repository: Repository, ours: str, theirs: str) -> list[
         ConstraintViolation: both have changed the same lines.
     """
     base = next(iter(repository.merge_bases(ours, theirs)), "")
-    mine = {each.path: each for each in repository.tree_changes(base, ours)}
-    found, contested = [], []
+    mine = {change.path: change for change in repository.tree_changes(base, ours)}
+    tree_changes, contested = [], []
     for change in repository.tree_changes(base, theirs):
         if is_document(change.path) or change.path in _FIXED_PATHS:
             continue
         own = mine.get(change.path)
         if own is None:
-            found.append(change)
+            tree_changes.append(change)
         elif own.new != change.new:
             merged = _merged(repository, own, change)
             if merged is None:
                 contested.append(change.path)
             else:
-                found.append(change._replace(new=merged))
+                tree_changes.append(change._replace(new=merged))
     if contested:
         raise ConstraintViolation(
             f"{name_few(contested, SHOWN_MAX)} {'was' if len(contested) == 1 else 'were'} changed"
@@ -45,7 +45,7 @@ def merge_foreign_files(repository: Repository, ours: str, theirs: str) -> list[
             " commit, and import again.",
             data={"paths": contested},
         )
-    return found
+    return tree_changes
 
 
 _FIXED_PATHS = {file.path for file in FIXED}

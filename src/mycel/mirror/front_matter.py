@@ -94,8 +94,8 @@ class _Reading:
             line = raw.count(b"\n", 0, error.start) + 1
             raise self._error(line, "it is not UTF-8") from None
         text = text.replace("\r\n", "\n").replace("\r", "\n")
-        if found := CONFLICT.search(text):
-            line = text.count("\n", 0, found.start()) + 1
+        if match := CONFLICT.search(text):
+            line = text.count("\n", 0, match.start()) + 1
             raise self._error(line, "it has a mark of a merge conflict; settle the conflict first")
         self._text: Final = text
 
@@ -155,7 +155,7 @@ class _Reading:
         """
         events = yaml.parse(front, Loader=_Loader)
         try:
-            event = next(each for each in events if not isinstance(each, _BEGINNINGS))
+            event = next(event for event in events if not isinstance(event, _BEGINNINGS))
             if isinstance(event, yaml.StreamEndEvent):
                 return {}
             if not isinstance(event, yaml.MappingStartEvent):
@@ -179,7 +179,7 @@ class _Reading:
     def _field(self, name: str, event: yaml.Event, events: Iterator[yaml.Event]) -> Any:
         if name == "relations" and isinstance(event, yaml.SequenceStartEvent):
             items = self._items(event, events)
-            return [(self._value(each, events, 1), _line(each)) for each in items]
+            return [(self._value(item, events, 1), _line(item)) for item in items]
         return self._value(event, events, 0)
 
     def _keys(self, start: yaml.Event, events: Iterator[yaml.Event]) -> Iterator[tuple[str, int]]:
@@ -192,7 +192,7 @@ class _Reading:
             self._check(event)
             if not isinstance(event, yaml.ScalarEvent):
                 raise self._error(_line(event), "a key must be a text")
-            name = _whole(event.value)
+            name = _join_surrogates(event.value)
             if name in names:
                 raise self._error(_line(event), f"the key {name!r} occurs twice")
             names.add(name)
@@ -212,19 +212,19 @@ class _Reading:
             return {name: self._value(next(events), events, depth + 1) for name, _ in keys}
         if isinstance(event, yaml.SequenceStartEvent):
             items = self._items(event, events)
-            return [self._value(each, events, depth + 1) for each in items]
-        return _whole(event.value) if event.style else self._plain(event)
+            return [self._value(item, events, depth + 1) for item in items]
+        return _join_surrogates(event.value) if event.style else self._plain(event)
 
     def _plain(self, event: yaml.ScalarEvent) -> Any:
         text = event.value
         if text in _WORDS:
             return _WORDS[text]
-        found = _NUMBER.fullmatch(text)
-        if found is None:
+        match = _NUMBER.fullmatch(text)
+        if match is None:
             return text
         if len(text) > DIGITS_MAX:
             raise self._error(_line(event), "a number has too many digits")
-        return float(text) if found[1] or found[2] else int(text)
+        return float(text) if match[1] or match[2] else int(text)
 
     def _check(self, event: yaml.NodeEvent) -> None:
         if event.anchor is not None:
@@ -339,7 +339,7 @@ def _untabbed(line: str) -> str:
     return line[: len(line) - len(rest)].replace("\t", "  ") + rest
 
 
-def _whole(text: str) -> str:
+def _join_surrogates(text: str) -> str:
     """A text whose characters were written as two halves, as JSON may."""
     return _SURROGATES.sub(
         lambda found: found[0].encode("utf-16", "surrogatepass").decode("utf-16"), text

@@ -62,9 +62,9 @@ class AuthoredFiles(NamedTuple):
         """The message of an import: subjects of commits, and a line for each commit."""
         if not self.commits:
             return otherwise
-        subjects = dict.fromkeys(each.subject for each in self.commits if each.subject)
+        subjects = dict.fromkeys(commit.subject for commit in self.commits if commit.subject)
         title = "; ".join(list(subjects)[-SUBJECTS_MAX:]) or otherwise
-        origins = [each.origin() for each in self.commits]
+        origins = [commit.origin() for commit in self.commits]
         text = "\n\n".join([title, "\n".join(first_few(origins, COMMITS_TOLD_MAX))])
         return _cut(text, MESSAGE_BYTES_MAX)
 
@@ -82,8 +82,10 @@ def commits_between(
     limits = [f"^{each}" for each in known if each]
     words = ("rev-list", "--topo-order", "--reverse", tip, *limits)
     names = repository.run(*words).decode().split()
-    found = [_commit(name, raw) for name, raw in zip(names, repository.blobs(names), strict=True)]
-    return [each for each in found if not _is_known(each, is_own)]
+    git_commits = [
+        _commit(name, raw) for name, raw in zip(names, repository.blobs(names), strict=True)
+    ]
+    return [git_commit for git_commit in git_commits if not _is_known(git_commit, is_own)]
 
 
 def _is_known(commit: GitCommit, is_own: Callable[[MirrorPosition], bool]) -> bool:
@@ -107,13 +109,17 @@ def group_by_author(
         by_actor.setdefault(actor, set()).add(path)
     if len(by_actor) > GROUPS_MAX:
         by_actor = {"": {path for some in by_actor.values() for path in some}}
-    told = {
-        actor: tuple(each for each in found if not actor or actor_of(each, authors) == actor)
+    payload = {
+        actor: tuple(
+            git_commit
+            for git_commit in found
+            if not actor or actor_of(git_commit, authors) == actor
+        )
         for actor in by_actor
     }
     order = {each.id: at for at, each in enumerate(found)}
     groups = [
-        AuthoredFiles(actor, frozenset(some), told[actor]) for actor, some in by_actor.items()
+        AuthoredFiles(actor, frozenset(some), payload[actor]) for actor, some in by_actor.items()
     ]
     return sorted(groups, key=lambda each: max((order[c.id] for c in each.commits), default=0))
 
@@ -134,10 +140,10 @@ def actor_of(commit: GitCommit, authors: Mapping[str, str]) -> str:
 
 def _last_commits(repository: Repository, found: Sequence[GitCommit]) -> dict[str, GitCommit]:
     """The last commit that changed each file; merges count where nothing else did."""
-    by_id = {each.id: each for each in found}
+    by_id = {git_commit.id: git_commit for git_commit in found}
     last: dict[str, GitCommit] = {}
     for is_merge in (True, False):
-        names = [each.id for each in found if each.is_merge == is_merge]
+        names = [git_commit.id for git_commit in found if git_commit.is_merge == is_merge]
         if not names:
             continue
         words = ("diff-tree", "--stdin", "-r", "-z", "--root", "-m", "--name-only", "--no-renames")

@@ -66,20 +66,20 @@ class Imported(NamedTuple):
     @property
     def merge(self) -> Merge | None:
         """The merge that has open conflicts, or else the last one; None if there is none."""
-        waiting = [each for each in self.merges if each.status == "conflicts"]
+        waiting = [merge for merge in self.merges if merge.status == "conflicts"]
         return next(iter([*waiting, *self.merges[::-1]]), None)
 
     @property
     def counts(self) -> dict[str, int]:
         """The number of elements that were added, removed, changed and moved."""
-        found = [each.diff.counts for each in self.merges]
+        found = [merge.diff.counts for merge in self.merges]
         return {kind: sum(each[kind] for each in found) for kind in Diff(LIVE, LIVE, ()).counts}
 
     def to_dict(self) -> dict[str, Any]:
         merge = self.merge
         merged: dict[str, Any] = {} if merge is None else {"merge": merge.to_dict()}
         if len(self.merges) > 1:
-            merged["merges"] = [each.to_dict() for each in self.merges]
+            merged["merges"] = [merge.to_dict() for merge in self.merges]
         pushed = {} if self.pushed is None else {"mirror": self.pushed.to_dict()}
         warnings = {"warnings": list(self.warnings)} if self.warnings else {}
         return {"files": list(self.files)} | merged | pushed | warnings
@@ -96,8 +96,8 @@ class Portion(NamedTuple):
 
     def source(self, commit: str) -> str:
         """The name of the merge, which follows from what is merged."""
-        said = repr((commit, self.base, self.actor, self.edits))
-        return f"mirror {sha256(said.encode()).hexdigest()[:12]}"
+        message = repr((commit, self.base, self.actor, self.edits))
+        return f"mirror {sha256(message.encode()).hexdigest()[:12]}"
 
 
 class Intake(NamedTuple):
@@ -198,15 +198,15 @@ class _Import:
         if not is_local and not self._dry_run and self._is_news():
             upkeep.catch_up()
         with upkeep.locked():
-            taken = self._taken(is_local=is_local)
-            if taken is None:
+            intake = self._read_edits(is_local=is_local)
+            if intake is None:
                 return Imported(())
-            merges, pending = self._merge(taken)
-        paths = tuple(sorted(taken.paths))
-        warnings = () if self._consent.purges else tuple(_purge_warnings(taken.purged))
-        if self._dry_run and taken.schema is not None and taken.portions:
+            merges, pending = self._merge(intake)
+        paths = tuple(sorted(intake.paths))
+        warnings = () if self._consent.purges else tuple(_purge_warnings(intake.purged))
+        if self._dry_run and intake.schema is not None and intake.portions:
             warnings += (SCHEMA_NOT_TRIED,)
-        if self._dry_run or any(each.is_open for each in merges):
+        if self._dry_run or any(merge.is_open for merge in merges):
             return Imported(paths, merges, warnings=warnings)
         return Imported(paths, merges, upkeep.catch_up(imported=pending), warnings)
 
@@ -215,7 +215,7 @@ class _Import:
             return bool(self._upkeep.look(reader).upstream)
 
     def _merge(self, taken: Intake) -> tuple[tuple[Merge, ...], Pending]:
-        sources = [each.source(taken.sight.last) for each in taken.portions]
+        sources = [portion.source(taken.sight.last) for portion in taken.portions]
         pending = Pending(sources, taken.head, taken.sight.tip, taken.files, taken.onto)
         if taken.schema is not None:
             apply_schema(
@@ -249,8 +249,8 @@ class _Import:
         """Purge here what was purged where the commits come from, whatever it is called now."""
         for seq, identity in taken.purged:
             with self._graph.reading() as reader:
-                found = stored_element(reader.at(State(seq)), identity)
-                live = None if found is None else reader.element(found.number)
+                element = stored_element(reader.at(State(seq)), identity)
+                live = None if element is None else reader.element(element.number)
             if live is not None:
                 try:
                     self._graph.purge(live.id, "purged in the mirror", by=self._by)
@@ -259,7 +259,7 @@ class _Import:
 
     # What is taken.
 
-    def _taken(self, *, is_local: bool) -> Intake | None:
+    def _read_edits(self, *, is_local: bool) -> Intake | None:
         with self._graph.reading() as reader:
             sight = self._upkeep.look(reader)
             taken = self._from_disk if is_local else self._from_remote
@@ -272,17 +272,17 @@ class _Import:
         if not paths and sight.tip == sight.last:
             return None
         self._check_settled()
-        known = repository.objects_at(sight.last, [each for each in paths if is_document(each)])
+        known = repository.objects_at(sight.last, [path for path in paths if is_document(path)])
         bases = dict(zip(known, repository.blobs(list(known.values())), strict=True))
         files = [EditedFile(path, bases.get(path), folder.content(path)) for path in paths]
-        found = upkeep.commits_of_others(reader, sight)
-        news = commits.news_in(each.message for each in found)
+        git_commits = upkeep.commits_of_others(reader, sight)
+        news = commits.news_in(git_commit.message for git_commit in git_commits)
         others = CommittedFiles(repository, sight.last, frozenset(paths))
         seq = upkeep.start(sight)
         base = reader.at(LIVE if seq == reader.head().seq else State(seq))
         is_trusted = self._consent.deletions or not sight.last
         consent = self._consent._replace(deletions=is_trusted)
-        documents = [each for each in files if each.path.endswith(DOCUMENT)]
+        documents = [file for file in files if file.path.endswith(DOCUMENT)]
         taken = edits.edits_of(base, documents, others, news, consent)
         declared = [
             EditedDeclaration(path, bases.get(path), folder.content(path))
@@ -290,15 +290,15 @@ class _Import:
             if path.endswith(DECLARATION)
         ]
         objects = {
-            each.path: repository.blob(each.theirs) if isinstance(each.theirs, bytes) else ""
-            for each in files
+            file.path: repository.blob(file.theirs) if isinstance(file.theirs, bytes) else ""
+            for file in files
         }
         committed = repository.objects_at(sight.tip, paths)
         own = {path for path in paths if committed.get(path, "") != objects[path]}
-        groups = group_by_author(repository, found, set(paths) - own, upkeep.settings.authors)
+        groups = group_by_author(repository, git_commits, set(paths) - own, upkeep.settings.authors)
         if own:
             # Files that were committed and edited since: their commits are told all the same.
-            groups.append(AuthoredFiles("", frozenset(own), () if groups else tuple(found)))
+            groups.append(AuthoredFiles("", frozenset(own), () if groups else tuple(git_commits)))
         portions = self._portions(reader, [(seq, taken)], groups, len(paths))
         purged = [(seq, identity) for identity in taken.purged]
         head = reader.head().seq
@@ -320,7 +320,7 @@ class _Import:
         if problems:
             raise edits.refusal(problems)
         paths = () if desired is None else desired.paths
-        actors = [each.actor for each in groups if each.paths.intersection(paths)]
+        actors = [group.actor for group in groups if group.paths.intersection(paths)]
         return desired, actors[-1] if actors else ""
 
     def _check_settled(self) -> None:
@@ -339,15 +339,17 @@ class _Import:
         if not sight.upstream or sight.tip != sight.last:
             return None
         upkeep = self._upkeep
-        taken = upstream.read(reader, upkeep, sight, self._consent)
+        fetched_edits = upstream.read(reader, upkeep, sight, self._consent)
         groups = group_by_author(
-            upkeep.repository, taken.commits, taken.paths, upkeep.settings.authors
+            upkeep.repository, fetched_edits.commits, fetched_edits.paths, upkeep.settings.authors
         )
-        portions = self._portions(reader, taken.edits, groups, len(taken.paths))
-        purged = [(seq, each) for seq, some in taken.edits for each in some.purged]
+        portions = self._portions(reader, fetched_edits.edits, groups, len(fetched_edits.paths))
+        purged = [(seq, each) for seq, some in fetched_edits.edits for each in some.purged]
         head = reader.head().seq
-        schema, actor = self._schema(taken.declarations, groups)
-        return Intake(sight, head, {}, taken.paths, portions, purged, schema, actor, sight.upstream)
+        schema, actor = self._schema(fetched_edits.declarations, groups)
+        return Intake(
+            sight, head, {}, fetched_edits.paths, portions, purged, schema, actor, sight.upstream
+        )
 
     def _portions(
         self,
@@ -362,8 +364,8 @@ class _Import:
         for seq, taken in found:
             by_group: list[list[FileEdit]] = [[] for _ in groups]
             place = {path: at for at, each in enumerate(groups) for path in each.paths}
-            for each in taken.edits:
-                by_group[place.get(each.path, 0)].append(each)
+            for edit in taken.edits:
+                by_group[place.get(edit.path, 0)].append(edit)
             used = [(group, part) for group, part in zip(groups, by_group, strict=True) if part]
             if len(used) > 1 and _depend(reader.at(State(seq)), [part for _, part in used]):
                 used = [(used[-1][0], taken.edits)]
@@ -401,6 +403,6 @@ def _depend(base: Reader, parts: Iterable[Sequence[FileEdit]]) -> bool:
             if depth_of(edit["link"]) > 1:
                 return True
             ends = (edit["link"]["subject"], edit["link"]["object"])
-            if any(json_of(each) not in made and not stored_element(base, each) for each in ends):
+            if any(json_of(end) not in made and not stored_element(base, end) for end in ends):
                 return True
     return False

@@ -200,8 +200,14 @@ class Inspection:
         noted = self.settings.positions.get(commit)
         if noted is not None and is_known(reader, MirrorPosition(*noted)):
             return MirrorPosition(*noted)
-        told = commits.position_of(self.repository.commit_text(commit)) if commit else None
-        return told if told is not None and is_known(reader, told) else None
+        mirror_position = (
+            commits.position_of(self.repository.commit_text(commit)) if commit else None
+        )
+        return (
+            mirror_position
+            if mirror_position is not None and is_known(reader, mirror_position)
+            else None
+        )
 
     def find_position(self, reader: Reader, tip: str) -> tuple[str, MirrorPosition] | None:
         """The newest commit up to a tip that shows a state of this graph, and that state."""
@@ -242,7 +248,9 @@ class Inspection:
     def check_imported(self, sight: Sight) -> None:
         """Refuse to go on while commits of others are not in the graph."""
         if sight.tip != sight.last:
-            raise held("Commits of others on the mirror's branch are not in the graph yet.", [])
+            raise waiting_error(
+                "Commits of others on the mirror's branch are not in the graph yet.", []
+            )
 
     def start(self, sight: Sight) -> int:
         """The entry from which on the journal may have changed files."""
@@ -330,7 +338,7 @@ def is_known(reader: Reader, position: MirrorPosition) -> bool:
     return journal_root_at(reader, position.seq) == position.root
 
 
-def held(why: str, paths: list[str]) -> ConstraintViolation:
+def waiting_error(why: str, paths: list[str]) -> ConstraintViolation:
     """The error for a mirror that waits for an import."""
     return ConstraintViolation(
         f"{why} The mirror waits.",

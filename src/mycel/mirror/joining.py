@@ -40,7 +40,7 @@ class Joining(Upkeep):
         """
         with self.turn_taken(), self._graph.reading() as reader:
             is_new = not (self.folder / ".git").exists()
-            repository = self._found()
+            repository = self._find_repository()
             tip = repository.refs(self.branch_ref, self.upstream_ref)
             commit = tip.get(self.branch_ref) or tip[self.upstream_ref]
             if export.MARK not in repository.objects_at(commit, [export.MARK]):
@@ -58,7 +58,7 @@ class Joining(Upkeep):
 
     # The branch.
 
-    def _found(self) -> Repository:
+    def _find_repository(self) -> Repository:
         """The repository that has the branch, or has fetched it."""
         is_there = (self.folder / ".git").exists()
         above = None if is_there else root_of(self.folder.parent)
@@ -174,5 +174,5 @@ def _count_documents(reader: Reader) -> int:
 def _beginning(reader: Reader) -> int:
     """The entry up to which a graph has what every graph has."""
     entries = list(transactions(reader))
-    core = [each.seq for each in entries if each.message == CORE_MESSAGE]
-    return min(core or [each.seq for each in entries])
+    core = [entry.seq for entry in entries if entry.message == CORE_MESSAGE]
+    return min(core or [entry.seq for entry in entries])

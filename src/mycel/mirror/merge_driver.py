@@ -43,7 +43,7 @@ def merge_file(base: Path, ours: Path, theirs: Path, path: str) -> bool:
     `path` is the path of the file in the repository.
     """
     try:
-        contents = [read_bounded(each, FILE_BYTES_MAX) for each in (base, ours, theirs)]
+        contents = [read_bounded(path, FILE_BYTES_MAX) for path in (base, ours, theirs)]
         documents = [_document(path, content) for content in contents]
     except (UnreadableError, ValueError):
         return _merge_lines(base, ours, theirs)
@@ -64,7 +64,7 @@ def _merge_lines(base: Path, ours: Path, theirs: Path) -> bool:
     repository = Repository(near(ours.parent.absolute()))
     try:
         repository.run(
-            "merge-file", *labels, *(str(each.absolute()) for each in (ours, base, theirs))
+            "merge-file", *labels, *(str(path.absolute()) for path in (ours, base, theirs))
         )
     except GitFailed:
         return False

@@ -100,10 +100,10 @@ class Projection:
     def declarations(self) -> Iterator[File]:
         """A file for each type that a schema declares."""
         types = list(schema_in_force.read(self._reader).types)
-        folded = Counter(each.name.casefold() for each in types)
-        for each in types:
-            path = declaration_path(each.name, is_shared=folded[each.name.casefold()] > 1)
-            yield File(path, format_declared(each).encode())
+        folded = Counter(type_name.name.casefold() for type_name in types)
+        for type_name in types:
+            path = declaration_path(type_name.name, is_shared=folded[type_name.name.casefold()] > 1)
+            yield File(path, format_declared(type_name).encode())
 
     # A part of it.
 
@@ -137,7 +137,7 @@ class Projection:
     def _files(self, rows: Iterable[StoredConcept]) -> Iterator[File]:
         kept = {row.number: row for row in rows if not self._is_left_out(row)}
         links = self._links(kept)
-        self._learn([*kept, *(row[_OBJECT] for each in links.values() for row in each)])
+        self._learn([*kept, *(row[_OBJECT] for link in links.values() for row in link)])
         for number, row in kept.items():
             file = self._file(row, links.get(number, ()))
             if file is not None:
@@ -167,7 +167,7 @@ class Projection:
         is_bare = not links and not metadata and not self._is_whole
         if is_bare and is_default(type_name, row.name, attributes, path):
             return None
-        lines = [self._line(each, row.number) for each in links]
+        lines = [self._line(link, row.number) for link in links]
         shown = self._body_links(row.number, path, links) if links else ()
         text = render(uri, type_name, attributes, metadata, lines, shown).encode()
         is_left_out = not self._is_whole and is_core(path, text)
@@ -197,7 +197,7 @@ class Projection:
     def _links(self, numbers: Collection[int]) -> dict[int, list[StoredLink]]:
         """The links in the files of some concepts, those about links of theirs included."""
         found: dict[int, list[StoredLink]] = {}
-        level: Mapping[int, int] = {each: each for each in numbers}
+        level: Mapping[int, int] = {number: number for number in numbers}
         while level:
             below: dict[int, int] = {}
             for row in contents.links_leaving(self._reader, level):
@@ -247,7 +247,7 @@ class Projection:
 
     def _learn(self, numbers: Iterable[int]) -> None:
         """Read the URIs of concepts that are not known."""
-        unknown = {each for each in numbers if not each & 1} - self.uris.keys()
+        unknown = {number for number in numbers if not number & 1} - self.uris.keys()
         if not unknown:
             return
         if len(self.uris) > URIS_KEPT_MAX:
@@ -272,13 +272,13 @@ class Projection:
         named: dict[str, list[NodeMatch]] = {}
         for row in rows:
             type_name = self._reader.type_name(row.type)
-            found = NodeMatch(row.number, type_name, keeps_place(type_name, row.name))
-            named.setdefault(row.name, []).append(found)
+            match = NodeMatch(row.number, type_name, keeps_place(type_name, row.name))
+            named.setdefault(row.name, []).append(match)
         return {
-            each.number
-            for found in named.values()
-            for each in found
-            if len(found) > 1 and each is not min(found, key=rank)
+            node_match.number
+            for node_matches in named.values()
+            for node_match in node_matches
+            if len(node_matches) > 1 and node_match is not min(node_matches, key=rank)
         }
 
 
@@ -295,7 +295,7 @@ class FileChanges(NamedTuple):
         return bool(self.added or self.changed or self.removed)
 
     @property
-    def written(self) -> list[File]:
+    def written_count(self) -> list[File]:
         return self.added + self.changed
 
 
@@ -325,4 +325,4 @@ def changes(old: Reader, new: Reader, numbers: Collection[int]) -> FileChanges:
 
 def _are_definitions(reader: Reader, numbers: Collection[int]) -> bool:
     types = {kind for _, kind, _ in contents.names(reader, numbers)}
-    return any(reader.type_name(each) in META_TYPES for each in types)
+    return any(reader.type_name(type_name) in META_TYPES for type_name in types)

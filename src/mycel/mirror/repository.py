@@ -228,7 +228,7 @@ class Repository:
         """The files of a commit: each path with its object."""
         if not commit:
             return {}
-        return _listed(self.run("ls-tree", "-r", "-z", "--full-tree", commit))
+        return _parse_tree(self.run("ls-tree", "-r", "-z", "--full-tree", commit))
 
     def objects_at(self, commit: str, paths: Collection[str]) -> dict[str, str]:
         """The objects of those of these files that a commit has."""
@@ -238,13 +238,13 @@ class Repository:
             found = self.tree(commit)
             return {path: found[path] for path in paths if path in found}
         words = ("--literal-pathspecs", "ls-tree", "-z", "--full-tree", commit, "--")
-        return _listed(self.run(*words, *paths)) if paths else {}
+        return _parse_tree(self.run(*words, *paths)) if paths else {}
 
     def tree_changes(self, old: str, new: str) -> list[TreeChange]:
         """The paths that differ between two commits; an empty one has no files."""
         old, new = (each or self._empty_tree for each in (old, new))
         words = ("diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-ext-diff", old, new)
-        parts = [os.fsdecode(each) for each in self.run(*words).split(b"\0")[:-1]]
+        parts = [os.fsdecode(part) for part in self.run(*words).split(b"\0")[:-1]]
         found = []
         for head, path in zip(parts[::2], parts[1::2], strict=True):
             _, mode, before, after, _ = head.split()
@@ -262,7 +262,7 @@ class Repository:
         """
         tree = commit or self._empty_tree
         words = ("diff-index", "-z", "--raw", "--no-renames", "--no-ext-diff", tree)
-        parts = [os.fsdecode(each) for each in self.run(*words).split(b"\0")[:-1]]
+        parts = [os.fsdecode(part) for part in self.run(*words).split(b"\0")[:-1]]
         heads = zip(parts[::2], parts[1::2], strict=True)
         return {path: _object(head.split()[2]) for head, path in heads}
 
@@ -277,8 +277,8 @@ class Repository:
         """The commits of those of these references that exist."""
         words = ("for-each-ref", "--format=%(objectname) %(refname)", *names)
         lines = os.fsdecode(self.run(*words)).splitlines()
-        found = (line.split(" ", 1) for line in lines)
-        return {ref: name for name, ref in found if ref in names}
+        generator = (line.split(" ", 1) for line in lines)
+        return {ref: name for name, ref in generator if ref in names}
 
     def update_refs(self, changes: Iterable[tuple[str, str | None, str | None]]) -> None:
         """Change references together: name, new commit and old one. None is none.
@@ -320,7 +320,7 @@ def index_lines(entries: Iterable[tuple[str, str]], nothing: str) -> bytes:
 
 def near(folder: Path) -> Path:
     """A folder, or the one above it that exists."""
-    return next(each for each in (folder, *folder.parents) if each.is_dir())
+    return next(parent for parent in (folder, *folder.parents) if parent.is_dir())
 
 
 def root_of(folder: Path) -> Path | None:
@@ -363,7 +363,7 @@ def _environment(
     return kept
 
 
-def _listed(output: bytes) -> dict[str, str]:
+def _parse_tree(output: bytes) -> dict[str, str]:
     """The objects of `git ls-tree -z`, by path."""
     found: dict[str, str] = {}
     for line in output.split(b"\0")[:-1]:
@@ -379,9 +379,9 @@ def _object(name: str) -> str:
 
 def _failed(words: Sequence[str], said: bytes) -> GitFailed:
     lines = [line.strip() for line in said.decode(errors="replace").splitlines()]
-    told = [line for line in lines if line and not line.startswith(("hint:", "warning:"))]
-    begin = next((at for at, line in enumerate(told) if line.startswith(_REASONS)), 0)
-    shown = " ".join(told[begin : begin + REASON_LINES_MAX]).removeprefix("fatal: ")
+    messages = [line for line in lines if line and not line.startswith(("hint:", "warning:"))]
+    begin = next((at for at, line in enumerate(messages) if line.startswith(_REASONS)), 0)
+    shown = " ".join(messages[begin : begin + REASON_LINES_MAX]).removeprefix("fatal: ")
     error = GitFailed(f"git {words[0]} failed: {shown or 'no reason was given'}")
     if lock := _lock_in(shown):
         error.hint = (

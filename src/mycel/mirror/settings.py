@@ -83,13 +83,13 @@ def read(graph: Path) -> Settings:
     """
     path = _file_of(graph)
     try:
-        said: dict[str, Any] = orjson.loads(read_bounded(path, SETTINGS_BYTES_MAX))
-        fields = {key: said[key] for key in Settings._fields if key in said}
+        payload: dict[str, Any] = orjson.loads(read_bounded(path, SETTINGS_BYTES_MAX))
+        fields = {key: payload[key] for key in Settings._fields if key in payload}
         if fields.get("pending"):
             fields["pending"] = Pending(**fields["pending"])
         positions = fields.get("positions", {}).items()
         fields["positions"] = {commit: (seq, root) for commit, (seq, root) in positions}
-        folder = Path(os.path.normpath(graph.parent / said["folder"]))
+        folder = Path(os.path.normpath(graph.parent / payload["folder"]))
         return Settings(**fields)._replace(folder=folder)
     except FileNotFoundError:
         raise NotFound(
@@ -113,12 +113,12 @@ def write(graph: Path, settings: Settings) -> None:
     folder = settings.folder
     if graph.is_relative_to(folder.parent) or folder.is_relative_to(graph.parent):
         folder = Path(os.path.relpath(folder, graph.parent))  # They are moved together.
-    said: dict[str, Any] = {"format": FORMAT} | settings._asdict() | {"folder": str(folder)}
-    said["authors"] = dict(settings.authors)
-    said["positions"] = dict(settings.positions)
-    said["pending"] = None if settings.pending is None else settings.pending._asdict()
+    payload: dict[str, Any] = {"format": FORMAT} | settings._asdict() | {"folder": str(folder)}
+    payload["authors"] = dict(settings.authors)
+    payload["positions"] = dict(settings.positions)
+    payload["pending"] = None if settings.pending is None else settings.pending._asdict()
     try:
-        new.write_bytes(orjson.dumps(said, option=orjson.OPT_INDENT_2) + b"\n")
+        new.write_bytes(orjson.dumps(payload, option=orjson.OPT_INDENT_2) + b"\n")
         new.replace(path)
     except OSError as error:
         raise DatabaseReadOnly(f"{str(path)!r} cannot be written ({error}).") from None

@@ -26,7 +26,7 @@ from mycel.mirror.commits import MirrorPosition
 from mycel.mirror.export import Heading
 from mycel.mirror.folder import SHOWN_MAX, Folder
 from mycel.mirror.foreign_files import merge_foreign_files
-from mycel.mirror.inspection import Inspection, Sight, held
+from mycel.mirror.inspection import Inspection, Sight, waiting_error
 from mycel.mirror.paths import is_document
 from mycel.mirror.projection import FileChanges
 from mycel.mirror.repository import Repository, TreeChange
@@ -189,7 +189,7 @@ class Upkeep(Inspection):
         time_us = group[-1].time_us
         if title:
             taken = {seq for seq, _ in imports(reader)}
-            own = [each for each in group if each.seq not in taken]
+            own = [log_entry for log_entry in group if log_entry.seq not in taken]
             if not own:
                 last = group[-1]._replace(message=title)
                 text = commits.message_of([last], changes, position, message)
@@ -224,7 +224,9 @@ class Upkeep(Inspection):
         if parents[0] == sight.last:
             return parents, list(foreign)
         changes = repository.tree_changes(parents[0], sight.last)
-        restored = [each for each in changes if is_document(each.path) or each.path in files]
+        restored = [
+            change for change in changes if is_document(change.path) or change.path in files
+        ]
         return parents, [*restored, *foreign]
 
     def _write_purge(
@@ -232,9 +234,9 @@ class Upkeep(Inspection):
     ) -> int:
         """Write a commit without what was purged, which tells others of it."""
         parents, foreign = self._parents(sight, imported)
-        kept = [each for each in foreign if not is_document(each.path)]
+        tree_changes = [tree_change for tree_change in foreign if not is_document(tree_change.path)]
         purged = purges_since(reader, start).keys
-        commit = self.write_whole(self.repository, reader, parents, purged, kept)
+        commit = self.write_whole(self.repository, reader, parents, purged, tree_changes)
         self.repository.update_refs([(self.incoming_ref, commit, None)])
         return 1
 
@@ -285,7 +287,7 @@ class Upkeep(Inspection):
         """
         repository = self.repository
         folder = Folder(repository)
-        changes = {each.path: each for each in repository.tree_changes(sight.tip, commit)}
+        changes = {change.path: change for change in repository.tree_changes(sight.tip, commit)}
         files = {} if imported is None else imported.files
         if files:
             changes |= self._brought(commit, files)
@@ -294,7 +296,7 @@ class Upkeep(Inspection):
         if edited:
             if commit not in (sight.tip, sight.last):
                 repository.update_refs([(self.incoming_ref, None, commit)])
-            raise held(
+            raise waiting_error(
                 f"{name_few(edited, SHOWN_MAX)} {'was' if len(edited) == 1 else 'were'} edited in"
                 " the mirror, and changed in the graph too.",
                 edited,
@@ -356,9 +358,9 @@ class Upkeep(Inspection):
         newest = transaction_of(reader, reader.head().seq)
         title = newest._replace(message="Mirror the whole graph" if not purged else newest.message)
         position = MirrorPosition(newest.seq, journal_root_at(reader, newest.seq))
-        said = commits.message_of([title], NO_CHANGES, position, purged=purged)
+        message = commits.message_of([title], NO_CHANGES, position, purged=purged)
         who = self.author(newest.actor)
-        heading = Heading(who, self.committer, newest.time_us, said)
+        heading = Heading(who, self.committer, newest.time_us, message)
         return repository.write_commit(export.commit_object(tree, parents, heading))
 
     def _tidy(self) -> None:

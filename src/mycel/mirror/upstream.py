@@ -53,8 +53,8 @@ def read(reader: Reader, mirror: Inspection, sight: Sight, consent: ImportConsen
     """
     repository, tip = mirror.repository, sight.upstream
     bases = repository.merge_bases(sight.last, tip)
-    found = mirror.commits_after(reader, tip, (sight.last,))
-    news = commits.news_in(each.message for each in found)
+    git_commits = mirror.commits_after(reader, tip, (sight.last,))
+    news = commits.news_in(git_commit.message for git_commit in git_commits)
     merge_foreign_files(repository, sight.tip, tip)
     paths = frozenset(
         change.path
@@ -71,9 +71,9 @@ def read(reader: Reader, mirror: Inspection, sight: Sight, consent: ImportConsen
         files = [EditedFile(path, before.get(path), after.get(path)) for path in sorted(documents)]
         others = CommittedFiles(repository, only, documents)
         taken = edits.edits_of(reader.at(State(position.seq)), files, others, news, consent)
-        return FetchedEdits(found, paths, [(position.seq, taken)], declared)
+        return FetchedEdits(git_commits, paths, [(position.seq, taken)], declared)
     split = _Split(reader, mirror, sight, bases, documents)
-    return FetchedEdits(found, paths, split.edits(news, consent), declared)
+    return FetchedEdits(git_commits, paths, split.edits(news, consent), declared)
 
 
 def _declarations(
@@ -118,7 +118,7 @@ class _Split:
         for path in sorted(self._paths):
             ours = self._ours.get(path)
             merged = merge_documents(
-                [each.get(path) for each in self._bases], ours, self._theirs.get(path)
+                [base.get(path) for base in self._bases], ours, self._theirs.get(path)
             )
             if merged.ours != ours:
                 clear.append(EditedFile(path, ours, merged.ours))
@@ -128,8 +128,8 @@ class _Split:
                 contested.append(EditedFile(path, old, changed))
                 if merged.theirs is None and path in partners:
                     late.add(partners[path])
-        contested += [each for each in clear if each.path in late]
-        clear = [each for each in clear if each.path not in late]
+        contested += [edited_file for edited_file in clear if edited_file.path in late]
+        clear = [edited_file for edited_file in clear if edited_file.path not in late]
         purges = purges_since(self._reader, self._old_seq)
         found = []
         for seq, commit, files in (
@@ -137,7 +137,7 @@ class _Split:
             (self._old_seq, self._old, contested),
         ):
             if files:
-                edited = frozenset(each.path for each in files)
+                edited = frozenset(file.path for file in files)
                 others = CommittedFiles(self._repository, commit, edited)
                 base = self._reader.at(State(seq))
                 taken = edits.edits_of(base, files, others, news, consent)
@@ -168,9 +168,13 @@ def _without(found: list[FileEdit], purges: Purges) -> list[FileEdit]:
         if "name" in identity:
             return concept_key(str(identity["type"]), str(identity["name"])) in purges.keys
         ends = (identity["subject"], identity["object"])
-        return any(isinstance(each, Mapping) and is_purged(each) for each in ends)
+        return any(isinstance(end, Mapping) and is_purged(end) for end in ends)
 
-    return [each for each in found if not is_purged(each.edit.get("concept") or each.edit["link"])]
+    return [
+        file_edit
+        for file_edit in found
+        if not is_purged(file_edit.edit.get("concept") or file_edit.edit["link"])
+    ]
 
 
 def _contents(repository: Repository, commit: str, paths: frozenset[str]) -> dict[str, bytes]:

@@ -43,5 +43,5 @@ def with_short_hashes(message: str) -> str:
 
 def entry_in(text: str) -> int | None:
     """The entry that an id, whole or shortened, names; None if the text is no id."""
-    found = _ID.fullmatch(text)
-    return None if found is None else int(found[1])
+    match = _ID.fullmatch(text)
+    return None if match is None else int(match[1])

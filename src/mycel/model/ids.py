@@ -12,7 +12,7 @@ import re
 
 from mycel.errors import InvalidId
 from mycel.model.limits import INTEGER_MAX
-from mycel.model.names import shown
+from mycel.model.names import quote_value
 
 FIRST_CONCEPT = 2
 FIRST_PROPOSITION = 1
@@ -58,14 +58,14 @@ def parse_id(text: object) -> int:
         InvalidId: it is no id.
     """
     if isinstance(text, str):
-        if found := _CONCEPT.fullmatch(text):
-            number = _number(found[1])
+        if match := _CONCEPT.fullmatch(text):
+            number = _number(match[1])
             return number if is_concept(number) else NO_CONCEPT
-        if found := _PROPOSITION.fullmatch(text):
-            number = _number(found[1])
+        if match := _PROPOSITION.fullmatch(text):
+            number = _number(match[1])
             return NO_PROPOSITION if is_concept(number) else number
     raise InvalidId(
-        f"{shown(text)} is not the id of a concept or proposition.",
+        f"{quote_value(text)} is not the id of a concept or proposition.",
         hint="Ids look like C:12 for a concept and P:13:predicate for a link.",
     )
 
@@ -80,7 +80,7 @@ def parse_concept_id(text: object) -> int:
     """The inner id of a concept; a proposition's id is refused."""
     number = parse_id(text)
     if not is_concept(number):
-        raise InvalidId(f"{shown(text)} is a proposition's id; a concept's is needed here.")
+        raise InvalidId(f"{quote_value(text)} is a proposition's id; a concept's is needed here.")
     return number
 
 
@@ -88,5 +88,5 @@ def parse_proposition_id(text: object) -> int:
     """The inner id of a proposition; a concept's id is refused."""
     number = parse_id(text)
     if is_concept(number):
-        raise InvalidId(f"{shown(text)} is a concept's id; a proposition's is needed here.")
+        raise InvalidId(f"{quote_value(text)} is a concept's id; a proposition's is needed here.")
     return number

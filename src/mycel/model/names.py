@@ -169,6 +169,6 @@ def name_few(names: Sequence[str], most: int) -> str:
     return ", ".join(names[:most]) + more
 
 
-def shown(value: object) -> str:
+def quote_value(value: object) -> str:
     """A value that should have been a string, for a message: never long, never an error itself."""
     return repr(shorten(value)) if isinstance(value, str) else f"A value of type {kind_of(value)}"

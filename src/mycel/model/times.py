@@ -7,7 +7,7 @@ from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 
 from mycel.errors import InvalidSyntax
-from mycel.model.names import shown
+from mycel.model.names import quote_value
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NAIVE_EPOCH = _EPOCH.replace(tzinfo=None)
@@ -25,10 +25,10 @@ def to_datetime(microseconds: int) -> datetime:
     >>> to_datetime(1_700_000_000_000_001).isoformat()
     '2023-11-14T22:13:20.000001+00:00'
     """
-    return _EPOCH + timedelta(microseconds=_told(microseconds))
+    return _EPOCH + timedelta(microseconds=_clamp(microseconds))
 
 
-def _told(microseconds: int) -> int:
+def _clamp(microseconds: int) -> int:
     """A time within the years 1 to 9999; a clock or a file may have any."""
     return min(max(microseconds, _FIRST), _LAST)
 
@@ -51,7 +51,7 @@ def to_text(microseconds: int) -> str:
     '1970-01-01T00:00:00.000000Z'
     """
     # Not strftime: its %Y writes the year 987 with three digits on some systems.
-    moment = _NAIVE_EPOCH + timedelta(microseconds=_told(microseconds))
+    moment = _NAIVE_EPOCH + timedelta(microseconds=_clamp(microseconds))
     return f"{moment.isoformat(timespec='microseconds')}Z"
 
 
@@ -64,4 +64,6 @@ def from_text(text: object) -> int:
     if isinstance(text, str) and _SHAPE.fullmatch(text):
         with suppress(OverflowError, ValueError):
             return from_datetime(datetime.fromisoformat(text))
-    raise InvalidSyntax(f"{shown(text)} is not a time.", hint="Write it as 2026-01-31T12:00:00Z.")
+    raise InvalidSyntax(
+        f"{quote_value(text)} is not a time.", hint="Write it as 2026-01-31T12:00:00Z."
+    )

@@ -83,7 +83,7 @@ def bind_find(find: ast.Find, catalog: DefinedNames, values: CommandValues) -> B
     """
     binder = _Binder(catalog, values)
     branches, variables = binder.where(find.where)
-    outputs = tuple(binder.output(each, variables) for each in find.expressions)
+    outputs = tuple(binder.output(expression, variables) for expression in find.expressions)
     grouped = any(isinstance(output, ir.Aggregate) for output in outputs)
     try:
         sort = tuple(
@@ -109,7 +109,7 @@ def bind_targets(
     """Bind a WHERE whose solutions are wanted as the numbers of these variables only."""
     binder = _Binder(catalog, values)
     branches, variables = binder.where(where)
-    outputs = tuple(binder.output(ast.Path(each), variables) for each in targets)
+    outputs = tuple(binder.output(ast.Path(target), variables) for target in targets)
     return binder.finish(branches, outputs, (), variables)
 
 
@@ -142,7 +142,9 @@ def list_kind(items: Sequence[Any]) -> ir.ValueKind:
 
 def _check_group_order(sort: tuple[ir.SortKey, ...], outputs: tuple[ir.Output, ...]) -> None:
     """Refuse a sort key that is no aggregate and not among the groups."""
-    whole = {each.variable for each in outputs if isinstance(each, ir.Field) and not each.path}
+    whole = {
+        output.variable for output in outputs if isinstance(output, ir.Field) and not output.path
+    }
     for key in sort:
         if isinstance(key.output, ir.Aggregate) or key.output in outputs:
             continue
@@ -346,8 +348,8 @@ class _Binder:
     ) -> tuple[tuple[int, ...], tuple[int, ...], ir.ConceptEnds]:
         facts = [self._facts(name) for name in names]
         return (
-            tuple(sorted({each.number for each in facts})),
-            tuple(sorted({each.number for each in facts if each.is_symmetric})),
+            tuple(sorted({fact.number for fact in facts})),
+            tuple(sorted({fact.number for fact in facts if fact.is_symmetric})),
             _concept_ends(facts),
         )
 
@@ -531,9 +533,9 @@ class _Binder:
             case ast.Negation(inner):
                 return ir.Not(self.condition(inner, visible))
             case ast.Conjunction(conditions):
-                return ir.And(tuple(self.condition(each, visible) for each in conditions))
+                return ir.And(tuple(self.condition(condition, visible) for condition in conditions))
             case ast.Disjunction(conditions):
-                return ir.Or(tuple(self.condition(each, visible) for each in conditions))
+                return ir.Or(tuple(self.condition(condition, visible) for condition in conditions))
             case _:
                 assert_never(node)
 
@@ -557,9 +559,9 @@ def _pattern(operand: ir.Operand, node: ast.Operand) -> ir.Operand:
 
 def _concept_ends(facts: Sequence[PredicateFacts]) -> ir.ConceptEnds:
     """The ends that are concepts with each of these predicates; a symmetric one runs both ways."""
-    from_links = any(each.leads_from_links for each in facts)
-    to_links = any(each.leads_to_links for each in facts)
-    if any(each.is_symmetric for each in facts):
+    from_links = any(fact.leads_from_links for fact in facts)
+    to_links = any(fact.leads_to_links for fact in facts)
+    if any(fact.is_symmetric for fact in facts):
         from_links = to_links = from_links or to_links
     return ir.ConceptEnds(subject=not from_links, object=not to_links)
 

@@ -30,7 +30,7 @@ _NONE: Final[Times] = frozenset()
 def spell_moments(query: ir.Query, catalog: DefinedNames) -> ir.Query:
     """The query with times spelled as the properties that they are compared with."""
     spelling = _Spelling(catalog)
-    return replace(query, branches=tuple(spelling.block(each, {}) for each in query.branches))
+    return replace(query, branches=tuple(spelling.block(branch, {}) for branch in query.branches))
 
 
 class _Spelling:
@@ -46,11 +46,11 @@ class _Spelling:
         bound = _bound(block) if block.independent else _bound(block) | block.sees
         attempts = []
         for attempt in block.attempts:
-            spelled = tuple(self.block(each, known) for each in attempt.branches)
+            spelled = tuple(self.block(branch, known) for branch in attempt.branches)
             attempts.append(ir.Optional(spelled))
             known |= self._of_attempt(attempt, bound)
-            bound |= _given(attempt)
-        conditions = tuple(self._condition(each, known) for each in block.conditions)
+            bound |= _bound_names(attempt)
+        conditions = tuple(self._condition(condition, known) for condition in block.conditions)
         return replace(block, attempts=tuple(attempts), conditions=conditions)
 
     # What is known.
@@ -60,7 +60,7 @@ class _Spelling:
         known, bound = self._of_atoms(block), _bound(block)
         for attempt in block.attempts:
             known |= self._of_attempt(attempt, bound)
-            bound |= _given(attempt)
+            bound |= _bound_names(attempt)
         return known
 
     def _of_attempt(self, attempt: ir.Optional, bound: frozenset[ir.Variable]) -> Known:
@@ -68,22 +68,25 @@ class _Spelling:
         told = [(branch.binds, self._of_block(branch)) for branch in attempt.branches]
         return {
             name: _common(known.get(name, _NONE) for binds, known in told if name in binds)
-            for name in _given(attempt) - bound
+            for name in _bound_names(attempt) - bound
         }
 
     def _of_atoms(self, block: ir.Block) -> dict[ir.Variable, Times]:
         found: dict[ir.Variable, Times] = {}
-        for variable, times in self._said(block):
+        for variable, times in self._variable_times(block):
             found[variable] = found.get(variable, _NONE) | times
         return found
 
-    def _said(self, block: ir.Block) -> Iterator[tuple[ir.Variable, Times]]:
+    def _variable_times(self, block: ir.Block) -> Iterator[tuple[ir.Variable, Times]]:
         for atom in block.atoms:
             match atom:
                 case ir.ConceptAtom(variable, int() as type_number):
                     yield variable, self._times(type_number, link=False)
                 case ir.LinkAtom(link, subject, object_, tuple() as predicates, _, mirrored):
-                    yield link, _common(self._times(each, link=True) for each in predicates)
+                    yield (
+                        link,
+                        _common(self._times(predicate, link=True) for predicate in predicates),
+                    )
                     if not mirrored:
                         yield from self._at_ends(subject, object_, predicates)
                 case ir.WalkAtom(subject, object_, predicate, minimum, _, False) if minimum > 0:
@@ -94,12 +97,15 @@ class _Spelling:
     def _at_ends(
         self, subject: ir.Variable, object_: ir.Variable, predicates: tuple[int, ...]
     ) -> Iterator[tuple[ir.Variable, Times]]:
-        ends = [self._catalog.ends(each) for each in predicates]
+        ends = [self._catalog.ends(predicate) for predicate in predicates]
         for side, variable in enumerate((subject, object_)):
-            types = [None if each is None else each[side] for each in ends]
+            types = [None if end is None else end[side] for end in ends]
             yield (
                 variable,
-                _common(_NONE if each is None else self._times(each, link=False) for each in types),
+                _common(
+                    _NONE if type_name is None else self._times(type_name, link=False)
+                    for type_name in types
+                ),
             )
 
     def _times(self, owner: int, *, link: bool) -> Times:
@@ -129,11 +135,11 @@ class _Spelling:
             case ir.Not(inner):
                 return ir.Not(self._condition(inner, known))
             case ir.And(conditions):
-                return ir.And(tuple(self._condition(each, known) for each in conditions))
+                return ir.And(tuple(self._condition(condition, known) for condition in conditions))
             case ir.Or(conditions):
-                return ir.Or(tuple(self._condition(each, known) for each in conditions))
+                return ir.Or(tuple(self._condition(condition, known) for condition in conditions))
             case ir.Exists(branches):
-                return ir.Exists(tuple(self.block(each, known) for each in branches))
+                return ir.Exists(tuple(self.block(branch, known) for branch in branches))
             case _:
                 return node
 
@@ -150,7 +156,7 @@ class _Spelling:
             case ir.Constant(text, "text"):
                 return ir.Constant(as_moment(text), "text")
             case ir.Constant(items, "texts" | "values" as kind):
-                moments = [as_moment(each) for each in orjson.loads(items)]
+                moments = [as_moment(load) for load in orjson.loads(items)]
                 return ir.Constant(ir.canonical(moments), kind)
             case _:
                 return value
@@ -182,5 +188,5 @@ def _bound(block: ir.Block) -> frozenset[ir.Variable]:
     return frozenset(name for atom in block.atoms for name in atom_variables(atom))
 
 
-def _given(attempt: ir.Optional) -> frozenset[ir.Variable]:
+def _bound_names(attempt: ir.Optional) -> frozenset[ir.Variable]:
     return frozenset(name for branch in attempt.branches for name in branch.binds)

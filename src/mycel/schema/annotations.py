@@ -80,17 +80,17 @@ def wrong(span: Span, message: str, hint: str | None = None) -> SchemaError:
 
 def of_type(annotations: Iterable[ast.AnnotationDeclaration], kind: TypeKind) -> CheckedAnnotations:
     """The annotations of a type; raises SchemaError if one breaks a rule."""
-    for each in annotations:
-        if each.name in _OF_PROPERTIES:
+    for annotation in annotations:
+        if annotation.name in _OF_PROPERTIES:
             raise wrong(
-                each.span,
-                f"@{each.name} is for properties, not for types.",
+                annotation.span,
+                f"@{annotation.name} is for properties, not for types.",
                 "Put it after the type of a property.",
             )
-        if kind == "interface" and each.name in _OF_INSTANCES:
+        if kind == "interface" and annotation.name in _OF_INSTANCES:
             raise wrong(
-                each.span,
-                f"@{each.name} is for nodes and edges; an interface has no instances.",
+                annotation.span,
+                f"@{annotation.name} is for nodes and edges; an interface has no instances.",
                 "Put it on the nodes that implement the interface.",
             )
     return _collected(annotations)
@@ -99,26 +99,29 @@ def of_type(annotations: Iterable[ast.AnnotationDeclaration], kind: TypeKind) ->
 def of_property(declared: ast.PropertyDeclaration) -> CheckedAnnotations:
     """The annotations of a property; raises SchemaError if one breaks a rule."""
     name = declared.name.text
-    for each in declared.annotations:
-        if each.name in _OF_TYPES:
+    for annotation in declared.annotations:
+        if annotation.name in _OF_TYPES:
             hint = "Put it after the name of the node, or after the target of the edge."
-            if each.name == INSTRUCTION:
+            if annotation.name == INSTRUCTION:
                 hint = "Describe a property with @description."
-            raise wrong(each.span, f"@{each.name} is for types, not for properties.", hint)
-        if each.name in _BODY_EXAMPLES:
-            hint = f"Write @{each.name}({name}, {_BODY_EXAMPLES[each.name]}) in the body of a node."
-            raise wrong(each.span, f"@{each.name} needs arguments.", hint)
-        if each.name == EMBED and declared.type.scalar != "Vector":
             raise wrong(
-                each.span,
+                annotation.span, f"@{annotation.name} is for types, not for properties.", hint
+            )
+        if annotation.name in _BODY_EXAMPLES:
+            example = _BODY_EXAMPLES[annotation.name]
+            hint = f"Write @{annotation.name}({name}, {example}) in the body of a node."
+            raise wrong(annotation.span, f"@{annotation.name} needs arguments.", hint)
+        if annotation.name == EMBED and declared.type.scalar != "Vector":
+            raise wrong(
+                annotation.span,
                 "@embed is for a Vector.",
                 f"Write `{name}: Vector(768) @embed(source)`, where source is a String property.",
             )
-    found = _collected(declared.annotations)
-    for each in declared.annotations:
-        if each.name == MERGE and each.value is not None:
-            _check_merge(each, each.value.text, declared)
-    return found
+    checked_annotations = _collected(declared.annotations)
+    for annotation in declared.annotations:
+        if annotation.name == MERGE and annotation.value is not None:
+            _check_merge(annotation, annotation.value.text, declared)
+    return checked_annotations
 
 
 def _check_merge(
@@ -144,18 +147,18 @@ def _collected(annotations: Iterable[ast.AnnotationDeclaration]) -> CheckedAnnot
     seen: set[str] = set()
     kept: list[Annotation] = []
     renamed_from: str | None = None
-    for each in annotations:
-        if each.name in _ONCE:
-            if each.name in seen:
-                raise wrong(each.span, f"@{each.name} is here twice.", "Write it once.")
-            seen.add(each.name)
-            _check_value(each)
-        value = None if each.value is None else each.value.text
-        if each.name == RENAME_FROM:
+    for annotation in annotations:
+        if annotation.name in _ONCE:
+            if annotation.name in seen:
+                raise wrong(annotation.span, f"@{annotation.name} is here twice.", "Write it once.")
+            seen.add(annotation.name)
+            _check_value(annotation)
+        value = None if annotation.value is None else annotation.value.text
+        if annotation.name == RENAME_FROM:
             renamed_from = value
-        elif each.name not in _INLINE:
-            model = None if each.model is None else each.model.text
-            kept.append(Annotation(each.name, value, model))
+        elif annotation.name not in _INLINE:
+            model = None if annotation.model is None else annotation.model.text
+            kept.append(Annotation(annotation.name, value, model))
     return CheckedAnnotations(tuple(kept), renamed_from)
 
 

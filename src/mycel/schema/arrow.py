@@ -32,8 +32,10 @@ def arrow_schema(declared: InstanceType) -> Any:
     names = ("id", *ENDS) if isinstance(declared, EdgeType) else ("id",)
     fields = [pa.field(name, pa.utf8(), nullable=False) for name in names]
     fields += [
-        pa.field(each.name, arrow_type(pa, each.type), nullable=each.type.is_nullable)
-        for each in declared.properties
+        pa.field(
+            property_.name, arrow_type(pa, property_.type), nullable=property_.type.is_nullable
+        )
+        for property_ in declared.properties
     ]
     return pa.schema(fields)
 

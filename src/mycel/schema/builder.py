@@ -26,7 +26,7 @@ from mycel.schema.catalog_json import type_id
 from mycel.schema.declaration_bodies import DeclarationBody, brief, close_to, collision, named
 from mycel.schema.lexer import BYTE_ORDER_MARK
 from mycel.schema.parser import parse
-from mycel.syntax.diagnostics import shown
+from mycel.syntax.diagnostics import locate_error
 from mycel.syntax.gc_pause import collector_paused
 
 
@@ -47,11 +47,13 @@ def load(text: str, *, file: str | None = None) -> Catalog:
             return build(parse(text))
     except SchemaError as error:
         if "span" in error.data:
-            shown(error, text.removeprefix(BYTE_ORDER_MARK))
+            locate_error(error, text.removeprefix(BYTE_ORDER_MARK))
         if file is not None:
-            said = error.message
+            message = error.message
             has_line = "line" in error.data
-            where = f"{file}, {said[0].lower()}{said[1:]}" if has_line else f"{file}: {said}"
+            where = (
+                f"{file}, {message[0].lower()}{message[1:]}" if has_line else f"{file}: {message}"
+            )
             error.message, error.args = where, (where,)
             error.data = {"file": file, **error.data}
         raise
@@ -61,19 +63,19 @@ def build(tree: ast.SchemaDocument) -> Catalog:
     """The catalog of a schema; raises SchemaError if it breaks a rule of the language."""
     _check_names(tree.declarations)
     interfaces = {
-        each.name.text: _interface(each)
-        for each in tree.declarations
-        if isinstance(each, ast.InterfaceDeclaration)
+        declaration.name.text: _interface(declaration)
+        for declaration in tree.declarations
+        if isinstance(declaration, ast.InterfaceDeclaration)
     }
     nodes = {
-        each.name.text: _node(each, interfaces)
-        for each in tree.declarations
-        if isinstance(each, ast.NodeDeclaration)
+        declaration.name.text: _node(declaration, interfaces)
+        for declaration in tree.declarations
+        if isinstance(declaration, ast.NodeDeclaration)
     }
     edges = {
-        each.name.text: _edge(each, nodes, interfaces)
-        for each in tree.declarations
-        if isinstance(each, ast.EdgeDeclaration)
+        declaration.name.text: _edge(declaration, nodes, interfaces)
+        for declaration in tree.declarations
+        if isinstance(declaration, ast.EdgeDeclaration)
     }
     catalog = Catalog(interfaces, nodes, edges)
     _check_identities(tree.declarations, catalog)
@@ -84,21 +86,21 @@ def _check_names(declarations: Iterable[ast.Declaration]) -> None:
     """No two types share a name, and no two edges one but for the case of its letters."""
     taken: dict[str, ast.Declaration] = {}
     edges: dict[str, str] = {}
-    for each in declarations:
-        name = each.name.text
+    for declaration in declarations:
+        name = declaration.name.text
         if name in taken:
             kind = type(taken[name]).__name__.removesuffix("Declaration").lower()
             raise wrong(
-                each.name.span,
+                declaration.name.span,
                 f"There is already {'a' if kind == 'node' else 'an'} {kind} {name}.",
                 "Names of types are unique; rename one of them, or remove it.",
             )
-        taken[name] = each
-        if isinstance(each, ast.EdgeDeclaration):
+        taken[name] = declaration
+        if isinstance(declaration, ast.EdgeDeclaration):
             other = edges.setdefault(name.casefold(), name)
             if other != name:
                 raise wrong(
-                    each.name.span,
+                    declaration.name.span,
                     f"The edges {other} and {name} differ only in the case of their letters.",
                     "Names of edges are looked up without regard to case; rename one of them.",
                 )
@@ -108,20 +110,20 @@ def _check_identities(declarations: Iterable[ast.Declaration], catalog: Catalog)
     """Names in KIP, of concept types and of predicates, are unique too, and so are numbers."""
     kip_names: dict[tuple[bool, str], str] = {}
     numbers: dict[int, str] = {}
-    for each in declarations:
-        declared = catalog.type(each.name.text)
+    for declaration in declarations:
+        declared = catalog.type(declaration.name.text)
         if declared is None:
             continue
         name, kip_name = declared.name, declared.kip_name
         other = kip_names.setdefault((declared.kind == "edge", kip_name), name)
         if other != name:
             raise wrong(
-                each.name.span,
+                declaration.name.span,
                 f"{other} and {name} are both called {kip_name!r} in KIP.",
                 "Change @kip, or one of the names.",
             )
         if numbers.setdefault(declared.type_id, name) != name:
-            raise collision(name, numbers[declared.type_id], each.name.span)
+            raise collision(name, numbers[declared.type_id], declaration.name.span)
 
 
 def _interface(declared: ast.InterfaceDeclaration) -> model.Interface:
@@ -146,7 +148,7 @@ def _node(declared: ast.NodeDeclaration, interfaces: dict[str, model.Interface])
         declared.name.text,
         type_id("node", declared.name.text),
         annotated.kept,
-        tuple(each.name for each in implemented),
+        tuple(interface.name for interface in implemented),
         tuple(body.properties.values()),
         body.constraints(inherited),
         annotated.renamed_from,
@@ -180,7 +182,7 @@ def _unknown_end(
     end: ast.Name, nodes: dict[str, model.NodeType], interfaces: dict[str, model.Interface]
 ) -> SchemaError:
     if end.text in interfaces:
-        implementing = [each.name for each in nodes.values() if end.text in each.implements]
+        implementing = [node.name for node in nodes.values() if end.text in node.implements]
         return wrong(
             end.span,
             f"{end.text} is an interface; an edge joins nodes.",
@@ -234,18 +236,18 @@ def _inherit(
     """Append what a node lacks; yields the constraints that come along, each with its source."""
     for name, interface in zip(names, interfaces, strict=True):
         added: set[str] = set()
-        for each in interface.properties:
-            present = body.properties.get(each.name)
+        for property_ in interface.properties:
+            present = body.properties.get(property_.name)
             if present is None:
-                number = body.new_number(each.name, name.span)
-                body.spans[each.name, ""] = name.span
-                body.properties[each.name] = replace(
-                    each, prop_id=number, inherited_from=interface.name
+                number = body.new_number(property_.name, name.span)
+                body.spans[property_.name, ""] = name.span
+                body.properties[property_.name] = replace(
+                    property_, prop_id=number, inherited_from=interface.name
                 )
-            elif present.type != each.type:
-                raise _disagreement(body, name, present, each)
+            elif present.type != property_.type:
+                raise _disagreement(body, name, present, property_)
             if present is None or present.inherited_from is not None:
-                added.add(each.name)
+                added.add(property_.name)
         for constraint in interface.constraints:
             if added.issuperset(model.columns_of(constraint)):
                 yield interface.name, constraint

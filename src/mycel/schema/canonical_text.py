@@ -56,7 +56,7 @@ def tidy(text: str) -> str:
     tree = parse(text)
     tokens = SchemaTokens(text)
     comments = _bounded(_comments(text, tokens))
-    bodies = [_body(each, tokens) for each in tree.declarations]
+    bodies = [_body(declaration, tokens) for declaration in tree.declarations]
     pieces = [
         piece
         for each, body in zip(tree.declarations, bodies, strict=True)
@@ -68,7 +68,7 @@ def tidy(text: str) -> str:
         is_inside = at >= 0 and comment.start < bodies[at][1]
         pieces.append(comment._replace(level=1) if is_inside else comment)
     pieces.sort(key=lambda piece: piece.start)
-    return _written(pieces)
+    return _join_lines(pieces)
 
 
 def _comments(text: str, tokens: SchemaTokens) -> Iterator[_Piece]:
@@ -78,10 +78,10 @@ def _comments(text: str, tokens: SchemaTokens) -> Iterator[_Piece]:
     starts = [*tokens.starts[:count], len(text)]
     for before, after in zip(ends, starts, strict=True):
         line_end = text.find("\n", before, after)
-        for found in _COMMENT.finditer(text, before, after):
-            follows = before > 0 and not 0 <= line_end < found.start()
-            gap = _GAP.match(text, found.end()) is not None
-            yield _Piece(found.start(), found[0].rstrip(), True, follows, gap=gap)
+        for match in _COMMENT.finditer(text, before, after):
+            follows = before > 0 and not 0 <= line_end < match.start()
+            gap = _GAP.match(text, match.end()) is not None
+            yield _Piece(match.start(), match[0].rstrip(), True, follows, gap=gap)
 
 
 def _bounded(comments: Iterable[_Piece]) -> list[_Piece]:
@@ -125,7 +125,7 @@ def _pieces(
     yield _Piece(end, "}")
 
 
-def _written(pieces: list[_Piece]) -> str:
+def _join_lines(pieces: list[_Piece]) -> str:
     lines: list[str] = []
     takes_more = False  # A comment may follow on the last line.
     is_apart = True  # Outside of bodies, the next line needs no empty line before it.

@@ -57,8 +57,8 @@ class Catalog:
     def of(types: Iterable[SchemaType], dropped: Iterable[Dropped] = ()) -> Catalog:
         """The catalog of declarations that were checked before; the last one of a name counts."""
         found: dict[TypeKind, dict[str, Any]] = {"interface": {}, "node": {}, "edge": {}}
-        for each in types:
-            found[each.kind][each.name] = each
+        for type_name in types:
+            found[type_name.kind][type_name.name] = type_name
         return Catalog(found["interface"], found["node"], found["edge"], tuple(dropped))
 
     def node(self, name: str) -> NodeType | None:

@@ -50,9 +50,9 @@ def schema_json(
     """The IR of a catalog."""
     return {
         "ir_version": SCHEMA_IR_VERSION,
-        "interfaces": [declared_json(each) for each in sorted(interfaces, key=_name)],
-        "nodes": [declared_json(each) for each in sorted(nodes, key=_name)],
-        "edges": [declared_json(each) for each in sorted(edges, key=_name)],
+        "interfaces": [declared_json(interface) for interface in sorted(interfaces, key=_name)],
+        "nodes": [declared_json(node) for node in sorted(nodes, key=_name)],
+        "edges": [declared_json(edge) for edge in sorted(edges, key=_name)],
     }
 
 
@@ -71,19 +71,21 @@ def without_ids(value: Any) -> Any:
 
 def declared_json(declared: model.SchemaType) -> dict[str, Any]:
     """A type. IR v1 has no annotations of interfaces, so that key is there only if it has any."""
-    said: dict[str, Any] = {"name": declared.name, "type_id": declared.type_id}
+    payload: dict[str, Any] = {"name": declared.name, "type_id": declared.type_id}
     if isinstance(declared, model.EdgeType):
-        said |= {"from_type": declared.from_type, "to_type": declared.to_type}
-        said["cardinality"] = cardinality_json(declared.cardinality)
+        payload |= {"from_type": declared.from_type, "to_type": declared.to_type}
+        payload["cardinality"] = cardinality_json(declared.cardinality)
     if declared.annotations or not isinstance(declared, model.Interface):
-        said["annotations"] = annotations_json(declared.annotations)
+        payload["annotations"] = annotations_json(declared.annotations)
     if isinstance(declared, model.NodeType):
-        said["implements"] = sorted(set(declared.implements))
-    said["properties"] = [property_json(each) for each in sorted(declared.properties, key=_name)]
+        payload["implements"] = sorted(set(declared.implements))
+    payload["properties"] = [
+        property_json(property_) for property_ in sorted(declared.properties, key=_name)
+    ]
     if not isinstance(declared, model.Interface):
         ordered = sorted(declared.constraints, key=constraint_order)
-        said["constraints"] = [constraint_json(each) for each in ordered]
-    return said
+        payload["constraints"] = [constraint_json(constraint) for constraint in ordered]
+    return payload
 
 
 def property_json(declared: model.Property) -> dict[str, Any]:
@@ -147,9 +149,9 @@ def constraint_order(constraint: model.Constraint) -> tuple[str, str]:
 def annotations_json(annotations: Iterable[model.Annotation]) -> list[dict[str, Any]]:
     ordered = sorted(annotations, key=lambda each: (each.name, each.value or ""))
     return [
-        {"name": each.name, "value": each.value}
-        | ({} if each.model is None else {"model": each.model})
-        for each in ordered
+        {"name": annotation.name, "value": annotation.value}
+        | ({} if annotation.model is None else {"model": annotation.model})
+        for annotation in ordered
     ]
 
 

@@ -111,8 +111,8 @@ class DeclarationBody:
             )
         annotated = of_property(declared)
         self.spans[name, ""] = declared.span
-        for each in declared.annotations:
-            self.spans[name, each.name] = each.span
+        for annotation in declared.annotations:
+            self.spans[name, annotation.name] = annotation.span
         self.properties[name] = model.Property(
             name,
             _sorted(declared.type),
@@ -139,21 +139,21 @@ class DeclarationBody:
         return tuple(found.values())
 
     def _own_constraints(self) -> list[model.Constraint]:
-        found: list[model.Constraint] = []
+        constraints: list[model.Constraint] = []
         for member in self.members:
             match member:
                 case ast.PropertyDeclaration():
-                    for each in member.annotations:
-                        if each.name in _COLUMNS:
-                            column = ast.Name(member.name.text, span=each.span)
-                            found.append(self._columns(each.name, (column,)))
+                    for annotation in member.annotations:
+                        if annotation.name in _COLUMNS:
+                            column = ast.Name(member.name.text, span=annotation.span)
+                            constraints.append(self._columns(annotation.name, (column,)))
                 case ast.Columns():
-                    found.append(self._columns(member.kind, member.columns))
+                    constraints.append(self._columns(member.kind, member.columns))
                 case ast.RangeDeclaration():
-                    found.append(self._range(member))
+                    constraints.append(self._range(member))
                 case ast.CheckDeclaration():
-                    found.append(self._check(member))
-        return found
+                    constraints.append(self._check(member))
+        return constraints
 
     def _columns(self, kind: str, columns: Sequence[ast.Name]) -> model.Constraint:
         seen: set[str] = set()
@@ -230,9 +230,9 @@ class DeclarationBody:
         return model.Check(property_.name, declared.pattern.text)
 
     def _property(self, column: ast.Name) -> model.Property:
-        found = self.properties.get(column.text)
-        if found is not None:
-            return found
+        property_ = self.properties.get(column.text)
+        if property_ is not None:
+            return property_
         if column.text in model.ENDS:
             hint = "Only edges have `src` and `dst`."
         elif column.text == "id":
@@ -274,26 +274,26 @@ class DeclarationBody:
                 case model.Key(columns):
                     for name in columns:
                         demands.setdefault(name, []).append(constraint)
-        for each in self.properties.values():
-            for annotation in each.annotations:
+        for property_ in self.properties.values():
+            for annotation in property_.annotations:
                 if annotation.name == model.EMBED:
-                    self._check_embed(each, annotation.value or "")
+                    self._check_embed(property_, annotation.value or "")
                 elif annotation.name == model.DEFAULT:
-                    self._check_default(each, demands.get(each.name, ()))
+                    self._check_default(property_, demands.get(property_.name, ()))
                 elif annotation.name == model.MERGE:
-                    self._check_merge(each, demands.get(each.name, ()))
+                    self._check_merge(property_, demands.get(property_.name, ()))
 
     def _check_embed(self, declared: model.Property, source: str) -> None:
-        found = self.properties.get(source)
+        property_ = self.properties.get(source)
         texts = [
-            each.name
-            for each in self.properties.values()
-            if replace(each.type, is_nullable=False) == model.PropertyType("String")
+            property_.name
+            for property_ in self.properties.values()
+            if replace(property_.type, is_nullable=False) == model.PropertyType("String")
         ]
         if source in texts:
             return
-        close = close_to(source, texts) if found is None else ""
-        what = f"{self.name} does not have" if found is None else f"is {brief(found.type)}"
+        close = close_to(source, texts) if property_ is None else ""
+        what = f"{self.name} does not have" if property_ is None else f"is {brief(property_.type)}"
         raise wrong(
             self.span(declared.name, model.EMBED),
             f"@embed of {self.name}.{declared.name} names {source!r}, which {what}.",
@@ -301,7 +301,7 @@ class DeclarationBody:
         )
 
     def _check_merge(self, declared: model.Property, demands: Sequence[model.Constraint]) -> None:
-        if any(isinstance(each, model.Key) for each in demands):
+        if any(isinstance(demand, model.Key) for demand in demands):
             raise wrong(
                 self.span(declared.name, model.MERGE),
                 f"{self.name}.{declared.name} is part of the key and cannot have a @merge.",
@@ -323,18 +323,18 @@ class DeclarationBody:
                 f"The @default of {place} must be {type_}: {error}.",
                 f"Write a value of {type_}, or leave out the @default.",
             ) from None
-        for each in demands:
-            if isinstance(each, model.Key):
+        for demand in demands:
+            if isinstance(demand, model.Key):
                 raise wrong(
                     span,
                     f"{place} is part of the key and cannot have a @default.",
                     "A key names each instance; two cannot share a default.",
                 )
-            if not _is_satisfied(each, value):
-                said = shorten(declared.default or "")
+            if not _is_satisfied(demand, value):
+                message = shorten(declared.default or "")
                 raise wrong(
                     span,
-                    f"The @default of {place}, {said}, does not satisfy {each}.",
+                    f"The @default of {place}, {message}, does not satisfy {demand}.",
                     "Change the default or the constraint.",
                 )
 
@@ -353,11 +353,11 @@ def _keys(members: Iterable[ast.Member]) -> Iterator[_KeyDeclaration]:
     for member in members:
         match member:
             case ast.PropertyDeclaration():
-                for each in member.annotations:
-                    if each.name == "key":
-                        yield _KeyDeclaration((member.name.text,), each.span)
+                for annotation in member.annotations:
+                    if annotation.name == "key":
+                        yield _KeyDeclaration((member.name.text,), annotation.span)
             case ast.Columns(kind="key"):
-                yield _KeyDeclaration(tuple(each.text for each in member.columns), member.span)
+                yield _KeyDeclaration(tuple(column.text for column in member.columns), member.span)
 
 
 def _sorted(type_: model.PropertyType) -> model.PropertyType:

@@ -60,8 +60,8 @@ def slips(meta_type: str, name: str, attributes: Mapping[str, Any]) -> Iterator[
     """The entries of a definition that have no effect, by themselves."""
     known = _OF_CONCEPT_TYPES if meta_type == CONCEPT_TYPE else _OF_PREDICATES
     declared = attributes.get("instance_schema") if meta_type == CONCEPT_TYPE else None
-    for said, meant in _misnamed(attributes, known):
-        yield f"The definition of {name} says {said!r}, which means nothing; write {meant}."
+    for message, meant in _misnamed(attributes, known):
+        yield f"The definition of {name} says {message!r}, which means nothing; write {meant}."
     if declared is None:
         return
     if not isinstance(declared, Mapping):
@@ -108,7 +108,9 @@ def _json_schema(declared: Mapping[str, Any]) -> Mapping[str, Any] | None:
     properties = declared.get("properties")
     if not isinstance(properties, Mapping):
         return None
-    is_nested = bool(properties) and all(isinstance(each, Mapping) for each in properties.values())
+    is_nested = bool(properties) and all(
+        isinstance(property_, Mapping) for property_ in properties.values()
+    )
     is_framed = isinstance(declared.get("type"), str) or isinstance(declared.get("required"), list)
     return properties if is_nested or is_framed else None
 
@@ -126,9 +128,9 @@ def _entries(name: str, declared: Mapping[str, Any]) -> Iterator[str]:
 
 def _entry(name: str, key: str, entry: object) -> Iterator[str]:
     if isinstance(entry, Mapping):
-        for said, meant in _misnamed(entry, _OF_ENTRIES):
+        for message, meant in _misnamed(entry, _OF_ENTRIES):
             yield (
-                f"In the instance_schema of {name}, the entry {quoted(key)} says {said!r}, which"
+                f"In the instance_schema of {name}, the entry {quoted(key)} says {message!r}, which"
                 f" means nothing; write {meant}."
             )
         for part in ("type", "item_type"):

@@ -122,7 +122,7 @@ def merge_policies(attributes: Mapping[str, Any]) -> dict[str, MergePolicy]:
     {'tags': 'set'}
     """
     rules = concept_definition("", attributes).rules
-    return {each.name: each.merge for each in rules if each.merge is not None}
+    return {rule.name: rule.merge for rule in rules if rule.merge is not None}
 
 
 def predicate_definition(name: str, attributes: Mapping[str, Any]) -> PredicateDefinition:
@@ -175,7 +175,7 @@ def _words(said: object) -> list[str] | None:
     words = said.split("|") if isinstance(said, str) else said
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
         return None
-    return [each.strip().lower() for each in words]
+    return [word.strip().lower() for word in words]
 
 
 def unknown_kinds(said: object) -> list[str]:

@@ -40,12 +40,14 @@ def format_types(
     types: Iterable[model.SchemaType], interfaces: Mapping[str, model.Interface]
 ) -> str:
     """Declared types as text; `interfaces` are those that nodes implement."""
-    return format_schema(ast.SchemaDocument(tuple(_tree_of(each, interfaces) for each in types)))
+    return format_schema(
+        ast.SchemaDocument(tuple(_tree_of(type_name, interfaces) for type_name in types))
+    )
 
 
 def format_declared(declared: model.SchemaType) -> str:
     """One declaration as text, on its own: what its interfaces add is written out."""
-    own = tuple(replace(each, inherited_from=None) for each in declared.properties)
+    own = tuple(replace(property_, inherited_from=None) for property_ in declared.properties)
     whole = replace(declared, properties=own)
     if isinstance(whole, model.NodeType):
         whole = replace(whole, implements=())
@@ -98,14 +100,14 @@ def _annotation(annotation: ast.AnnotationDeclaration) -> str:
     value = annotation.value
     if value is None:
         return f"@{annotation.name}"
-    said = _quoted(value.text) if value.is_quoted else value.text
+    message = _quoted(value.text) if value.is_quoted else value.text
     if annotation.model is not None:
-        said = f"{said}, model={_quoted(annotation.model.text)}"
-    return f"@{annotation.name}({said})"
+        message = f"{message}, model={_quoted(annotation.model.text)}"
+    return f"@{annotation.name}({message})"
 
 
 def _names(names: Iterable[ast.Name]) -> str:
-    return ", ".join(each.text for each in names)
+    return ", ".join(name.text for name in names)
 
 
 def _number(value: int | float | None) -> str:
@@ -139,10 +141,12 @@ def _tree_of(
 def _members(
     declared: model.SchemaType, interfaces: Mapping[str, model.Interface]
 ) -> Iterator[ast.Member]:
-    own = {each.name for each in declared.properties if each.inherited_from is None}
+    own = {property_.name for property_ in declared.properties if property_.inherited_from is None}
     implemented = declared.implements if isinstance(declared, model.NodeType) else ()
-    found = (interfaces.get(each) for each in implemented)
-    inherited = {each for interface in found if interface for each in interface.constraints}
+    generator = (interfaces.get(each) for each in implemented)
+    inherited = {
+        constraint for interface in generator if interface for constraint in interface.constraints
+    }
     inline: dict[str, list[ast.AnnotationDeclaration]] = {}
     in_body = []
     for constraint in declared.constraints:
@@ -153,10 +157,10 @@ def _members(
             if column in own or constraint in inherited:
                 continue
         in_body.append(_constraint(constraint))
-    for each in declared.properties:
-        if each.name in own:
-            annotations = (*inline.get(each.name, ()), *_annotations(each))
-            yield ast.PropertyDeclaration(ast.Name(each.name), each.type, annotations)
+    for property_ in declared.properties:
+        if property_.name in own:
+            annotations = (*inline.get(property_.name, ()), *_annotations(property_))
+            yield ast.PropertyDeclaration(ast.Name(property_.name), property_.type, annotations)
     yield from in_body
 
 
@@ -173,7 +177,7 @@ def _constraint(constraint: model.Constraint) -> ast.Member:
 def _annotations(
     declared: model.SchemaType | model.Property,
 ) -> tuple[ast.AnnotationDeclaration, ...]:
-    written = map(_written, declared.annotations)
+    written = map(_canonical_annotation, declared.annotations)
     if declared.renamed_from is None:
         return tuple(written)
     return (
@@ -184,7 +188,7 @@ def _annotations(
     )
 
 
-def _written(annotation: model.Annotation) -> ast.AnnotationDeclaration:
+def _canonical_annotation(annotation: model.Annotation) -> ast.AnnotationDeclaration:
     value = annotation.value
     if value is None:
         return ast.AnnotationDeclaration(annotation.name)

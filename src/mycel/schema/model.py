@@ -244,7 +244,10 @@ class NodeType(_Type):
     @property
     def key(self) -> tuple[str, ...]:
         """The properties that name an instance, in order; empty without `@key`."""
-        return next((each.columns for each in self.constraints if isinstance(each, Key)), ())
+        return next(
+            (constraint.columns for constraint in self.constraints if isinstance(constraint, Key)),
+            (),
+        )
 
 
 @node
@@ -288,9 +291,9 @@ def merge_fits(policy: str, type_: PropertyType) -> bool:
 def limits_of(declared: InstanceType) -> dict[str, list[Range | Check]]:
     """The ranges and patterns of each property that has any, in order."""
     found: dict[str, list[Range | Check]] = {}
-    for each in declared.constraints:
-        if isinstance(each, Range | Check):
-            found.setdefault(each.property, []).append(each)
+    for constraint in declared.constraints:
+        if isinstance(constraint, Range | Check):
+            found.setdefault(constraint.property, []).append(constraint)
     return found
 
 
@@ -301,15 +304,20 @@ def index_slots(declared: InstanceType) -> dict[tuple[str, ...], bool]:
     propositions have indexes of their own, and vectors are not compared.
     """
     slots: dict[tuple[str, ...], bool] = {}
-    left_out = {*ENDS, *(each.name for each in declared.properties if each.type.scalar == "Vector")}
-    keys = [each for each in declared.constraints if isinstance(each, Key)]
-    indexes = [each for each in declared.constraints if isinstance(each, Index)]
-    for each in (*keys, *indexes):
-        for column in each.columns:
+    left_out = {
+        *ENDS,
+        *(property_.name for property_ in declared.properties if property_.type.scalar == "Vector"),
+    }
+    keys = [constraint for constraint in declared.constraints if isinstance(constraint, Key)]
+    indexes = [constraint for constraint in declared.constraints if isinstance(constraint, Index)]
+    for key in (*keys, *indexes):
+        for column in key.columns:
             if column not in left_out:
-                is_unique = isinstance(each, Key) and len(each.columns) == 1
+                is_unique = isinstance(key, Key) and len(key.columns) == 1
                 slots.setdefault((column,), is_unique)
-    uniques = (each.columns for each in declared.constraints if isinstance(each, Unique))
+    uniques = (
+        constraint.columns for constraint in declared.constraints if isinstance(constraint, Unique)
+    )
     return slots | dict.fromkeys(uniques, True)
 
 

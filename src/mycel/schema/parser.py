@@ -130,12 +130,12 @@ def _card(tokens: SchemaTokens) -> ast.Card:
     _expect(tokens, "(", "Write @card(0..1).")
     if not tokens.next.isdigit():
         raise schema_errors.no_bounds(tokens, "card", "0..1")
-    minimum = _whole(tokens, "Write @card(0..1).")
+    minimum = _parse_integer(tokens, "Write @card(0..1).")
     if not _accept(tokens, ".."):
         raise schema_errors.no_dots(tokens, "card", str(minimum))
     hint = "Write @card(0..1), or @card(1..*) without a maximum."
     has_maximum = not _accept(tokens, "*") and tokens.next != ")"
-    maximum = _whole(tokens, hint) if has_maximum else None
+    maximum = _parse_integer(tokens, hint) if has_maximum else None
     _expect(tokens, ")", hint)
     return ast.Card(minimum, maximum, span=tokens.span(at))
 
@@ -147,11 +147,11 @@ def _members(tokens: SchemaTokens, kind: str) -> tuple[ast.Member, ...]:
     """`{ … }`, where the next token is the brace."""
     tokens.at += 1
     members: list[ast.Member] = []
-    said = tokens.tokens
-    while (token := said[tokens.at]) != "}":
+    lines = tokens.tokens
+    while (token := lines[tokens.at]) != "}":
         if token == "@":
             members.append(_constraint(tokens, kind))
-        elif said[tokens.at + 1] == ":" and is_ident(token):
+        elif lines[tokens.at + 1] == ":" and is_ident(token):
             members.append(_property(tokens, kind))
         else:
             raise schema_errors.no_member(tokens, kind)
@@ -206,7 +206,7 @@ def _list(tokens: SchemaTokens) -> PropertyType:
 def _vector(tokens: SchemaTokens) -> PropertyType:
     at = tokens.at
     tokens.at = at + 2
-    dimension = _whole(tokens, "Write the dimension of the vector: Vector(768).")
+    dimension = _parse_integer(tokens, "Write the dimension of the vector: Vector(768).")
     _expect(tokens, ")", "A vector has one dimension: Vector(768).")
     if not 1 <= dimension <= VECTOR_DIMENSION_MAX:
         hint = f"The dimension is a whole number from 1 to {VECTOR_DIMENSION_MAX}."
@@ -378,7 +378,7 @@ def _string(tokens: SchemaTokens) -> ast.AnnotationValue:
     return ast.AnnotationValue(value, True, span=tokens.span_at(at))
 
 
-def _whole(tokens: SchemaTokens, hint: str) -> int:
+def _parse_integer(tokens: SchemaTokens, hint: str) -> int:
     """A whole number without a sign."""
     token = tokens.next
     if not (token.isascii() and token.isdigit()):

@@ -40,22 +40,22 @@ class Plan:
     @property
     def supported(self) -> bool:
         """True if every step is possible, as far as the schemas tell."""
-        return not any(isinstance(each, UnsupportedChange) for each in self.changes)
+        return not any(isinstance(change, UnsupportedChange) for change in self.changes)
 
     @property
     def removals(self) -> tuple[RemoveType, ...]:
         """The steps that remove types."""
-        return tuple(each for each in self.changes if isinstance(each, RemoveType))
+        return tuple(change for change in self.changes if isinstance(change, RemoveType))
 
     @property
     def steps(self) -> tuple[dict[str, Any], ...]:
         """The steps as JSON."""
-        return tuple(each.to_dict() for each in self.changes)
+        return tuple(change.to_dict() for change in self.changes)
 
     def to_dict(self) -> dict[str, Any]:
         """The plan for JSON, with warnings only if there are any."""
-        said = {"supported": self.supported, "steps": list(self.steps)}
-        return said | {"warnings": list(self.warnings)} if self.warnings else said
+        payload = {"supported": self.supported, "steps": list(self.steps)}
+        return payload | {"warnings": list(self.warnings)} if self.warnings else payload
 
 
 def plan(
@@ -93,13 +93,13 @@ class _Planner:
         self._remove_type = steps.DropType if allow_data_loss else steps.HideType
         self._remove_property = steps.DropProperty if allow_data_loss else steps.HideProperty
         self._is_empty = is_empty
-        self._kip_names = {_kip_place(each): each for each in accepted.types}
+        self._kip_names = {_kip_place(type_name): type_name for type_name in accepted.types}
 
     def changes(self) -> Iterator[SchemaStep]:
         for matches in self._matching.matches.values():
-            for found in matches:
-                if found.declared is not found.before:
-                    yield from self._type(found)
+            for match in matches:
+                if match.declared is not match.before:
+                    yield from self._type(match)
         for kind in _DROP_ORDER:
             yield from map(self._remove_type, self._matching.gone[kind])
 
@@ -117,7 +117,7 @@ class _Planner:
             yield steps.RestoreType(declared, remembered)
             changes = list(self._differences(found, found.before))
             yield from changes
-            if any(isinstance(each, UnsupportedChange) for each in changes):
+            if any(isinstance(change, UnsupportedChange) for change in changes):
                 yield UnsupportedChange(
                     entity(found.kind, declared.name),
                     f"The {found.kind} {declared.name} is hidden, and cannot come back as it is"
@@ -139,24 +139,27 @@ class _Planner:
         declared = found.declared
         if declared.name != before.name:
             yield steps.RenameType(declared, before)
-        kept = {each.prop_id for each in found.properties.values()}
-        gone = [
-            each
-            for each in sorted(before.properties, key=_name)
-            if each.prop_id not in kept and each.name not in found.claimed
+        kept = {property_.prop_id for property_ in found.properties.values()}
+        properties = [
+            property_
+            for property_ in sorted(before.properties, key=_name)
+            if property_.prop_id not in kept and property_.name not in found.claimed
         ]
         # What makes room for another property of its name goes first.
-        names = {each.name for each in declared.properties}
-        replaced = [each for each in gone if each.name in names]
+        names = {property_.name for property_ in declared.properties}
+        replaced = [property_ for property_ in properties if property_.name in names]
         for constraint in _naming(before, replaced):
             yield steps.DropConstraint(declared, constraint)
-        for each in replaced:
-            yield self._remove_property(declared, each)
+        for property_ in replaced:
+            yield self._remove_property(declared, property_)
         before = _without(before, replaced)
         if isinstance(declared, model.NodeType) and isinstance(before, model.NodeType):
             renamed = self._matching.renamed["interface"]
             before = replace(
-                before, implements=tuple(renamed.get(each, each) for each in before.implements)
+                before,
+                implements=tuple(
+                    renamed.get(implement, implement) for implement in before.implements
+                ),
             )
             if set(declared.implements) != set(before.implements):
                 yield steps.ChangeInterfaces(declared, before)
@@ -165,14 +168,14 @@ class _Planner:
         if isinstance(declared, model.EdgeType) and isinstance(before, model.EdgeType):
             yield from self._edge(declared, before)
         yield from _metadata(found, before)
-        for each in gone:
-            if each not in replaced:
-                yield self._remove_property(declared, each)
+        for property_ in properties:
+            if property_ not in replaced:
+                yield self._remove_property(declared, property_)
 
     def _properties(self, found: TypeMatch) -> Iterator[SchemaStep]:
         owner = found.declared
         ordered = sorted(owner.properties, key=_name)
-        pairs = [(each, found.properties.get(each.name)) for each in ordered]
+        pairs = [(property_, found.properties.get(property_.name)) for property_ in ordered]
         for declared, old in pairs:
             if old is not None and old.name != declared.name:
                 yield steps.RenameProperty(owner, declared, old)
@@ -287,14 +290,14 @@ def _is_tighter(old: model.PropertyType, new: model.PropertyType) -> bool:
 
 def _constraints(found: TypeMatch, before: model.SchemaType) -> Iterator[SchemaStep]:
     renamed = found.renamed
-    old = _by_demand(_following(each, renamed) for each in before.constraints)
+    old = _by_demand(_following(constraint, renamed) for constraint in before.constraints)
     new = _by_demand(found.declared.constraints)
-    gone = [each for demand, each in old.items() if demand not in new]
-    for constraint in sorted(gone, key=constraint_order):
+    constraints = [each for demand, each in old.items() if demand not in new]
+    for constraint in sorted(constraints, key=constraint_order):
         yield steps.DropConstraint(found.declared, constraint)
     added = [each for demand, each in new.items() if demand not in old]
     for constraint in sorted(added, key=constraint_order):
-        is_wider = any(_contains(constraint, each) for each in gone)
+        is_wider = any(_contains(constraint, each) for each in constraints)
         yield steps.AddConstraint(found.declared, constraint, is_wider)
 
 
@@ -302,9 +305,13 @@ def _naming(
     declared: model.SchemaType, properties: Collection[model.Property]
 ) -> list[model.Constraint]:
     """The constraints of a type that name one of these properties."""
-    names = {each.name for each in properties}
+    names = {property_.name for property_ in properties}
     return sorted(
-        (each for each in declared.constraints if not names.isdisjoint(model.columns_of(each))),
+        (
+            constraint
+            for constraint in declared.constraints
+            if not names.isdisjoint(model.columns_of(constraint))
+        ),
         key=constraint_order,
     )
 
@@ -318,24 +325,28 @@ def _without(
     naming = _naming(declared, properties)
     return replace(
         declared,
-        properties=tuple(each for each in declared.properties if each not in properties),
-        constraints=tuple(each for each in declared.constraints if each not in naming),
+        properties=tuple(
+            property_ for property_ in declared.properties if property_ not in properties
+        ),
+        constraints=tuple(
+            constraint for constraint in declared.constraints if constraint not in naming
+        ),
     )
 
 
 def _by_demand(constraints: Iterable[model.Constraint]) -> dict[Hashable, model.Constraint]:
     """Constraints by their demand: the order of columns counts only in a key."""
     return {
-        each
-        if isinstance(each, model.Key | model.Range | model.Check)
-        else (type(each), frozenset(each.columns)): each
-        for each in constraints
+        constraint
+        if isinstance(constraint, model.Key | model.Range | model.Check)
+        else (type(constraint), frozenset(constraint.columns)): constraint
+        for constraint in constraints
     }
 
 
 def _following(constraint: model.Constraint, renamed: Mapping[str, str]) -> model.Constraint:
     """A constraint with the present names of properties."""
-    columns = tuple(renamed.get(each, each) for each in model.columns_of(constraint))
+    columns = tuple(renamed.get(column, column) for column in model.columns_of(constraint))
     if isinstance(constraint, model.Range | model.Check):
         return replace(constraint, property=columns[0])
     return replace(constraint, columns=columns)
@@ -368,12 +379,16 @@ def _metadata(found: TypeMatch, before: model.SchemaType) -> Iterator[SchemaStep
     elif _annotated(declared.annotations) != _annotated(before.annotations):
         yield steps.UpdateTypeMetadata(declared, before)
     renamed = found.renamed
-    for each in sorted(declared.properties, key=_name):
-        old = found.properties.get(each.name)
-        if old is None or each.name in found.restored or each.annotations == old.annotations:
+    for property_ in sorted(declared.properties, key=_name):
+        old = found.properties.get(property_.name)
+        if (
+            old is None
+            or property_.name in found.restored
+            or property_.annotations == old.annotations
+        ):
             continue
-        if _annotated(each.annotations) != _annotated(old.annotations, renamed):
-            yield steps.UpdatePropertyMetadata(declared, each, old)
+        if _annotated(property_.annotations) != _annotated(old.annotations, renamed):
+            yield steps.UpdatePropertyMetadata(declared, property_, old)
 
 
 def _annotated(
@@ -381,11 +396,11 @@ def _annotated(
 ) -> list[tuple[str, bool, str, str]]:
     """Annotations in one order, `@embed` with the present name of its source."""
     texts = []
-    for each in annotations:
-        value = each.value or ""
-        if each.name == model.EMBED and renamed is not None:
+    for annotation in annotations:
+        value = annotation.value or ""
+        if annotation.name == model.EMBED and renamed is not None:
             value = renamed.get(value, value)
-        texts.append((each.name, each.value is None, value, each.model or ""))
+        texts.append((annotation.name, annotation.value is None, value, annotation.model or ""))
     return sorted(texts)
 
 
@@ -400,23 +415,25 @@ def _afterwards(
     lost: Collection[model.SchemaType],
 ) -> Catalog:
     found = {
-        (each.kind, each.declared.name): each.declared
+        (match.kind, match.declared.name): match.declared
         for matches in matching.matches.values()
-        for each in matches
+        for match in matches
     }
-    hidden = _remembered(accepted, matching, changes, {_place(each) for each in lost})
-    return Catalog.of((found[_place(each)] for each in desired.types), hidden)
+    hidden = _remembered(
+        accepted, matching, changes, {_place(declared_type) for declared_type in lost}
+    )
+    return Catalog.of((found[_place(type_name)] for type_name in desired.types), hidden)
 
 
 def _overwritten(accepted: Catalog, changes: tuple[SchemaStep, ...]) -> list[model.SchemaType]:
     """Hidden types that can no longer be restored: another type takes over their definition."""
     taken = {
-        _kip_place(each.declared)
-        for each in changes
-        if isinstance(each, steps.AddType | steps.RenameType)
+        _kip_place(change.declared)
+        for change in changes
+        if isinstance(change, steps.AddType | steps.RenameType)
     }
     hidden = (each.declared for each in accepted.dropped if each.declared is not None)
-    return [each for each in hidden if _kip_place(each) in taken]
+    return [declared_type for declared_type in hidden if _kip_place(declared_type) in taken]
 
 
 def _overwriting(lost: model.SchemaType) -> str:
@@ -457,8 +474,8 @@ def _remembered(
                         del entries[key]
             case steps.HideProperty(owner, before):
                 _remember(entries, Dropped(*_place(owner), before))
-            case steps.HideType(gone):
-                entry = Dropped(*_place(gone), declared=gone)
+            case steps.HideType(declared_type):
+                entry = Dropped(*_place(declared_type), declared=declared_type)
                 _remember(entries, _following_types(entry, matching.renamed))
             case _:
                 pass

@@ -126,24 +126,24 @@ def _bool(value: object) -> bool:
 
 
 def _integer(low: int, high: int) -> Canonical:
-    def whole(value: Any) -> int:
+    def to_bounded_integer(value: Any) -> int:
         if value.__class__ is not int and value.__class__ is not float:
             raise BadValue(_is(value))
-        number: int = value if value.__class__ is int else _whole(value)
+        number: int = value if value.__class__ is int else _to_integer(value)
         if low <= number <= high:
             return number
-        raise BadValue(f"{shown(number)} is not within {low}..{high}")
+        raise BadValue(f"{format_value(number)} is not within {low}..{high}")
 
-    return whole
+    return to_bounded_integer
 
 
-def _whole(value: float) -> int:
+def _to_integer(value: float) -> int:
     if not isfinite(value):
         raise BadValue(f"{value} is no JSON number")
     if not value.is_integer():
-        raise BadValue(f"{shown(value)} is not whole")
+        raise BadValue(f"{format_value(value)} is not whole")
     if _EXACT_MAX < abs(value) < _WHOLE_MAX:
-        raise BadValue(f"{shown(value)} is not exact; write it without a point or exponent")
+        raise BadValue(f"{format_value(value)} is not exact; write it without a point or exponent")
     return int(value)
 
 
@@ -157,7 +157,7 @@ def _float64(value: Any) -> float:
         try:
             return float(value)
         except OverflowError:
-            raise BadValue(f"{shown(value)} is beyond the range of F64") from None
+            raise BadValue(f"{format_value(value)} is beyond the range of F64") from None
     raise BadValue(_is(value))
 
 
@@ -166,7 +166,7 @@ def _float32(value: Any) -> float:
     if -SINGLE_MAX <= number <= SINGLE_MAX:
         (made,) = singles([number])
         return number if made == number else made
-    raise BadValue(f"{shown(number)} is beyond the range of F32")
+    raise BadValue(f"{format_value(number)} is beyond the range of F32")
 
 
 def singles(numbers: list[float]) -> list[float]:
@@ -195,8 +195,8 @@ def _date(value: Any) -> str:
             date.fromisoformat(value)
             return value
     except ValueError:
-        raise BadValue(f"{shown(value)} is no day of the calendar") from None
-    raise BadValue(f"{shown(value)} is not written like 2024-01-31")
+        raise BadValue(f"{format_value(value)} is no day of the calendar") from None
+    raise BadValue(f"{format_value(value)} is not written like 2024-01-31")
 
 
 def _date_time(value: Any) -> str:
@@ -204,7 +204,7 @@ def _date_time(value: Any) -> str:
         raise BadValue(_is(value))
     parts = _DATE_TIME.fullmatch(value)
     if parts is None:
-        raise BadValue(f"{shown(value)} is not written like 2024-01-31T12:00:00Z")
+        raise BadValue(f"{format_value(value)} is not written like 2024-01-31T12:00:00Z")
     day, time, fraction, zone = parts.groups()
     try:
         if time[:2] > "23":  # 24:00:00 is no moment of its own.
@@ -213,7 +213,7 @@ def _date_time(value: Any) -> str:
         if zone is not None and zone not in "Zz":
             moment -= _offset(zone)
     except (ValueError, OverflowError):
-        raise BadValue(f"{shown(value)} is no moment in the years 0001 to 9999") from None
+        raise BadValue(f"{format_value(value)} is no moment in the years 0001 to 9999") from None
     milliseconds = "000" if fraction is None else fraction[:3].ljust(3, "0")
     made = f"{moment.isoformat(timespec='seconds')}.{milliseconds}Z"
     return value if made == value else made
@@ -251,9 +251,9 @@ def _blob(value: Any) -> str:
     try:
         decoded = a2b_base64(text, strict_mode=True)
     except ValueError:  # binascii.Error is one
-        raise BadValue(f"{shown(value)} is no base64 with padding") from None
+        raise BadValue(f"{format_value(value)} is no base64 with padding") from None
     if b64encode(decoded).decode() != text:
-        raise BadValue(f"{shown(value)} is not how base64 writes these bytes")
+        raise BadValue(f"{format_value(value)} is not how base64 writes these bytes")
     return text
 
 
@@ -280,19 +280,19 @@ def _enum(values: tuple[str, ...]) -> Canonical:
             raise BadValue(_is(value))
         if value in known:
             return value
-        raise UnknownEnumValue(f"{shown(value)} is none of them")
+        raise UnknownEnumValue(f"{format_value(value)} is none of them")
 
     return one_of
 
 
 def _list(one: Canonical) -> Canonical:
-    def every(value: Any) -> list[Any]:
+    def to_list(value: Any) -> list[Any]:
         if value.__class__ is not list and value.__class__ is not tuple:
             raise BadValue(_is(value))
         made = [_item(one, at, item) for at, item in enumerate(value)]
         return value if value.__class__ is list and all(map(is_, made, value)) else made
 
-    return every
+    return to_list
 
 
 def _item(one: Canonical, at: int, item: object) -> Any:
@@ -365,7 +365,7 @@ def from_key_text(type_: PropertyType, text: str) -> Any:
     value = from_text(type_, text)
     written = key_text(type_, value)
     if written != text:
-        raise BadValue(f"{shown(text)} has to be written {shown(written)}")
+        raise BadValue(f"{format_value(text)} has to be written {format_value(written)}")
     return value
 
 
@@ -394,7 +394,7 @@ def _array(text: str) -> object:
     try:
         return orjson.loads(text)
     except orjson.JSONDecodeError:
-        raise BadValue(f"{shown(text)} is no JSON array") from None
+        raise BadValue(f"{format_value(text)} is no JSON array") from None
 
 
 def _integer_in(text: str) -> int | float:
@@ -406,10 +406,10 @@ def _integer_in(text: str) -> int | float:
 
 def _number_in(text: str) -> float:
     if _NUMBER.fullmatch(text) is None:
-        raise BadValue(f"{shown(text)} is no number")
+        raise BadValue(f"{format_value(text)} is no number")
     number = float(text)
     if not isfinite(number):
-        raise BadValue(f"{shown(text)} is too large")
+        raise BadValue(f"{format_value(text)} is too large")
     return number
 
 
@@ -419,7 +419,7 @@ def _bool_in(text: str) -> bool:
             return True
         case "false" | "0":
             return False
-    raise BadValue(f"{shown(text)} is neither true nor false")
+    raise BadValue(f"{format_value(text)} is neither true nor false")
 
 
 # Python objects, as tables of Arrow, pandas and numpy hold them.
@@ -469,7 +469,7 @@ def _plain(value: object) -> object:
 
 def _date_of(value: datetime) -> str:
     if value.hour or value.minute or value.second or value.microsecond:
-        raise BadValue(f"{shown(value.isoformat())} has a time of day")
+        raise BadValue(f"{format_value(value.isoformat())} has a time of day")
     return value.isoformat()[:10]
 
 
@@ -477,7 +477,9 @@ def _date_time_of(value: datetime) -> str:
     try:
         moment = value.astimezone(UTC) if value.tzinfo is not None else value
     except (ValueError, OverflowError):
-        raise BadValue(f"{shown(str(value))} is no moment in the years 0001 to 9999") from None
+        raise BadValue(
+            f"{format_value(str(value))} is no moment in the years 0001 to 9999"
+        ) from None
     return moment.replace(tzinfo=None).isoformat()
 
 
@@ -492,7 +494,7 @@ def _number_of(value: Decimal) -> int | float:
 # Words for messages.
 
 
-def shown(value: object) -> str:
+def format_value(value: object) -> str:
     """A value in a message: text in single quotes, others as JSON; cut if it is long."""
     if isinstance(value, str):
         short = shorten(value, _SHOWN_MAX)
@@ -511,7 +513,7 @@ def wire(value: object) -> Any:
     if value is None or is_number or isinstance(value, float):
         return value
     is_small = isinstance(value, str) and len(value) <= _DATA_CHARACTERS_MAX
-    return value if is_small and str(value).isprintable() else shown(value)
+    return value if is_small and str(value).isprintable() else format_value(value)
 
 
 def _is(value: object) -> str:
@@ -520,4 +522,4 @@ def _is(value: object) -> str:
         kind = with_article(json_type(value))
     else:
         kind = f"a Python {kind_of(value)}"
-    return f"{shown(value)} is {kind}"
+    return f"{format_value(value)} is {kind}"

@@ -33,7 +33,7 @@ from mycel.schema.model import (
     Range,
     limits_of,
 )
-from mycel.schema.property_values import BadValue, Canonical, UnknownEnumValue, shown, wire
+from mycel.schema.property_values import BadValue, Canonical, UnknownEnumValue, format_value, wire
 from mycel.syntax.regex import matcher
 
 
@@ -50,17 +50,21 @@ class RowRules:
 
     def __init__(self, declared: InstanceType) -> None:
         self.declared: Final = declared
-        self._properties: Final = {each.name: each for each in declared.properties}
+        self._properties: Final = {property_.name: property_ for property_ in declared.properties}
         limits = limits_of(declared)
         self._values: Final = {
-            each.name: _rule(self._place(each.name), each, limits.get(each.name, ()))
-            for each in declared.properties
+            property_.name: _rule(
+                self._place(property_.name), property_, limits.get(property_.name, ())
+            )
+            for property_ in declared.properties
         }
-        self._required: Final = tuple(each.name for each in declared.properties if each.is_required)
+        self._required: Final = tuple(
+            property_.name for property_ in declared.properties if property_.is_required
+        )
         self._defaults: Final[tuple[tuple[str, Any], ...]] = tuple(
-            (each.name, property_values.parse_default(each))
-            for each in declared.properties
-            if each.default is not None
+            (property_.name, property_values.parse_default(property_))
+            for property_ in declared.properties
+            if property_.default is not None
         )
         key = declared.key if isinstance(declared, NodeType) else ()
         self._key: Final[tuple[Property, ...]] = tuple(self._properties[name] for name in key)
@@ -97,7 +101,9 @@ class RowRules:
         """The name that the key gives a concept; None for a type without a key."""
         if not self._key:
             return None
-        texts = [self._key_text(each, attributes.get(each.name)) for each in self._key]
+        texts = [
+            self._key_text(property_, attributes.get(property_.name)) for property_ in self._key
+        ]
         name = _composite(texts)
         if not name:
             first = self._key[0]
@@ -124,23 +130,25 @@ class RowRules:
         """The parts of the key that a new concept lacks, from its name."""
         parts = _parts(name, len(self._key))
         if parts is None:
-            columns = ", ".join(each.name for each in self._key)
+            columns = ", ".join(property_.name for property_ in self._key)
             raise self._key_violation(
                 self._key[0],
-                f"{shown(name)} is no name for a {self.declared.name}: its key ({columns}) has"
+                f"{format_value(name)} is no name for a {self.declared.name}: its key ({columns})"
+                " has"
                 f" {len(self._key)} parts",
                 None,
                 name,
-                hint=f"Name the concept {shown(self._right_name(shaped))}: the JSON array of the"
+                hint=f"Name the concept {format_value(self._right_name(shaped))}: the JSON array"
+                " of the"
                 " parts, each as text.",
             )
         made: JsonObject = {}
-        for each, part in zip(self._key, parts, strict=True):
-            value = shaped.get(each.name)
+        for property_, part in zip(self._key, parts, strict=True):
+            value = shaped.get(property_.name)
             if value is None and creating:
-                made[each.name] = self._from_name(each, part, name)
-            elif value is None or property_values.text_in_name(each.type, value) != part:
-                raise self._other_key(each, shaped | made, name, creating)
+                made[property_.name] = self._from_name(property_, part, name)
+            elif value is None or property_values.text_in_name(property_.type, value) != part:
+                raise self._other_key(property_, shaped | made, name, creating)
         return made
 
     def _from_name(self, each: Property, part: str, name: str) -> Any:
@@ -163,12 +171,14 @@ class RowRules:
     ) -> MycelError:
         """The error about a key that is not the name of its concept."""
         value, is_ = shaped.get(each.name), f"it is {self._role} of {self.declared.name}"
-        message = f"{self._place(each.name)} is {shown(value)}, but {is_} {shown(name)}"
+        message = (
+            f"{self._place(each.name)} is {format_value(value)}, but {is_} {format_value(name)}"
+        )
         hint = "The key identifies it: create another one, and MERGE this one into it."
         if creating:
             hint = (
                 f"Leave {each.name!r} out, and it follows from the name; or name the concept"
-                f" {shown(self._right_name(shaped))}."
+                f" {format_value(self._right_name(shaped))}."
             )
         return self._key_violation(each, message, value, name, hint=hint)
 
@@ -176,10 +186,10 @@ class RowRules:
         """The name that the key gives, with placeholders for absent parts."""
         return _composite(
             [
-                f"<{each.name}>"
-                if shaped.get(each.name) is None
-                else property_values.text_in_name(each.type, shaped[each.name])
-                for each in self._key
+                f"<{property_.name}>"
+                if shaped.get(property_.name) is None
+                else property_values.text_in_name(property_.type, shaped[property_.name])
+                for property_ in self._key
             ]
         )
 
@@ -195,7 +205,7 @@ class RowRules:
     def _key_violation(
         self, each: Property, message: str, value: object, name: str | None, hint: str | None = None
     ) -> MycelError:
-        key = str(Key(tuple(each.name for each in self._key)))
+        key = str(Key(tuple(property_.name for property_ in self._key)))
         what = each.name, value, name
         return self._error(ConstraintViolation, message, *what, constraint=key, hint=hint)
 
@@ -211,7 +221,7 @@ class RowRules:
         known = f"Its properties are: {', '.join(self._properties) or 'none'}."
         others = "Declare it in the schema, or keep it in the metadata."
         raise ConstraintViolation(
-            f"{type_name} has no property {shown(property_name)}.",
+            f"{type_name} has no property {format_value(property_name)}.",
             hint=f"{did_you_mean(property_name, list(self._properties))} {known} {others}".strip(),
             data={"type": type_name, "property": property_name}
             | ({} if name is None else {"name": name}),
@@ -225,7 +235,7 @@ class RowRules:
         what = property_name, value, name
         if isinstance(bad, UnknownEnumValue):
             expected = ", ".join(type_.enum_values or ())
-            message = f"invalid enum value {shown(value)} for {place} (expected: {expected})"
+            message = f"invalid enum value {format_value(value)} for {place} (expected: {expected})"
             close = did_you_mean(str(value), list(type_.enum_values or ()))
             hint = f"{close} Enum values are case-sensitive.".strip()
             constraint = f"enum({expected})"
@@ -258,7 +268,7 @@ class RowRules:
         whose = ""
         if name is not None:
             data["name"] = name
-            whose = f" of {self.declared.name} {shown(name)}"
+            whose = f" of {self.declared.name} {format_value(name)}"
         hint = hint or f"Correct {property_name!r}{whose}."
         return error(f"{message}.", hint=hint, data=data)
 
@@ -284,8 +294,10 @@ def _within(rule: Canonical, place: str, limit: Range) -> Canonical:
         made = rule(value)
         if low <= made <= high:
             return made
-        bounds = "..".join("" if each is None else shown(each) for each in (minimum, maximum))
-        message = f"@range violation on {place}: {shown(made)} is not within {bounds}"
+        bounds = "..".join(
+            "" if each is None else format_value(each) for each in (minimum, maximum)
+        )
+        message = f"@range violation on {place}: {format_value(made)} is not within {bounds}"
         raise _LimitViolation(message, limit)
 
     return within
@@ -300,8 +312,10 @@ def _matching(rule: Canonical, place: str, limit: Check) -> Canonical:
             if matches(made):
                 return made
         except UnicodeEncodeError:
-            raise BadValue(f"{shown(made)} holds a lone surrogate") from None
-        message = f'@check violation on {place}: {shown(made)} does not match "{limit.pattern}"'
+            raise BadValue(f"{format_value(made)} holds a lone surrogate") from None
+        message = (
+            f'@check violation on {place}: {format_value(made)} does not match "{limit.pattern}"'
+        )
         raise _LimitViolation(message, limit)
 
     return matching

@@ -64,13 +64,15 @@ def unexpected(
         return fail(tokens, "The comment is not closed.", "Close it with `*/`.")
     hint = _about_character(tokens, token) or (hints or {}).get(token, hint)
     return fail(
-        tokens, f"Expected {expected}, found {shown(token)}.", hint or about_end(tokens, token)
+        tokens,
+        f"Expected {expected}, found {format_token(token)}.",
+        hint or about_end(tokens, token),
     )
 
 
-def shown(token: str) -> str:
+def format_token(token: str) -> str:
     """A token in a message."""
-    return token_errors.shown(token, "schema")
+    return token_errors.describe_token(token, "schema")
 
 
 def _is_string(token: str, *, broken: bool = False) -> bool:
@@ -247,7 +249,7 @@ def _after_name(tokens: SchemaTokens, name: str, following: str) -> SchemaError:
         hint = "Write nothing before the name: `?` after the type marks what may be absent, and"
         hint += " `@key`, `@unique`, `@index` come after that."
     elif following[:1].isupper() or following in {"[", "enum"}:
-        hint = f"A colon is missing: put `:` before {shown(following)}."
+        hint = f"A colon is missing: put `:` before {format_token(following)}."
     elif name == "implements":
         hint = "Write `implements` before the `{` of the node."
     return unexpected(tokens, "`:`", hint)
@@ -311,7 +313,7 @@ def no_separator(tokens: SchemaTokens, what: str) -> SchemaError:
     token = tokens.next
     hint = None
     if token != END and (token[0].isalnum() or token[0] == "_"):
-        hint = f"A comma is missing: put `,` before {shown(token)}."
+        hint = f"A comma is missing: put `,` before {format_token(token)}."
     elif token == "?" and what == "column":
         hint = "Constraints name properties alone; `?` belongs to their types."
     return unexpected(tokens, "`,` or `)`", hint)
@@ -461,7 +463,7 @@ def bad_number(tokens: SchemaTokens) -> SchemaError:
     """The next token looks like a number and is none."""
     return fail(
         tokens,
-        f"{shown(tokens.next)} is no number.",
+        f"{format_token(tokens.next)} is no number.",
         "Numbers look like 5, -3, 0.25 or 1e-9: no leading zeros, no plus sign, digits on both"
         " sides of a dot. Write other texts in double quotes.",
     )

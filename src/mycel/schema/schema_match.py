@@ -182,7 +182,7 @@ class _Matcher:
                 matches.append(self._new(declared))
             elif declared == (before := held[pairing.sources[name]]):
                 # From here on, the same object marks a type that did not change.
-                own = {each.name: each for each in before.properties}
+                own = {property_.name: property_ for property_ in before.properties}
                 matches.append(TypeMatch(before, before, properties=own))
             else:
                 matches.append(self._properties(declared, before))
@@ -221,8 +221,10 @@ class _Matcher:
         *,
         is_restored: bool = False,
     ) -> TypeMatch:
-        wanted = {each.name: each for each in declared.properties}
-        held = {} if before is None else {each.name: each for each in before.properties}
+        wanted = {property_.name: property_ for property_ in declared.properties}
+        held = (
+            {} if before is None else {property_.name: property_ for property_ in before.properties}
+        )
         memory = {} if before is None else self._memory.properties(declared.kind, before.name)
         if is_restored:
             # What cannot be the same property stays hidden when its type comes back.
@@ -291,13 +293,13 @@ class _Matcher:
         That of an interface counts for a node only if the node implemented the interface before.
         """
         sources = {
-            each.name: each.renamed_from if each.inherited_from is None else None
-            for each in declared.properties
+            property_.name: property_.renamed_from if property_.inherited_from is None else None
+            for property_ in declared.properties
         }
         if isinstance(declared, model.NodeType) and isinstance(before, model.NodeType):
             own = set(sources.values())
             renamed = self.renamed["interface"]
-            implemented = {renamed.get(each, each) for each in before.implements}
+            implemented = {renamed.get(implement, implement) for implement in before.implements}
             for interface in sorted(implemented.intersection(declared.implements)):
                 for name, source in self._interface_renames.get(interface, _NOTHING).items():
                     is_free = source in held and source not in sources and source not in own
@@ -385,15 +387,19 @@ def _hidden(
     """
     if held is not None and held.type == declared.type and declared.name not in eased:
         return None
-    exact = [each for each in remembered if each.type == declared.type]
-    fitting = [each for each in remembered if may_hold(declared.type, each.type)]
+    exact = [property_ for property_ in remembered if property_.type == declared.type]
+    fitting = [property_ for property_ in remembered if may_hold(declared.type, property_.type)]
     return next(iter([*exact[-1:], *fitting[-1:]]), None)
 
 
 def _eased(before: model.SchemaType, declared: model.SchemaType) -> set[str]:
     """The properties that lose a range or a pattern, perhaps for another one."""
-    gone = set(before.constraints).difference(declared.constraints)
-    return {each.property for each in gone if isinstance(each, model.Range | model.Check)}
+    constraints = set(before.constraints).difference(declared.constraints)
+    return {
+        constraint.property
+        for constraint in constraints
+        if isinstance(constraint, model.Range | model.Check)
+    }
 
 
 def _left_hidden(owner: model.SchemaType, declared: model.Property, was: model.Property) -> str:
@@ -441,7 +447,7 @@ def _ignored(what: str, name: str, source: str | None) -> str:
 def _shape(declared: model.SchemaType) -> tuple[object, ...]:
     """The content of a type without its name, for comparing types."""
     return (
-        {each.name: each.type for each in declared.properties},
+        {property_.name: property_.type for property_ in declared.properties},
         set(declared.constraints),
         (declared.from_type, declared.to_type) if isinstance(declared, model.EdgeType) else (),
     )
@@ -486,7 +492,8 @@ class _Numbers:
             return found
         type_id = free_id(declared.type_id, self._types) if before is None else before.type_id
         properties = tuple(
-            self._property(each, found.properties.get(each.name)) for each in declared.properties
+            self._property(property_, found.properties.get(property_.name))
+            for property_ in declared.properties
         )
         return replace(found, declared=replace(declared, type_id=type_id, properties=properties))
 
@@ -496,7 +503,7 @@ class _Numbers:
 
     def _take(self, declared: model.SchemaType) -> None:
         self._types.add(declared.type_id)
-        self._properties.update(each.prop_id for each in declared.properties)
+        self._properties.update(property_.prop_id for property_ in declared.properties)
 
 
 def free_id(number: int, taken: set[int]) -> int:

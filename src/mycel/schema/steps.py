@@ -136,7 +136,7 @@ class ChangeInterfaces(TypeStep):
     before: model.NodeType
 
     def _text(self) -> str:
-        was, now = (_cut(", ".join(each)) or "nothing" for each in self._interfaces())
+        was, now = (_cut(", ".join(interface)) or "nothing" for interface in self._interfaces())
         return f"implement {now}, was {was}"
 
     def _fields(self) -> dict[str, Any]:
@@ -325,7 +325,7 @@ class ExtendEnum(_ChangedProperty):
     def values(self) -> tuple[str, ...]:
         """The new ones."""
         known = self.before.type.enum_values or ()
-        return tuple(each for each in self.declared.type.enum_values or () if each not in known)
+        return tuple(value for value in self.declared.type.enum_values or () if value not in known)
 
     def _text(self) -> str:
         return f"extend enum, {_cut(', '.join(self.values))}"
@@ -448,13 +448,13 @@ class UnsupportedChange(SchemaStep):
         return f"{self.entity}: not possible. {self.reason}"
 
     def _fields(self) -> dict[str, Any]:
-        said: dict[str, Any] = {"entity": self.entity, "reason": self.reason}
+        payload: dict[str, Any] = {"entity": self.entity, "reason": self.reason}
         if self.violation_count:
-            said["violations"] = list(self.violations)
-            said["violation_count"] = self.violation_count
+            payload["violations"] = list(self.violations)
+            payload["violation_count"] = self.violation_count
             if self.has_more:
-                said["has_more"] = True
-        return said
+                payload["has_more"] = True
+        return payload
 
 
 def entity(type_kind: model.TypeKind, type_name: str, property_name: str | None = None) -> str:
@@ -482,8 +482,8 @@ def _annotation_texts(annotations: Iterable[model.Annotation]) -> str:
     texts = []
     for each in annotations_json(annotations):
         made_by = f", model={model.quoted(each['model'])}" if "model" in each else ""
-        said = "" if each["value"] is None else f"({model.quoted(each['value'])}{made_by})"
-        texts.append(f"@{each['name']}{said}")
+        message = "" if each["value"] is None else f"({model.quoted(each['value'])}{made_by})"
+        texts.append(f"@{each['name']}{message}")
     return " ".join(texts) or "nothing"
 
 

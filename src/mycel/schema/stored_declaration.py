@@ -59,15 +59,17 @@ def attributes_of(
     `dropped` are entries of `dropped_entry`, `adopted` the attributes of a flexible definition
     before a schema declared its type.
     """
-    said = encode(declared)
+    payload = encode(declared)
     if isinstance(declared, model.EdgeType):
-        said["ends"] = [nodes[declared.from_type].type_id, nodes[declared.to_type].type_id]
+        payload["ends"] = [nodes[declared.from_type].type_id, nodes[declared.to_type].type_id]
     if remembered_properties := [dict(each) for each in dropped]:
-        said["dropped"] = remembered_properties
+        payload["dropped"] = remembered_properties
     if adopted:
-        said["adopted"] = dict(adopted)
-    attributes: dict[str, Any] = {PG: said}
-    attributes["instance_schema"] = {each.name: _entry(each) for each in declared.properties}
+        payload["adopted"] = dict(adopted)
+    attributes: dict[str, Any] = {PG: payload}
+    attributes["instance_schema"] = {
+        property_.name: _entry(property_) for property_ in declared.properties
+    }
     match declared:
         case model.Interface():
             attributes[IS_INTERFACE] = True
@@ -116,35 +118,35 @@ def _scalar_type(scalar: str) -> str:
 
 def encode(declared: model.SchemaType) -> dict[str, Any]:
     """A declaration as JSON, in its order."""
-    said: dict[str, Any] = {
+    payload: dict[str, Any] = {
         "kind": declared.kind,
         "name": declared.name,
         "type_id": declared.type_id,
     }
     if isinstance(declared, model.EdgeType):
-        said["from"], said["to"] = declared.from_type, declared.to_type
-        said["card"] = [declared.cardinality.minimum, declared.cardinality.maximum]
+        payload["from"], payload["to"] = declared.from_type, declared.to_type
+        payload["card"] = [declared.cardinality.minimum, declared.cardinality.maximum]
     if isinstance(declared, model.NodeType) and declared.implements:
-        said["implements"] = list(declared.implements)
+        payload["implements"] = list(declared.implements)
     if declared.annotations:
-        said["annotations"] = _annotations(declared.annotations)
-    said["properties"] = [encode_property(each) for each in declared.properties]
-    said["constraints"] = [_constraint(each) for each in declared.constraints]
-    return said
+        payload["annotations"] = _annotations(declared.annotations)
+    payload["properties"] = [encode_property(property_) for property_ in declared.properties]
+    payload["constraints"] = [_constraint(constraint) for constraint in declared.constraints]
+    return payload
 
 
 def encode_property(declared: model.Property) -> dict[str, Any]:
     """A property as JSON."""
-    said: dict[str, Any] = {
+    payload: dict[str, Any] = {
         "name": declared.name,
         "prop_id": declared.prop_id,
         "type": _type(declared.type),
     }
     if declared.annotations:
-        said["annotations"] = _annotations(declared.annotations)
+        payload["annotations"] = _annotations(declared.annotations)
     if declared.inherited_from is not None:
-        said["inherited_from"] = declared.inherited_from
-    return said
+        payload["inherited_from"] = declared.inherited_from
+    return payload
 
 
 def dropped_entry(declared: model.Property, seq: int) -> dict[str, Any]:
@@ -153,22 +155,24 @@ def dropped_entry(declared: model.Property, seq: int) -> dict[str, Any]:
 
 
 def _type(type_: model.PropertyType) -> dict[str, Any]:
-    said: dict[str, Any] = {"scalar": type_.scalar}
+    payload: dict[str, Any] = {"scalar": type_.scalar}
     if type_.is_nullable:
-        said["nullable"] = True
+        payload["nullable"] = True
     if type_.is_list:
-        said["list"] = True
+        payload["list"] = True
     if type_.enum_values is not None:
-        said["enum"] = list(type_.enum_values)
+        payload["enum"] = list(type_.enum_values)
     if type_.dimension is not None:
-        said["dimension"] = type_.dimension
-    return said
+        payload["dimension"] = type_.dimension
+    return payload
 
 
 def _annotations(annotations: Iterable[model.Annotation]) -> list[list[str | None]]:
     return [
-        [each.name, each.value] if each.model is None else [each.name, each.value, each.model]
-        for each in annotations
+        [annotation.name, annotation.value]
+        if annotation.model is None
+        else [annotation.name, annotation.value, annotation.model]
+        for annotation in annotations
     ]
 
 
@@ -189,22 +193,22 @@ def type_memory(said: Mapping[str, Any], seq: int, time_us: int) -> dict[str, An
 
 def remembered(attributes: Mapping[str, Any]) -> HiddenType | None:
     """The memory of a hidden type in a definition that had to stay."""
-    said = attributes.get(PG_DROPPED)
-    if not isinstance(said, dict):
+    attribute = attributes.get(PG_DROPPED)
+    if not isinstance(attribute, dict):
         return None
-    declared = declaration({PG: said.get("declaration")})
+    declared = declaration({PG: attribute.get("declaration")})
     if declared is None:
         return None
-    return HiddenType(declared, said["declaration"], said["seq"], said["time_us"])
+    return HiddenType(declared, attribute["declaration"], attribute["seq"], attribute["time_us"])
 
 
 def declaration(attributes: Mapping[str, Any]) -> model.SchemaType | None:
     """The declaration in the attributes of a definition; None if KIP alone made it."""
-    said = attributes.get(PG)
-    if not isinstance(said, dict):
+    attribute = attributes.get(PG)
+    if not isinstance(attribute, dict):
         return None
     try:
-        return decode(said)
+        return decode(attribute)
     except (KeyError, TypeError, ValueError):
         return None
 
@@ -258,7 +262,7 @@ def hidden_properties(declared: model.SchemaType, said: Mapping[str, Any]) -> li
     """The hidden properties of a type, oldest first, under their present names."""
     entries = [(decode_property(each["property"]), each) for each in said.get("dropped", ())]
     names = {was.prop_id: was.name for was, _ in entries}
-    names |= {each.prop_id: each.name for each in declared.properties}
+    names |= {property_.prop_id: property_.name for property_ in declared.properties}
     return [
         HiddenProperty(replace(was, name=names[was.prop_id]), was.name, entry)
         for was, entry in entries

@@ -28,11 +28,11 @@ class Caveats(NamedTuple):
 
     def factor(self, number: int) -> float:
         """The factor of the score of an element in a search."""
-        return min((each.factor for each in self.caveats.get(number, ())), default=1.0)
+        return min((caveat.factor for caveat in self.caveats.get(number, ())), default=1.0)
 
     def texts(self, number: int) -> tuple[str, ...]:
         """The caveats of an element as texts, the gravest first."""
-        return tuple(each.text for each in self.caveats.get(number, ()))
+        return tuple(caveat.text for caveat in self.caveats.get(number, ()))
 
 
 def find_caveats(
@@ -47,7 +47,7 @@ def find_caveats(
     for number, each in values.items():
         caveats = tuple(value_caveats(each.metadata, each.attributes, now_us))
         concepts = (known.get(successor) for successor in newer.get(number, ()))
-        if names := tuple(name(each) for each in concepts if isinstance(each, Concept)):
+        if names := tuple(name(concept) for concept in concepts if isinstance(concept, Concept)):
             caveats = (superseded_by(names), *caveats)
         if caveats:
             found[number] = caveats

@@ -147,7 +147,7 @@ class QuestionEvidence:
         in_turns = OF_EPISODE * episode + OF_ACTOR * (actor > 0) * (words > 0)
         favour = words + words.max(initial=0) * in_turns
         # Meaning decides where words and names leave the question open.
-        said = self._said(words, named)
+        said = self._question_share(words, named)
         first = favour + OPEN_MEANING * (1 - said) * meaning + NAMED * named
         first[~corpus.alive] = -1
         self.seeds, self._strength = self._best_of_kinds(first)
@@ -166,7 +166,7 @@ class QuestionEvidence:
             "episode": episode,
         }
 
-    def _said(self, words: Floats, named: Floats) -> Floats:
+    def _question_share(self, words: Floats, named: Floats) -> Floats:
         """The share of the question that the words and names of passages have, for each kind."""
         said = np.full(len(words), SAID_MAX, np.float32)
         for mask in () if "words" in self.without else self._kinds():

@@ -77,20 +77,20 @@ def _part(bm25: float, usual: float) -> float:
 def _may_be_named(question: Question, names: ElementNames) -> bool:
     """True if the names contain all parts of a question: cheaper than every match."""
     squeezed = squeeze(" ".join((*names.names, *names.pieces, *names.aliases)))
-    return all(each in squeezed for each in question.parts)
+    return all(part in squeezed for part in question.parts)
 
 
 def _name_match(question: Question, names: ElementNames) -> tuple[Match | None, float]:
     """The best match of names with a question, and its share."""
     if any(folded(each) == question.folded for each in names.names):
         return "name", 1.0
-    if any(folded(each) == question.folded for each in names.aliases):
+    if any(folded(alias) == question.folded for alias in names.aliases):
         return "alias", 1.0
     share = _by_segments(question, names)
     if share is not None:
         return "segment", share
     titles = names.titles
-    if question.key and any(key(each) == question.key for each in (*titles, names.segments[-1])):
+    if question.key and any(key(title) == question.key for title in (*titles, names.segments[-1])):
         return "spelling", 1.0
     return max(
         ((match, share) for title in titles for match, share in _partly(question, title)),

@@ -119,4 +119,4 @@ def _names_in(text: str) -> list[str]:
     """
     words = (word.strip(_AROUND_NAMES) for word in text.split())
     names = [text, *(word for word in words if "://" in word or is_identifier(word))]
-    return [each for each in dict.fromkeys(names) if len(each) <= NAME_CHARACTERS_MAX][:NAMES_MAX]
+    return [name for name in dict.fromkeys(names) if len(name) <= NAME_CHARACTERS_MAX][:NAMES_MAX]

@@ -58,8 +58,8 @@ class Ways(NamedTuple):
         """
         keep = seeds[self.seed] != self.place
         loops = Ways(np.arange(len(seeds)), seeds, strength, np.zeros(len(seeds), np.int64))
-        kept = Ways(self.seed[keep], self.place[keep], self.weight[keep], self.predicate[keep])
-        return kept.joined(loops)
+        ways = Ways(self.seed[keep], self.place[keep], self.weight[keep], self.predicate[keep])
+        return ways.joined(loops)
 
 
 def no_ways() -> Ways:
@@ -70,7 +70,7 @@ def no_ways() -> Ways:
 def ways_by_mentions(corpus: Corpus, seeds: Positions, strength: Floats) -> tuple[Ways, Ways]:
     """Ways to what seeds mention, and to what mentions the same as they do."""
     mentions = [corpus.mentions_of(seed) for seed in seeds.tolist()]
-    owner = np.repeat(np.arange(len(seeds)), [len(each) for each in mentions])
+    owner = np.repeat(np.arange(len(seeds)), [len(mention) for mention in mentions])
     hashes = np.concatenate([np.zeros(0, np.uint32), *mentions])
     counts = corpus.mention_counts(hashes)
     weights = rarity(corpus, counts) * strength[owner]
@@ -92,10 +92,10 @@ def ways_by_edges(
     if not edges:
         return no_ways()
     index = {number: at for at, number in enumerate(corpus.numbers[seeds].tolist())}
-    seed = np.array([index[each.seed] for each in edges])
-    place = corpus.places(np.array([each.other for each in edges], np.int64))
-    weight = np.array([each.weight for each in edges], np.float32) * strength[seed]
-    predicate = np.array([each.predicate for each in edges], np.int64)
+    seed = np.array([index[edge.seed] for edge in edges])
+    place = corpus.places(np.array([edge.other for edge in edges], np.int64))
+    weight = np.array([edge.weight for edge in edges], np.float32) * strength[seed]
+    predicate = np.array([edge.predicate for edge in edges], np.int64)
     keep = place >= 0
     return Ways(seed[keep], place[keep], weight[keep], predicate[keep])
 

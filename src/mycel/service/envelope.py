@@ -146,8 +146,8 @@ def respond(executor: Stage, request: Mapping[str, Any], *, readonly: bool) -> R
                 responses = _run_in_order(stage, asked.commands, dry_run=True)
         else:
             responses = _run_all(executor, asked, readonly=readonly)
-        told = {"result": responses} if asked.is_batch else responses[0]
-        return _with_warnings(told, asked.warnings)
+        payload = {"result": responses} if asked.is_batch else responses[0]
+        return _with_warnings(payload, asked.warnings)
     except MycelError as error:
         return _failed(error)
     except Exception as error:  # noqa: BLE001 - The edge: the caller gets an answer to anything.
@@ -181,8 +181,8 @@ def writes(text: str) -> bool:
 
 def _first_word(text: str) -> str:
     """The keyword that a text begins with, behind comments."""
-    found = _FIRST_WORD.match(text)
-    return "" if found is None else found[1]
+    match = _FIRST_WORD.match(text)
+    return "" if match is None else match[1]
 
 
 # Running.
@@ -219,7 +219,7 @@ def _run_in_order(
     for command in commands:
         response = _run(executor, command, readonly=readonly, dry_run=dry_run)
         responses.append(response)
-        if _ends(command, response) or any(each.error for each in settled):
+        if _ends(command, response) or any(group_member.error for group_member in settled):
             break
     return responses
 
@@ -254,7 +254,7 @@ def _ends(command: _Command | MycelError, response: Response) -> bool:
 
 
 def _any_writes(commands: Sequence[_Command | MycelError]) -> bool:
-    return any(isinstance(each, _Command) and writes(each.text) for each in commands)
+    return any(isinstance(command, _Command) and writes(command.text) for command in commands)
 
 
 def _refusals(commands: Sequence[_Command | MycelError]) -> list[Response]:
@@ -362,8 +362,8 @@ def _read(request: object) -> _Request:
     unknown = tuple(_unknown(request, _KEYS, "The request"))
     command, commands = request.get("command"), request.get("commands")
     if (command is None) == (commands is None):
-        said = "neither `command` nor" if command is None else "both `command` and"
-        raise _malformed(f"The request has {said} `commands`.")
+        message = "neither `command` nor" if command is None else "both `command` and"
+        raise _malformed(f"The request has {message} `commands`.")
     dry_run = request.get("dry_run")
     if dry_run is not None and not isinstance(dry_run, bool):
         raise _malformed(f"`dry_run` is true or false, not {kind_of(dry_run)}.")
@@ -432,7 +432,7 @@ def _unknown(given: Mapping[str, Any], known: Sequence[str], where: str) -> Iter
         if key in known:
             continue
         shown = _sendable(shorten(str(key)))
-        meant = _meant(str(key))
+        meant = _intended_key(str(key))
         if meant in known:
             raise InvalidSyntax(
                 f"{where} has a key {shown!r}, which means nothing; did you mean {meant}?",
@@ -443,7 +443,7 @@ def _unknown(given: Mapping[str, Any], known: Sequence[str], where: str) -> Iter
         yield f"The key {shown!r} of the request means nothing here and was ignored."
 
 
-def _meant(key: str) -> str | None:
+def _intended_key(key: str) -> str | None:
     """The key that was probably meant: the same letters, a short word for it, or a slip."""
     letters = "".join(each for each in key.casefold()[:_KEY_LETTERS_MAX] if each.isalnum())
     meant = {each.replace("_", ""): each for each in (*_KEYS, "readonly")} | _MEANT

@@ -114,7 +114,7 @@ class _Compiler:
         elif self.query.sort and self.limited and self._shows_elements():
             text, outputs = self._sorted_then_assembled(select)
         else:
-            outputs = [self._output(select, each) for each in self._plain()]
+            outputs = [self._output(select, field) for field in self._plain()]
             text = self._ordered(select, _columns(outputs))
         kinds = tuple(output.is_json for output in outputs)
         asked = self.query.outputs
@@ -136,7 +136,7 @@ class _Compiler:
         """Each solution once, as a row of numbers."""
         branches = self.query.branches
         past = self.patterns.sources.is_past
-        named, shown = frozenset(self.query.variables), self._shown()
+        named, shown = frozenset(self.query.variables), self._needed_variables()
         if len(branches) == 1 and not past and is_determined(branches[0], named):
             return self.patterns.select(branches[0], {}, shown)
         selects = [self.patterns.select(block, {}, shown) for block in branches]
@@ -154,7 +154,7 @@ class _Compiler:
         }
         return Select(self.dialect, scope, [f" FROM ({rows}) s"])
 
-    def _shown(self) -> frozenset[ir.Variable]:
+    def _needed_variables(self) -> frozenset[ir.Variable]:
         """The variables that groups, order or cells are made of."""
         made = [*self.query.outputs, *(key.output for key in self.query.sort)]
         fields = (each.argument if isinstance(each, ir.Aggregate) else each for each in made)
@@ -173,9 +173,9 @@ class _Compiler:
         used = dict.fromkeys(output.variable for output in self._plain())
         slots = ", ".join(f"{select.scope[n].number} AS k{at}" for at, n in enumerate(used))
         text = self._ordered(select, slots)
-        scope = {name: _kept(select.scope[name], f"s.k{at}") for at, name in enumerate(used)}
+        scope = {name: _outer_cell(select.scope[name], f"s.k{at}") for at, name in enumerate(used)}
         outer = Select(self.dialect, scope, [f" FROM ({text}) s"])
-        outputs = [self._output(outer, each) for each in self._plain()]
+        outputs = [self._output(outer, field) for field in self._plain()]
         # The limit keeps SQLite from merging the two, and so from assembling before it sorts.
         return outer.text(_columns(outputs)) + self.dialect.APART, outputs
 
@@ -261,11 +261,11 @@ class _Compiler:
         self, select: Select, total: Callable[[ir.Aggregate], str]
     ) -> tuple[str, list[OutputColumn]]:
         """The columns of the groups in order; `total` makes an aggregate."""
-        made = [
-            self._bare(self._output(select, each))
-            if isinstance(each, ir.Field)
-            else OutputColumn(total(each), is_json=self._is_json(each))
-            for each in self.query.outputs
+        output_columns = [
+            self._bare(self._output(select, output))
+            if isinstance(output, ir.Field)
+            else OutputColumn(total(output), is_json=self._is_json(output))
+            for output in self.query.outputs
         ]
         order = [
             term
@@ -277,14 +277,15 @@ class _Compiler:
             )
         ]
         groups = [
-            aggregates.group_key(self.dialect, self._access(select, each)) for each in self._plain()
+            aggregates.group_key(self.dialect, self._access(select, field))
+            for field in self._plain()
         ]
-        text = select.text(_columns(made))
+        text = select.text(_columns(output_columns))
         if groups:
             text += f" GROUP BY {', '.join(groups)}"
             order = [*order, *groups] if self.limited or order else []
         text += f" ORDER BY {', '.join(order)}" if order and groups else ""
-        return text + self._cut(), made
+        return text + self._cut(), output_columns
 
     def _gathered(self, select: Select) -> tuple[Select, dict[ir.Aggregate, str]]:
         """Groups by element, and how the aggregates are made of theirs."""
@@ -316,11 +317,13 @@ class _Compiler:
                 descending=key.descending,
                 share_names=self.query.cut == "names",
             )
-        scope = {name: _kept(select.scope[name], f"s.k{at}") for at, name in enumerate(grouped)}
+        scope = {
+            name: _outer_cell(select.scope[name], f"s.k{at}") for at, name in enumerate(grouped)
+        }
         return Select(self.dialect, scope, [f" FROM ({inner}) s"]), merged
 
 
-def _kept(cell: Cell, number: str) -> Cell:
+def _outer_cell(cell: Cell, number: str) -> Cell:
     """A cell as an expression of the outer statement, where its number is a column."""
     return Cell(number, cell.kind, is_present=cell.is_present)
 

@@ -155,8 +155,8 @@ class Patterns:
             or select.scope.keys() & {variable, other}
             or variable in {other, *shown}
             or block.attempts
-            or sum(variable in atom_variables(each) for each in block.atoms) != 2
-            or any(variable in condition_variables(each) for each in block.conditions)
+            or sum(variable in atom_variables(atom) for atom in block.atoms) != 2
+            or any(variable in condition_variables(condition) for condition in block.conditions)
         ):
             return False
         ground = self._ground(atom)
@@ -466,7 +466,9 @@ class Patterns:
             row = self.names.fresh("p")
             table, tests = self.sources.links(row), self._among_entries(row, atom.probe)
             tests += self._link_tests(inner, atom, row)
-        tests += [self.condition(inner, each, by_number=True) for each in block.conditions]
+        tests += [
+            self.condition(inner, condition, by_number=True) for condition in block.conditions
+        ]
         select.left_join(table, " AND ".join(tests) or "TRUE")
         for name in inner.scope.keys() - select.scope.keys():
             select.scope[name] = replace(inner.scope[name], is_present=False)

@@ -72,10 +72,11 @@ def check_objects(path: str, connection: apsw.Connection) -> None:
     Raises:
         NotADatabase: there is one.
     """
-    for each in foreign_objects(connection):
-        if not each.is_plain_table:
+    for object_ in foreign_objects(connection):
+        if not object_.is_plain_table:
             raise NotADatabase(
-                f"{path!r} has the {each}, which is not one of Mycel's: it could run when the file"
+                f"{path!r} has the {object_}, which is not one of Mycel's: it could run when the"
+                " file"
                 " is read.",
                 hint="If it is yours, remove it with the program that made it. If the file came"
                 " from somebody else, do not trust it.",
@@ -86,10 +87,12 @@ def foreign_objects(connection: apsw.Connection) -> list[SchemaObject]:
     """The objects of a file that Mycel did not make, or not in this form, the views first."""
     rows = connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY 1 DESC")
     return [
-        each
+        schema_object
         for kind, name, table, sql in rows
         # A file may have anything there.
-        if not _is_own(each := SchemaObject(str(kind), str(name), str(table), sql and str(sql)))
+        if not _is_own(
+            schema_object := SchemaObject(str(kind), str(name), str(table), sql and str(sql))
+        )
     ]
 
 

@@ -30,7 +30,7 @@ def locate(
     >>> error.data["line"], error.data["column"]
     (2, 1)
     """
-    return shown(located(error_class(message, hint=hint), span), text)
+    return locate_error(located(error_class(message, hint=hint), span), text)
 
 
 def located(error: Error, span: Span) -> Error:
@@ -40,7 +40,7 @@ def located(error: Error, span: Span) -> Error:
     return error
 
 
-def shown(error: Error, text: str) -> Error:
+def locate_error(error: Error, text: str) -> Error:
     """The error with its span, if it has one, turned into line, column and excerpt."""
     place = error.data.pop("span", None)
     if place is None:

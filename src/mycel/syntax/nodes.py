@@ -46,15 +46,15 @@ def _hash(self: Any) -> int:
     return hash(self._compared(self))
 
 
-def _shown(self: Any) -> str:
-    shown = (f"{each.name}={getattr(self, each.name)!r}" for each in fields(self) if each.repr)
-    return f"{type(self).__qualname__}({', '.join(shown)})"
+def _node_repr(self: Any) -> str:
+    generator = (f"{each.name}={getattr(self, each.name)!r}" for each in fields(self) if each.repr)
+    return f"{type(self).__qualname__}({', '.join(generator)})"
 
 
 _SHARED: dict[str, Callable[..., Any]] = {
     "__eq__": _equal,
     "__hash__": _hash,
-    "__repr__": _shown,
+    "__repr__": _node_repr,
 }
 
 

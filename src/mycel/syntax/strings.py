@@ -68,7 +68,7 @@ def broken_string(error: type[Error], tokens: Tokens, at: int) -> Error:
 
 
 def _bad_escape(error: type[Error], tokens: Tokens, start: int, token: str) -> Error:
-    wrong = next(found for found in _ESCAPE.finditer(token) if found.group(1) is not None)
+    wrong = next(match for match in _ESCAPE.finditer(token) if match.group(1) is not None)
     return locate(
         error,
         f"`{wrong.group()}` is not an escape of JSON.",

@@ -29,7 +29,7 @@ def error_at(
     return locate(error, message, tokens.text, Span(start, max(end, start + 1)), hint)
 
 
-def shown(token: str, text: str) -> str:
+def describe_token(token: str, text: str) -> str:
     """A token in a message about a `text`: a command, a schema."""
     if token == END:
         return f"the end of the {text}"

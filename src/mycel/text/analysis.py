@@ -145,8 +145,8 @@ def _words(text: str) -> list[str]:
     """
     if text.isascii():
         return _ASCII_WORD.findall(text)
-    kept = (c if c.isalnum() or category(c)[0] == "M" else " " for c in text)
-    return [word for word in "".join(kept).split() if any(c.isalnum() for c in word)]
+    generator = (c if c.isalnum() or category(c)[0] == "M" else " " for c in text)
+    return [word for word in "".join(generator).split() if any(c.isalnum() for c in word)]
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -109,7 +109,7 @@ def called(name: str, attributes: Mapping[str, Any]) -> ElementNames:
         path = unquote(path)
     *folders, last = path.rstrip("/").split("/")
     stems = [each for each in map(_stem, folders) if each and each not in _INDEX_FILES]
-    own = [last] if scheme == "file" else [each for each in _BETWEEN.split(last) if each] or [last]
+    own = [last] if scheme == "file" else [part for part in _BETWEEN.split(last) if part] or [last]
     stems += [_stem(last)] if scheme == "file" else own
     standing = Standing.MEMBER if len(own) > 1 else Standing.DEFINITION
     if standing is Standing.MEMBER and given == own[-1]:
@@ -149,9 +149,9 @@ def _is_aside(folders: Sequence[str], name: str) -> bool:
         return True
     files = (*folders[-1:], name)
     return any(
-        _TEST_NAME.fullmatch(each) or _GENERATED_NAME.fullmatch(each)
-        for each in files
-        if "." in each
+        _TEST_NAME.fullmatch(file) or _GENERATED_NAME.fullmatch(file)
+        for file in files
+        if "." in file
     )
 
 

@@ -26,7 +26,7 @@ def snippet(text: str, words: Collection[str], characters_max: int) -> str:
         return text
     wanted = {word.lower()[:STEM_CHARACTERS] for word in words}
     found = [
-        (each.start(), each.group().lower()[:STEM_CHARACTERS]) for each in _WORD.finditer(text)
+        (match.start(), match.group().lower()[:STEM_CHARACTERS]) for match in _WORD.finditer(text)
     ]
     hits = [(at, stem) for at, stem in found if stem in wanted]
     begin, most = 0, 0
@@ -34,7 +34,7 @@ def snippet(text: str, words: Collection[str], characters_max: int) -> str:
         covered = len({stem for other, stem in hits if at <= other < at + characters_max - 2})
         if covered > most:
             begin, most = at, covered
-    begins = [0, *(each.end() for each in _SENTENCE.finditer(text))]
+    begins = [0, *(match.end() for match in _SENTENCE.finditer(text))]
     sentence = max((at for at in begins if at <= begin), default=0)
     if begin - sentence < characters_max // 3:
         begin = sentence

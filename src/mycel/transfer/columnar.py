@@ -63,7 +63,7 @@ class ColumnarSource(RowSource):
                     columns = map(_values, names, batch.columns)
                     numbered = enumerate(zip(*columns, strict=True), count + 1)
                     count += batch.num_rows
-                    yield from self._each(numbered, read, refused)
+                    yield from self._read_numbered(numbered, read, refused)
         except MycelError as error:
             raise self._placed_once(error, count) from None
 
@@ -139,9 +139,9 @@ def _translated() -> Iterator[None]:
     try:
         yield
     except pa.ArrowException as error:
-        said = str(error).strip().splitlines() or [type(error).__name__]
+        lines = str(error).strip().splitlines() or [type(error).__name__]
         raise InvalidSyntax(
-            f"It cannot be read as a table: {said[0].rstrip('.')}.",
+            f"It cannot be read as a table: {lines[0].rstrip('.')}.",
             hint="Is it whole, and is the format the one that its name says?",
         ) from None
 
@@ -186,8 +186,8 @@ def table_batches(table: Any) -> tuple[Callable[[], Generator[Any, None, None]],
     kind = type(table)
     if kind.__module__.partition(".")[0] == "pandas" and kind.__name__ == "DataFrame":
         pa = pyarrow()
-        made = pa.Table.from_pandas(table, preserve_index=False)
-        return lambda: _generator(made.to_batches(BATCH_ROWS)), True
+        pandas = pa.Table.from_pandas(table, preserve_index=False)
+        return lambda: _generator(pandas.to_batches(BATCH_ROWS)), True
     if not hasattr(table, "__arrow_c_stream__") and not hasattr(table, "__arrow_c_array__"):
         return None
     pa = pyarrow()

@@ -63,7 +63,7 @@ class DelimitedSource(RowSource):
                 target = targets.named(self._name, header)
                 columns = [(name, _cell(target, name)) for name in _checked(header, target)]
                 line = reader.line_num + 1
-                yield from self._each(records(), read, refused)
+                yield from self._read_numbered(records(), read, refused)
             except csv.Error as error:
                 raise self.placed(_no_csv(error), line) from None
             except MycelError as error:

@@ -48,5 +48,5 @@ class EndIds:
         inner = self.ids((subject, object_))
         if len(inner) < 2:
             return None
-        found = self._tx.get_edge(inner[subject], predicate, inner[object_])
-        return None if found is None else found.id
+        link = self._tx.get_edge(inner[subject], predicate, inner[object_])
+        return None if link is None else link.id

@@ -19,7 +19,7 @@ import orjson
 from mycel.engine.violation_list import LISTED_MAX, apart, together
 from mycel.errors import ConstraintViolation, InvalidSyntax, InvalidValueType, MycelError
 from mycel.schema.model import ENDS
-from mycel.schema.property_values import BadValue, canonical, shown
+from mycel.schema.property_values import BadValue, canonical, format_value
 from mycel.store.database import Store
 from mycel.transfer.load_errors import RowRefusal
 from mycel.transfer.load_targets import ReadCatalog, Targets
@@ -70,7 +70,7 @@ class ErrorLocator:
         """
         if isinstance(error, RowError):
             return self._with_others(self._placed(error, self.sources[at]))
-        return self._with_others(self._found(error))
+        return self._with_others(self._locate(error))
 
     @contextmanager
     def _rows(
@@ -81,8 +81,8 @@ class ErrorLocator:
         def rows() -> Generator[tuple[RowSource, SourceRow], None, None]:
             for source in self.sources:
                 if source.can_reread:
-                    with closing(source.rows(targets, refused)) as found:
-                        for row in found:
+                    with closing(source.rows(targets, refused)) as generator:
+                        for row in generator:
                             yield source, row
 
         with self.store.reading() as reader:
@@ -94,7 +94,7 @@ class ErrorLocator:
         error, row = bad.error, bad.row
         if "max" in error.data:
             # Of rows that are written together, the first edge too many may be an earlier one.
-            self._found(error)
+            self._locate(error)
         is_repeated = error.data.pop("repeated", False)
         if is_repeated and not any(key.startswith("other_") for key in error.data):
             identity = _identity(row)
@@ -108,7 +108,7 @@ class ErrorLocator:
         more = {} if "type" in error.data else {"type": row.target.label}
         return source.placed(error, row.line, **more)
 
-    def _found(self, error: MycelError) -> MycelError:
+    def _locate(self, error: MycelError) -> MycelError:
         """An error of the commit, with the lines of its rows if they can be found.
 
         If it lists several violations, each gets its own.
@@ -129,22 +129,22 @@ class ErrorLocator:
         is_of_row = error.data.keys() & {"line", "row"} and "violations" not in error.data
         if not is_of_row or not isinstance(error, _OF_ROWS):
             return error
-        found: list[MycelError] = []
-        with self._rows(found.append) as rows:
+        errors: list[MycelError] = []
+        with self._rows(errors.append) as rows:
             for source, row in islice(rows, LOOKED_AT_MAX):
                 try:
                     name = row.name if isinstance(row, NodeRow) else None
                     row.target.check(row.attributes, name, whole=self.whole)
                 except MycelError as other:
-                    found.append(source.placed(other, row.line))
-                if len(found) > LISTED_MAX:
+                    errors.append(source.placed(other, row.line))
+                if len(errors) > LISTED_MAX:
                     break
-        places = [_place(each) for each in found]
+        places = [_place(error) for error in errors]
         if _place(error) in places:
-            found[places.index(_place(error))] = error
+            errors[places.index(_place(error))] = error
         else:
-            found.insert(0, error)
-        return together(found[:LISTED_MAX], has_more=len(found) > LISTED_MAX)
+            errors.insert(0, error)
+        return together(errors[:LISTED_MAX], has_more=len(errors) > LISTED_MAX)
 
 
 def _identity(row: SourceRow) -> tuple[Any, ...]:
@@ -173,20 +173,20 @@ class _RowSearch:
             self._said = "the first is on {}"
         elif "name" in data:
             self._is_it = _is_named(data)
-        self._found: Final[list[Spot]] = []
+        self._locate: Final[list[Spot]] = []
 
     @property
     def is_done(self) -> bool:
-        return self._is_it is None or len(self._found) >= self._wanted
+        return self._is_it is None or len(self._locate) >= self._wanted
 
     def look_at(self, source: RowSource, row: SourceRow) -> None:
         if self._is_it is not None and not self.is_done and self._is_it(row):
-            self._found.append(Spot(source, row.line))
+            self._locate.append(Spot(source, row.line))
 
     def placed(self) -> MycelError:
         """The error with the lines that were found."""
-        if self._found:
-            first, last = self._found[0], self._found[-1]
+        if self._locate:
+            first, last = self._locate[0], self._locate[-1]
             last.source.placed(self.error, last.line)
             if last != first:
                 name_other(self.error, first, self._said)
@@ -215,7 +215,7 @@ def _is_named(data: Mapping[str, Any]) -> Callable[[SourceRow], bool]:
     return lambda row: (
         isinstance(row, NodeRow)
         and row.target.label == data.get("type")
-        and data["name"] in (row.name, shown(row.name))
+        and data["name"] in (row.name, format_value(row.name))
     )
 
 

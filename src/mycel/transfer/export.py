@@ -106,7 +106,7 @@ def export(
         targets,
         graph_rows,
     ):
-        wanted = _wanted(targets, graph_rows, types, is_table=chosen != "jsonl")
+        wanted = _chosen_targets(targets, graph_rows, types, is_table=chosen != "jsonl")
         exporter = _Exporter(graph_rows, chosen, catalog)
         is_folder = isinstance(place, Path) and (place.is_dir() or format_of(place.name) is None)
         if isinstance(place, Path) and chosen == "jsonl" and place.is_dir():
@@ -120,10 +120,10 @@ def export(
                 f"{len(wanted)} tables do not go into one file.",
                 hint="Name one type, or a directory; JSON Lines hold all types.",
             )
-    return exporter.done()
+    return exporter.finish()
 
 
-def _wanted(
+def _chosen_targets(
     targets: Targets, graph_rows: GraphRows, types: Sequence[str] | None, *, is_table: bool
 ) -> list[Target]:
     """The targets to export, nodes first; without names, those that have rows."""
@@ -133,7 +133,9 @@ def _wanted(
         nodes, edges = targets.all()
         every: list[Target] = [*nodes, *edges]
         return [
-            each for each in every if (is_table and each.is_typed) or not graph_rows.is_empty(each)
+            target
+            for target in every
+            if (is_table and target.is_typed) or not graph_rows.is_empty(target)
         ]
     named = dict.fromkeys(targets.named(name, ()) for name in types)
     return sorted(named, key=lambda each: isinstance(each, EdgeTarget))
@@ -150,7 +152,7 @@ class _Exporter:
         self._counts: Final = {"concepts": 0, "links": 0}
         self._files: Final[list[str]] = []
 
-    def done(self) -> Exported:
+    def finish(self) -> Exported:
         warnings = () if self._format == "jsonl" else tuple(self._lost.warnings())
         return Exported(**self._counts, files=tuple(self._files), warnings=warnings)
 
@@ -190,24 +192,24 @@ class _Exporter:
     # JSON Lines.
 
     def _line(self, target: Target, row: NodeRecord | EdgeRecord) -> bytes:
-        said: dict[str, Any]
+        payload: dict[str, Any]
         if isinstance(row, NodeRecord):
-            said = {"type": target.label}
+            payload = {"type": target.label}
             if not isinstance(target, NodeTarget) or not target.key:
-                said["id" if target.is_typed else "name"] = row.name
+                payload["id" if target.is_typed else "name"] = row.name
         else:
             subject, object_ = getattr(target, "subject", None), getattr(target, "object", None)
-            said = {
+            payload = {
                 "edge": target.label,
                 "from": self._unloading.end(subject, row.subject),
                 "to": self._unloading.end(object_, row.object),
             }
-        said["data"] = row.attributes
+        payload["data"] = row.attributes
         if row.metadata:
-            said["metadata"] = row.metadata
+            payload["metadata"] = row.metadata
         if isinstance(row, EdgeRecord) and row.weight != DEFAULT_WEIGHT:
-            said["weight"] = row.weight
-        return orjson.dumps(said, option=orjson.OPT_APPEND_NEWLINE)
+            payload["weight"] = row.weight
+        return orjson.dumps(payload, option=orjson.OPT_APPEND_NEWLINE)
 
     # Tables.
 

@@ -6,7 +6,7 @@ from pathlib import PurePath
 from typing import Final, Literal, TypeAlias, get_args
 
 from mycel.errors import InvalidValueType, did_you_mean
-from mycel.model.names import shown
+from mycel.model.names import quote_value
 
 Format: TypeAlias = Literal["jsonl", "csv", "tsv", "parquet", "arrow"]
 
@@ -32,7 +32,7 @@ def checked_format(named: object) -> Format:
         if named == each:
             return each
     close = did_you_mean(named, list(FORMATS)) if isinstance(named, str) else ""
-    raise InvalidValueType(f"{shown(named)} is no format.", hint=f"{close} {_SAY}".strip())
+    raise InvalidValueType(f"{quote_value(named)} is no format.", hint=f"{close} {_SAY}".strip())
 
 
 def format_of(name: str) -> Format | None:

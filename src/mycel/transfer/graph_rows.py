@@ -59,27 +59,28 @@ class GraphRows:
         """The concepts of a type."""
         for chunk in self._chunks(target):
             yield [
-                NodeRecord(each.name, each.attributes, own_metadata(each.metadata))
-                for each in chunk
-                if (target.type, each.name) not in ACTORS
+                NodeRecord(instance.name, instance.attributes, own_metadata(instance.metadata))
+                for instance in chunk
+                if (target.type, instance.name) not in ACTORS
             ]
 
     def edges(self, target: EdgeTarget) -> Iterator[list[EdgeRecord]]:
         """The links of a predicate."""
         for chunk in self._chunks(target):
             names = instances.names(
-                self._reader, (end for each in chunk for end in (each.subject, each.object))
+                self._reader,
+                (end for instance in chunk for end in (instance.subject, instance.object)),
             )
             yield [
                 EdgeRecord(
-                    ids.proposition_id(each.number, target.predicate),
-                    names.get(each.subject) or self._link(each.subject),
-                    names.get(each.object) or self._link(each.object),
-                    each.attributes,
-                    own_metadata(each.metadata),
-                    each.weight,
+                    ids.proposition_id(instance.number, target.predicate),
+                    names.get(instance.subject) or self._link(instance.subject),
+                    names.get(instance.object) or self._link(instance.object),
+                    instance.attributes,
+                    own_metadata(instance.metadata),
+                    instance.weight,
                 )
-                for each in chunk
+                for instance in chunk
             ]
 
     def rows(self, target: Target) -> Iterator[list[Any]]:

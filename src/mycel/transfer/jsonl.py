@@ -32,7 +32,7 @@ from mycel.errors import (
 from mycel.model.json_text import read_json
 from mycel.model.limits import JSON_DEPTH_MAX
 from mycel.model.values import JsonObject
-from mycel.schema.property_values import BadValue, from_python, shown, wire
+from mycel.schema.property_values import BadValue, format_value, from_python, wire
 from mycel.transfer.load_errors import RowRefusal
 from mycel.transfer.load_targets import EdgeTarget, NodeTarget, Target, Targets
 from mycel.transfer.source_rows import EdgeRow, End, NodeRow, RowSource, SourceRow, end_shown
@@ -79,7 +79,7 @@ class JsonLinesSource(RowSource):
 
         # Closed here, and with it the file, however long an error keeps its traceback.
         with closing(self._lines()) as lines:
-            yield from self._each(lines, read, refused)
+            yield from self._read_numbered(lines, read, refused)
 
 
 class MappingSource(RowSource):
@@ -96,7 +96,7 @@ class MappingSource(RowSource):
             given = dict(said) if isinstance(said, Mapping) else said
             return row_of(line, given, targets, self.type_name, _as_json)
 
-        return self._each(enumerate(self._source, 1), read, refused)
+        return self._read_numbered(enumerate(self._source, 1), read, refused)
 
 
 def _is_json(_: Target, data: JsonObject) -> JsonObject:
@@ -116,7 +116,7 @@ def row_of(
     """
     if said.__class__ is not dict:
         hint = _ROW_HINT if type_name is None else "A row is an object: {…}."
-        raise InvalidSyntax(f"{shown(said)} is no row.", hint=hint)
+        raise InvalidSyntax(f"{format_value(said)} is no row.", hint=hint)
     if type_name is not None:
         target = targets.named(type_name, said)
         return flat(line, target, as_json(target, said), targets)
@@ -190,7 +190,7 @@ def _metadata(cell: str) -> JsonObject:
     made = _json_object(cell)
     if made is None:
         raise InvalidValueType(
-            f"The metadata is {shown(cell)}, which is no JSON object.",
+            f"The metadata is {format_value(cell)}, which is no JSON object.",
             hint='Write it as {"key": "value"}, or leave the cell empty.',
             data={"property": "metadata", "value": wire(cell)},
         )
@@ -246,7 +246,7 @@ def _one_id(target: Target, one: object, other: object) -> object:
     if one is None or other is None or one == other:
         return other if one is None else one
     raise ConstraintViolation(
-        f"This {target.label} has two ids: {shown(one)} and {shown(other)}.",
+        f"This {target.label} has two ids: {format_value(one)} and {format_value(other)}.",
         hint="Say it once, beside the data or in it.",
         data={"type": target.label, "property": "id", "value": wire(other)},
     )
@@ -268,7 +268,7 @@ def _edge(
     weight = beside.get("weight")
     if weight is not None and (isinstance(weight, bool) or not isinstance(weight, (int, float))):
         raise InvalidValueType(
-            f"The weight is {shown(weight)}, which is no number.",
+            f"The weight is {format_value(weight)}, which is no number.",
             data={"type": target.label, "property": "weight", "value": wire(weight)},
         )
     if ends[0] == ends[1]:
@@ -286,7 +286,7 @@ def _object(said: JsonObject, key: str) -> JsonObject | None:
     if isinstance(value, Mapping):
         return dict(value)
     raise InvalidValueType(
-        f'"{key}" is {shown(value)}, which is no object.', data={"property": key}
+        f'"{key}" is {format_value(value)}, which is no object.', data={"property": key}
     )
 
 
@@ -317,7 +317,7 @@ def end_of(
         if target is not None
         else f'{edge.label} may join several types, so say which: {{"type": …, "name": …}}.'
     )
-    given = "nothing" if said is None else shown(said)
+    given = "nothing" if said is None else format_value(said)
     raise InvalidValueType(
         f'"{which}" of {edge.label} is {given}, which names no end.',
         hint=hint,
@@ -343,7 +343,7 @@ def _unknown_key(said: JsonObject, known: frozenset[str]) -> InvalidSyntax:
     key = next(key for key in said if key not in known)
     close = did_you_mean(str(key), sorted(known))
     return InvalidSyntax(
-        f"A row has no {shown(key)}.",
+        f"A row has no {format_value(key)}.",
         hint=f'{close} Properties go into "data". {_ROW_HINT}'.strip(),
         data={"property": wire(key)},
     )

@@ -20,7 +20,7 @@ from typing import Any, Final, Literal, NamedTuple, NoReturn, TypeAlias, get_arg
 from mycel.engine.schema_guard import LOADING
 from mycel.engine.violation_list import LISTED_MAX, together
 from mycel.errors import InvalidValueType, MycelError, NotFound, did_you_mean
-from mycel.model.names import name_few, shorten, shown
+from mycel.model.names import name_few, quote_value, shorten
 from mycel.schema.property_values import wire
 from mycel.store.database import Store
 from mycel.store.write.transaction import Transaction
@@ -81,39 +81,39 @@ class Loaded:
     @property
     def concepts(self) -> int:
         """The number of rows of nodes."""
-        return sum(each.rows for each in self.types if each.kind == "node")
+        return sum(type_name.rows for type_name in self.types if type_name.kind == "node")
 
     @property
     def links(self) -> int:
         """The number of rows of edges."""
-        return sum(each.rows for each in self.types if each.kind == "edge")
+        return sum(type_name.rows for type_name in self.types if type_name.kind == "edge")
 
     @property
     def created(self) -> int:
         """The number of new elements."""
-        return sum(each.created for each in self.types)
+        return sum(type_name.created for type_name in self.types)
 
     @property
     def updated(self) -> int:
         """The number of existing elements that changed."""
-        return sum(each.updated for each in self.types)
+        return sum(type_name.updated for type_name in self.types)
 
     @property
     def unchanged(self) -> int:
         """The number of existing elements that equal their rows."""
-        return sum(each.unchanged for each in self.types)
+        return sum(type_name.unchanged for type_name in self.types)
 
     @property
     def removed(self) -> int:
         """The number of elements removed because they were not among the rows."""
-        return sum(each.removed for each in self.types)
+        return sum(type_name.removed for type_name in self.types)
 
     def to_dict(self) -> dict[str, Any]:
         """The outcome for JSON."""
         totals = ("concepts", "links", "created", "updated", "unchanged", "removed")
         return {
             **{name: getattr(self, name) for name in totals},
-            "types": [each._asdict() for each in self.types],
+            "types": [type_name._asdict() for type_name in self.types],
             "warnings": list(self.warnings),
         }
 
@@ -140,7 +140,7 @@ def load(
     if mode not in _MODES:
         close = did_you_mean(str(mode), list(_MODES))
         hint = f"{close} The modes are {', '.join(_MODES)}.".strip()
-        raise InvalidValueType(f"{shown(mode)} is no mode.", hint=hint)
+        raise InvalidValueType(f"{quote_value(mode)} is no mode.", hint=hint)
     sources = sources_of(source, format=format, type_name=type, delimiter=delimiter)
     run: _Run | None = None
     try:
@@ -297,10 +297,10 @@ class _Run:
 
     def _refuse_missing(self) -> NoReturn:
         """Raise an error about the first of the edges whose ends are missing."""
-        found = []
+        errors = []
         for at, row in islice(self._spool.edges(self._targets), LISTED_MAX):
-            found.append(self._sources[at].placed(self._missing_end(row), row.line))
-        raise together(found, has_more=self._spool.count > LISTED_MAX)
+            errors.append(self._sources[at].placed(self._missing_end(row), row.line))
+        raise together(errors, has_more=self._spool.count > LISTED_MAX)
 
     def _missing_end(self, row: EdgeRow) -> NotFound:
         known = self._ends.ids((row.subject, row.object))
@@ -318,7 +318,7 @@ class _Run:
 
 def _progress(sources: Sequence[RowSource], at: int, rows: int) -> Progress:
     """The progress of a load that is reading the source `at`."""
-    totals = [each.total for each in sources]
+    totals = [source.total for source in sources]
     known = [total for total in totals if total is not None]
     total = sum(known) if len(known) == len(totals) else None
     read = None
@@ -329,5 +329,5 @@ def _progress(sources: Sequence[RowSource], at: int, rows: int) -> Progress:
 
 
 def _message(sources: Sequence[RowSource]) -> str:
-    names = [shorten(each.name, 200) for each in sources if each.name is not None]
+    names = [shorten(source.name, 200) for source in sources if source.name is not None]
     return f"load {name_few(names, _NAMES_SHOWN)}".strip()

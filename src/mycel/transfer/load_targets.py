@@ -27,10 +27,10 @@ from mycel.schema.catalog import Catalog
 from mycel.schema.model import EdgeType, InstanceType, NodeType, Property, PropertyType
 from mycel.schema.property_values import (
     BadValue,
+    format_value,
     from_python,
     from_text,
     key_text,
-    shown,
     wire,
 )
 from mycel.schema.row_rules import RowRules
@@ -55,12 +55,14 @@ class _Target:
         self.label: Final = label
         """Its name in messages: that in the schema, or else in KIP."""
         properties: tuple[Property, ...] = () if declared is None else declared.properties
-        self.properties: Final = {each.name: each.type for each in properties}
+        self.properties: Final = {property_.name: property_.type for property_ in properties}
         self.is_closed: Final = declared is not None and not declared.is_open
         self.is_typed: Final = declared is not None
         self._rules: Final = None if declared is None else RowRules(declared)
         self._required: Final = [
-            each.name for each in properties if each.is_required and each.default is None
+            property_.name
+            for property_ in properties
+            if property_.is_required and property_.default is None
         ]
         self._needed: Final = frozenset(self._required)
         self.beside: Final = {
@@ -69,7 +71,7 @@ class _Target:
         }
         """Columns of a table that are no properties, and what they hold. No property has an `@`."""
 
-    def whole(self, attributes: JsonObject) -> JsonObject:
+    def complete_attributes(self, attributes: JsonObject) -> JsonObject:
         """The attributes of a new row, without nulls; an error if a required one is missing."""
         if not self.is_typed or (
             self._needed <= attributes.keys() and None not in attributes.values()
@@ -91,7 +93,9 @@ class _Target:
         """Refuse a new row that lacks a required property: the commit would not know its line."""
         for name in self._required:
             if attributes.get(name) is None:
-                unknown = [each for each in attributes if each not in self.properties]
+                unknown = [
+                    attribute for attribute in attributes if attribute not in self.properties
+                ]
                 if unknown and self.is_closed:  # It may be the missing one, misspelt.
                     raise self.refuse_unknown(unknown[0])
                 raise ConstraintViolation(
@@ -157,7 +161,7 @@ class NodeTarget(_Target):
             name = self._rules.name(attributes)
             if given not in (None, name) and self._spelled(given) != name:
                 raise ConstraintViolation(
-                    f"The id {shown(given)} is not the key of this {self.label}, {name!r}.",
+                    f"The id {format_value(given)} is not the key of this {self.label}, {name!r}.",
                     hint=f"Leave the id out: {' and '.join(self.key)} name a {self.label}.",
                     data={"type": self.label, "property": "id", "value": wire(given)},
                 )
@@ -190,7 +194,7 @@ class NodeTarget(_Target):
 
     def _bad_key(self, key: object, hint: str) -> InvalidValueType:
         return InvalidValueType(
-            f"{shown(key)} is no key of {self.label}.",
+            f"{format_value(key)} is no key of {self.label}.",
             hint=hint,
             data={"type": self.label, "value": wire(key)},
         )
@@ -252,17 +256,21 @@ class Targets:
         try:
             return self._nodes[name]
         except (KeyError, TypeError):
-            made = self._find_node(name)
+            node_target = self._find_node(name)
             # However it is called, it is one target.
-            return self._nodes.setdefault(name, self._by_type.setdefault(made.type, made))
+            return self._nodes.setdefault(
+                name, self._by_type.setdefault(node_target.type, node_target)
+            )
 
     def edge(self, name: object) -> EdgeTarget:
         """The target of an edge's rows, by its name in the schema, in any case, or in KIP."""
         try:
             return self._edges[name]
         except (KeyError, TypeError):
-            made = self._find_edge(name)
-            return self._edges.setdefault(name, self._by_predicate.setdefault(made.predicate, made))
+            edge_target = self._find_edge(name)
+            return self._edges.setdefault(
+                name, self._by_predicate.setdefault(edge_target.predicate, edge_target)
+            )
 
     def named(self, name: str, columns: Iterable[str]) -> Target:
         """The target of a table whose rows do not name it.
@@ -319,7 +327,10 @@ class Targets:
                 hint="Apply a schema, or define types and predicates in KIP; capsules carry them.",
                 data={"type": name},
             )
-        known = [*self._catalog.nodes, *(each for each in self._types if each not in _META)]
+        known = [
+            *self._catalog.nodes,
+            *(type_name for type_name in self._types if type_name not in _META),
+        ]
         raise _undefined("type", name, known)
 
     def _find_edge(self, name: object) -> EdgeTarget:
@@ -365,7 +376,7 @@ def without_nulls(attributes: JsonObject) -> JsonObject:
 def _undefined(what: str, name: object, known: list[str]) -> TypeMismatch:
     close = did_you_mean(name, known) if isinstance(name, str) else ""
     return TypeMismatch(
-        f"There is no {what} {shown(name)}.",
+        f"There is no {what} {format_value(name)}.",
         hint=close or f"{_LISTS[what]} lists what there is; schemas and KIP define what is not.",
         data={"type": wire(name)},
     )

@@ -82,7 +82,10 @@ class RowWriter:
         }
 
     def _create_nodes(self, rows: Sequence[NodeRow]) -> None:
-        puts = [ConceptRow(row.target.type, row.name, _whole(row), row.metadata) for row in rows]
+        puts = [
+            ConceptRow(row.target.type, row.name, _complete_attributes(row), row.metadata)
+            for row in rows
+        ]
         tx = self._tx
         seq, first = tx.position, tx.next_concept
         made = self._put(rows, puts, tx.put_concepts, lambda put: tx.put_concept(*put))
@@ -108,8 +111,8 @@ class RowWriter:
         reader = self._tx.reader
         outer, name = reader.outer_id, reader.predicate_name
         numbers = {
-            each: reader.predicate_number(each)
-            for each in {row.target.predicate for row, _, _ in joined}
+            predicate: reader.predicate_number(predicate)
+            for predicate in {row.target.predicate for row, _, _ in joined}
         }
         places = [
             (ids.parse_id(subject), numbers[row.target.predicate], ids.parse_id(object_))
@@ -124,7 +127,14 @@ class RowWriter:
     def _create_edges(self, joined: Sequence[JoinedEdge]) -> None:
         rows = [row for row, _, _ in joined]
         puts = [
-            PropositionRow(start, row.target.predicate, end, _whole(row), row.metadata, row.weight)
+            PropositionRow(
+                start,
+                row.target.predicate,
+                end,
+                _complete_attributes(row),
+                row.metadata,
+                row.weight,
+            )
             for row, start, end in joined
         ]
         tx = self._tx
@@ -213,7 +223,7 @@ class RowWriter:
 
     def _replace(self, row: SourceRow, id_: str) -> bool:
         element = self._tx.get(id_)
-        new = row.target.with_defaults(row.target.whole(row.attributes))
+        new = row.target.with_defaults(row.target.complete_attributes(row.attributes))
         metadata = row.metadata or {}
         weight = None
         if isinstance(row, EdgeRow):
@@ -231,12 +241,12 @@ class RowWriter:
 
     def remove_other_nodes(self) -> None:
         """Remove the nodes of loaded types that were not among the rows."""
-        for target in [each for each in self.counts if isinstance(each, NodeTarget)]:
+        for target in [count for count in self.counts if isinstance(count, NodeTarget)]:
             self._remove_others(target, "concept", self._tx.reader.find_type(target.type))
 
     def remove_other_edges(self) -> None:
         """Remove the edges of loaded types that were not among the rows."""
-        for target in [each for each in self.counts if isinstance(each, EdgeTarget)]:
+        for target in [count for count in self.counts if isinstance(count, EdgeTarget)]:
             kind = self._tx.reader.find_predicate(target.predicate)
             self._remove_others(target, "proposition", kind)
 
@@ -253,9 +263,9 @@ class RowWriter:
                 self.count(target)["removed"] += gone.concepts + gone.propositions
 
 
-def _whole(row: SourceRow) -> JsonObject:
+def _complete_attributes(row: SourceRow) -> JsonObject:
     try:
-        return row.target.whole(row.attributes)
+        return row.target.complete_attributes(row.attributes)
     except MycelError as error:
         raise RowError(error, row) from None
 

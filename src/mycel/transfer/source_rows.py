@@ -111,7 +111,7 @@ class RowSource:
         has_place = self.unit in error.data or "file" in error.data
         return error if has_place else self.placed(error, line or None)
 
-    def _each(
+    def _read_numbered(
         self,
         numbered: Iterable[tuple[int, Said]],
         read: Callable[[int, Said], SourceRow | None],

@@ -59,7 +59,7 @@ def sources_of(
             sources_of(file, format=format, type_name=type_name, delimiter=delimiter)
             for file in source
         )
-        return [each for found in files for each in found]
+        return [row_source for file in files for row_source in file]
     return [MappingSource(source, type_name)]
 
 
@@ -71,25 +71,25 @@ def _files_in(folder: Path, format_: Format | None) -> list[Path]:
     """
     chosen = None if format_ is None else checked_format(format_)
     try:
-        names = sorted(each.name for each in folder.iterdir() if each.is_file())
+        names = sorted(path.name for path in folder.iterdir() if path.is_file())
     except OSError as error:
         raise NotFound(
             f"The folder {str(folder)!r} cannot be read: {error.strerror or error}.",
             hint="Check the path and the permissions.",
         ) from None
-    found = [
+    paths = [
         folder / name
         for name in names
         if not name.startswith(".") and (known := format_of(name)) and chosen in (None, known)
     ]
-    if not found:
+    if not paths:
         endings = ", ".join(SUFFIXES if chosen is None else (f".{chosen}",))
         raise NotFound(
             f"The folder {str(folder)!r} has no file that can be loaded.",
             hint=f"Name the folder that an export has written, or one with files that end with"
             f" {endings}; files of folders inside of it are not read.",
         )
-    return found
+    return paths
 
 
 def _is_file(value: object) -> bool:

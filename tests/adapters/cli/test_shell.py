@@ -187,7 +187,7 @@ def test_the_commands_of_a_session_are_listed(
     shown = capsys.readouterr().out
     for name in (".help", ".json", ".timing", ".readonly", ".params", ".exit"):
         assert f"\n{name} " in shown
-        assert name in shell.known.dot_commands
+        assert name in shell.completion_names.dot_commands
 
 
 def test_only_leaving_ends_a_session(shell: Shell) -> None:
@@ -225,8 +225,8 @@ def test_attributes_that_a_type_speaks_of_can_be_completed(shell: Shell) -> None
         'UPSERT { CONCEPT { {type: "$ConceptType", name: "Bed"} SET ATTRIBUTES'
         ' {description: "A place", instance_schema: {length_m: {type: "number"}}} } }'
     )
-    assert shell.known.attributes["Bed"] == ["length_m"]
-    assert "Plant" not in shell.known.attributes
+    assert shell.completion_names.attributes["Bed"] == ["length_m"]
+    assert "Plant" not in shell.completion_names.attributes
 
 
 def test_answers_are_json_or_tables_as_one_likes(
@@ -250,7 +250,7 @@ def test_placeholders_are_set_shown_and_cleared(
     shell.take('.params {"least": 5}')
     shell.take(".params")
     assert capsys.readouterr().out.splitlines()[-1] == '{"name":"Oak","least":5}'
-    assert shell.known.parameters == ["name", "least"]
+    assert shell.completion_names.parameters == ["name", "least"]
     shell.take(".params clear")
     assert shell.parameters == {}
     shell.take(".params nameless")
@@ -269,9 +269,9 @@ def test_writing_can_be_refused_and_allowed_again(
 
 
 def test_a_type_that_was_just_defined_can_be_completed(shell: Shell) -> None:
-    assert "Bed" not in shell.known.types
+    assert "Bed" not in shell.completion_names.types
     shell.take('UPSERT { CONCEPT { {type: "$ConceptType", name: "Bed"} } }')
-    assert "Bed" in shell.known.types
+    assert "Bed" in shell.completion_names.types
 
 
 def test_a_command_that_runs_can_be_interrupted_without_ending_the_session(

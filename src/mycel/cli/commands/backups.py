@@ -29,12 +29,12 @@ def backup(session: Invocation, target: Path, *, force: bool, full: bool) -> Non
         session.open(reading=True) as db,
         session.out.waiting("Copying and checking everything…"),
     ):
-        made = db.backup(target, force=force, full=full)
-    for each in made:
+        backups = db.backup(target, force=force, full=full)
+    for each in backups:
         done = "Copied" if each.is_new else "Up to date:"
-        told = f"{count(each.entries, 'journal entry')}, {each.size:,} bytes"
+        message = f"{count(each.entries, 'journal entry')}, {each.size:,} bytes"
         session.out.say(
-            f"{done} {each.path} at {short(each.commit)} ({told}), verified.", each.to_dict()
+            f"{done} {each.path} at {short(each.commit)} ({message}), verified.", each.to_dict()
         )
 
 

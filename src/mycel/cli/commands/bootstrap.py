@@ -139,9 +139,9 @@ def _tell(out: Output, summary: Summary) -> None:
 
 def _warn(out: Output, skipped: Sequence[SkippedPath], number: int) -> None:
     """Name the first files that were skipped, and count the others."""
-    shown = skipped[:_SKIPPED_SHOWN]
-    out.warn(f"Skipped {each.path}: {each.why}." for each in shown)
-    more = number - len(shown)
+    skipped_paths = skipped[:_SKIPPED_SHOWN]
+    out.warn(f"Skipped {skipped_path.path}: {skipped_path.why}." for skipped_path in skipped_paths)
+    more = number - len(skipped_paths)
     if more:
         out.warn([f"{count(more, 'more file')} skipped; --json names up to 100 of them."])
 

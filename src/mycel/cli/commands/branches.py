@@ -38,9 +38,9 @@ def create(session: Invocation, name: str, *, also_switch: bool) -> None:
         made = db.branches.create(name)
         if also_switch:
             db.branches.switch(name)
-        said = f"Created {name} from {db.branch}, at {_short(made)}."
+        message = f"Created {name} from {db.branch}, at {_short(made)}."
     later = "Later commands use it." if also_switch else f"--branch {name} uses it."
-    session.out.say(f"{said} {later}", made.to_dict() | {"switched": also_switch})
+    session.out.say(f"{message} {later}", made.to_dict() | {"switched": also_switch})
 
 
 @branch.command("list", cls=Command)
@@ -52,9 +52,9 @@ def list_(session: Invocation) -> None:
     """
     with session.open(reading=True) as db:
         used = db.branch
-        found = list(db.branches)
+        branches = list(db.branches)
     session.out.list(
-        found,
+        branches,
         ("", "branch", "commit", "time", "ahead", "behind", "merged"),
         lambda each: (
             "*" if each.name == used else "",

@@ -14,7 +14,7 @@ import rich_click as click
 
 from mycel.cli.console.context import Group, Invocation, pass_session
 from mycel.cli.console.kip_command import apply_capsule, gathered, parameters_by, with_parameters
-from mycel.cli.console.kip_output import sizes, written
+from mycel.cli.console.kip_output import format_write_effect, sizes
 from mycel.cli.console.output import visible
 from mycel.cli.console.parameters import read_text
 from mycel.errors import MycelError, NotFound
@@ -80,7 +80,7 @@ def apply(
                 result, changed = apply_capsule(db, text, values, dry_run=dry_run)
             done = result.value["would"] if dry_run else result.value
             told = {"capsules": [path], "dry_run": dry_run} | done | result.to_dict_beside()
-            out.say(f"{path}: {would}{written(done, changed=changed)}.", told)
+            out.say(f"{path}: {would}{format_write_effect(done, changed=changed)}.", told)
             if not out.as_json:
                 out.warn(result.warnings)
 
@@ -120,8 +120,8 @@ def _changes(applied: Applied) -> str:
         (applied.concepts_filled, "completed concept"),
         (applied.links_created, "new link"),
     )
-    said = ", ".join(count(number, noun) for number, noun in parts if number)
-    return said or "nothing is new"
+    message = ", ".join(count(number, noun) for number, noun in parts if number)
+    return message or "nothing is new"
 
 
 @capsule.command("list")
@@ -134,7 +134,9 @@ def list_(session: Invocation) -> None:
     applied: dict[str, str] = {}
     if session.place().path.exists():
         with session.open(reading=True) as db:
-            applied = {each.name: presence(db, each.name) for each in shipped}
+            applied = {
+                capsule_info.name: presence(db, capsule_info.name) for capsule_info in shipped
+            }
     else:
         creation = session.place().creation
         session.out.note(f"There is no database yet; `{creation}` creates it with all of these.")
@@ -148,11 +150,11 @@ def list_(session: Invocation) -> None:
             applied.get(each.name),
             each.description,
         ),
-        lambda each: _listed(each, applied.get(each.name)),
+        lambda each: _capsule_fields(each, applied.get(each.name)),
     )
 
 
-def _listed(info: CapsuleInfo, applied: str | None) -> dict[str, Any]:
+def _capsule_fields(info: CapsuleInfo, applied: str | None) -> dict[str, Any]:
     return {
         "name": info.name,
         "title": info.title,
@@ -179,11 +181,11 @@ def presence(db: Graph, name: str) -> str:
 
 def _is_there(db: Graph, matcher: Any) -> bool:
     try:
-        found = db.get_concept(matcher.type.value, matcher.name.value)
+        concept = db.get_concept(matcher.type.value, matcher.name.value)
     except MycelError:  # Its type is not defined.
         return False
     # The store itself defines a few predicates, without attributes.
-    return found is not None and bool(found.attributes)
+    return concept is not None and bool(concept.attributes)
 
 
 @capsule.command("export")
@@ -244,7 +246,7 @@ def _show(session: Invocation, pages: Iterator[dict[str, Any]]) -> None:
         totals.add(page)
         _warn(session, page)
     if not session.as_json:
-        session.out.note(f"{totals.told()}.")
+        session.out.note(f"{totals.summary()}.")
         _tell_outside(session, totals)
 
 
@@ -255,7 +257,7 @@ def _write(session: Invocation, pages: Iterator[dict[str, Any]], output: str) ->
             file.write(page["capsule"] + "\n")
             totals.add(page)
             _warn(session, page)
-    session.out.say(f"Wrote {output}: {totals.told()}.", {"path": output} | totals.wire())
+    session.out.say(f"Wrote {output}: {totals.summary()}.", {"path": output} | totals.wire())
     if not session.as_json:
         _tell_outside(session, totals)
 
@@ -273,12 +275,12 @@ class _Totals:
         self._definitions += page["definitions"]
         self.outside.update(dict.fromkeys(page.get("outside", ())))
 
-    def told(self) -> str:
-        said = sizes(self._sizes)
+    def summary(self) -> str:
+        message = sizes(self._sizes)
         if not self._definitions:
-            return said
+            return message
         number = count(len(self._definitions), "definition")
-        return f"{said}, and {number} in front: {_listed_names(self._definitions)}"
+        return f"{message}, and {number} in front: {_listed_names(self._definitions)}"
 
     def wire(self) -> dict[str, Any]:
         outside = {"outside": list(self.outside)} if self.outside else {}

@@ -170,7 +170,7 @@ def _mentioned(db: Graph, found: Concept) -> list[str]:
         numbers = db.mentions_in(reader, found.number, MENTIONS_MAX)
         others = reader.elements(numbers)
     label = labels(db)
-    return [label(others[each].id) for each in numbers if each in others]
+    return [label(others[number].id) for number in numbers if number in others]
 
 
 @concept.command("retire")
@@ -216,13 +216,13 @@ def merge(session: Invocation, element: str, into: str) -> None:
 
 
 def _concept(graph: GraphView | Transaction, text: str, *, at_home: bool = False) -> Concept:
-    found = graph.get(resolve(graph, text, at_home=at_home))
-    if not isinstance(found, Concept):
+    element = graph.get(resolve(graph, text, at_home=at_home))
+    if not isinstance(element, Concept):
         raise InvalidId(
             f"{text!r} is an edge's id; a concept's is needed here.",
             hint="For edges there is `mycel edge get`.",
         )
-    return found
+    return element
 
 
 @click.command(cls=Command)
@@ -359,7 +359,7 @@ def _search(
         result = db.execute(statement, {**given, "question": question, "limit": room})
         hits = result.value
         if room == limit:
-            session.out.warn(each for each in result.warnings if each not in told)
+            session.out.warn(warning for warning in result.warnings if warning not in told)
             told.update(result.warnings)
         room -= len(hits)
         yield from hits

@@ -149,7 +149,7 @@ def init(
     place = session.own_place()
     form = _entry_form(place, client_names, user=user, absolute=absolute)
     named = [
-        programs.client(each, Path.cwd(), everywhere=user) for each in dict.fromkeys(client_names)
+        programs.client(name, Path.cwd(), everywhere=user) for name in dict.fromkeys(client_names)
     ]
     mode = "" if compat == "none" else compat
     server = programs.Server(programs.own_program(), place, Path.cwd(), mode, name, form)
@@ -329,8 +329,10 @@ def _port() -> Finding:
         try:
             attempt.bind((HOST, PORT))
         except OSError as error:
-            said = f"{PORT} cannot be used: {error.strerror}. `mycel serve --port N` takes another"
-            return Finding("warn", "port", said)
+            message = (
+                f"{PORT} cannot be used: {error.strerror}. `mycel serve --port N` takes another"
+            )
+            return Finding("warn", "port", message)
     return Finding("ok", "port", f"{PORT} is free")
 
 
@@ -399,9 +401,9 @@ def _database(path: Path) -> Iterator[Finding]:
         yield Finding("ok", "size", size_text(path))
         header = read_header(path)
         yield _finding("format", str(header.format), header.problem)
-        said = header.quick_check
-        if said is not None:
-            disorder = f"{said}; see `mycel verify`" if said != "ok" else None
+        message = header.quick_check
+        if message is not None:
+            disorder = f"{message}; see `mycel verify`" if message != "ok" else None
             yield _finding("quick check", "sound; `mycel verify` checks everything", disorder)
     except OSError as error:
         yield Finding("fail", "database", f"{path} cannot be read: {error}")

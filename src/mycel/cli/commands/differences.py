@@ -67,7 +67,7 @@ def rollback(
         if planned.diff and not yes and not confirmed(session, question):
             session.out.note("Nothing was changed.")
             return 1
-        _done(session, db.history.rollback(to, paths=paths))
+        _print_outcome(session, db.history.rollback(to, paths=paths))
     return 0
 
 
@@ -86,10 +86,10 @@ def revert(session: Invocation, commit: int | str, *, dry_run: bool) -> None:
     if dry_run:
         show_diff(session.out, done.diff)
     else:
-        _done(session, done)
+        _print_outcome(session, done)
 
 
-def _done(session: Invocation, done: Rollback) -> None:
+def _print_outcome(session: Invocation, done: Rollback) -> None:
     wire: dict[str, Any] = {"commit": done.commit} | done.diff.counts
     if done.commit is None:
         session.out.say("Nothing had to change.", wire)

@@ -107,27 +107,27 @@ def get(session: Invocation, words: tuple[str, ...], as_of: int | str | None) ->
         view = _view(db, as_of)
         if len(words) == 3:
             src, predicate, dst = words
-            found = view.get_edge(resolve(view, src), predicate, resolve(view, dst))
+            link = view.get_edge(resolve(view, src), predicate, resolve(view, dst))
         else:
-            found = _by_id(view, words[0])
+            link = _by_id(view, words[0])
         if as_of is None:
-            warn_conflicts(session, db, [found.id])
+            warn_conflicts(session, db, [link.id])
         label = labels(view)
         session.out.fields(
             (
-                ("id", found.id),
-                ("source", label(found.src)),
-                ("predicate", found.predicate),
-                ("target", label(found.dst)),
-                ("weight", found.weight),
-                ("data", found.data),
-                ("metadata", found.metadata),
-                ("version", found.version),
-                ("created", f"{when(found.created_at)} by {found.created_by}"),
-                ("removed", _removal(found)),
-                ("reason", found.tombstoned_reason),
+                ("id", link.id),
+                ("source", label(link.src)),
+                ("predicate", link.predicate),
+                ("target", label(link.dst)),
+                ("weight", link.weight),
+                ("data", link.data),
+                ("metadata", link.metadata),
+                ("version", link.version),
+                ("created", f"{when(link.created_at)} by {link.created_by}"),
+                ("removed", _removal(link)),
+                ("reason", link.tombstoned_reason),
             ),
-            wire(found),
+            wire(link),
         )
 
 
@@ -239,15 +239,17 @@ def find(
     along = Follow(types=follow or None, include_tombstoned=tombstoned, **bounds)
     with session.open(reading=True) as db:
         view = _view(db, as_of)
-        found = view.find(resolve(view, start), along, types=types or None, limit=limit, form=form)
+        find_result = view.find(
+            resolve(view, start), along, types=types or None, limit=limit, form=form
+        )
     session.out.list(
-        zip(found.memories, found.hop_distances, strict=True),
+        zip(find_result.memories, find_result.hop_distances, strict=True),
         ("id", "hops", "type", "text"),
         lambda pair: (pair[0].id, pair[1], pair[0].type, readable_text(pair[0])),
         lambda pair: pair[0].to_dict() | {"hops": pair[1]},
         empty="Nothing can be reached that way.",
     )
-    if found.more:
+    if find_result.more:
         session.out.note(f"There is more than {limit}: raise --limit to see it.")
 
 
@@ -257,15 +259,15 @@ def _view(db: Graph, as_of: int | str | None) -> GraphView:
 
 def _by_id(view: GraphView, text: str) -> Proposition:
     try:
-        found = view.get(text)
+        element = view.get(text)
     except NotFound as error:
         raise NotFound(error.message, hint=f"`mycel history {text}` shows removed ones.") from None
-    if not isinstance(found, Proposition):
+    if not isinstance(element, Proposition):
         raise InvalidId(
             f"{text!r} is a concept's id; an edge's is needed here.",
             hint="For concepts there is `mycel concept get`.",
         )
-    return found
+    return element
 
 
 def _removal(found: Proposition) -> str | None:

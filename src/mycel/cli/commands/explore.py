@@ -114,13 +114,13 @@ def _export(
     try:
         _write(target, content, mode=0o666 if shared else 0o600)
     except OSError as error:
-        said = f"{str(target)!r} cannot be written: {error.strerror}."
-        raise click.BadParameter(said, param_hint="'--export'") from None
+        message = f"{str(target)!r} cannot be written: {error.strerror}."
+        raise click.BadParameter(message, param_hint="'--export'") from None
     shown = len(data["nodes"])
-    told = {"path": str(target), "nodes": shown, "of": total, "links": len(data["links"])}
+    payload = {"path": str(target), "nodes": shown, "of": total, "links": len(data["links"])}
     parts = f"{shown:,} of {total:,} nodes, {len(data['links']):,} links"
     has_texts = "" if kind == ".svg" else f", {count(len(data['commits']), 'commit')}, and texts"
-    session.out.say(f"{target}: {parts}{has_texts}", told)
+    session.out.say(f"{target}: {parts}{has_texts}", payload)
 
 
 def _write(target: Path, content: bytes, *, mode: int) -> None:

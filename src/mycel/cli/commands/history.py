@@ -143,8 +143,8 @@ def purge(session: Invocation, element: str, reason: str, yes: bool) -> int:
             return 1
         gone = db.purge(id_, reason)
     parts = (gone.concepts, "concept"), (gone.propositions, "edge"), (gone.entries, "journal entry")
-    said = ", ".join(count(number, noun) for number, noun in parts)
-    session.out.say(f"Purged {id_}: {said}.", {"id": id_} | gone._asdict())
+    message = ", ".join(count(number, noun) for number, noun in parts)
+    session.out.say(f"Purged {id_}: {message}.", {"id": id_} | gone._asdict())
     return _traces(session, gone.scrubbed)
 
 
@@ -171,13 +171,13 @@ def scrub(
             session.out.say("The file was rewritten." if done.scrubbed else "", done._asdict())
             return _traces(session, done.scrubbed or dry_run)
         counted = db.scrub(before, dry_run=True)
-        said = _forgotten(counted)
+        message = _forgotten(counted)
         if dry_run:
-            session.out.say(f"Would forget {said}.", counted._asdict())
+            session.out.say(f"Would forget {message}.", counted._asdict())
             return 0
         if not reason:
             raise click.UsageError("Say why, for the journal: --reason TEXT.")
-        if not yes and not confirmed(session, f"Forget {said}, for good?"):
+        if not yes and not confirmed(session, f"Forget {message}, for good?"):
             session.out.note("Nothing was forgotten.")
             return 1
         with session.out.waiting("Forgetting"):
@@ -192,9 +192,9 @@ def _forgotten(scrubbed: Scrubbed) -> str:
         (scrubbed.propositions, "removed edge"),
         (scrubbed.versions, "superseded version"),
     )
-    said = ", ".join(count(number, noun) for number, noun in parts)
+    message = ", ".join(count(number, noun) for number, noun in parts)
     hidden = f", and hidden {', '.join(scrubbed.hidden)}" if scrubbed.hidden else ""
-    return f"{said}{hidden}, from before entry {scrubbed.until}"
+    return f"{message}{hidden}, from before entry {scrubbed.until}"
 
 
 def _traces(session: Invocation, is_clean: bool) -> int:

@@ -88,7 +88,7 @@ def _tell(out: Output, done: MemoryImport) -> None:
         f"{count(done.relations_created, 'relation')} created, {done.relations_unchanged} unchanged"
     )
     out.line(f"{entities}.\n{relations}.")
-    out.warn(f"Skipped {each.place}: {each.why}." for each in done.skipped)
+    out.warn(f"Skipped {skipped_line.place}: {skipped_line.why}." for skipped_line in done.skipped)
     more = done.skipped_count - len(done.skipped)
     if more:
         out.warn([f"{count(more, 'more line')} skipped."])

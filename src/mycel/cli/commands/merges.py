@@ -111,8 +111,8 @@ def _committed(session: Invocation, db: Graph, merge_id: str | None) -> Merge:
 
 def _open_merge(db: Graph, merge_id: str | None) -> Merge | None:
     """The open merge that is meant; None if there is none, or several."""
-    found = [each for each in db.merges if merge_id is None or each.id.startswith(merge_id)]
-    return found[0] if len(found) == 1 else None
+    merges = [each for each in db.merges if merge_id is None or each.id.startswith(merge_id)]
+    return merges[0] if len(merges) == 1 else None
 
 
 def _policy(words: tuple[str, ...]) -> dict[str, str] | None:
@@ -168,7 +168,7 @@ def conflicts(session: Invocation, *, conflict: str | None, element: str | None)
         )
     if conflict is not None:
         found = [each for each in found if each.id.startswith(conflict)]
-    left = [each for each in found if each.resolution is None]
+    left = [conflict for conflict in found if conflict.resolution is None]
     if session.as_json:
         for each in found:
             session.out.object(each.to_dict())
@@ -290,17 +290,17 @@ def _where(about: Choice | Conflict) -> str:
 
 
 def _show_conflict(out: Output, conflict: Conflict, merge: Merge) -> None:
-    told = conflict.to_dict()
-    out.line(out.style(visible(title(told)), fg="yellow", bold=True))
+    payload = conflict.to_dict()
+    out.line(out.style(visible(title(payload)), fg="yellow", bold=True))
     out.line(f"  {visible(conflict.reason)}")
-    for line in element_lines(told):
+    for line in element_lines(payload):
         out.line(f"  - {visible(line)}")
-    rows = side_rows(told)
+    rows = side_rows(payload)
     if rows:
         names = ("base", f"ours ({merge.into})", f"theirs ({merge.source})")
         out.render(_side_by_side(rows, names))
     if conflict.resolution is not None:
-        decided = cell(resolution_text(told["resolution"]))
+        decided = cell(resolution_text(payload["resolution"]))
         out.line("  resolved: " + decided.replace("\n", "\n    "))
     elif conflict.suggestion:
         out.line(f"  suggestion: {conflict.suggestion}")

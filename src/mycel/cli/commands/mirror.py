@@ -79,7 +79,7 @@ def init(
     Inside of a Git repository the folder is a worktree of it, on a branch of its own: branch,
     index, hooks and files of the project stay as they are.
     """
-    given = dict(_author(each) for each in authors)
+    given = dict(_author(author) for author in authors)
     with session.open(memory="modest") as db:
         create(session, db, folder, git_branch, given, remote)
 
@@ -138,7 +138,7 @@ def join(
     from mycel.mirror.mirror import FOLDER, Mirror
     from mycel.mirror.settings import has_mirror
 
-    given = dict(_author(each) for each in authors)
+    given = dict(_author(author) for author in authors)
     with session.open(memory="modest") as db:
         if folder is None and not has_mirror(db.path) and session.place().folder is not None:
             folder = session.root() / FOLDER
@@ -154,7 +154,7 @@ def join(
             )
             status = joined.status()
     title = f"The mirror is in {joined.folder}, on the branch {status.branch}."
-    lines = [title, _told(imported)] if imported.files else [title]
+    lines = [title, _describe_import(imported)] if imported.files else [title]
     session.out.say("\n".join(lines), status.to_dict() | {"import": imported.to_dict()})
     session.out.warn(imported.warnings)
     return _exit_status(imported)
@@ -188,7 +188,7 @@ def push(session: Invocation, *, remote: str | None) -> None:
         session.out.waiting("Writing the mirror"),
     ):
         pushed = Mirror(db).push(message, remote=remote)
-    session.out.say(_said(pushed), pushed.to_dict())
+    session.out.say(_describe_push(pushed), pushed.to_dict())
 
 
 @mirror.command("pull", cls=Command)
@@ -213,7 +213,7 @@ def pull(
             policy=policy,
             message=session.given.get("message", ""),
         )
-    session.out.say(_told(imported), imported.to_dict())
+    session.out.say(_describe_import(imported), imported.to_dict())
     session.out.warn(imported.warnings)
     return _exit_status(imported)
 
@@ -261,7 +261,7 @@ def import_(
             dry_run=dry_run,
             message=session.given.get("message", ""),
         )
-    session.out.say(_told(imported), imported.to_dict())
+    session.out.say(_describe_import(imported), imported.to_dict())
     session.out.warn(imported.warnings)
     return _exit_status(imported)
 
@@ -270,7 +270,7 @@ def _exit_status(imported: Imported) -> int:
     return 1 if imported.merge is not None and imported.merge.status == "conflicts" else 0
 
 
-def _told(imported: Imported) -> str:
+def _describe_import(imported: Imported) -> str:
     merge = imported.merge
     if not imported.files:
         return "No file was edited."
@@ -278,7 +278,7 @@ def _told(imported: Imported) -> str:
     if merge is None:
         return f"{files}: no node or relation changes."
     if merge.status == "conflicts":
-        found = [f"  {each.label}: {each.reason}" for each in merge.conflicts]
+        found = [f"  {conflict.label}: {conflict.reason}" for conflict in merge.conflicts]
         title = f"{files}; {count(len(found), 'conflict')} in the merge {merge.id}:"
         after = (
             "`mycel resolve ID ours|theirs|base` decides one (`mycel conflicts` shows the ids), "
@@ -289,7 +289,7 @@ def _told(imported: Imported) -> str:
     return f"{files}: {changes or 'nothing to change in the graph'}."
 
 
-def _said(pushed: Pushed) -> str:
+def _describe_push(pushed: Pushed) -> str:
     made = count(pushed.commits, "Git commit") if pushed.commits else "Nothing new"
     sent = f"; sent to {pushed.remote}" if pushed.remote else ""
     return "\n".join([f"{made}; the mirror is at entry {pushed.seq}{sent}.", *pushed.notes])

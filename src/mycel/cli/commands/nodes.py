@@ -107,7 +107,7 @@ def show(session: Invocation, element: str, *, everything: bool) -> None:
             page = view.relations(node.uri, limit=1_000 if everything else RELATIONS_SHOWN)
     if session.as_json:
         wire: dict[str, Any] = node.to_dict()
-        session.out.object(wire | {"relations": [each.to_dict() for each in page.items]})
+        session.out.object(wire | {"relations": [item.to_dict() for item in page.items]})
         return
     if node.hint is not None:
         session.out.note(node.hint)
@@ -117,7 +117,7 @@ def show(session: Invocation, element: str, *, everything: bool) -> None:
     lines += node_text.conflicts(node)
     lines += ["", node.content] if node.content else []
     lines += [""] if page.items else []
-    lines += [node_text.relation(each, seen_from=node.uri) for each in page.items]
+    lines += [node_text.relation(item, seen_from=node.uri) for item in page.items]
     session.out.line("\n".join(lines))
     if page.next_cursor is not None:
         session.out.note("It has more relations; --all shows up to 1,000.")
@@ -130,12 +130,12 @@ def ls(session: Invocation, path: str) -> None:
     """List what is directly below a path: nodes, and how many are below each."""
     with session.open(reading=True) as db:
         knowledge = knowledge_of(session, db, session.root())
-        found = knowledge.children(path)
+        childs = knowledge.children(path)
     session.out.list(
-        found[:CHILDREN_SHOWN],
+        childs[:CHILDREN_SHOWN],
         ("path", "type", "below", "name"),
         lambda each: (each.path + "/" * bool(each.below), each.type, each.below or None, each.name),
         empty=f"Nothing is below {path}." if path else "The workspace is empty.",
     )
-    if len(found) > CHILDREN_SHOWN and not session.as_json:
-        session.out.note(f"… and {count(len(found) - CHILDREN_SHOWN, 'more')}.")
+    if len(childs) > CHILDREN_SHOWN and not session.as_json:
+        session.out.note(f"… and {count(len(childs) - CHILDREN_SHOWN, 'more')}.")

@@ -80,9 +80,9 @@ def prove(
     else:
         _write(out, json.dumps(wire) + "\n")
         root = wire["snapshot"]["overall_root"]
-        said = _says(proof, " ".join(words))
+        message = _says(proof, " ".join(words))
         session.out.say(
-            f"{said}\nunder the overall root {root}\nProof written to {out}.",
+            f"{message}\nunder the overall root {root}\nProof written to {out}.",
             {"proof": str(out), "kind": wire["kind"], "overall_root": root},
         )
 
@@ -203,11 +203,11 @@ def _check_proof(
     else:
         why = "" if _holds(proof, root, old_root) else " Its hashes do not lead to the root."
     out = session.out
-    said = _says(proof, " ".join(about) if matches else "")
+    message = _says(proof, " ".join(about) if matches else "")
     verdict = out.style("NOT proven:", fg="red") if why else out.style("Proven:", fg="green")
     out.say(
-        f"{verdict} {said}{why}",
-        {"ok": not why, "kind": proof.to_dict()["kind"], "says": said, "problem": why.strip()},
+        f"{verdict} {message}{why}",
+        {"ok": not why, "kind": proof.to_dict()["kind"], "says": message, "problem": why.strip()},
     )
     return 1 if why else 0
 
@@ -282,13 +282,13 @@ def _record_says(what: str, record: bytes, named: str) -> str:
     try:
         if what == "concept":
             fields = decode_concept(record)
-            said = f"the {fields.type} {fields.name!r}, version {fields.version},"
+            message = f"the {fields.type} {fields.name!r}, version {fields.version},"
         else:
             fields = decode_edge(record)
             # A record has no names of its ends: the caller has compared the key with the names.
             which = f"{named} of" if named else f"of type {fields.type} and"
-            said = f"the edge {which} weight {fields.weight}"
+            message = f"the edge {which} weight {fields.weight}"
     except InvalidValueType:
         return "a record that cannot be read"
     # The record may come from anyone, and its type may be any text.
-    return visible(said if fields.tombstone is None else f"the tombstone of {said}")
+    return visible(message if fields.tombstone is None else f"the tombstone of {message}")

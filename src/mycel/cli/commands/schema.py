@@ -90,8 +90,8 @@ def fmt(session: Invocation, files: tuple[str, ...], write: bool, only_check: bo
         if only_check or (write and path != "-"):
             if write and formatted != text and not only_check:
                 Path(path).write_text(formatted, encoding="utf-8")
-            said = "as it should be" if formatted == text else "not formatted"
-            done = "formatted" if write and not only_check and formatted != text else said
+            message = "as it should be" if formatted == text else "not formatted"
+            done = "formatted" if write and not only_check and formatted != text else message
             session.out.say(f"{path}: {done}", {"file": path, "changed": formatted != text})
         elif session.as_json:
             session.out.object({"file": path, "changed": formatted != text, "schema": formatted})
@@ -118,8 +118,8 @@ def plan(session: Invocation, file: str, no_data: bool, allow_data_loss: bool) -
     _show_steps(session, planned.changes, planned.to_dict(), planned.warnings)
     if not session.as_json and planned.changes:
         asked = " with --allow-removals, because types go" if planned.removals else ""
-        said = f"It can be applied{asked}." if planned.supported else "It cannot be applied."
-        session.out.note(said)
+        message = f"It can be applied{asked}." if planned.supported else "It cannot be applied."
+        session.out.note(message)
     return int(not planned.supported)
 
 
@@ -294,7 +294,7 @@ def _show_steps(
         if isinstance(step, UnsupportedChange) and step.violation_count > 1:
             least = "more than " if step.has_more else ""
             session.out.note(f"{step.entity}: {least}{count(step.violation_count, 'instance')}")
-            for each in step.violations[:_VIOLATIONS_SHOWN]:
-                session.out.note(f"  {each['instance']}: {each['message']}")
+            for violation in step.violations[:_VIOLATIONS_SHOWN]:
+                session.out.note(f"  {violation['instance']}: {violation['message']}")
             if step.violation_count > _VIOLATIONS_SHOWN:
                 session.out.note(f"  and {least}{step.violation_count - _VIOLATIONS_SHOWN} more")

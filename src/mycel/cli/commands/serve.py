@@ -313,8 +313,8 @@ def _secret(out: Output, path: Path) -> str:
             mode = os.fstat(file.fileno()).st_mode
             secret = file.read(_TOKEN_BYTES_MAX).decode(errors="replace").strip()
     except OSError as error:
-        said = f"{str(path)!r} cannot be read: {error.strerror}."
-        raise click.BadParameter(said, param_hint="'--token-file'") from None
+        message = f"{str(path)!r} cannot be read: {error.strerror}."
+        raise click.BadParameter(message, param_hint="'--token-file'") from None
     if not secret:
         raise click.BadParameter(f"{str(path)!r} holds no token.", param_hint="'--token-file'")
     if os.name == "posix" and stat.S_ISREG(mode) and mode & (stat.S_IRGRP | stat.S_IROTH):
@@ -436,8 +436,8 @@ def _open_page(session: Invocation, address: str, policy: Policy) -> None:
 
     if not webbrowser.open(with_ticket(TICKET_S)):
         within = "" if policy.token is None else f" within {COPIED_TICKET_S // 60} minutes"
-        told = f"No browser could be opened. Open {with_ticket(COPIED_TICKET_S)}{within}."
-        session.out.warn([told])
+        message = f"No browser could be opened. Open {with_ticket(COPIED_TICKET_S)}{within}."
+        session.out.warn([message])
 
 
 def _say_ready(
@@ -446,8 +446,8 @@ def _say_ready(
     path = str(Path(db.path).resolve())
     out = session.out
     if out.as_json:
-        told = {"event": "ready", "url": url, "explorer": f"{url}/ui/", "kip": f"{url}/kip"}
-        out.object(told | {"mcp": f"{url}{MCP_PATH}", "path": path, "pid": os.getpid()})
+        payload = {"event": "ready", "url": url, "explorer": f"{url}/ui/", "kip": f"{url}/kip"}
+        out.object(payload | {"mcp": f"{url}{MCP_PATH}", "path": path, "pid": os.getpid()})
     elif brief:
         out.line(out.style(f"Explorer: {url}/ui/", bold=True))
         out.line(f"Mycel serves {path} (Ctrl-C stops it)")

@@ -60,7 +60,7 @@ def load(session: Invocation, /, files: tuple[str, ...], **how: Any) -> None:
     columns src and dst. Names that end with .gz are unpacked. Schema and constraints hold as for
     every other write, and an error names the line.
     """
-    sources = [_standard_input() if each == _STANDARD else each for each in files]
+    sources = [_standard_input() if file == _STANDARD else file for file in files]
     if _STANDARD in files:
         how["format"] = how["format"] or "jsonl"
     out = session.out
@@ -162,12 +162,12 @@ def export(
     with session.open(reading=True) as db:
         state = db if as_of is None else db.as_of(as_of)
         exported = state.export(target, types=types or None, format=format_)
-    told = f"{count(exported.concepts, 'concept')}, {count(exported.links, 'link')}"
+    message = f"{count(exported.concepts, 'concept')}, {count(exported.links, 'link')}"
     if output is None:
         if not out.as_json:
-            out.note(f"{told}.")
+            out.note(f"{message}.")
     else:
-        out.say(f"Wrote {', '.join(exported.files)}: {told}.", exported.to_dict())
+        out.say(f"Wrote {', '.join(exported.files)}: {message}.", exported.to_dict())
     if not out.as_json:
         out.warn(exported.warnings)
 

@@ -50,19 +50,19 @@ def traverse(
     """
     with session.open(reading=True) as db:
         view = db if as_of is None else db.as_of(as_of)
-        found = view.traverse(resolve(view, start), relation_types=follow or None, **bounds)
+        traversal = view.traverse(resolve(view, start), relation_types=follow or None, **bounds)
         if as_of is None:
-            warn_conflicts(session, db, (each.element.id for each in found.nodes))
+            warn_conflicts(session, db, (node.element.id for node in traversal.nodes))
     if is_terminal() and not session.as_json:
-        session.out.render(tree(found.nodes))
+        session.out.render(tree(traversal.nodes))
     else:
         session.out.list(
-            found.nodes,
+            traversal.nodes,
             ("cost", "hops", "id", "type", "name", "why"),
             _row,
             empty="Nothing is near.",
         )
-    for cut in found.cut_off:
+    for cut in traversal.cut_off:
         raised = {"nodes": "--max-nodes", "tokens": "--max-tokens"}[cut.budget]
         session.out.note(visible(f"{cut.sentence} Raise {raised} to see more."))
 

@@ -18,9 +18,9 @@ def warn_conflicts(session: Invocation, db: Graph, elements: Iterable[str]) -> N
     from mycel.store.query.merges import open_conflicts
 
     with db.reading() as reader:
-        found = open_conflicts(reader, {ids.parse_id(each) for each in elements})
+        found = open_conflicts(reader, {ids.parse_id(element) for element in elements})
     session.out.warn(
-        f"In conflict: {place(told)}. `mycel conflicts {told['id']}` shows the versions."
+        f"In conflict: {place(conflict)}. `mycel conflicts {conflict['id']}` shows the versions."
         for conflicts in found.values()
-        for told in conflicts
+        for conflict in conflicts
     )

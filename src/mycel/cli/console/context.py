@@ -141,12 +141,12 @@ class Invocation:
         if self.place().folder is None:
             return ""
         folder = self.directory or _current_directory()
-        found = workspaces.left_behind(_home(), folder)
+        owners = workspaces.left_behind(_home(), folder)
         if namesakes:
-            found = [each for each in found if each.folder.name == folder.name]
+            owners = [owner for owner in owners if owner.folder.name == folder.name]
         named = [
-            f"`mycel init --workspace {each.workspace}` goes on with that of {each.folder}"
-            for each in found[:CANDIDATES_NAMED]
+            f"`mycel init --workspace {owner.workspace}` goes on with that of {owner.folder}"
+            for owner in owners[:CANDIDATES_NAMED]
         ]
         return f"If the folder was moved here: {'; '.join(named)}." if named else ""
 
@@ -251,8 +251,8 @@ class Invocation:
                 notes = Upkeep(db).catch_up().notes
         except MycelError as error:
             notes = (f"The Git mirror was not updated: {error.message} {error.hint}",)
-        for each in notes:
-            self.out.note(each)
+        for note in notes:
+            self.out.note(note)
 
 
 def _named(option: str, value: str, chosen_by: str) -> WorkspaceLocation:
@@ -410,7 +410,7 @@ class Group(click.RichGroup):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command of the first word; another word for one is answered with the right one."""
         others = OTHER_WORDS.get(args[0], ())
-        meant = next((each for each in others if each.split()[0] in self.commands), None)
+        meant = next((other for other in others if other.split()[0] in self.commands), None)
         if meant is not None and args[0] not in self.commands:
             raise click.UsageError(
                 f"No such command {args[0]!r}. Did you mean `{ctx.command_path} {meant}`?", ctx

@@ -29,20 +29,20 @@ PIPE_CLOSED = 141
 
 def report(error: Exception, *, as_json: bool) -> int:
     """Say what went wrong, once, to standard error; return the exit status."""
-    known = _known(error)
+    known = _as_mycel_error(error)
     if as_json:
         click.echo(json_line({"error": known.to_dict()}, sys.stderr.encoding), err=True)
     else:
         name = f"{known.code} {known.name}:"
         if sys.stderr.isatty() and has_colour():
             name = click.style(name, fg="red", bold=True)
-        click.echo(f"{name} {_told(known)}\n  {_one_line(known.hint)}", err=True)
+        click.echo(f"{name} {_format_error(known)}\n  {_one_line(known.hint)}", err=True)
     if os.environ.get("MYCEL_DEBUG") == "1":
         click.echo("".join(traceback.format_exception(error)), err=True)
     return known.category.exit_code
 
 
-def _known(error: Exception) -> MycelError:
+def _as_mycel_error(error: Exception) -> MycelError:
     """The error as one of ours."""
     match error:
         case MycelError():
@@ -75,11 +75,11 @@ def _usage_hint(error: click.ClickException) -> str:
 
 
 def _operating_system_message(error: OSError) -> str:
-    said = error.strerror or str(error)
-    return f"{said}: {os.fspath(error.filename)!r}." if error.filename else f"{said}."
+    message = error.strerror or str(error)
+    return f"{message}: {os.fspath(error.filename)!r}." if error.filename else f"{message}."
 
 
-def _told(error: MycelError) -> str:
+def _format_error(error: MycelError) -> str:
     """The error on one line, followed by its place in the text if it has one."""
     excerpt = error.data.get("excerpt")
     if not isinstance(excerpt, str):

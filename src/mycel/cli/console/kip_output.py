@@ -39,8 +39,8 @@ def first_word(command: str) -> str:
     >>> first_word("// who treats whom\n FIND(?x)")
     'FIND'
     """
-    found = _FIRST_WORD.match(command)
-    return found[1] if found else ""
+    match = _FIRST_WORD.match(command)
+    return match[1] if match else ""
 
 
 def answer(
@@ -108,9 +108,9 @@ def _show(
             for line in map(text, value) if names else outline(value):
                 out.line(line)
         case _, {"valid": True, "would": would}:
-            out.line(f"Valid. It would do this: {written(would)}")
+            out.line(f"Valid. It would do this: {format_write_effect(would)}")
         case _:
-            out.line(written(value, changed=changed))
+            out.line(format_write_effect(value, changed=changed))
 
 
 def _find(out: Output, result: Result, label: Callable[[str], str]) -> None:
@@ -190,12 +190,12 @@ def statement_lines(sql: str) -> list[str]:
     return _SQL_PARTS.sub(part, sql).split("\n")
 
 
-def written(value: Any, *, changed: bool = True) -> str:
+def format_write_effect(value: Any, *, changed: bool = True) -> str:
     """The effect of a command that writes, on one line.
 
     An UPSERT names its elements, changed or not.
 
-    >>> written({"updated": 1, "matched": 2})
+    >>> format_write_effect({"updated": 1, "matched": 2})
     'updated: 1, matched: 2'
     """
     if not isinstance(value, Mapping):
@@ -204,8 +204,8 @@ def written(value: Any, *, changed: bool = True) -> str:
         return ", ".join(f"{key.replace('_', ' ')}: {text(each)}" for key, each in value.items())
     concepts, links = value["upsert_concept_nodes"], value["upsert_proposition_links"]
     ids = [*concepts, *links]
-    said = f"{count(value['blocks'], 'block')}: {name_few(ids, _IDS_SHOWN)}"
-    return visible(said if changed else f"{said}; nothing changed")
+    message = f"{count(value['blocks'], 'block')}: {name_few(ids, _IDS_SHOWN)}"
+    return visible(message if changed else f"{message}; nothing changed")
 
 
 def text(value: Any, label: Callable[[str], str] = str) -> str:

@@ -183,12 +183,14 @@ def resolve(
     if _ID.fullmatch(text):
         return text
     names = _names_of(text)
-    found = _live(graph, names) or (_removed(graph, names) if removed else None)
-    found = (
-        found or (None if exact else _meant(graph, text, at_home=at_home)) or _removed(graph, names)
+    concept = _live(graph, names) or (_removed(graph, names) if removed else None)
+    concept = (
+        concept
+        or (None if exact else _resolve_text(graph, text, at_home=at_home))
+        or _removed(graph, names)
     )
-    if found is not None:
-        return found.id
+    if concept is not None:
+        return concept.id
     if is_uri(text):
         raise NotFound(f"There is no node {text!r}.", hint="`mycel search` finds nodes by words.")
     type_name, name = type_and_name(text) or ("", "")
@@ -229,11 +231,11 @@ def _live(graph: HasConcepts, names: _Names) -> Concept | None:
 
 
 def _removed(graph: HasConcepts, names: _Names) -> Concept | None:
-    found = (graph.get_concept(*name, tombstoned=True) for name in names)
-    return next(filter(None, found), None)
+    generator = (graph.get_concept(*name, tombstoned=True) for name in names)
+    return next(filter(None, generator), None)
 
 
-def _meant(graph: HasConcepts, text: str, *, at_home: bool) -> Concept | None:
+def _resolve_text(graph: HasConcepts, text: str, *, at_home: bool) -> Concept | None:
     """The node that a text means which is no URI of a node; a note says so."""
     from mycel.api.graph import Graph
     from mycel.knowledge.name_resolution import resolve_all
@@ -255,8 +257,8 @@ def _meant(graph: HasConcepts, text: str, *, at_home: bool) -> Concept | None:
         return None  # A state of the past knows only the names of its own.
     with reading as reader:
         resolved = resolve_all(reader, (uri,), at_home=at_home).get(uri)
-        found = None if resolved is None else find(reader, resolved.uri)
-        concept = None if found is None else reader.concept(found.number)
+        node_match = None if resolved is None else find(reader, resolved.uri)
+        concept = None if node_match is None else reader.concept(node_match.number)
     if concept is not None and resolved is not None and resolved.hint and session is not None:
         session.out.note(resolved.hint)
     return concept
@@ -318,13 +320,13 @@ def find_concept(
         TypeMismatch: the type is not defined.
         NotFound: there is no such concept.
     """
-    found = graph.get_concept(type_name, name, tombstoned=tombstoned)
-    if found is None:
+    concept = graph.get_concept(type_name, name, tombstoned=tombstoned)
+    if concept is None:
         hint = "`mycel search` finds elements by words."
         if not tombstoned:
             hint = f"If it was removed, `mycel history Type:name` tells when and why. {hint}"
         raise NotFound(f"There is no {type_name} {name!r}.", hint=hint)
-    return found
+    return concept
 
 
 def type_and_name(text: str) -> tuple[str, str] | None:

@@ -63,7 +63,7 @@ def _is_repository_below(folder: Path, place: WorkspaceLocation) -> bool:
     if place.chosen_by.startswith(("--", "MYCEL_")):
         return False
     between = (folder, *folder.parents)
-    return any((each / ".git").exists() for each in between[: between.index(above)])
+    return any((path / ".git").exists() for path in between[: between.index(above)])
 
 
 def _is_shared(

@@ -134,8 +134,8 @@ def offers(before: str, after: str, known: CompletionNames) -> list[Suggestion]:
     names = _names(texts, known)
     if _is_open_string(current):
         close = "" if after.startswith('"') else '"'
-        found = _matching(current[1:], names)
-        return [Suggestion(f"{offer.text}{close}", offer.replaces) for offer in found]
+        suggestions = _matching(current[1:], names)
+        return [Suggestion(f"{offer.text}{close}", offer.replaces) for offer in suggestions]
     if names and not current:
         return [Suggestion(f'"{name}"', 0) for name in names]
     words = sorted(KEYWORDS) if texts else sorted(STATEMENTS)
@@ -215,7 +215,7 @@ def _variables(typed: str, text: str, known: CompletionNames) -> list[Suggestion
     tokens = _tokens(text).texts
     if path.startswith("attributes."):
         types = set(_types_of(variable, tokens)) & known.attributes.keys() or known.attributes
-        names = {name for each in types for name in known.attributes[each]}
+        names = {name for type_name in types for name in known.attributes[type_name]}
         return _matching(path.removeprefix("attributes."), sorted(names))
     if dot:
         return _matching(path, FIELDS)

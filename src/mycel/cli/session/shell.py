@@ -120,11 +120,11 @@ class Shell:
         return True
 
     @property
-    def known(self) -> CompletionNames:
+    def completion_names(self) -> CompletionNames:
         """Names to complete, as they are since the last command."""
         if self._known is None:
             names = ("DESCRIBE CONCEPT TYPES", "DESCRIBE PROPOSITION TYPES")
-            types, predicates = (self._db.execute(each).value for each in names)
+            types, predicates = (self._db.execute(name).value for name in names)
             self._known = CompletionNames(
                 types,
                 predicates,
@@ -135,15 +135,15 @@ class Shell:
         return self._known
 
     def _attributes(self) -> Iterator[tuple[str, list[str]]]:
-        found = self._db.execute(SCHEMAS)
-        for type_name, schema in found:
+        result = self._db.execute(SCHEMAS)
+        for type_name, schema in result:
             if isinstance(schema, dict):
                 yield type_name, list(schema)
 
     def _prompt(self) -> str:
         modes = (("read only", self._readonly), ("dry run", self._dry_run))
-        said = ", ".join(mode for mode, is_on in modes if is_on)
-        return f"kip ({said})> " if said else "kip> "
+        message = ", ".join(mode for mode, is_on in modes if is_on)
+        return f"kip ({message})> " if message else "kip> "
 
     def _run(self, command: str) -> None:
         started = perf_counter()
@@ -261,11 +261,11 @@ class _Completer(Completer):
         self, document: Document, _complete_event: CompleteEvent
     ) -> Iterable[Completion]:
         try:
-            known = self._shell.known
+            known = self._shell.completion_names
         except MycelError:  # The next command will tell.
             return []
-        found = offers(document.text_before_cursor, document.text_after_cursor, known)
-        return [Completion(offer.text, -offer.replaces) for offer in found]
+        suggestions = offers(document.text_before_cursor, document.text_after_cursor, known)
+        return [Completion(offer.text, -offer.replaces) for offer in suggestions]
 
 
 class _Colours(Lexer):

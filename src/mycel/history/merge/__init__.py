@@ -6,6 +6,7 @@ sides          the states that are merged, in one numbering
 third_copies   elements that both sides know by way of other copies
 edits          the same for edits of an earlier state
 origins        the origins of values that a merge takes over
+merge_plan     the result of the planner
 planner        what every element should become, and what has to be decided first
 schemas        the merge of schemas, and rows in the names of the merged one
 element_merge  the merge of one element

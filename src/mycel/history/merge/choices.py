@@ -26,12 +26,12 @@ def chosen(reader: Reader, id_: str) -> Choice:
     Raises:
         NotFound: there is none.
     """
-    found = next((each for each in choices(reader, None) if each.id == id_), None)
-    if found is None:
+    choice = next((choice for choice in choices(reader, None) if choice.id == id_), None)
+    if choice is None:
         raise NotFound(
             f"There is no choice {id_!r}.", hint="db.merges.choices() (`mycel choices`) lists them."
         )
-    return found
+    return choice
 
 
 def undo(tx: Transaction, choice: Choice) -> None:

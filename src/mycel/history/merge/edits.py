@@ -75,7 +75,7 @@ class EditSides(MergeTarget):
 
     def marks(self, source: str) -> Sequence[Mark]:
         """The mark of the commit: the origin of the edits, and the commit that was edited."""
-        return [Mark(IMPORT, source, each) for each in self.bases]
+        return [Mark(IMPORT, source, base) for base in self.bases]
 
     @property
     def purged_keys(self) -> frozenset[bytes]:
@@ -91,16 +91,16 @@ class EditSides(MergeTarget):
     def schemas(self) -> tuple[Catalog, Catalog, Catalog]:
         before = schema_at(self._before)
         edited = [
-            (declared, each)
-            for each in self._edited.values()
-            if isinstance(each, Concept)
-            and each.type in META_TYPES
-            and (declared := declaration(each.attributes)) is not None
+            (declared, element)
+            for element in self._edited.values()
+            if isinstance(element, Concept)
+            and element.type in META_TYPES
+            and (declared := declaration(element.attributes)) is not None
         ]
         gone = {number for number, each in self._edited.items() if each is None}
-        kept = {each.identity: each for each in before.types}
-        for each in self._before.elements(gone).values():
-            was = declaration(each.attributes) if each.type in META_TYPES else None
+        kept = {type_name.identity: type_name for type_name in before.types}
+        for element in self._before.elements(gone).values():
+            was = declaration(element.attributes) if element.type in META_TYPES else None
             if was is not None:
                 kept.pop(was.identity, None)
         kept |= {declared.identity: declared for declared, _ in edited}
@@ -126,9 +126,9 @@ class EditSides(MergeTarget):
     def on_theirs(self, number: int) -> Iterable[int]:
         stored = self._before.touching(number) if number < NEW else []
         made = [
-            each.number
-            for each in self._edited.values()
-            if isinstance(each, Proposition) and number in each.ends
+            element.number
+            for element in self._edited.values()
+            if isinstance(element, Proposition) and number in element.ends
         ]
         gone = {each for each, element in self._edited.items() if element is None}
         return sorted({*stored, *made} - gone)
@@ -144,8 +144,8 @@ class EditSides(MergeTarget):
         edited = self.theirs(numbers)
 
         def keys(number: int) -> set[bytes]:
-            made = edited[number] if number >= NEW else None
-            key = None if made is None else element_key(made, self._edited_element)
+            element = edited[number] if number >= NEW else None
+            key = None if element is None else element_key(element, self._edited_element)
             return set() if key is None else {key}
 
         return purged_among(self._purges, edited, keys)
@@ -167,10 +167,10 @@ class EditSides(MergeTarget):
                 self._remove(before.number)
             return
         to = _concept_key({**edit["concept"], **edit.get("to", {})})
-        made = before if before is not None else _new_concept(*to)
-        number = made.number if before is not None else self._number_of(made)
+        concept = before if before is not None else _new_concept(*to)
+        number = concept.number if before is not None else self._number_of(concept)
         self._numbers[to] = self._numbers[type_, name] = number
-        self._edited[number] = _with(made._replace(number=number, type=to[0], name=to[1]), edit)
+        self._edited[number] = _with(concept._replace(number=number, type=to[0], name=to[1]), edit)
 
     def _number_of(self, made: Concept | Proposition) -> int:
         """The number of a new element: that of one that the target has made meanwhile, or a new."""
@@ -197,15 +197,15 @@ class EditSides(MergeTarget):
             if before is not None:
                 self._remove(before.number)
             return
-        made = before if before is not None else _new_link(subject, predicate, object_)
-        number = made.number if before is not None else self._number_of(made)
+        link = before if before is not None else _new_link(subject, predicate, object_)
+        number = link.number if before is not None else self._number_of(link)
         self._links[ends] = number
-        self._edited[number] = _with(made._replace(number=number), edit)
+        self._edited[number] = _with(link._replace(number=number), edit)
 
     def _link_number(self, subject: int, predicate: str, object_: int) -> int | None:
         """The number of a link that the edits made, that was there before, or that is there now."""
-        if made := self._links.get((subject, predicate, object_)):
-            return made
+        if link := self._links.get((subject, predicate, object_)):
+            return link
         before = self._link_before(subject, predicate, object_)
         return (
             self.link_at(_new_link(subject, predicate, object_))
@@ -258,10 +258,10 @@ class EditSides(MergeTarget):
 
     def _placeholder(self, name: str) -> int:
         """The number of the placeholder for a concept that nobody has written yet."""
-        found = self._before.find_concept(MISSING, name)
+        concept = self._before.find_concept(MISSING, name)
         keeper = _new_concept(MISSING, name)
-        number = self._number_of(keeper) if found is None else found.number
-        if found is None:
+        number = self._number_of(keeper) if concept is None else concept.number
+        if concept is None:
             self._edited[number] = keeper._replace(number=number)
             self._require_type()
         self._numbers[MISSING, name] = number

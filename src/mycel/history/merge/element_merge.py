@@ -13,8 +13,8 @@ from mycel.history.merge.values import (
     UNKNOWN,
     Contest,
     combine,
+    equal_values,
     merge_sets,
-    same,
     settle,
     with_lines,
 )
@@ -27,8 +27,8 @@ from mycel.history.merge.versions import (
     content_of,
     equal,
     keys_of,
-    shown,
     values_of,
+    version_json,
     with_values,
 )
 from mycel.model.elements import Concept, Element
@@ -89,14 +89,14 @@ class ElementMerge:
         if content_of(ours) == content_of(theirs) and not self._counts():
             return ours
         if base is None and self._context.by_element:
-            return self.whole("element", _REASONS["element"])
+            return self.choose_element("element", _REASONS["element"])
         if base is not None:
             if base.is_content_of(theirs):
                 return ours
             if base.is_content_of(ours):
                 return theirs._replace(number=ours.number)
             if self._context.by_element:
-                return self.whole("element", _REASONS["element"])
+                return self.choose_element("element", _REASONS["element"])
         old = {} if base is None else base.values
         return with_values(ours, self._merged(old, values_of(ours), values_of(theirs)), ours.number)
 
@@ -104,14 +104,14 @@ class ElementMerge:
         """True if an attribute is a counter: two equal changes of it are two changes."""
         return "counter" in self._context.declared(self._kind).values()
 
-    def whole(
+    def choose_element(
         self, kind: ConflictKind, reason: str, suggestion: str | None = None
     ) -> Element | None:
         """The element that somebody chooses as a whole; ours as long as nobody has."""
         _, ours, theirs = self._versions[1:]
         base = self.base_element()
         names = self._context.names
-        told = [shown(each, names) for each in (base, ours, theirs)]
+        told = [version_json(element, names) for element in (base, ours, theirs)]
         conflict = self._conflict(kind, "", (), *told, reason=reason)
         self.conflicts.append(conflict._replace(suggestion=suggestion))
         resolution = conflict.resolution
@@ -134,7 +134,7 @@ class ElementMerge:
         ):
             return None  # Deletions are kept; metadata alone does not outweigh them.
         sides = ("ours", "theirs") if ours is None else ("theirs", "ours")
-        return self.whole(
+        return self.choose_element(
             "delete_modify",
             f"One side ({sides[0]}) removed it, the other ({sides[1]}) changed it.",
             suggestion=sides[1],
@@ -184,15 +184,15 @@ class ElementMerge:
         self, key: str, base: Any, ours: Any, theirs: Any, word: str | None, is_declared: bool
     ) -> Any:
         contest = Contest("value", (key,), base, ours, theirs)
-        if same(base, theirs):
+        if equal_values(base, theirs):
             return ours
-        if same(base, ours):
+        if equal_values(base, ours):
             return theirs
         if word == "counter":  # Two equal changes are two changes.
             verdict = by_policy(contest, word, _rule(word, is_declared), self._evidence(key))
             if verdict is not None:
                 return self._choose("attributes", contest, verdict)
-        if same(ours, theirs):
+        if equal_values(ours, theirs):
             return ours
         if word == "ask":
             return self._ask("value", "attributes", contest)
@@ -222,7 +222,7 @@ class ElementMerge:
             verdict = Verdict(value, side, "follows", "It follows the value that was chosen.")
         else:
             verdict = newest(contest, "newest", self._evidence(key, "metadata"))
-            if any(each.resolution is None for each in self.conflicts):
+            if any(conflict.resolution is None for conflict in self.conflicts):
                 return verdict.value  # It will follow the value that somebody chooses.
         return self._choose("metadata", contest, verdict, decides=False)
 
@@ -238,7 +238,7 @@ class ElementMerge:
             news = frozenset(
                 each
                 for each, value in metadata.items()
-                if not same(before.get(("metadata", each), ABSENT), value)
+                if not equal_values(before.get(("metadata", each), ABSENT), value)
             )
             origin = partial(self._context.origin, side, number, place)
             return Evidence(metadata, news, commit, origin)
@@ -270,7 +270,7 @@ class ElementMerge:
         """The value that somebody has chosen; ours as long as nobody has."""
         sides = contest[2:5]
         if field in ("subject", "object"):
-            sides = tuple(self._end(each) for each in sides)
+            sides = tuple(self._end(side) for side in sides)
         conflict = self._conflict(kind, field, contest.path, *sides, regions=contest.regions)
         if field == "attributes" and ABSENT not in sides[1:]:
             last = newest(contest, "newest", self._evidence(contest.path[0]))
@@ -358,14 +358,14 @@ def _without_metadata(values: Mapping[Place, Any]) -> Values:
 
 def _united(base: Any, ours: Any, theirs: Any) -> Any:
     """The items of either side that neither has dropped; a single one as the sides have it."""
-    united = merge_sets(*(_listed(each) for each in (base, ours, theirs)))
+    united = merge_sets(*(_value_list(each) for each in (base, ours, theirs)))
     if not united and ABSENT in (ours, theirs):
         return ABSENT
     has_list = any(isinstance(each, list) for each in (ours, theirs))
     return united if has_list or len(united) > 1 else united[0]
 
 
-def _listed(value: Any) -> list[Any]:
+def _value_list(value: Any) -> list[Any]:
     if isinstance(value, list):
         return value
     return [] if value is ABSENT or value is UNKNOWN else [value]

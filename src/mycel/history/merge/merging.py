@@ -23,6 +23,7 @@ from mycel.errors import (
     NotFound,
 )
 from mycel.history.merge.edits import EditSides
+from mycel.history.merge.merge_plan import MergePlan
 from mycel.history.merge.origins import OriginsByPlace, merged_origins
 from mycel.history.merge.outcome import (
     Choice,
@@ -31,7 +32,7 @@ from mycel.history.merge.outcome import (
     Resolution,
     conflict_id,
 )
-from mycel.history.merge.planner import MergePlan, Planner
+from mycel.history.merge.planner import Planner
 from mycel.history.merge.requests import Request, check, full_id, overrides
 from mycel.history.merge.rules import Rules
 from mycel.history.merge.schemas import declared_keys, without_exchanged
@@ -116,7 +117,7 @@ class MergeDraft(NamedTuple):
 
 def all_decided(conflicts: Sequence[Conflict]) -> bool:
     """True if no conflict is left."""
-    return all(each.resolution is not None for each in conflicts)
+    return all(conflict.resolution is not None for conflict in conflicts)
 
 
 class _MovedError(Exception):
@@ -233,7 +234,7 @@ class Merging:
                 return error.outcome
             left = self._with_broken(error.outcome, request, error.broken, by)
             return self._left_open(left, dry_run=dry_run)
-        return self._done(draft, seq)
+        return self._merge_result(draft, seq)
 
     def _with_broken(
         self, draft: MergeDraft, request: Request, broken: tuple[Conflict, ...], by: str
@@ -242,9 +243,9 @@ class Merging:
 
         Each choice is tried for all of them at once.
         """
-        refused: dict[str, list[str]] = {each.id: [] for each in broken}
+        refused: dict[str, list[str]] = {conflict.id: [] for conflict in broken}
         for choice in ("ours", "theirs", "base") if broken else ():
-            decided = (each._replace(resolution=Resolution(choice)) for each in broken)
+            decided = (conflict._replace(resolution=Resolution(choice)) for conflict in broken)
             trial = self._draft(request.with_broken(tuple(decided)))
             try:
                 if trial.is_decided:  # Otherwise it leads to other questions.
@@ -252,10 +253,12 @@ class Merging:
             except _MovedError:
                 continue
             except _BrokenError as again:
-                for each in broken:
-                    if any(_is_like(each, other) for other in again.conflicts):
-                        refused[each.id].append(choice)
-        offered = tuple(each._replace(refused=tuple(refused[each.id])) for each in broken)
+                for conflict in broken:
+                    if any(_is_like(conflict, other) for other in again.conflicts):
+                        refused[conflict.id].append(choice)
+        offered = tuple(
+            conflict._replace(refused=tuple(refused[conflict.id])) for conflict in broken
+        )
         return draft._replace(request=request.with_broken(offered))
 
     def _left_open(self, draft: MergeDraft, *, dry_run: bool) -> Merge:
@@ -287,7 +290,7 @@ class Merging:
                 tuple(sides.marks(request.source)),
                 sides.purged_keys,
                 sides.matches(
-                    (each.then.number for each in plan.goals if each.then and not each.now),
+                    (goal.then.number for goal in plan.goals if goal.then and not goal.now),
                     plan.joined,
                 ),
                 merged_origins(sides, plan) if all_decided(plan.conflicts) else {},
@@ -312,11 +315,11 @@ class Merging:
         self, ours: Reader, theirs: Reader, request: Request, opened: ExitStack
     ) -> list[Reader]:
         """Readers of other branches that one of the two has merged, as far as they are there."""
-        found = []
+        readers = []
         for name in sorted(merged_copies(ours, theirs) - {self._into, request.source}):
             with suppress(NotFound, InvalidIdentifier):
-                found.append(opened.enter_context(self._reading(name)))
-        return found
+                readers.append(opened.enter_context(self._reading(name)))
+        return readers
 
     # Trying.
 
@@ -333,7 +336,7 @@ class Merging:
                 return self._rehearse(tx, draft)
 
         seq = self._store.run(lambda tx: self._write(tx, draft), actor=by, message=message)
-        return self._done(draft, seq)
+        return self._merge_result(draft, seq)
 
     def _rehearse(self, tx: Transaction, draft: MergeDraft) -> Merge:
         """The result that a draft would have; the transaction is to be rolled back."""
@@ -345,13 +348,13 @@ class Merging:
     def _write(self, tx: Transaction, draft: MergeDraft) -> int | None:
         """Write a draft as one commit. Returns its last entry; None if nothing changes."""
         # First, because a purge ends every open merge.
-        if not end_merge(tx, draft.request.id, self._told(draft.request)):
+        if not end_merge(tx, draft.request.id, self._request_fields(draft.request)):
             raise _RewrittenError
         reached = self._apply(tx, draft)
         if tx.is_empty:
             return None
         seq = tx.position + 1  # With the row that closes it.
-        keep_choices(tx, seq, [_row(each) for each in draft.plan.choices])
+        keep_choices(tx, seq, [_row(choice) for choice in draft.plan.choices])
         keep_matches(tx, seq, _matches(tx, draft, reached))
         origins = {
             reached.numbers.get(number, number): places for number, places in draft.origins.items()
@@ -359,7 +362,7 @@ class Merging:
         keep_origins(tx, seq, origins)
         return seq
 
-    def _done(self, draft: MergeDraft, seq: int | None) -> Merge:
+    def _merge_result(self, draft: MergeDraft, seq: int | None) -> Merge:
         """The result of a merge that is committed."""
         if seq is None:
             return self._merge(draft, "up_to_date")
@@ -369,7 +372,7 @@ class Merging:
             commit = commit_at(reader, seq)
             changes = diff(reader, State(draft.seq), State(seq))
         merged = self._merge(draft, "merged", changes=changes)
-        choices = tuple(each._replace(commit=commit) for each in draft.plan.choices)
+        choices = tuple(choice._replace(commit=commit) for choice in draft.plan.choices)
         return merged._replace(commit=commit, choices=choices)
 
     def _apply(self, tx: Transaction, draft: MergeDraft) -> ReachedState:
@@ -381,8 +384,8 @@ class Merging:
         if schema is not None:
             _settle_rows(tx, draft)
             _apply_schema(tx, *schema)
-        for each in draft.plan.extras:
-            _say_beside_schema(tx, each)
+        for extra in draft.plan.extras:
+            _say_beside_schema(tx, extra)
         # Purges come first, so that their keys are free. A definition has to be out of use before.
         self._purge(tx, draft, definitions=False)
         reached = attempt(
@@ -392,7 +395,10 @@ class Merging:
             reason=f"merge {draft.request.source}",
             has_moved=schema is not None,
         )
-        broken = [_broken(each.element, each.message, each.code) for each in _first(reached)]
+        broken = [
+            _broken(obstacle.element, obstacle.message, obstacle.code)
+            for obstacle in _first(reached)
+        ]
         if not broken:
             self._purge(tx, draft, definitions=True)
             for mark in (*draft.lineage, *_purge_mark(tx, draft)):
@@ -401,10 +407,10 @@ class Merging:
             try:
                 tx.check()
             except MycelError as error:
-                found = [each for each in apart(error) if not broken or not _is_too_few(each)]
-                broken += [_violation(tx, draft, reached, each) for each in found]
+                errors = [each for each in apart(error) if not broken or not _is_too_few(each)]
+                broken += [_violation(tx, draft, reached, error) for error in errors]
         if broken:
-            raise _BrokenError(tuple({each.id: each for each in broken}.values()))
+            raise _BrokenError(tuple({conflict.id: conflict for conflict in broken}.values()))
         return reached
 
     def _purge(self, tx: Transaction, draft: MergeDraft, *, definitions: bool) -> None:
@@ -424,16 +430,16 @@ class Merging:
 
     def _keep(self, draft: MergeDraft) -> None:
         request = draft.request._replace(ours=draft.commits[0])
-        rows = [_row(each._replace(merge=request.id)) for each in draft.conflicts]
-        if not self._store.maintain(merges.keep, request.id, self._told(request), rows):
+        rows = [_row(conflict._replace(merge=request.id)) for conflict in draft.conflicts]
+        if not self._store.maintain(merges.keep, request.id, self._request_fields(request), rows):
             raise _RewrittenError
 
-    def _told(self, request: Request) -> dict[str, Any]:
+    def _request_fields(self, request: Request) -> dict[str, Any]:
         return request.to_dict() | {"into": self._into}
 
     def open_merges(self) -> list[Merge]:
         """The merges that are open, oldest first."""
-        return [self._look(each) for each in self._requests()]
+        return [self._look(request) for request in self._requests()]
 
     def _look(self, request: Request) -> Merge:
         try:
@@ -446,7 +452,7 @@ class Merging:
         """An open merge whose states cannot be read any more, as it was computed last."""
         with self._store.reading() as reader:
             found = stored_conflicts(reader, request.id)
-        said = f"{error.message} The merge can only be given up (`mycel merge --abort`)."
+        message = f"{error.message} The merge can only be given up (`mycel merge --abort`)."
         return Merge(
             "conflicts",
             request.source,
@@ -456,7 +462,7 @@ class Merging:
             (),
             Diff(LIVE, LIVE, ()),
             tuple(map(Conflict.from_dict, found)),
-            warnings=(said,),
+            warnings=(message,),
             id=request.id,
         )
 
@@ -467,21 +473,22 @@ class Merging:
             NotFound: there is none.
             ConstraintViolation: there are several, and no id is given.
         """
-        found = self._requests()
+        requests = self._requests()
         if id_ is not None:
-            found = [each for each in found if id_ in (each.id, each.source)]
-        if not found:
+            requests = [request for request in requests if id_ in (request.id, request.source)]
+        if not requests:
             named = "" if id_ is None else f" {id_!r}"
             raise NotFound(
                 f"No merge{named} is open in {self._into}.",
                 hint="db.merges (`mycel conflicts`) lists them.",
             )
-        if len(found) > 1:
+        if len(requests) > 1:
             raise ConstraintViolation(
-                f"{len(found)} merges are open: {', '.join(each.id for each in found)}.",
+                f"{len(requests)} merges are open: "
+                f"{', '.join(request.id for request in requests)}.",
                 hint="Say which one: merge=….",
             )
-        return found[0]
+        return requests[0]
 
     def resolve(self, decisions: Mapping[str, Resolution], merge: str | None, *, by: str) -> Merge:
         """Decide about conflicts, or overrule choices; all of the decisions, or none.
@@ -495,12 +502,12 @@ class Merging:
     def _resolve(self, decisions: Mapping[str, Resolution], merge: str | None, by: str) -> Merge:
         request = self._open(merge)
         draft = self._draft(request)
-        conflicts = {each.id: each for each in draft.conflicts}
-        choices = {each.id: each for each in draft.plan.choices}
+        conflicts = {conflict.id: conflict for conflict in draft.conflicts}
+        choices = {choice.id: choice for choice in draft.plan.choices}
         resolutions = dict(request.resolutions)
-        constraints = {each.id: each for each in request.constraints}
+        constraints = {constraint.id: constraint for constraint in request.constraints}
         for given, resolution in decisions.items():
-            wanted = [each.id for each in draft.conflicts if each.resolution is None]
+            wanted = [conflict.id for conflict in draft.conflicts if conflict.resolution is None]
             if given != "*":
                 wanted = [full_id(given, [*conflicts, *choices])]
             for id_ in wanted:
@@ -536,7 +543,9 @@ class Merging:
         done = self._run(request, dry_run=False, by=by)
         if done.status == "conflicts":
             left = done.unresolved
-            listed = first_few([f"{each.label}: {each.reason}" for each in left], LISTED_MAX)
+            listed = first_few(
+                [f"{conflict.label}: {conflict.reason}" for conflict in left], LISTED_MAX
+            )
             number = "One conflict" if len(left) == 1 else f"{len(left)} conflicts"
             raise ConstraintViolation(
                 f"{number} of the merge of {request.source} must be decided first:\n  "
@@ -568,7 +577,7 @@ class Merging:
             *draft.commits,
             draft.bases,
             _expected(draft.plan, draft.seq) if changes is None else changes,
-            tuple(each._replace(merge=id_) for each in draft.conflicts),
+            tuple(conflict._replace(merge=id_) for conflict in draft.conflicts),
             draft.plan.choices,
             draft.warnings,
             id=id_,
@@ -603,8 +612,8 @@ def _say_beside_schema(tx: Transaction, definition: Element) -> None:
     if live is None:
         return
     keys = declared_keys(live)
-    said = {key: value for key, value in live.attributes.items() if key in keys}
-    text = object_text({**definition.attributes, **said}, "attributes")
+    payload = {key: value for key, value in live.attributes.items() if key in keys}
+    text = object_text({**definition.attributes, **payload}, "attributes")
     tx.replace_content(
         live, live._replace(attributes_json=text, metadata_json=definition.metadata_json)
     )
@@ -641,19 +650,19 @@ def _apply_schema(tx: Transaction, ours: Catalog, merged: Catalog) -> None:
 
 def _impossible(step: SchemaStep) -> Conflict:
     """The conflict of a step of the merged schema that is not possible, with the rows."""
-    told = step.to_dict()
-    message = f"{told.get('entity', '')}: {told.get('reason', '')}"
+    payload = step.to_dict()
+    message = f"{payload.get('entity', '')}: {payload.get('reason', '')}"
     rows = [
         {"element": each.get("id"), "label": each["instance"], "message": each["message"]}
-        for each in told.get("violations", ())
+        for each in payload.get("violations", ())
     ]
-    return _constraint(str(told.get("entity", "schema")), message, rows)
+    return _constraint(str(payload.get("entity", "schema")), message, rows)
 
 
 def _first(reached: ReachedState) -> list[Obstacle]:
     """The obstacles, without those that only follow from others: links to what is not there."""
-    found = [each for each in reached.obstacles if each.code != NotFound.code]
-    return found or reached.obstacles
+    obstacles = [obstacle for obstacle in reached.obstacles if obstacle.code != NotFound.code]
+    return obstacles or reached.obstacles
 
 
 def _is_too_few(error: MycelError) -> bool:
@@ -689,7 +698,7 @@ def _violation(
 
 def _is_like(one: Conflict, other: Conflict) -> bool:
     """True if two broken constraints are about the same elements."""
-    labels = ({row["label"] for row in each.rows} for each in (one, other))
+    labels = ({row["label"] for row in conflict.rows} for conflict in (one, other))
     return one.id == other.id or not next(labels).isdisjoint(next(labels))
 
 
@@ -708,15 +717,20 @@ def _links_from(
     """The links of one kind that an element has in any version: labels, and ids in the target."""
     plan = draft.plan
     catalog = schema_at(tx.reader)
-    predicate = next((each.kip_name for each in catalog.types if each.name == edge), edge)
+    predicate = next(
+        (type_name.kip_name for type_name in catalog.types if type_name.name == edge), edge
+    )
     number = here.get(source, source)
-    written = [_in_plan(each, here) for each in tx.links_about(tx.reader.outer_id(source))]
-    stored = [each for state in (plan.ours, plan.theirs) for each in state.values()]
+    written = [_in_plan(link, here) for link in tx.links_about(tx.reader.outer_id(source))]
+    stored = [element for state in (plan.ours, plan.theirs) for element in state.values()]
     found: dict[str, str | None] = {}
-    for each in (*written, *stored):
-        if isinstance(each, Proposition) and (each.predicate, each.ends[0]) == (predicate, number):
-            label = label_of(identity_of(each, plan.names))
-            found.setdefault(label, each.id if each.number < NEW else None)
+    for element in (*written, *stored):
+        if isinstance(element, Proposition) and (element.predicate, element.ends[0]) == (
+            predicate,
+            number,
+        ):
+            label = label_of(identity_of(element, plan.names))
+            found.setdefault(label, element.id if element.number < NEW else None)
     return found
 
 
@@ -749,17 +763,17 @@ def _moved(request: Request, ours: str, plan: MergePlan) -> Iterator[str]:
     """A warning if the target has moved on since somebody has looked at an open merge."""
     if not request.ours or request.ours == ours:
         return
-    known = {each.id for each in plan.conflicts} | {each.id for each in plan.choices}
-    lost = sum(each not in known for each in request.resolutions)
+    known = {conflict.id for conflict in plan.conflicts} | {choice.id for choice in plan.choices}
+    lost = sum(resolution not in known for resolution in request.resolutions)
     decisions = "1 decision no longer applies" if lost == 1 else f"{lost} decisions no longer apply"
-    said = f" {decisions}." if lost else ""
-    yield f"The target has moved on to {short(ours)}, and the merge was computed again.{said}"
+    message = f" {decisions}." if lost else ""
+    yield f"The target has moved on to {short(ours)}, and the merge was computed again.{message}"
 
 
 def _expected(plan: MergePlan, seq: int) -> Diff:
     """The changes of the target that a plan leads to; new elements have ids of the source."""
     names: dict[int, Element] = dict(plan.names)
-    before = names | {each.now.number: each.now for each in plan.goals if each.now is not None}
+    before = names | {goal.now.number: goal.now for goal in plan.goals if goal.now is not None}
     changes = []
     for goal in plan.goals:
         change = change_of(goal.now, goal.then, before, names)

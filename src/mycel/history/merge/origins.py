@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from mycel.history.merge.edits import EditSides
-from mycel.history.merge.planner import MergePlan
+from mycel.history.merge.merge_plan import MergePlan
 from mycel.history.merge.sides import BranchSides
-from mycel.history.merge.values import same
+from mycel.history.merge.values import equal_values
 from mycel.history.merge.versions import Place, Values, values_of
 from mycel.history.state_steps import Goal
 from mycel.store.query.diff import ABSENT
@@ -54,14 +54,16 @@ def _places(
     old = {} if goal.now is None else _contents(values_of(goal.now))
     new, others = _contents(values_of(goal.then)), _contents(values_of(theirs))
     before = {} if base is None else base.values
-    changed = [place for place, value in new.items() if not same(value, old.get(place, ABSENT))]
+    changed = [
+        place for place, value in new.items() if not equal_values(value, old.get(place, ABSENT))
+    ]
     found: dict[str, Origin] = {}
     for place in changed:
         there = others.get(place, ABSENT)
-        is_theirs = same(new[place], there)
+        is_theirs = equal_values(new[place], there)
         if not is_theirs and (number, place) in plan.given:
             continue
-        is_news = not same(there, before.get(place, ABSENT))
+        is_news = not equal_values(there, before.get(place, ABSENT))
         origin = once if once and is_news else sides.origin("theirs", source, place)
         if not is_theirs:
             origin = max(origin, sides.origin("ours", number, place))

@@ -87,28 +87,28 @@ class Conflict(NamedTuple):
     @property
     def parts(self) -> int:
         """The number of contested parts of a text."""
-        return sum(each.merged is None for each in self.regions)
+        return sum(region.merged is None for region in self.regions)
 
     @property
     def hunks(self) -> list[dict[str, list[str]]]:
         """The lines of a text: what all share, what is merged, and what is contested."""
-        return [_hunk(each) for each in self.regions]
+        return [_hunk(region) for region in self.regions]
 
     def to_dict(self) -> dict[str, Any]:
-        told: dict[str, Any] = {"id": self.id, "kind": self.kind, "label": self.label}
-        told["identity"] = dict(self.identity)
-        told |= {"merge": self.merge} if self.merge else {}
-        told |= {"element": self.element} if self.element else {}
-        told |= {"field": self.field} if self.field else {}
-        told |= {"path": list(self.path)} if self.path else {}
-        told |= _values(self)
-        told |= {"hunks": self.hunks} if self.regions else {}
-        told |= {"rows": [dict(each) for each in self.rows]} if self.rows else {}
-        told |= {"reason": self.reason, "options": list(self.options)}
-        told |= {"refused": list(self.refused)} if self.refused else {}
-        told |= {"suggestion": self.suggestion} if self.suggestion else {}
-        told["resolution"] = None if self.resolution is None else self.resolution.to_dict()
-        return told
+        payload: dict[str, Any] = {"id": self.id, "kind": self.kind, "label": self.label}
+        payload["identity"] = dict(self.identity)
+        payload |= {"merge": self.merge} if self.merge else {}
+        payload |= {"element": self.element} if self.element else {}
+        payload |= {"field": self.field} if self.field else {}
+        payload |= {"path": list(self.path)} if self.path else {}
+        payload |= _values(self)
+        payload |= {"hunks": self.hunks} if self.regions else {}
+        payload |= {"rows": [dict(row) for row in self.rows]} if self.rows else {}
+        payload |= {"reason": self.reason, "options": list(self.options)}
+        payload |= {"refused": list(self.refused)} if self.refused else {}
+        payload |= {"suggestion": self.suggestion} if self.suggestion else {}
+        payload["resolution"] = None if self.resolution is None else self.resolution.to_dict()
+        return payload
 
     @classmethod
     def from_dict(cls, told: Mapping[str, Any]) -> Conflict:
@@ -146,14 +146,14 @@ class Choice(NamedTuple):
         return label_of(self.identity)
 
     def to_dict(self) -> dict[str, Any]:
-        told: dict[str, Any] = {"id": self.id, "kind": self.kind, "label": self.label}
-        told["identity"] = dict(self.identity)
-        told |= {"element": self.element} if self.element else {}
-        told |= {"field": self.field, "path": list(self.path)}
-        told |= _values(self)
-        told |= {} if self.value is ABSENT else {"value": self.value}
-        told |= {"side": self.side, "rule": self.rule, "reason": self.reason}
-        return told | ({"commit": self.commit} if self.commit else {})
+        payload: dict[str, Any] = {"id": self.id, "kind": self.kind, "label": self.label}
+        payload["identity"] = dict(self.identity)
+        payload |= {"element": self.element} if self.element else {}
+        payload |= {"field": self.field, "path": list(self.path)}
+        payload |= _values(self)
+        payload |= {} if self.value is ABSENT else {"value": self.value}
+        payload |= {"side": self.side, "rule": self.rule, "reason": self.reason}
+        return payload | ({"commit": self.commit} if self.commit else {})
 
 
 class Merge(NamedTuple):
@@ -185,7 +185,7 @@ class Merge(NamedTuple):
     @property
     def unresolved(self) -> tuple[Conflict, ...]:
         """The conflicts that are still to be decided."""
-        return tuple(each for each in self.conflicts if each.resolution is None)
+        return tuple(conflict for conflict in self.conflicts if conflict.resolution is None)
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -198,8 +198,8 @@ class Merge(NamedTuple):
             "theirs": self.theirs,
             "commit": self.commit,
             "diff": self.diff.to_dict(),
-            "conflicts": [each.to_dict() for each in self.conflicts],
-            "choices": [each.to_dict() for each in self.choices],
+            "conflicts": [conflict.to_dict() for conflict in self.conflicts],
+            "choices": [choice.to_dict() for choice in self.choices],
             "warnings": list(self.warnings),
         }
 
@@ -208,11 +208,11 @@ def conflict_id(
     kind: str, identity: Mapping[str, Any], field: str, path: Sequence[str], *values: Any
 ) -> str:
     """The id of a conflict: the same as long as it is about the same values."""
-    said = [kind, identity, field, list(path), [_told(each) for each in values]]
+    said = [kind, identity, field, list(path), [_value_list(value) for value in values]]
     return sha256(orjson.dumps(said, option=orjson.OPT_SORT_KEYS)).hexdigest()[:ID_DIGITS]
 
 
-def _told(value: Any) -> Any:
+def _value_list(value: Any) -> Any:
     return [] if value is ABSENT or value is UNKNOWN else [value]
 
 

@@ -6,7 +6,7 @@
 3. Links that would lead nowhere become missing links, or are a conflict.
 4. Definitions that are still used stay.
 5. Choices about rows that break a constraint replace what was merged.
-6. What differs from the target is a goal (`history.goals`).
+6. What differs from the target is a goal (`history.state_steps`).
 
 Everything is told in numbers of the target; what it does not have yet has a number from `NEW` on.
 """
@@ -14,11 +14,12 @@ Everything is told in numbers of the target; what it does not have yet has a num
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from mycel.engine.missing_concepts import MISSING, MISSING_DEFINITION, SCHEME
 from mycel.history.merge.edits import EditSides
 from mycel.history.merge.element_merge import ElementMerge, MergeContext, chosen_element, edited
+from mycel.history.merge.merge_plan import MergePlan
 from mycel.history.merge.outcome import Choice, Conflict, Resolution, conflict_id
 from mycel.history.merge.requests import Override
 from mycel.history.merge.rules import Rules
@@ -58,45 +59,6 @@ ROWS_MAX: Final = 20
 """The number of rows that a conflict about a definition shows."""
 PLACEHOLDERS_FROM: Final = NEW + (1 << 59)
 """The first number of placeholders that a merge makes."""
-
-
-class MergePlan(NamedTuple):
-    """The goals of a merge, and the conflicts to be decided first."""
-
-    goals: tuple[Goal, ...]
-    conflicts: tuple[Conflict, ...]
-    choices: tuple[Choice, ...]
-    warnings: tuple[str, ...]
-    purges: tuple[int, ...]
-    """Elements that the source has purged."""
-    names: Mapping[int, Element]
-    """Elements by number, for labels."""
-    schema: tuple[Catalog, Catalog] | None = None
-    """The schema of the target and the merged one, if they differ."""
-    joined: Mapping[int, int] = {}
-    """Links that become one with another link, and that link."""
-    ours: Mapping[int, Element] = {}
-    """Elements of the target."""
-    theirs: Mapping[int, Element] = {}
-    """Elements of the source."""
-    bases: Mapping[int, Base] = {}
-    """Elements of the base."""
-    overridden: frozenset[int] = frozenset()
-    """Elements that somebody has decided about because of a constraint."""
-    given: frozenset[tuple[int, Place]] = frozenset()
-    """The places of elements whose values somebody gave as decisions."""
-    extras: tuple[Element, ...] = ()
-    """Definitions of declared types, with what they should say beside the schema."""
-
-    def source_of(self, number: int) -> int:
-        """The element of the source that an element takes values from: itself, or a joined one."""
-        if number in self.theirs:
-            return number
-        return next((each for each, kept in self.joined.items() if kept == number), number)
-
-    def theirs_of(self, number: int) -> Element | None:
-        """The element of the source that an element takes values from, as it is there."""
-        return self.theirs.get(self.source_of(number))
 
 
 class Planner:
@@ -189,7 +151,7 @@ class Planner:
             tuple(self._conflicts.values()),
             tuple(self._choices),
             tuple(self._warnings),
-            tuple(sorted(each for each in purges if self._results.get(each) is None)),
+            tuple(sorted(purge for purge in purges if self._results.get(purge) is None)),
             self._names,
             self._schema,
             self._joined,
@@ -222,7 +184,7 @@ class Planner:
         """Read the elements to which links lead in the base alone, for their names."""
         known = (self._base[number].values for number in numbers if number in self._base)
         ends = {each for values in known for each in (values.get(SUBJECT), values.get(OBJECT))}
-        missing = {each for each in ends if isinstance(each, int)} - self._names.keys()
+        missing = {end for end in ends if isinstance(end, int)} - self._names.keys()
         for number, base in self._sides.base(missing).items() if missing else ():
             if base.element is not None:
                 self._names[number] = base.element
@@ -260,8 +222,11 @@ class Planner:
         if merged != ours:
             self._schema = ours, merged
         self._declared = {
-            (PROPOSITION_TYPE if isinstance(each, EdgeType) else CONCEPT_TYPE, each.kip_name)
-            for each in merged.types
+            (
+                PROPOSITION_TYPE if isinstance(type_name, EdgeType) else CONCEPT_TYPE,
+                type_name.kip_name,
+            )
+            for type_name in merged.types
         }
         for number in sorted(declared):
             self._merge_extras(number)
@@ -275,7 +240,7 @@ class Planner:
         for number in numbers:
             was = self._base.get(number)
             if base and was is not None and was.element is not None:
-                self._base[number] = Base(base.told(was.element))
+                self._base[number] = Base(base.in_merged_names(was.element))
             for renames, found in ((ours, self._ours), (theirs, self._theirs)):
                 if renames and number in found:
                     element = found[number]
@@ -286,7 +251,7 @@ class Planner:
                     is_lost = bool(dropped) or renames.has_replaced(element)
                     if is_lost and found is self._ours:
                         self._restored.add(number)
-                    found[number] = renames.told(element, dropped)
+                    found[number] = renames.in_merged_names(element, dropped)
 
     def _warn_of_lost_values(self) -> None:
         for type_, name in self._tell[-1].lost if self._tell else ():
@@ -300,12 +265,15 @@ class Planner:
         declared = contest.declared
         meta_type = PROPOSITION_TYPE if isinstance(declared, EdgeType) else CONCEPT_TYPE
         identity = {"type": meta_type, "name": declared.kip_name}
-        base, ours, theirs = (ABSENT if each is None else format_declared(each) for each in contest)
+        base, ours, theirs = (
+            ABSENT if declared_type is None else format_declared(declared_type)
+            for declared_type in contest
+        )
         id_ = conflict_id("definition", identity, "schema", (), base, ours, theirs)
         number = self._sides.holder(_placed((meta_type, declared.kip_name)))
         users = [] if number is None else list(self._sides.users(number))
         self._load(users[:ROWS_MAX])
-        rows = [{"element": f"C:{each}", "label": self._label(each)} for each in users[:ROWS_MAX]]
+        rows = [{"element": f"C:{user}", "label": self._label(user)} for user in users[:ROWS_MAX]]
         resolution = self._context.resolutions.get(id_)
         self._conflicts[id_] = Conflict(
             *(id_, "definition", identity, "schema", (), base, ours, theirs),
@@ -347,22 +315,22 @@ class Planner:
         self._note(number, merging)
 
     def _note(self, number: int, merging: ElementMerge) -> None:
-        self._conflicts.update({each.id: each for each in merging.conflicts})
+        self._conflicts.update({conflict.id: conflict for conflict in merging.conflicts})
         self._choices.extend(merging.choices)
         self._given.update((number, place) for place in merging.given)
-        whole = [each for each in merging.conflicts if not each.field]
+        whole = [conflict for conflict in merging.conflicts if not conflict.field]
         if whole:
             self._asked.add(number)
-        if any(each.resolution is None for each in whole):
+        if any(conflict.resolution is None for conflict in whole):
             self._contested.add(number)
 
     def _forget(self, purged: Iterable[int]) -> None:
         """Leave out what the target has purged, with all that refers to it."""
         for number in sorted(purged):
-            said = "was purged here, and stays so. With restore_purged it would be added again."
+            message = "was purged here, and stays so. With restore_purged it would be added again."
             if number in self._ours:
-                said = "leads to what was purged here in the source, and goes."
-            self._warnings.append(f"{self._label(number)} {said}")
+                message = "leads to what was purged here in the source, and goes."
+            self._warnings.append(f"{self._label(number)} {message}")
             self._results[number] = None
             self._purged.add(number)
 
@@ -493,7 +461,7 @@ class Planner:
     def _break_loop(self, loop: list[int]) -> None:
         first = loop[0]
         asking = ElementMerge(self._context, self._versions(first))
-        asking.whole(
+        asking.choose_element(
             "move_move",
             "Together, the changes of both sides would make it lead to itself. Choose a side: it"
             " gets the ends that it has there, and so do the links by way of which it does.",
@@ -546,11 +514,13 @@ class Planner:
             return False
         for side in (self._ours, self._theirs):
             both = side.get(number), side.get(there)
-            if all(isinstance(each, Concept) and _key(each) == _key(result) for each in both):
+            if all(
+                isinstance(element, Concept) and _key(element) == _key(result) for element in both
+            ):
                 return False  # They had one URI before.
         key = "type and name" if other.type == result.type else "URI"
         clash = ElementMerge(self._context, Versions(number, None, other, result))
-        clash.whole(
+        clash.choose_element(
             "key_clash",
             f"Two elements would have this {key}: {other.id} of the target, and one that"
             " the source has moved or made. Choose a side: both get the names that they have there,"
@@ -578,8 +548,8 @@ class Planner:
             return number
         if not _is_uri(result):
             return self._sides.holder(result) or number
-        others = (each for each in self._sides.namesakes(result) if each != number)
-        return next((each for each in others if self._has_key(each, _key(result))), number)
+        others = (namesake for namesake in self._sides.namesakes(result) if namesake != number)
+        return next((other for other in others if self._has_key(other, _key(result))), number)
 
     def _has_key(self, number: int, key: tuple[str, str]) -> bool:
         result = self._result(number)
@@ -655,17 +625,17 @@ class Planner:
         versions = self._versions(number)._replace(base=None)
         orphan = ElementMerge(self._context, versions)
         ends = " and ".join(self._label(end) for end in missing)
-        kept = orphan.whole(
+        element = orphan.choose_element(
             "orphan_link",
             f"It leads to what the other side has removed: {ends}. Keep the link, and its ends come"
             " back; or let it go with them.",
         )
         self._note(number, orphan)
         (conflict,) = orphan.conflicts
-        if conflict.resolution is None or kept is None:
+        if conflict.resolution is None or element is None:
             self._results[number] = None
             return conflict.resolution is None  # What hangs on it is asked about afterwards.
-        self._results[number] = kept
+        self._results[number] = element
         self._has_revived = True
         for end in missing:
             was = self._versions(end)
@@ -684,21 +654,23 @@ class Planner:
             elif result is not None:
                 used[PROPOSITION_TYPE, result.predicate] = number
         here = {
-            (each.type, each.name) for each in self._results.values() if isinstance(each, Concept)
+            (result.type, result.name)
+            for result in self._results.values()
+            if isinstance(result, Concept)
         }
         for place, number in used.items():
             is_there = place in here or place in self._declared
             if not is_there and self._sides.holder(_placed(place)) is None:
-                found = self._sides.definition(*place)
-                if found is not None:
-                    self._names[found.number] = self._results[found.number] = found
-                    self._warn_of_use(found.number, number)
+                concept = self._sides.definition(*place)
+                if concept is not None:
+                    self._names[concept.number] = self._results[concept.number] = concept
+                    self._warn_of_use(concept.number, number)
         gone = [number for number, each in self._results.items() if each is None]
         for number in gone:
             definition = self._ours.get(number)
             if isinstance(definition, Concept) and definition.type in META_TYPES:
                 users = self._sides.users(number)
-                left = (each for each in users if _uses(self._result(each), definition.name))
+                left = (user for user in users if _uses(self._result(user), definition.name))
                 user = used.get((definition.type, definition.name)) or next(left, None)
                 if user is not None:
                     self._results[number] = definition

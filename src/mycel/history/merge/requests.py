@@ -41,22 +41,26 @@ class Request(NamedTuple):
 
     @property
     def id(self) -> str:
-        said = f"{self.source} {self.opened}"
-        return sha256(said.encode()).hexdigest()[:ID_DIGITS]
+        message = f"{self.source} {self.opened}"
+        return sha256(message.encode()).hexdigest()[:ID_DIGITS]
 
     def with_broken(self, broken: Sequence[Conflict] = ()) -> Request:
         """The request with the constraints that are broken now, and those that were decided about.
 
         Others are left out: whether they are still broken shows when the merge is tried.
         """
-        found = {each.id: each for each in self.constraints if each.resolution is not None}
+        found = {
+            constraint.id: constraint
+            for constraint in self.constraints
+            if constraint.resolution is not None
+        }
         return self._replace(constraints=tuple((found | {e.id: e for e in broken}).values()))
 
     def to_dict(self) -> dict[str, Any]:
-        told = self._asdict()
-        told["resolutions"] = {key: each.to_dict() for key, each in self.resolutions.items()}
-        told["constraints"] = [each.to_dict() for each in self.constraints]
-        return told | {"policy": dict(self.policy), "trust": list(self.trust)}
+        payload = self._asdict()
+        payload["resolutions"] = {key: each.to_dict() for key, each in self.resolutions.items()}
+        payload["constraints"] = [constraint.to_dict() for constraint in self.constraints]
+        return payload | {"policy": dict(self.policy), "trust": list(self.trust)}
 
     @classmethod
     def from_dict(cls, told: Mapping[str, Any]) -> Request:
@@ -192,7 +196,7 @@ def _are_parts(value: Any, count: int) -> bool:
     return (
         isinstance(texts, list)
         and len(texts) == count
-        and all(isinstance(each, str) for each in texts)
+        and all(isinstance(text, str) for text in texts)
     )
 
 
@@ -263,13 +267,13 @@ class Override(NamedTuple):
 def overrides(constraints: Sequence[Conflict]) -> dict[str, Override]:
     """The choices for elements that break constraints, by label."""
     found: dict[str, Override] = {}
-    for each in constraints:
-        if each.resolution is None:
+    for constraint in constraints:
+        if constraint.resolution is None:
             continue
-        choice, value = each.resolution
-        for row in each.rows:
+        choice, value = constraint.resolution
+        for row in constraint.rows:
             given = value if isinstance(value, Mapping) else {}
-            if len(each.rows) == 1 and _is_version(given):
+            if len(constraint.rows) == 1 and _is_version(given):
                 given = {row["label"]: given}
             element = row.get("element")
             chosen = choice if choice != "value" else given.get(row["label"], given.get(element))

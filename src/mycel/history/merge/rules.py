@@ -17,7 +17,7 @@ from math import isfinite
 from typing import Any, Final, Literal, NamedTuple
 
 from mycel.errors import ConstraintViolation, InvalidSyntax
-from mycel.history.merge.values import UNKNOWN, Contest, merge_sets, same
+from mycel.history.merge.values import UNKNOWN, Contest, equal_values, merge_sets
 from mycel.model import times
 from mycel.model.limits import INTEGER_MIN, JSON_INTEGER_MAX
 from mycel.schema.model import MERGE_POLICIES
@@ -79,7 +79,7 @@ class Rules(NamedTuple):
             return None
         actors = [each.origin().actor for each in evidence]
         ranks = [
-            self.trust.index(each) if each in self.trust else len(self.trust) for each in actors
+            self.trust.index(actor) if actor in self.trust else len(self.trust) for actor in actors
         ]
         if ranks[0] == ranks[1]:
             return None
@@ -161,7 +161,7 @@ def _names(evidence: Evidence, other: Any, commit: str) -> bool:
         return False
     said = evidence.metadata["supersedes"]
     listed = said if isinstance(said, list) else [said]
-    return any(same(other, each) for each in listed) or (
+    return any(equal_values(other, each) for each in listed) or (
         bool(commit)
         and any(
             isinstance(each, str) and len(each) > 8 and commit.startswith(each) for each in listed
@@ -205,7 +205,7 @@ def _is_storable(number: float) -> bool:
 
 
 def _are_numbers(*values: Any) -> bool:
-    return all(isinstance(each, int | float) and not isinstance(each, bool) for each in values)
+    return all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
 
 
 def _comparable(ours: Any, theirs: Any) -> bool:

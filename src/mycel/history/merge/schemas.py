@@ -245,7 +245,7 @@ def without_exchanged(ours: Catalog, merged: Catalog) -> Catalog:
     """
     later = {each.identity: each for each in merged.types}
 
-    def kept(declared: SchemaType) -> SchemaType:
+    def restore_names(declared: SchemaType) -> SchemaType:
         now = later.get(declared.identity)
         others = {} if now is None else {each.name: each.prop_id for each in now.properties}
         names_then = {prop_id: name for name, prop_id in others.items()}
@@ -264,7 +264,7 @@ def without_exchanged(ours: Catalog, merged: Catalog) -> Catalog:
         )
         return _in_names(replace(declared, properties=stays, constraints=constraints), names)
 
-    found = [kept(each) for each in ours.types]
+    found = [restore_names(each) for each in ours.types]
     return ours if found == list(ours.types) else Catalog.of(found)
 
 
@@ -449,7 +449,9 @@ class Renames:
         found = self._types.get((isinstance(element, Proposition), kind))
         return found is not None and not found.replaced.isdisjoint(element.attributes)
 
-    def told(self, element: Element, dropped: Mapping[str, Any] | None = None) -> Element:
+    def in_merged_names(
+        self, element: Element, dropped: Mapping[str, Any] | None = None
+    ) -> Element:
         """An element in the names of the merged schema, with values that it gets back."""
         is_link = isinstance(element, Proposition)
         kind = element.predicate if isinstance(element, Proposition) else element.type

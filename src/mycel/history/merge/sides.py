@@ -7,7 +7,7 @@ from functools import cache, cached_property, partial
 from typing import Any, Final
 
 from mycel.history.merge.third_copies import ThirdCopies, align
-from mycel.history.merge.values import same
+from mycel.history.merge.values import equal_values
 from mycel.history.merge.versions import Base, Place, Values, base_of, values_of
 from mycel.migration.schema_in_force import read as schema_at
 from mycel.model.elements import Concept, Element, Proposition
@@ -103,7 +103,7 @@ class BranchSides(MergeTarget):
             ours, theirs, self.lineage, since, purged, _renamed(*self._schemas[1:])
         )
         changed = since.numbers
-        if [each.copy for each in self.lineage.bases] == [theirs]:
+        if [base.copy for base in self.lineage.bases] == [theirs]:
             changed = touched(theirs, self.lineage.seen, theirs.position).numbers
         self._through: Final = {
             id(copy): (_matched(ours, copy, seq), _matched(theirs, copy, seq))
@@ -142,7 +142,9 @@ class BranchSides(MergeTarget):
         ours, before = self.reader, copy.at(State(seq))
         if copy is ours:
             own = touched(ours, self.lineage.shared, seq).numbers
-            return lambda numbers: before.elements(each for each in numbers if each < NEW), {*own}
+            return lambda numbers: before.elements(number for number in numbers if number < NEW), {
+                *own
+            }
         if copy is self._theirs:
             return lambda numbers: self._alignment.elements(before, numbers), set()
         (mine, changed), (others, _) = self._through[id(copy)]
@@ -155,11 +157,13 @@ class BranchSides(MergeTarget):
             there = others.stored(before, (each - NEW for each in wanted if each >= NEW))
             for number, each in there.items():
                 if mine.number(each.number) not in purged:
-                    told = self._alignment.told(others.told(each)._replace(number=number))
-                    found[number + NEW] = told._replace(number=number + NEW)
+                    element = self._alignment.translate(
+                        others.translate(each)._replace(number=number)
+                    )
+                    found[number + NEW] = element._replace(number=number + NEW)
             return found
 
-        return read, {each for each in mine.numbers(changed) if each < NEW}
+        return read, {number for number in mine.numbers(changed) if number < NEW}
 
     @property
     def is_news(self) -> bool:
@@ -174,7 +178,7 @@ class BranchSides(MergeTarget):
         """
         aligned = self._alignment
         known = aligned.matches().items()
-        found = {there: here for there, here in known if aligned.known(there) != here}
+        found = {there: here for there, here in known if aligned.number_here(there) != here}
         new = aligned.stored(self._theirs, made)
         one = aligned.stored(self._theirs, joined)
         found |= {each.number: here for here, each in new.items()}
@@ -184,14 +188,14 @@ class BranchSides(MergeTarget):
         """The parents in other copies that the commit gets: the source, and all that it has."""
         known = {mark.commit for _, mark in parents(self.reader)}
         found = [Mark(MERGE, source, self.commits[1]), *(each for _, each in parents(self._theirs))]
-        return tuple(each for each in found if each.commit not in known)
+        return tuple(mark for mark in found if mark.commit not in known)
 
     @property
     def purged_keys(self) -> frozenset[bytes]:
         """The keys that the source has purged, or knows as purged, as far as the target has not."""
-        found = purges_since(self._theirs, self.lineage.seen, self.lineage.shared).keys.keys()
+        keys_view = purges_since(self._theirs, self.lineage.seen, self.lineage.shared).keys.keys()
         known = purges_since(self.reader, self.lineage.shared, self.lineage.shared).keys
-        return frozenset(found - known.keys())
+        return frozenset(keys_view - known.keys())
 
     @property
     def bases(self) -> tuple[str, ...]:
@@ -204,13 +208,13 @@ class BranchSides(MergeTarget):
 
     def definition(self, meta_type: str, name: str) -> Concept | None:
         """The definition of a type or predicate in the source."""
-        found = self._theirs.find_concept(meta_type, name)
-        told = None if found is None else self._alignment.told(found)
-        return told if isinstance(told, Concept) else None
+        concept = self._theirs.find_concept(meta_type, name)
+        element = None if concept is None else self._alignment.translate(concept)
+        return element if isinstance(element, Concept) else None
 
     def on_theirs(self, number: int) -> Iterable[int]:
         """The links of the source that stand on an element."""
-        found = self._alignment.there((number,)).get(number, ())
+        found = self._alignment.numbers_there((number,)).get(number, ())
         links = {link for each in found for link in self._theirs.touching(each)}
         return map(self._alignment.number, sorted(links))
 
@@ -245,7 +249,7 @@ class BranchSides(MergeTarget):
             values |= {
                 place: value
                 for place, value in one.items()
-                if same(value, other.get(place, ABSENT))
+                if equal_values(value, other.get(place, ABSENT))
             }
             found[number] = Base(None, values)
 
@@ -264,7 +268,7 @@ class BranchSides(MergeTarget):
         """The origin of a value of a side."""
         if side == "ours":
             return origin_of(self.reader, number, place)
-        there = self._alignment.there((number,)).get(number, [])
+        there = self._alignment.numbers_there((number,)).get(number, [])
         return next(
             (
                 origin_of(self._theirs, each, place)
@@ -277,7 +281,7 @@ class BranchSides(MergeTarget):
     def written_once(self, numbers: Iterable[int]) -> Mapping[int, Origin]:
         """The origins of elements of the source that it has written once since the base."""
         stored = self._alignment.stored(self._theirs, numbers)
-        there = [each.number for each in stored.values()]
+        there = [element.number for element in stored.values()]
         found = origins.written_once(self._theirs, there, self.lineage.seen)
         return {here: found[each.number] for here, each in stored.items() if each.number in found}
 
@@ -295,7 +299,7 @@ class BranchSides(MergeTarget):
 
     def _ever_on_theirs(self, number: int) -> Iterable[int]:
         """The links of the source that refer to an element, or did so at any time."""
-        there = self._alignment.there((number,)).get(number, ())
+        there = self._alignment.numbers_there((number,)).get(number, ())
         links = {link for each in there for link in ever_about(self._theirs, each)}
         return map(self._alignment.number, sorted(links))
 
@@ -306,12 +310,12 @@ class BranchSides(MergeTarget):
         if not self._there.numbers and not self._there.keys and not third:
             return ()
         aligned = self._alignment
-        known = {aligned.number(each) for each in self._there.numbers} | third
+        known = {aligned.number(number) for number in self._there.numbers} | third
         # One that another merge has restored there is there again.
         known -= aligned.stored(self._theirs, known).keys()
         found = known | {*self._purged_by_key()}
         # Of one that was removed before, or here, the past is left under the number of both.
-        old = (each for each in self._there.numbers if each < self._made_from[each & 1])
+        old = (number for number in self._there.numbers if number < self._made_from[number & 1])
         found |= {each for each in old if self.reader.element(each) is None}
         return [each for each in sorted(found) if each < NEW and self.reader.was_ever(each)]
 
@@ -320,7 +324,7 @@ class BranchSides(MergeTarget):
         if not self._there.keys:
             return
         reader, mine = self.reader, self._mine
-        old = [each for each in mine.numbers if each < mine.made_from[each & 1]]
+        old = [number for number in mine.numbers if number < mine.made_from[number & 1]]
         shared = reader.at(State(self.lineage.shared)).elements(old)
         known = {*shared, *self._alignment.matches().values()}
         for number in mine.numbers - known:
@@ -340,8 +344,8 @@ def _matched(reader: Reader, copy: Reader, seq: int) -> tuple[Alignment, frozens
 
 def _renamed(ours: Catalog, theirs: Catalog) -> Mapping[str, str]:
     """The names in one schema of types and edges that have others in another schema."""
-    names = {each.identity: each.kip_name for each in ours.types}
-    known = {each.kip_name: names.get(each.identity) for each in theirs.types}
+    names = {type_name.identity: type_name.kip_name for type_name in ours.types}
+    known = {type_name.kip_name: names.get(type_name.identity) for type_name in theirs.types}
     return {there: here for there, here in known.items() if here is not None and here != there}
 
 
@@ -351,11 +355,11 @@ def _unseen(copies: tuple[Reader, Reader], seen: tuple[int, int], shared: int) -
     Keys that the second one has purged itself meanwhile are left out: what has such a key there now
     was added after that. `seen` are the entries of each up to which the other one has everything.
     """
-    found, own = (
+    purges, own = (
         purges_since(each, until, shared) for each, until in zip(copies, seen, strict=True)
     )
-    left = {key: at for key, at in found.keys.items() if key not in own.keys}
-    return found._replace(keys=left)
+    left = {key: at for key, at in purges.keys.items() if key not in own.keys}
+    return purges._replace(keys=left)
 
 
 def purged_among(
@@ -407,7 +411,7 @@ class _Compared:
         self.value = value
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Compared) and same(self.value, other.value)
+        return isinstance(other, _Compared) and equal_values(self.value, other.value)
 
     __hash__ = None  # type: ignore[assignment] # It is only compared.
 

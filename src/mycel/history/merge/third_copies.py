@@ -47,7 +47,7 @@ class ThirdCopies:
         for copy in range(2, len(self._copies)):
             here, there = (self._align(side, copy) for side in (0, 1))
             for number in sorted(here[1].numbers | there[1].numbers):
-                one, other = there[0].kept(number), here[0].kept(number)
+                one, other = there[0].number_at_first(number), here[0].number_at_first(number)
                 if one is not None and other is not None:
                     yield one, other
                 elif one is not None or other is not None:
@@ -64,13 +64,13 @@ class ThirdCopies:
         """
         found = set()
         for copy in range(2, len(self._copies)):
-            low, high = (self._seen(side, copy) for side in (lacks, has))
+            low, high = (self._last_common_entry(side, copy) for side in (lacks, has))
             for seq, number in purged_after(self._copies[copy], low):
                 if seq <= high and (known := self._numbers(copy, number).get(lacks)) is not None:
                     found.add(known)
         return found
 
-    def _seen(self, side: int, copy: int) -> int:
+    def _last_common_entry(self, side: int, copy: int) -> int:
         """The entry of a copy up to which a side has everything."""
         return lineage(self._copies[side], self._copies[copy]).seen
 
@@ -86,7 +86,7 @@ class ThirdCopies:
                 break
             for other in range(len(self._copies)):
                 if other not in known:
-                    there = self._align(other, here)[0].kept(known[here])
+                    there = self._align(other, here)[0].number_at_first(known[here])
                     if there is not None:
                         known[other] = there
                         queue.append(other)

@@ -47,16 +47,16 @@ ValueJudge = Callable[[Contest], Any]
 """Decides about a contested value: returns the value to use."""
 
 
-def same(one: Any, other: Any) -> bool:
+def equal_values(one: Any, other: Any) -> bool:
     """True for equal values; an unknown one equals nothing."""
     return one is not UNKNOWN and other is not UNKNOWN and same_value(one, other)
 
 
 def settle(base: Any, ours: Any, theirs: Any, contested: Callable[[], Any]) -> Any:
     """The value that one side alone has changed, or both alike; otherwise that of `contested`."""
-    if same(ours, theirs) or same(base, theirs):
+    if equal_values(ours, theirs) or equal_values(base, theirs):
         return ours
-    return theirs if same(base, ours) else contested()
+    return theirs if equal_values(base, ours) else contested()
 
 
 def merge_value(path: Path, base: Any, ours: Any, theirs: Any, judge: ValueJudge) -> Any:
@@ -110,7 +110,7 @@ def merge_lists(base: list[Any], ours: list[Any], theirs: list[Any]) -> list[Any
         for items, known in zip((base, ours, theirs), texts, strict=True)
         for item, text in zip(items, known, strict=True)
     }
-    is_set = all(len(set(each)) == len(each) for each in texts) and not any(
+    is_set = all(len(set(text)) == len(text) for text in texts) and not any(
         isinstance(item, dict | list) for item in values.values()
     )
     merged: list[str] = []
@@ -154,9 +154,9 @@ def _text(item: Any) -> str:
 def _texts(path: Path, base: Any, ours: str, theirs: str, judge: ValueJudge) -> Any:
     before = base if isinstance(base, str) else ""
     texts = [_lines(text) for text in (before, ours, theirs)]
-    if base is UNKNOWN or max(len(each.lines) for each in texts) > LINES_MAX:
+    if base is UNKNOWN or max(len(text.lines) for text in texts) > LINES_MAX:
         return judge(Contest("text", path, base, ours, theirs))
-    found = regions(*(each.lines for each in texts))
+    found = regions(*(text.lines for text in texts))
     parts = [region.merged for region in found]
     if None in parts:
         return judge(Contest("text", path, base, ours, theirs, tuple(found)))

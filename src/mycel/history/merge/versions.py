@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
-from mycel.history.merge.values import UNKNOWN, same
+from mycel.history.merge.values import UNKNOWN, equal_values
 from mycel.model import ids
 from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.values import object_text
@@ -83,7 +83,7 @@ def values_of(element: Element) -> Values:
 def equal(one: Mapping[Place, Any], other: Mapping[Place, Any]) -> bool:
     """True if two versions have the same values."""
     places = {*one, *other}
-    return all(same(one.get(place, ABSENT), other.get(place, ABSENT)) for place in places)
+    return all(equal_values(one.get(place, ABSENT), other.get(place, ABSENT)) for place in places)
 
 
 def keys_of(values: Mapping[Place, Any], field: str) -> set[str]:
@@ -134,21 +134,21 @@ def _end(number: int, old: str) -> str:
     return ids.concept_id(number) if ids.is_concept(number) else ids.proposition_id(number, "link")
 
 
-def shown(element: Element | None, names: Mapping[int, Element]) -> Any:
+def version_json(element: Element | None, names: Mapping[int, Element]) -> Any:
     """A whole version as JSON; ABSENT if there is none."""
     if element is None:
         return ABSENT
-    told = identity_of(element, names)
+    payload = identity_of(element, names)
     if isinstance(element, Proposition):
-        told["weight"] = element.weight
-    return {**told, "attributes": element.attributes, "metadata": element.metadata}
+        payload["weight"] = element.weight
+    return {**payload, "attributes": element.attributes, "metadata": element.metadata}
 
 
 def base_of(bases: Sequence[Element | None], shared: Element | None) -> Base | None:
     """The base of several: what they make of the state that they share, unknown if they differ."""
     if len(bases) == 1:
         return None if bases[0] is None else Base(bases[0])
-    present = [values_of(each) for each in bases if each is not None]
+    present = [values_of(base) for base in bases if base is not None]
     if not present or (shared is not None and len(present) < len(bases)):
         return None  # Whoever removed it has done so after the state that they share.
     before = {} if shared is None else values_of(shared)
@@ -162,7 +162,7 @@ def base_of(bases: Sequence[Element | None], shared: Element | None) -> Base | N
 
 
 def _agreed(values: Sequence[Any], before: Any) -> Any:
-    changed = [each for each in values if not same(each, before)]
+    changed = [value for value in values if not equal_values(value, before)]
     if not changed:
         return before
-    return changed[0] if all(same(each, changed[0]) for each in changed) else UNKNOWN
+    return changed[0] if all(equal_values(each, changed[0]) for each in changed) else UNKNOWN

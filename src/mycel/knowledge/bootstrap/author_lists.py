@@ -48,11 +48,11 @@ class AuthorLists:
 
     def read(self, folder: Path, cache: FactsCache, *, is_complete: bool) -> None:
         """Read the history, if other commits than before are checked out."""
-        found = git_authors.find_head(folder)
-        if found is None:
+        checked_out = git_authors.find_head(folder)
+        if checked_out is None:
             return
         key = _CACHED + self._prefix
-        if found.is_shallow:
+        if checked_out.is_shallow:
             self.note = (
                 "the clone is shallow, so files have no authors: run `git fetch --unshallow`, then"
                 " bootstrap again"
@@ -60,17 +60,17 @@ class AuthorLists:
             self.drop()
             cache.keep_blob(key, b"")
             return
-        if is_complete and self.heads.get(self._prefix) == found.head:
+        if is_complete and self.heads.get(self._prefix) == checked_out.head:
             return
         cached = cache.recall_blob(key)
         before = git_authors.decode(cached) if cached is not None else None
-        self._table = git_authors.read_authors(folder, found.head, before)
+        self._table = git_authors.read_authors(folder, checked_out.head, before)
         if self._table is None:
             self.note = "Git cannot read the history of the folder: authors are not up to date"
             return
         if not self._table.is_complete:
             self.note = "the history of Git is too long: authors are those of the newest commits"
-        self.heads[self._prefix] = found.head
+        self.heads[self._prefix] = checked_out.head
         self.is_new = True
 
     def drop(self) -> None:

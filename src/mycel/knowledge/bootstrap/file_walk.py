@@ -80,18 +80,18 @@ def check_folder(path: Path) -> Path:
         status = found.stat()
         if not stat.S_ISDIR(status.st_mode):
             raise ConstraintViolation(
-                f"{_shown(path)} is no folder.", hint="Name the folder of a project."
+                f"{_format_path(path)} is no folder.", hint="Name the folder of a project."
             )
         with os.scandir(found) as entries:
             next(entries, None)
     except (FileNotFoundError, NotADirectoryError):
         raise NotFound(
-            f"There is no folder {_shown(path)}.", hint="Name an existing folder."
+            f"There is no folder {_format_path(path)}.", hint="Name an existing folder."
         ) from None
     except (OSError, ValueError, RuntimeError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise DatabaseError(
-            f"{_shown(path)} cannot be listed: {reason}.",
+            f"{_format_path(path)} cannot be listed: {reason}.",
             hint="Check the path and its permissions.",
         ) from None
     return found
@@ -118,7 +118,7 @@ def walk(folder: Path, skip: Skip) -> FileList:
             found[name] = entry
             if len(found) > FILES_MAX:
                 raise ResourceExhausted(
-                    f"There are more than {FILES_MAX:,} files below {_shown(folder)}.",
+                    f"There are more than {FILES_MAX:,} files below {_format_path(folder)}.",
                     hint="Name the folder of one project, or leave more out with a .gitignore.",
                 )
     return FileList(found, unreadable, left_out)
@@ -294,6 +294,6 @@ def _is_ignored(name: str, rules: tuple[_Rules, ...]) -> bool:
     return False
 
 
-def _shown(path: Path) -> str:
+def _format_path(path: Path) -> str:
     text = str(path).encode(errors="surrogateescape").decode(errors="replace")
     return shorten(text, 200)

@@ -109,7 +109,7 @@ class WritePlan:
     @property
     def rows(self) -> int:
         """An estimate of the rows to write or to compare."""
-        nodes = len(self.folders) + sum(each.rows for each in self.files)
+        nodes = len(self.folders) + sum(file.rows for file in self.files)
         edges = len(self.contains) + sum(map(len, self.related.values()))
         return nodes + edges + len(self.touched) + len(self.gone)
 
@@ -120,14 +120,14 @@ def write(
     """Carry out a plan."""
     total = plan.rows
 
-    def told(done: int) -> None:
+    def report_rows(done: int) -> None:
         if report is not None:
             report(BootstrapProgress("writing", min(done, total), total))
 
     is_small = total <= ROWS_IN_TRANSACTION
     with ExitStack() as stack:
         rows_max = inf if is_small else ROWS_IN_TRANSACTION
-        turns = _Transactions(db, stack, rows_max, summary.message, told)
+        turns = _Transactions(db, stack, rows_max, summary.message, report_rows)
         words.require_code_vocabulary(turns.tx)
         work = _Work(turns, namer, summary)
         work.put_nodes([_marked(plan, is_complete=is_small)])
@@ -276,7 +276,7 @@ class _Work:
 
     def _below(self, group: Sequence[FileNodes]) -> list[Held]:
         """The stored symbols and sections of those of these files that exist."""
-        uris = {each.file.uri: each.path for each in group}
+        uris = {file_nodes.file.uri: file_nodes.path for file_nodes in group}
         found = self._find(uris)
         known = [self._namer.folder(path) for uri, path in uris.items() if uri in found]
         return prefixes.below(self._tx.reader, known) if known else []
@@ -289,15 +289,15 @@ class _Work:
         gone = [each for each in below if each.type == section and each.name not in wanted]
         if not gone:
             return iter(())
-        paths = sorted((self._namer.folder(each.path) + "/" for each in group), key=len)
+        paths = sorted((self._namer.folder(file_nodes.path) + "/" for file_nodes in group), key=len)
         places = (
             (next(path for path in reversed(paths) if each.name.startswith(path)), each)
             for each in gone
         )
         new = (
-            (self._namer.folder(each.path) + "/", node)
-            for each in group
-            for node in each.inner
+            (self._namer.folder(file_nodes.path) + "/", node)
+            for file_nodes in group
+            for node in file_nodes.inner
             if node.type == words.SECTION and node.uri not in there
         )
         return find_renamed(places, new)
@@ -335,19 +335,19 @@ class _Work:
 
     def _discard(self, nodes: Sequence[Held]) -> None:
         """Remove the nodes that only a bootstrap wrote; mark the others."""
-        ours = [each for each in nodes if STAMP in parse_object(each.attributes)]
+        ours = [node for node in nodes if STAMP in parse_object(node.attributes)]
         if not ours:
             return
         tx = self._tx
-        needed = _needed_by_others(tx, [each.number for each in ours])
-        links = prefixes.links_on(tx.reader, [each.number for each in ours])
-        for each in ours:
-            keys = KEYS.get(tx.reader.type_name(each.type), SYMBOL_KEYS)
-            if each.number not in needed and ownership.is_ours(each, keys):
-                retired = tx.retire(ids.concept_id(each.number), reason=ownership.GONE)
+        needed = _needed_by_others(tx, [our.number for our in ours])
+        links = prefixes.links_on(tx.reader, [our.number for our in ours])
+        for our in ours:
+            keys = KEYS.get(tx.reader.type_name(our.type), SYMBOL_KEYS)
+            if our.number not in needed and ownership.is_ours(our, keys):
+                retired = tx.retire(ids.concept_id(our.number), reason=ownership.GONE)
                 self._summary.relations_removed += retired.propositions
             else:
-                self._mark(each)
+                self._mark(our)
         self._sweep({link.object for link in links})
 
     def _mark(self, held: Held) -> None:
@@ -384,7 +384,7 @@ class _Work:
         ours = [link for link in links if ownership.is_our_link(link)]
         spoken = {
             end
-            for link in prefixes.links_on(tx.reader, [each.number for each in ours])
+            for link in prefixes.links_on(tx.reader, [our.number for our in ours])
             for end in (link.subject, link.object)
         }
         for link in ours:

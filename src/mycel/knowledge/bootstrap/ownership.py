@@ -51,7 +51,7 @@ def change_of(held: Held, wanted: Wanted, past: Iterable[str]) -> AttributeChang
     Of a node that another writer made, only missing attributes are set.
     """
     now = parse_object(held.attributes)
-    kept = _kept(now, wanted.keys, past)
+    kept = _foreign_attributes(now, wanted.keys, past)
     attributes = {k: v for k, v in wanted.attributes.items() if k not in kept}
     attributes[STAMP] = _stamp(wanted, kept)
     gone = wanted.keys - kept - attributes.keys()
@@ -89,7 +89,9 @@ def values_of_others(attributes: Mapping[str, Any], keys: frozenset[str]) -> dic
     return {k: v for k, v in attributes.items() if k not in owned | {STAMP, MISSING_SINCE}}
 
 
-def _kept(now: Mapping[str, Any], keys: frozenset[str], past: Iterable[str]) -> frozenset[str]:
+def _foreign_attributes(
+    now: Mapping[str, Any], keys: frozenset[str], past: Iterable[str]
+) -> frozenset[str]:
     """The attributes among `keys` that another writer set."""
     if STAMP not in now:
         return keys & now.keys()

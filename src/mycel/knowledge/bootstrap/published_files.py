@@ -64,8 +64,8 @@ class PublishedFiles:
     def _files(self) -> frozenset[str]:
         with self._lock:
             if monotonic() - self._listed_at > LISTED_S:
-                found = file_walk.walk(self._root, lambda _path, _why: None)
-                self._listed, self._listed_at = frozenset(found.files), monotonic()
+                file_list = file_walk.walk(self._root, lambda _path, _why: None)
+                self._listed, self._listed_at = frozenset(file_list.files), monotonic()
             return self._listed
 
 

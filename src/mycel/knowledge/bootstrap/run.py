@@ -112,7 +112,7 @@ class Bootstrap:
         return summary
 
     def _run(self, summary: Summary, report: BootstrapReport | None) -> None:
-        known, stamp = self._known()
+        known, stamp = self._stored_files()
         is_complete = stamp.is_complete
         authors = self._authors(stamp, summary)
         entries = self._walk(summary, known)
@@ -120,7 +120,7 @@ class Bootstrap:
         look = [
             path for path, entry in entries.items() if not _is_same(path, known.get(path), entry)
         ]
-        gone = self._gone(known, entries)
+        gone = self._removed_files(known, entries)
         if is_complete and not look and not gone and not authors.is_new:
             summary.unchanged = len(entries)
             return
@@ -181,7 +181,7 @@ class Bootstrap:
             found[path] = entry
         return found
 
-    def _gone(self, known: Mapping[str, Stamp], entries: dict[str, Entry]) -> list[str]:
+    def _removed_files(self, known: Mapping[str, Stamp], entries: dict[str, Entry]) -> list[str]:
         """The removed files; those hidden by permissions count as unchanged."""
         gone: list[str] = []
         for path, stamp in known.items():
@@ -202,7 +202,7 @@ class Bootstrap:
         except OSError:
             return False
 
-    def _known(self) -> tuple[dict[str, Stamp], graph_writer.RootStamp]:
+    def _stored_files(self) -> tuple[dict[str, Stamp], graph_writer.RootStamp]:
         """The stored state of each file, and that of the root."""
         with self._db.reading() as reader:
             rows = prefixes.attribute_below(reader, self._namer.files_root, STAMP)
@@ -237,8 +237,8 @@ class Bootstrap:
         inside = sum(path.startswith(self._prefix) for path in step.entries)
         summary.unchanged = inside - summary.added - summary.changed
         facts = [step.reads[path].facts for path in (*step.added, *step.changed)]
-        summary.symbols = sum(len(each.symbols) for each in facts if each is not None)
-        summary.sections = sum(len(each.sections) for each in facts if each is not None)
+        summary.symbols = sum(len(fact.symbols) for fact in facts if fact is not None)
+        summary.sections = sum(len(fact.sections) for fact in facts if fact is not None)
 
     # Planning.
 
@@ -246,9 +246,9 @@ class Bootstrap:
         self, step: _RunState, summary: Summary, report: BootstrapReport | None
     ) -> graph_writer.WritePlan | None:
         edges = self._edges(step, report)
-        for path, found in edges.items():
-            if found.note:
-                summary.note(f"{path}: {found.note}")
+        for path, file_edges in edges.items():
+            if file_edges.note:
+                summary.note(f"{path}: {file_edges.note}")
         sizes = {path: entry.size for path, entry in step.entries.items()}
         sizes |= {path: read.size for path, read in step.reads.items()}
         below = project_graph.totals(sizes)
@@ -274,16 +274,16 @@ class Bootstrap:
             for path in sorted(paths)
             if (edge := project_graph.contains(self._namer, path, is_folder=is_folder)) is not None
         ]
-        for path, found in edges.items():
+        for path, file_edges in edges.items():
             facts = step.facts[path]
             plan.related[path] = [
                 *project_graph.defined_in(self._namer, path, facts.symbols),
                 *project_graph.sections_in(self._namer, path, facts.sections),
-                *project_graph.code_edges(self._namer, found, below),
-                *project_graph.text_edges(self._namer, found, below),
+                *project_graph.code_edges(self._namer, file_edges, below),
+                *project_graph.text_edges(self._namer, file_edges, below),
             ]
             plan.tags.update(
-                (tag.uri, tag) for tag in project_graph.wanted_tags(self._namer, found)
+                (tag.uri, tag) for tag in project_graph.wanted_tags(self._namer, file_edges)
             )
         self._touch(plan, step, edges, written.files)
         return plan
@@ -302,7 +302,7 @@ class Bootstrap:
     def _file(self, step: _RunState, path: str, edges: FileEdges) -> graph_writer.FileNodes:
         read, authors = step.reads[path], step.authors.of_file(path)
         node = project_graph.wanted_file(self._namer, read, edges, _version(read), authors)
-        inner = {each.uri: each for each in project_graph.wanted_symbols(self._namer, read)}
+        inner = {symbol.uri: symbol for symbol in project_graph.wanted_symbols(self._namer, read)}
         for section in project_graph.wanted_sections(self._namer, read):
             inner.setdefault(section.uri, section)
         return graph_writer.FileNodes(read.path, node, tuple(inner.values()))
@@ -316,9 +316,9 @@ class Bootstrap:
     ) -> None:
         """Plan updates of unchanged files: their time, and what depends on other files."""
         whole = {*step.added, *step.changed}
-        for path, found in edges.items():
+        for path, file_edges in edges.items():
             if path not in whole:
-                attributes = project_graph.edge_attributes(found, step.facts[path].note)
+                attributes = project_graph.edge_attributes(file_edges, step.facts[path].note)
                 absent = tuple(project_graph.EDGE_KEYS - attributes.keys())
                 plan.touched[self._namer.file(path)] = graph_writer.Touch(attributes, absent)
         for path in step.touched:
@@ -379,8 +379,8 @@ class Bootstrap:
         for path in rest:
             if path not in remembered:
                 unknown.append(path)
-            elif (found := remembered[path]) is not None:
-                facts[path] = found
+            elif (file_facts := remembered[path]) is not None:
+                facts[path] = file_facts
         sources = [path for path in unknown if _may_have_facts(path)]
         for read in _counted(self._readers.read(sources), "reading", len(sources), report):
             if read.facts is not None and not read.problem:

@@ -92,8 +92,8 @@ class Summary:
     def message(self) -> str:
         """The message of the commits of the run."""
         counts = ("added", self.added), ("changed", self.changed), ("removed", self.removed)
-        told = [f"{_count(number, 'file')} {word}" for word, number in counts if number]
-        return f"bootstrap: {', '.join(told)}" if told else "bootstrap"
+        lines = [f"{_count(number, 'file')} {word}" for word, number in counts if number]
+        return f"bootstrap: {', '.join(lines)}" if lines else "bootstrap"
 
     @property
     def is_nothing(self) -> bool:
@@ -123,7 +123,7 @@ class Summary:
         return {
             **{name: getattr(self, name) for name in _COUNTS},
             "skipped": self.skipped_count,
-            "skipped_files": [each._asdict() for each in self.skipped],
+            "skipped_files": [skipped_path._asdict() for skipped_path in self.skipped],
             "folders_left_out": self.folders_left_out,
             "left_out": list(self.left_out),
             "notes": list(self.notes),
@@ -132,24 +132,24 @@ class Summary:
 
     def __str__(self) -> str:
         files = f"{_count(self.added, 'file')} added, {self.changed:,} changed"
-        told = [f"{files}, {self.removed:,} removed, {self.unchanged:,} unchanged"]
+        lines = [f"{files}, {self.removed:,} removed, {self.unchanged:,} unchanged"]
         if self.symbols:
-            told.append(_count(self.symbols, "symbol"))
+            lines.append(_count(self.symbols, "symbol"))
         if self.sections:
-            told.append(_count(self.sections, "section"))
+            lines.append(_count(self.sections, "section"))
         if self.relations_added or self.relations_removed:
             relations = _count(self.relations_added, "relation")
-            told.append(f"{relations} added, {self.relations_removed:,} removed")
+            lines.append(f"{relations} added, {self.relations_removed:,} removed")
         if self.kept:
-            told.append(f"{_count(self.kept, 'node')} kept for what others wrote there")
+            lines.append(f"{_count(self.kept, 'node')} kept for what others wrote there")
         if self.skipped_count:
-            told.append(f"{self.skipped_count:,} skipped")
+            lines.append(f"{self.skipped_count:,} skipped")
         if self.folders_left_out:
             names = sorted({path.rpartition("/")[2] for path in self.left_out})
             more = ", …" * (len(names) > NAMES_TOLD)
             named = ", ".join(names[:NAMES_TOLD]) + more
-            told.append(f"{_count(self.folders_left_out, 'folder')} left out: {named}")
-        return f"{'; '.join(told)} ({self.seconds:.1f} s)"
+            lines.append(f"{_count(self.folders_left_out, 'folder')} left out: {named}")
+        return f"{'; '.join(lines)} ({self.seconds:.1f} s)"
 
 
 def _count(number: int, noun: str) -> str:

@@ -43,14 +43,14 @@ def extract(syntax: Syntax, source: bytes, captures: Captures) -> FileFacts:
     scopes = list(_nested(syntax, source, _definitions(captures), named_outside))
     imports = _imports(syntax, source, scopes, captures)
     calls = Calls(syntax, source, scopes, imports, captures)
-    found = find_uses(syntax, source, scopes, captures, calls)
+    found_names = find_uses(syntax, source, scopes, captures, calls)
     packages = in_order(captures, "package")
     return FileFacts(
         language=syntax.language,
         symbols=_symbols(syntax, source, scopes, syntax.generated(captures, source)),
         imports=imports,
-        calls=tuple(dict.fromkeys((*calls.read(), *found.calls))),
-        uses=found.uses,
+        calls=tuple(dict.fromkeys((*calls.read(), *found_names.calls))),
+        uses=found_names.uses,
         fields=calls.fields(),
         package=short_text(packages[0], source) if packages else "",
         exports=tuple(dict.fromkeys(exports)),
@@ -58,16 +58,16 @@ def extract(syntax: Syntax, source: bytes, captures: Captures) -> FileFacts:
 
 
 def _definitions(captures: Captures) -> list[Scope]:
-    found = [
+    scopes = [
         Scope(*node.byte_range, capture.removeprefix(_SYMBOL), node)
         for capture, nodes in captures.items()
         if capture.startswith(_SYMBOL)
         for node in nodes
     ]
-    found += [Scope(*node.byte_range, "impl", node) for node in captures.get("scope", ())]
+    scopes += [Scope(*node.byte_range, "impl", node) for node in captures.get("scope", ())]
     # Of two kinds of the same node, a function comes before the constant that holds it.
-    found.sort(key=lambda scope: (scope.start, -scope.end, scope.kind == "constant", scope.kind))
-    return found[:SYMBOLS_MAX]
+    scopes.sort(key=lambda scope: (scope.start, -scope.end, scope.kind == "constant", scope.kind))
+    return scopes[:SYMBOLS_MAX]
 
 
 def _nested(

@@ -37,10 +37,10 @@ def required_parts(text: str) -> tuple[str, ...]:
     >>> required_parts("require('./u').m")
     ('require(./u)', 'm')
     """
-    found = _REQUIRED.fullmatch(text)
-    if found is None:
+    match = _REQUIRED.fullmatch(text)
+    if match is None:
         return ()
-    return (required_name(found[1] or found[2]), *found[3].split(".")[1:])
+    return (required_name(match[1] or match[2]), *match[3].split(".")[1:])
 
 
 def exported_name(left: str) -> str | None:
@@ -114,8 +114,8 @@ def _stated(node: Node, source: bytes) -> Iterator[Import]:
 
 
 def _specified(clause: Node, source: bytes) -> Iterator[tuple[str, str]]:
-    for each in clause.named_children:
-        there, here = (field_text(each, field, source) for field in ("name", "alias"))
+    for child in clause.named_children:
+        there, here = (field_text(child, field, source) for field in ("name", "alias"))
         if there:
             yield there.strip("\"'"), (here or there).strip("\"'")
 
@@ -160,10 +160,10 @@ def _declared(node: Node, source: bytes) -> Iterator[Import]:
 def _pattern(pattern: Node, source: bytes) -> Iterator[tuple[str, str]]:
     for child in pattern.named_children:
         has_default = child.type == "object_assignment_pattern"
-        each = (child.child_by_field_name("left") if has_default else None) or child
-        key, value = each.child_by_field_name("key"), each.child_by_field_name("value")
-        if each.type == "shorthand_property_identifier_pattern":
-            yield short_text(each, source), short_text(each, source)
+        node = (child.child_by_field_name("left") if has_default else None) or child
+        key, value = node.child_by_field_name("key"), node.child_by_field_name("value")
+        if node.type == "shorthand_property_identifier_pattern":
+            yield short_text(node, source), short_text(node, source)
         elif key is not None and value is not None and value.type == "identifier":
             yield short_text(key, source), short_text(value, source)
 

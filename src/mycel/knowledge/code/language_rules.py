@@ -304,5 +304,5 @@ def without_generics(text: str) -> str:
 
 
 def _end(pattern: re.Pattern[str], text: str) -> int:
-    found = pattern.match(text)
-    return found.end() if found is not None else 0
+    match = pattern.match(text)
+    return match.end() if match is not None else 0

@@ -42,10 +42,10 @@ _TRAILING_COMMA: Final = re.compile(r",(\s*+[}\]])")
 
 
 def go_mod(text: str) -> FileFacts:
-    found = _GO_MODULE.search(text)
-    names = [each[1] for each in _GO_REQUIRED.finditer(text)]
+    match = _GO_MODULE.search(text)
+    names = [match[1] for match in _GO_REQUIRED.finditer(text)]
     return FileFacts(
-        "gomod", package=found[1] if found else "", dependencies=_urls("golang", names)
+        "gomod", package=match[1] if match else "", dependencies=_urls("golang", names)
     )
 
 
@@ -71,20 +71,20 @@ def pyproject(text: str) -> FileFacts:
     listed = [project.get("dependencies"), *_table(project, "optional-dependencies").values()]
     listed += _table(manifest, "dependency-groups").values()
     texts = [each for group in listed if isinstance(group, list) for each in group]
-    names = [found[0] for text in texts if (found := _REQUIREMENT.match(str(text)))]
+    names = [match[0] for text in texts if (match := _REQUIREMENT.match(str(text)))]
     names += [name for name in _table(poetry, "dependencies") if name != "python"]
     for group in _table(poetry, "group").values():
         names += _table(group, "dependencies") if isinstance(group, dict) else ()
     name = project.get("name") or poetry.get("name")
     package = _NORMAL.sub("-", name).lower() if isinstance(name, str) else ""
-    urls = _urls("pypi", [_NORMAL.sub("-", each).lower() for each in names])
+    urls = _urls("pypi", [_NORMAL.sub("-", name).lower() for name in names])
     return FileFacts("pyproject", package=package, dependencies=urls)
 
 
 def pom(text: str) -> FileFacts:
     """The name of a project of Maven, group and artifact, and what it depends on."""
     whole = _XML_COMMENT.sub(" ", text)
-    inside = [found[1] for found in _POM_DEPENDENCY.finditer(whole)]
+    inside = [match[1] for match in _POM_DEPENDENCY.finditer(whole)]
     names = [f"{_tag(each, 'groupId')}/{_tag(each, 'artifactId')}" for each in inside]
     outside = _POM_DEPENDENCY.sub(" ", whole).partition("<build>")[0]
     own = _POM_PARENT.sub(" ", outside)
@@ -98,8 +98,8 @@ def _tag(text: str, name: str) -> str:
 
 
 def _table(values: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    found = values.get(key)
-    return found if isinstance(found, dict) else {}
+    value = values.get(key)
+    return value if isinstance(value, dict) else {}
 
 
 def _toml(text: str) -> Mapping[str, Any]:

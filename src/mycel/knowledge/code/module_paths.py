@@ -165,9 +165,9 @@ class PythonLocator(Locator):
                 return beside
         for root in outward(folder, "/"):
             is_root = root in self._roots
-            found = self._at(posixpath.join(root, name), need_file=True) if is_root else None
-            if found is not None:
-                return found
+            unit = self._at(posixpath.join(root, name), need_file=True) if is_root else None
+            if unit is not None:
+                return unit
         return self._anywhere(module)
 
     def _in_any_root(self, module: str) -> Unit | None:
@@ -176,8 +176,8 @@ class PythonLocator(Locator):
             return None
         name = module.replace(".", "/")
         others = [self._at(posixpath.join(root, name)) for root in self._roots_with.get(top, ())]
-        hits = [found for found in others if found is not None]
-        with_files = [found for found in hits if found.paths]
+        hits = [other for other in others if other is not None]
+        with_files = [hit for hit in hits if hit.paths]
         return _only(with_files) if with_files else _only(hits)
 
     def _at(self, base: str, *, need_file: bool = False) -> Unit | None:

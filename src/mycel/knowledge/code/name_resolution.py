@@ -142,10 +142,10 @@ class SymbolNames:
         if key not in self._bases:
             # Unknown during the search: a class may name itself as its base.
             self._bases[key] = None
-            found = self._bases[key] = self._find_base(owner, base)
+            code_location = self._bases[key] = self._find_base(owner, base)
             if self.is_over:
                 del self._bases[key]
-            return found
+            return code_location
         return self._bases[key]
 
     def _find_base(self, owner: CodeLocation, base: str) -> CodeLocation | None:
@@ -323,8 +323,8 @@ class SymbolNames:
         if key not in self._unit_names:
             names: dict[str, list[str]] = {}
             for path in unit.paths:
-                for each in self.symbols.get(path, ()):
-                    names.setdefault(each, []).append(path)
+                for symbol in self.symbols.get(path, ()):
+                    names.setdefault(symbol, []).append(path)
             self._unit_names[key] = (unit, names)  # With the unit, so that the key stays its own.
         return self._unit_names[key][1].get(name, ())
 
@@ -456,11 +456,11 @@ class SymbolNames:
         for place in queue:
             symbol = self.symbols[place.path].get(place.qualified)
             for base in symbol.bases if symbol is not None else ():
-                found = self.base(place, base) if base not in _NEUTRAL_BASES else owner
-                yield found
-                if found is not None and found not in seen:
-                    seen.add(found)
-                    queue.append(found)
+                code_location = self.base(place, base) if base not in _NEUTRAL_BASES else owner
+                yield code_location
+                if code_location is not None and code_location not in seen:
+                    seen.add(code_location)
+                    queue.append(code_location)
 
     # C and C++.
 

@@ -154,8 +154,8 @@ class Project:
 
     def _crate_file(self, path: str, imported: Import) -> tuple[str, ...] | None:
         locator = self._names.locator(path)
-        found = locator.root(path, imported.names[0][0]) if imported.names else None
-        return found.paths if found is not None and not imported.module else None
+        unit = locator.root(path, imported.names[0][0]) if imported.names else None
+        return unit.paths if unit is not None and not imported.module else None
 
     def _tested(self, path: str, facts: FileFacts, imports: Iterable[str]) -> tuple[str, ...]:
         """The files that a test imports or is named after."""
@@ -237,9 +237,9 @@ class Project:
             key = scope, call.callee
             if key not in meanings:
                 meanings[key] = self._receivers.called(path, scope, call.callee)
-            found = meanings[key]
-            edges = sure if found.is_sure else named
-            for target in found.targets:
+            call_targets = meanings[key]
+            edges = sure if call_targets.is_sure else named
+            for target in call_targets.targets:
                 if target != source:
                     edges[SymbolEdge(source, target)] = None
         return tuple(sure), tuple(edge for edge in named if edge not in sure)
@@ -281,13 +281,13 @@ class Project:
                 yield target
             return
         for length in range(len(parts), 0, -1):
-            found = names.target(names.follow(path, user, parts[:length]))
-            if found is None:
+            code_location = names.target(names.follow(path, user, parts[:length]))
+            if code_location is None:
                 continue
-            yield found
-            holder = found.qualified.rpartition(".")[0]
-            if length > 1 and holder and names.is_class(found.path, holder):
-                yield CodeLocation(found.path, holder)
+            yield code_location
+            holder = code_location.qualified.rpartition(".")[0]
+            if length > 1 and holder and names.is_class(code_location.path, holder):
+                yield CodeLocation(code_location.path, holder)
             return
 
     def _extends_edges(self, path: str, facts: FileFacts) -> Iterator[SymbolEdge]:
@@ -317,5 +317,5 @@ def _tested_stem(path: str) -> str:
     ['a', 'a', 'a', 'A', '']
     """
     stem = posixpath.splitext(posixpath.basename(path))[0]
-    found = _TEST_STEM.fullmatch(stem)
-    return next(filter(None, found.groups()), "") if found is not None else ""
+    match = _TEST_STEM.fullmatch(stem)
+    return next(filter(None, match.groups()), "") if match is not None else ""

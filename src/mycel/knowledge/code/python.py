@@ -96,7 +96,7 @@ class Python(Syntax):
                 yield argument
 
     def imports(self, node: Node, source: bytes) -> Iterable[Import]:
-        names = [_named(each, source) for each in node.children_by_field_name("name")]
+        names = [_named(child, source) for child in node.children_by_field_name("name")]
         module = node.child_by_field_name("module_name")
         if module is None:
             # Without an alias, the import binds the first part of the name.

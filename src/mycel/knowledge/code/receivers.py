@@ -67,8 +67,8 @@ class Receivers:
             return self._named(path, method)
         if head == "super" and self._names.facts[path].language != "rust":
             owner = self._names.own_class(path, caller)
-            found = self._names.inherited(owner, method, 0) if owner is not None else None
-            return _sure(self._names.target(found))
+            code_location = self._names.inherited(owner, method, 0) if owner is not None else None
+            return _sure(self._names.target(code_location))
         if head == "self":
             return self._on_own(path, caller, parts)
         if head.endswith(RESULT):
@@ -80,9 +80,11 @@ class Receivers:
     def _on_own(self, path: str, caller: str, parts: tuple[str, ...]) -> CallTargets:
         """The targets of a call on the object whose method runs, or on one of its fields."""
         owner = self._names.own_class(path, caller)
-        found = self._on(path, self._through(owner, parts[1:-1]), parts[-1])
+        call_targets = self._on(path, self._through(owner, parts[1:-1]), parts[-1])
         # A method that the class lacks may be defined in a subclass.
-        return found if found.targets or len(parts) > 2 else self._named(path, parts[-1])
+        return (
+            call_targets if call_targets.targets or len(parts) > 2 else self._named(path, parts[-1])
+        )
 
     def _on(self, path: str, owner: CodeLocation | None, method: str) -> CallTargets:
         if owner is None:
@@ -131,13 +133,15 @@ class Receivers:
             return _NOTHING
         key = (language, method, facts[path].is_test)
         if key not in self._candidates:
-            found = {
+            code_locations = {
                 self._names.definition(place)
                 for place in places
                 if facts[path].is_test or not facts[place.path].is_test
             }
-            few = len(found) <= CANDIDATES_MAX
-            self._candidates[key] = CallTargets(tuple(sorted(found)) if few else (), is_sure=False)
+            few = len(code_locations) <= CANDIDATES_MAX
+            self._candidates[key] = CallTargets(
+                tuple(sorted(code_locations)) if few else (), is_sure=False
+            )
         return self._candidates[key]
 
     # Objects.
@@ -168,10 +172,10 @@ class Receivers:
         key = (path, scope, maker)
         if key not in self._instances:
             self._instances[key] = None  # Ends cycles.
-            found = self._instances[key] = self._find_instance(path, scope, maker, steps)
+            code_location = self._instances[key] = self._find_instance(path, scope, maker, steps)
             if self._names.is_over:
                 del self._instances[key]
-            return found
+            return code_location
         return self._instances[key]
 
     def _find_instance(self, path: str, scope: str, maker: str, steps: int) -> CodeLocation | None:

@@ -34,28 +34,30 @@ def asciidoc_blocks(lines: Iterable[NumberedLine]) -> Iterator[TextBlock]:
                 fence = mark[1] if not fence else ""
             body.append(line)
             continue
-        found = _HEADING.fullmatch(line.text)
+        match = _HEADING.fullmatch(line.text)
         named = _ANCHOR.fullmatch(line.text.strip())
         if named is not None:
             label = named[1] or named[2]
-        elif found is None:
+        elif match is None:
             if not _ATTRIBUTE.fullmatch(line.text):
                 body.append(line)
         else:
-            if heading or any(each.text.strip() for each in body):
+            if heading or any(numbered_line.text.strip() for numbered_line in body):
                 yield TextBlock(level, heading, start, tuple(body), anchor)
-            level, heading, anchor = len(found[1]), found[2].strip().rstrip("= "), label
+            level, heading, anchor = len(match[1]), match[2].strip().rstrip("= "), label
             start, body, label = line.number, [], ""
-    if heading or any(each.text.strip() for each in body):
+    if heading or any(numbered_line.text.strip() for numbered_line in body):
         yield TextBlock(level, heading, start, tuple(body), anchor)
 
 
 def asciidoc_links(text: str) -> list[FoundLink]:
     """The links of a document, in the order of the text."""
-    found = [FoundLink(*link.span(), link[1]) for link in _MACRO.finditer(text)]
+    found_links = [FoundLink(*link.span(), link[1]) for link in _MACRO.finditer(text)]
     for cross in _CROSS.finditer(text):
         target = cross[1].strip()
         is_file = "#" in target or "." in target
-        found.append(FoundLink(*cross.span(), target if is_file else f"#{target}"))
-    found += [FoundLink(*bare.span(), bare[0].rstrip(".,;:!?)")) for bare in ADDRESS.finditer(text)]
-    return sorted(found)
+        found_links.append(FoundLink(*cross.span(), target if is_file else f"#{target}"))
+    found_links += [
+        FoundLink(*bare.span(), bare[0].rstrip(".,;:!?)")) for bare in ADDRESS.finditer(text)
+    ]
+    return sorted(found_links)

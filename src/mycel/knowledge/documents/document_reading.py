@@ -106,19 +106,21 @@ def _markdown(path: str, text: str, language: str) -> FileFacts:
     numbered = [NumberedLine(*each) for each in enumerate(lines, 1)][matter.lines :]
     title = matter.title or title_of(path)
     sections = arrange_sections(markdown_blocks(numbered), title)
-    found = find_links("\n".join(("",) * matter.lines + tuple(lines[matter.lines :])))
-    is_note = bool(matter.lines or found.wikilinks)
-    marked = [link._replace(target=WIKILINK + link.target) for link in found.wikilinks]
-    sections = with_links(sections, text_starts(lines, matter.lines), (*found.links, *marked))
-    tags = dict.fromkeys((*matter.tags, *(found.tags if is_note else ())))
+    document_links = find_links("\n".join(("",) * matter.lines + tuple(lines[matter.lines :])))
+    is_note = bool(matter.lines or document_links.wikilinks)
+    marked = [link._replace(target=WIKILINK + link.target) for link in document_links.wikilinks]
+    sections = with_links(
+        sections, text_starts(lines, matter.lines), (*document_links.links, *marked)
+    )
+    tags = dict.fromkeys((*matter.tags, *(document_links.tags if is_note else ())))
     return FileFacts(
         language,
         sections=with_names(sections),
-        links=tuple(link.target for link in found.links),
+        links=tuple(link.target for link in document_links.links),
         tags=tuple(tag for tag in tags if tag),
         aliases=matter.aliases,
         front_matter=orjson.dumps(matter.properties).decode() if matter.properties else "",
-        note=bound_note(len(found.links), len(sections)),
+        note=bound_note(len(document_links.links), len(sections)),
     )
 
 
@@ -151,7 +153,7 @@ def _html(path: str, text: str) -> FileFacts:
 
 def _without_lines(facts: FileFacts) -> FileFacts:
     return replace(
-        facts, sections=tuple(each._replace(line=0, end_line=0) for each in facts.sections)
+        facts, sections=tuple(section._replace(line=0, end_line=0) for section in facts.sections)
     )
 
 

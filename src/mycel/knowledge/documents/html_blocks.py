@@ -105,7 +105,7 @@ class _Page(HTMLParser):
         blocks: list[TextBlock] = []
         for level, heading, line, texts, anchor in self._found:
             whole = _EMPTY_LINES.sub("\n\n", _SPACES.sub(" ", "".join(text for _, text in texts)))
-            lines = [each.strip() for each in whole.strip().split("\n")]
+            lines = [part.strip() for part in whole.strip().split("\n")]
             if not heading and not any(lines):
                 continue
             last = texts[-1][0] if texts else line

@@ -50,22 +50,22 @@ def markdown_blocks(lines: Iterable[NumberedLine]) -> Iterator[TextBlock]:
     for line in lines:
         start = start or line.number
         if fence:
-            found = FENCE.match(line.text)
-            closes = found is not None and found[1].startswith(fence) and not found[2].strip()
+            match = FENCE.match(line.text)
+            closes = match is not None and match[1].startswith(fence) and not match[2].strip()
             fence = "" if closes else fence
             body.append(line)
             continue
         text, in_comment = _without_comment(line.text, in_comment)
-        found = FENCE.match(text)
-        if found is not None and not (found[1][0] == "`" and "`" in found[2]):
-            fence = found[1]
+        match = FENCE.match(text)
+        if match is not None and not (match[1][0] == "`" and "`" in match[2]):
+            fence = match[1]
             body.append(line)
             continue
         if opened or _HTML_OPENED.fullmatch(text):
             opened.append(line._replace(text=text.strip()))
             if "</h" in text.lower():
                 line = opened[0]  # noqa: PLW2901 - the heading is one line.
-                text = " ".join(each.text for each in opened)
+                text = " ".join(numbered_line.text for numbered_line in opened)
             elif len(opened) < HTML_HEADING_LINES_MAX:
                 continue
             else:
@@ -81,12 +81,12 @@ def markdown_blocks(lines: Iterable[NumberedLine]) -> Iterator[TextBlock]:
         first = line.number
         if new[0] < 0:  # The line above is the heading.
             new, first = (-new[0], body[-1].text), body.pop().number
-        if heading or any(each.text.strip() for each in body):
+        if heading or any(numbered_line.text.strip() for numbered_line in body):
             yield TextBlock(level, heading, start, tuple(body), anchor)
         level, start, body = new[0], first, []
         heading, anchor = plain_heading(new[1])
     body += _texts(opened)
-    if heading or any(each.text.strip() for each in body):
+    if heading or any(numbered_line.text.strip() for numbered_line in body):
         yield TextBlock(level, heading, start, tuple(body), anchor)
 
 
@@ -113,21 +113,21 @@ def plain_heading(text: str) -> tuple[str, str]:
 
 
 def _heading(text: str) -> tuple[int, str] | None:
-    found = _ATX.fullmatch(text)
-    if found is not None:
-        return len(found[1]), found[2] or ""
-    found = _HTML_HEADING.fullmatch(text) if "<" in text else None
-    return (int(found[1]), found[2]) if found is not None else None
+    match = _ATX.fullmatch(text)
+    if match is not None:
+        return len(match[1]), match[2] or ""
+    match = _HTML_HEADING.fullmatch(text) if "<" in text else None
+    return (int(match[1]), match[2]) if match is not None else None
 
 
 def _underlined(text: str, body: list[NumberedLine]) -> tuple[int, str] | None:
     """The negative level of a heading whose underline this line is."""
-    found = _SETEXT.fullmatch(text) if text[:4].strip()[:1] in ("=", "-") else None
-    if found is None or not body or _NO_PARAGRAPH.match(body[-1].text):
+    match = _SETEXT.fullmatch(text) if text[:4].strip()[:1] in ("=", "-") else None
+    if match is None or not body or _NO_PARAGRAPH.match(body[-1].text):
         return None
     if len(body) > 1 and body[-2].text.strip():
         return None  # The last line of a longer paragraph: rather a rule or a table.
-    return (-1, "") if found[1] else (-2, "")
+    return (-1, "") if match[1] else (-2, "")
 
 
 def _without_comment(text: str, is_inside: bool) -> tuple[str, bool]:

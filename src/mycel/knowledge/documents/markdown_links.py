@@ -69,20 +69,20 @@ def find_links(text: str) -> DocumentLinks:
             target = wiki[1].partition("|")[0].rstrip("\\").strip()
             if target:
                 wikilinks.append(FoundLink(*wiki.span(), target))
-        text = _blanked(text, [(each.start, each.end) for each in wikilinks])
-    found = sorted(each for each in _found(text) if each.target)
-    tags = dict.fromkeys(each[1].rstrip("/") for each in _TAG.finditer(text))
-    return DocumentLinks(found[:LINKS_MAX], wikilinks[:LINKS_MAX], tuple(tags))
+        text = _blanked(text, [(wikilink.start, wikilink.end) for wikilink in wikilinks])
+    found_links = sorted(link for link in _find_links(text) if link.target)
+    tags = dict.fromkeys(match[1].rstrip("/") for match in _TAG.finditer(text))
+    return DocumentLinks(found_links[:LINKS_MAX], wikilinks[:LINKS_MAX], tuple(tags))
 
 
-def _found(text: str) -> Iterator[FoundLink]:
+def _find_links(text: str) -> Iterator[FoundLink]:
     definitions: dict[str, str] = {}
     for definition in _DEFINITION.finditer(text):
         definitions.setdefault(_key(definition[1]), _target(definition[2]))
     text = _DEFINITION.sub(_blank, text)
     taken: list[tuple[int, int]] = []
     start = 0
-    for end in (*(found.start() for found in _PARAGRAPH_END.finditer(text)), len(text)):
+    for end in (*(match.start() for match in _PARAGRAPH_END.finditer(text)), len(text)):
         for link in _in_brackets(text, start, end, definitions):
             yield link
             while taken and taken[-1][0] >= link.start:  # An image inside this link.
@@ -113,17 +113,17 @@ def _in_brackets(
         opening, begin, is_image = openings.pop()
         is_active = is_image or len(openings) >= outermost
         outermost = min(outermost, len(openings))
-        found = _DESTINATION.match(text, at, end)
-        target = _target(found[1]) if found is not None else None
-        if found is None:
-            found = _LABEL.match(text, at, end)
-            label = found[1] if found is not None else ""
+        match = _DESTINATION.match(text, at, end)
+        target = _target(match[1]) if match is not None else None
+        if match is None:
+            match = _LABEL.match(text, at, end)
+            label = match[1] if match is not None else ""
             if not label and bracket.start() - begin <= _LABEL_CHARS_MAX:
                 label = text[begin : bracket.start()]
             target = definitions.get(_key(label)) if label else None
         if target is None or not is_active:
             continue
-        at = found.end() if found is not None else at
+        at = match.end() if match is not None else at
         yield FoundLink(opening, at, target)
         if not is_image:
             outermost = len(openings)
@@ -134,13 +134,13 @@ def _without_code(text: str) -> str:
     lines = text.split("\n")
     fence = ""
     for number, line in enumerate(lines):
-        found = FENCE.match(line)
+        match = FENCE.match(line)
         if fence:
-            closes = found is not None and found[1].startswith(fence) and not found[2].strip()
+            closes = match is not None and match[1].startswith(fence) and not match[2].strip()
             fence = "" if closes else fence
             lines[number] = " " * len(line)
-        elif found is not None and not (found[1][0] == "`" and "`" in found[2]):
-            fence = found[1]
+        elif match is not None and not (match[1][0] == "`" and "`" in match[2]):
+            fence = match[1]
             # Spaces end the paragraph before, and its code spans.
             lines[number] = " " * len(line)
     return _without_spans("\n".join(lines))
@@ -151,7 +151,7 @@ def _without_spans(text: str) -> str:
         return text
     spans: list[tuple[int, int]] = []
     start = 0
-    for end in (*(found.start() for found in _PARAGRAPH_END.finditer(text)), len(text)):
+    for end in (*(match.start() for match in _PARAGRAPH_END.finditer(text)), len(text)):
         spans += _spans(text, start, end)
         start = end
     return _blanked(text, spans)

@@ -38,16 +38,16 @@ def read_module_doc(text: str, language: str) -> Lines | None:
     head = text[:_HEAD_CHARACTERS]
     match language:
         case "python":
-            found = _python(head)
+            numbered_lines = _python(head)
         case "rust":
-            found = _rust(head)
+            numbered_lines = _rust(head)
         case "go":
-            found = _go(head)
+            numbered_lines = _go(head)
         case _:
-            found = _block(head)
-    if found is None or sum(len(line.text) for line in found) < CHARACTERS_MIN:
+            numbered_lines = _block(head)
+    if numbered_lines is None or sum(len(line.text) for line in numbered_lines) < CHARACTERS_MIN:
         return None
-    return found
+    return numbered_lines
 
 
 def _python(text: str) -> Lines | None:
@@ -69,8 +69,8 @@ def _rust(text: str) -> Lines | None:
             break
     if lines:
         return tuple(lines)
-    found = _BLOCK.match(text)
-    return _comment(text, found) if found is not None and found[1] == "!" else None
+    match = _BLOCK.match(text)
+    return _comment(text, match) if match is not None and match[1] == "!" else None
 
 
 def _go(text: str) -> Lines | None:
@@ -82,8 +82,8 @@ def _go(text: str) -> Lines | None:
         if line.startswith("//") and not line.startswith(("//go:", "// +build")):
             lines.append(NumberedLine(number, line[2:].removeprefix(" ")))
         elif line.startswith("/*"):
-            found = _BLOCK.match(text)
-            doc = _comment(text, found) if found is not None else None
+            match = _BLOCK.match(text)
+            doc = _comment(text, match) if match is not None else None
             end = text.find("*/")
             is_above = end >= 0 and text[end + 2 :].lstrip().startswith("package ")
             return doc if is_above else None
@@ -93,16 +93,16 @@ def _go(text: str) -> Lines | None:
 
 
 def _block(text: str) -> Lines | None:
-    found = _BLOCK.match(text)
-    if found is None:
+    match = _BLOCK.match(text)
+    if match is None:
         return None
-    end = text.find("*/", found.end())
+    end = text.find("*/", match.end())
     if end < 0:
         return None
-    inside = text[found.end() : end]
+    inside = text[match.end() : end]
     if not _WHOLE_FILE.search(inside) and _NOT_OF_THE_FILE.match(text, end + 2):
         return None
-    return _comment(text, found)
+    return _comment(text, match)
 
 
 def _comment(text: str, opening: re.Match[str]) -> Lines | None:

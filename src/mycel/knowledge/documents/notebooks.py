@@ -24,7 +24,7 @@ def notebook_text(text: str) -> str:
     texts = [
         _cell(cell, language) for cell in (cells if isinstance(cells, list) else [])[:CELLS_MAX]
     ]
-    return "\n\n".join(each for each in texts if each)
+    return "\n\n".join(text for text in texts if text)
 
 
 def _cell(cell: Any, language: str) -> str:

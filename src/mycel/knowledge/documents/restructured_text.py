@@ -51,7 +51,7 @@ def restructured_blocks(lines: Sequence[NumberedLine]) -> Iterator[TextBlock]:
             at += 1
             continue
         style, text, taken = found
-        if heading or any(each.text.strip() for each in body):
+        if heading or any(numbered_line.text.strip() for numbered_line in body):
             yield TextBlock(level, heading, start, tuple(body), anchor)
         if style not in styles:
             styles.append(style)
@@ -59,7 +59,7 @@ def restructured_blocks(lines: Sequence[NumberedLine]) -> Iterator[TextBlock]:
         heading, anchor, start, body = plain_heading(text), label, lines[at].number, []
         label = ""
         at += taken
-    if heading or any(each.text.strip() for each in body):
+    if heading or any(numbered_line.text.strip() for numbered_line in body):
         yield TextBlock(level, heading, start, tuple(body), anchor)
 
 
@@ -102,20 +102,20 @@ def _is_title(text: str, rule: str) -> bool:
 
 def restructured_links(text: str) -> list[FoundLink]:
     """The links of a document, in the order of the text."""
-    found = [FoundLink(*role.span(), _role_target(role)) for role in _ROLE.finditer(text)]
-    found += [FoundLink(*link.span(), link[1]) for link in _LINK.finditer(text)]
+    found_links = [FoundLink(*role.span(), _role_target(role)) for role in _ROLE.finditer(text)]
+    found_links += [FoundLink(*link.span(), link[1]) for link in _LINK.finditer(text)]
     start = 0
     for line in text.split("\n"):
         target = _TARGET.fullmatch(line) if line.startswith(".. _") else None
         if target is not None:
-            found.append(FoundLink(start, start + len(line), target[1]))
+            found_links.append(FoundLink(start, start + len(line), target[1]))
         elif "http" in line and "<http" not in line:
-            found += [
+            found_links += [
                 FoundLink(start + bare.start(), start + bare.end(), bare[0].rstrip(".,;:!?)"))
                 for bare in ADDRESS.finditer(line)
             ]
         start += len(line) + 1
-    return sorted(found)
+    return sorted(found_links)
 
 
 def _role_target(role: re.Match[str]) -> str:

@@ -62,7 +62,7 @@ def arrange_sections(
     `title` is the title if the document has none of its own; `above` begins the name of each
     section. With `base`, the slugs of all sections begin so.
     """
-    found: list[Section] = []
+    sections: list[Section] = []
     taken: set[str] = set()
     stack: list[tuple[int, str, str]] = []
     """The level, slug and heading of each section around the current one."""
@@ -86,12 +86,12 @@ def arrange_sections(
         headings = (own_title or title, *(each[2] for each in stack), heading)
         trail = TRAIL.join(dict.fromkeys(filter(None, (above, *headings))))
         name = trail if len(trail) <= TRAIL_CHARACTERS_MAX else f"{headings[0]}{TRAIL}{heading}"
-        found += _parts(block, heading, slug, parent, name)
-        if len(found) >= SECTIONS_MAX:
+        sections += _parts(block, heading, slug, parent, name)
+        if len(sections) >= SECTIONS_MAX:
             break
         if not is_title:
             stack.append((max(block.level, 1), slug, heading))
-    return tuple(found[:SECTIONS_MAX])
+    return tuple(sections[:SECTIONS_MAX])
 
 
 def _unique(path: str, taken: set[str]) -> str:
@@ -131,7 +131,7 @@ def _split(lines: Sequence[NumberedLine]) -> list[Sequence[NumberedLine]]:
         part += paragraph
         size += length
     parts.append(_trimmed(part))
-    return [each for each in parts if each]
+    return [part for part in parts if part]
 
 
 def _paragraphs(lines: Iterable[NumberedLine]) -> Iterator[list[NumberedLine]]:

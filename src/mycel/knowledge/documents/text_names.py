@@ -68,7 +68,7 @@ def span_name(text: str) -> str:
     """The name in a code span: a path, or a dotted name with () if it is called; "" for none."""
     if "/" in text or _FILE.fullmatch(text):
         return text if _PATH.fullmatch(text) is not None else ""
-    found = _IDENTIFIER.fullmatch(text)
-    if found is None:
+    match = _IDENTIFIER.fullmatch(text)
+    if match is None:
         return ""
-    return ".".join(_SEPARATOR.split(found[1])) + (CALLED if found[2] else "")
+    return ".".join(_SEPARATOR.split(match[1])) + (CALLED if match[2] else "")

@@ -117,19 +117,19 @@ def _kind(attributes: Mapping[str, Any]) -> str:
     return kind if isinstance(kind, str) else ""
 
 
-def listed(attributes: Mapping[str, Any], key: str) -> list[Any]:
+def attribute_items(attributes: Mapping[str, Any], key: str) -> list[Any]:
     """The items of an attribute; KIP may have written items that are no texts, or no list."""
-    found = attributes.get(key)
-    if isinstance(found, list):
-        return found
-    return [] if found is None else [found]
+    attribute = attributes.get(key)
+    if isinstance(attribute, list):
+        return attribute
+    return [] if attribute is None else [attribute]
 
 
 def observe(tx: Transaction, concept: Concept, contents: Iterable[str]) -> list[str]:
     """Add observations to an entity. Returns the new ones."""
-    there = listed(concept.attributes, OBSERVATIONS_KEY)
+    there = attribute_items(concept.attributes, OBSERVATIONS_KEY)
     known = set(texts(concept.attributes, OBSERVATIONS_KEY))
-    new = [each for each in contents if each not in known]
+    new = [content for content in contents if content not in known]
     if new:
         tx.update(concept, attributes={OBSERVATIONS_KEY: [*there, *new]})
     return new
@@ -137,14 +137,14 @@ def observe(tx: Transaction, concept: Concept, contents: Iterable[str]) -> list[
 
 def texts(attributes: Mapping[str, Any], key: str) -> tuple[str, ...]:
     """The items of an attribute that are texts."""
-    return tuple([each for each in listed(attributes, key) if isinstance(each, str)])
+    return tuple([item for item in attribute_items(attributes, key) if isinstance(item, str)])
 
 
 def relate_to_itself(tx: Transaction, ref: str, relation_types: Iterable[str]) -> list[str]:
     """Relate an entity to itself. Returns the types of the new relations."""
     stored = texts(tx.get(ref).attributes, SELF_KEY)
     known = set(stored)
-    new = [each for each in dict.fromkeys(relation_types) if each not in known]
+    new = [type_name for type_name in dict.fromkeys(relation_types) if type_name not in known]
     if new:
         tx.update(ref, attributes={SELF_KEY: [*stored, *new]})
     return new
@@ -216,18 +216,18 @@ def entities_among(reader: Reader, rows: Iterable[Member]) -> Iterator[Member]:
 def find_entity(tx: Transaction, name: str) -> Concept | None:
     """The entity of a name."""
     for kind in {ENTITY, *entity_types(tx.get_concept(CONCEPT_TYPE, ENTITY)).values()}:
-        found = None if tx.reader.find_type(kind) is None else tx.get_concept(kind, name)
-        if found is not None and (kind != PERSON or OBSERVATIONS_KEY in found.attributes):
-            return found
+        concept = None if tx.reader.find_type(kind) is None else tx.get_concept(kind, name)
+        if concept is not None and (kind != PERSON or OBSERVATIONS_KEY in concept.attributes):
+            return concept
     return None
 
 
 def find_end(tx: Transaction, name: str) -> Concept | None:
     """The entity of a name, or its placeholder."""
-    found = find_entity(tx, name)
-    if found is None and tx.reader.find_type(MISSING_ENTITY) is not None:
+    concept = find_entity(tx, name)
+    if concept is None and tx.reader.find_type(MISSING_ENTITY) is not None:
         return tx.get_concept(MISSING_ENTITY, name)
-    return found
+    return concept
 
 
 def require_placeholders(tx: Transaction, names: Iterable[str]) -> list[str]:
@@ -248,8 +248,8 @@ def require_predicate(tx: Transaction, relation_type: str) -> str:
     """The predicate of a relation type, defined if it was not."""
     name, is_defined = _predicate(tx, relation_type)
     if not is_defined:
-        said = {} if name == relation_type else {RELATION_KEY: relation_type}
-        tx.define_predicate(name, {"description": "Registered on first use.", **said})
+        payload = {} if name == relation_type else {RELATION_KEY: relation_type}
+        tx.define_predicate(name, {"description": "Registered on first use.", **payload})
     return name
 
 

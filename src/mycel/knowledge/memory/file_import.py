@@ -76,7 +76,7 @@ class MemoryImport:
             self.skipped.append(SkippedLine(place, why.rstrip(".")))
 
     @property
-    def taken(self) -> int:
+    def line_count(self) -> int:
         """The number of valid lines."""
         entities = self.entities_created + self.entities_updated + self.entities_unchanged
         return entities + self.relations_created + self.relations_unchanged
@@ -92,7 +92,7 @@ class MemoryImport:
             "relations": {"created": self.relations_created, "unchanged": self.relations_unchanged},
             "skipped": {
                 "count": self.skipped_count,
-                "lines": [each._asdict() for each in self.skipped],
+                "lines": [skipped_line._asdict() for skipped_line in self.skipped],
             },
         }
 
@@ -115,7 +115,7 @@ def import_memory(db: Graph, path: Path) -> MemoryImport:
             work.put_entities(entities)
         for relations in _batches(work.relations(read())):
             work.put_relations(relations)
-        if done.skipped_count and not done.taken:
+        if done.skipped_count and not done.line_count:
             first = done.skipped[0]
             raise ConstraintViolation(
                 f"{shorten(path.name)!r} is no file of the memory server:"
@@ -167,12 +167,12 @@ def _as_object(path: Path) -> dict[str, Any] | None:
 
 def _is_line(line: bytes) -> bool:
     try:
-        found = read_json(line)
+        json = read_json(line)
     except InvalidSyntax:  # It is JSON, and told of with its line.
         return True
     except ValueError:
         return False
-    return isinstance(found, dict) and "type" in found
+    return isinstance(json, dict) and "type" in json
 
 
 def _of_object(whole: dict[str, Any]) -> Iterator[Item]:
@@ -251,10 +251,10 @@ class _Import:
                 again.setdefault(entity.name, []).append(entity)
             else:
                 new[entity.name] = entity
-        types = require_types(self._tx, {each.entity_type for each in new.values()})
+        types = require_types(self._tx, {entity.entity_type for entity in new.values()})
         self._tx.put_concepts(
-            ConceptRow(types[each.entity_type], each.name, each.attributes())
-            for each in new.values()
+            ConceptRow(types[entity.entity_type], entity.name, entity.attributes())
+            for entity in new.values()
         )
         self._done.entities_created += len(new)
         for name, entities in again.items():
@@ -263,7 +263,9 @@ class _Import:
     def _add(self, name: str, entities: Sequence[Entity]) -> None:
         """Add the observations of several lines to an entity, in one update."""
         concept = find_entity(self._tx, name)
-        observations = dict.fromkeys(each for entity in entities for each in entity.observations)
+        observations = dict.fromkeys(
+            observation for entity in entities for observation in entity.observations
+        )
         new = set() if concept is None else {*observe(self._tx, concept, observations)}
         self._done.observations_added += len(new)
         for entity in entities:
@@ -274,7 +276,13 @@ class _Import:
 
     def put_relations(self, batch: list[EntityRelation]) -> None:
         """Create the relations that do not exist."""
-        ends = self._ends({name for each in batch for name in (each.source, each.target)})
+        ends = self._ends(
+            {
+                name
+                for entity_relation in batch
+                for name in (entity_relation.source, entity_relation.target)
+            }
+        )
         wanted: dict[tuple[int, int, int], PropositionRow] = {}
         own: dict[int, list[str]] = {}
         for relation in batch:

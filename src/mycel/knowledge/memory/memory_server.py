@@ -21,12 +21,12 @@ from mycel.knowledge.memory.entities import (
     SELF_KEY,
     Entity,
     EntityRelation,
+    attribute_items,
     entities_among,
     entity_fields,
     entity_of,
     find_end,
     find_entity,
-    listed,
     observe,
     predicate_of,
     relate_to_itself,
@@ -71,7 +71,7 @@ class Subgraph:
 
     @property
     def entities(self) -> tuple[Entity, ...]:
-        return tuple([_entity(each) for each in self.members])
+        return tuple([_entity(member) for member in self.members])
 
     @property
     def relations(self) -> tuple[EntityRelation, ...]:
@@ -85,7 +85,8 @@ class Subgraph:
         """
         return {
             "entities": [
-                entity_fields(each.name, parse_object(each.attributes)) for each in self.members
+                entity_fields(member.name, parse_object(member.attributes))
+                for member in self.members
             ],
             "relations": [
                 {"from": source, "to": target, "relationType": relation_type}
@@ -106,30 +107,38 @@ class EntityGraph:
     def create_entities(self, entities: Iterable[Entity]) -> list[Entity]:
         """Create entities whose names do not exist. Returns the new ones."""
         wanted: dict[str, Entity] = {}
-        for each in entities:
-            wanted.setdefault(each.name, each)
+        for entity in entities:
+            wanted.setdefault(entity.name, entity)
 
         def work(tx: Transaction) -> list[Entity]:
             new = [each for name, each in wanted.items() if find_entity(tx, name) is None]
-            types = require_types(tx, {each.entity_type for each in new})
-            for each in new:
-                tx.put_concept(types[each.entity_type], each.name, each.attributes())
+            types = require_types(tx, {entity.entity_type for entity in new})
+            for entity in new:
+                tx.put_concept(types[entity.entity_type], entity.name, entity.attributes())
             return new
 
         return self._db.write(work) if wanted else []
 
     def create_relations(self, relations: Iterable[EntityRelation]) -> list[EntityRelation]:
         """Create relations; missing ends get placeholders. Returns the new ones."""
-        wanted = list(dict.fromkeys(relations))
+        entity_relations = list(dict.fromkeys(relations))
 
         def work(tx: Transaction) -> list[EntityRelation]:
-            found = {name: find_end(tx, name) for each in wanted for name in _ends(each)}
+            found = {
+                name: find_end(tx, name)
+                for entity_relation in entity_relations
+                for name in _ends(entity_relation)
+            }
             ends = {name: end.id for name, end in found.items() if end is not None}
             absent = [name for name in found if name not in ends]
             ends |= zip(absent, require_placeholders(tx, absent), strict=True)
-            return [each for each in wanted if _relate(tx, each, ends)]
+            return [
+                entity_relation
+                for entity_relation in entity_relations
+                if _relate(tx, entity_relation, ends)
+            ]
 
-        return self._db.write(work) if wanted else []
+        return self._db.write(work) if entity_relations else []
 
     def add_observations(
         self, additions: Iterable[tuple[str, Sequence[str]]]
@@ -181,7 +190,7 @@ class EntityGraph:
                     missing.append(name)
                     continue
                 gone = set(contents)
-                before = listed(concept.attributes, OBSERVATIONS_KEY)
+                before = attribute_items(concept.attributes, OBSERVATIONS_KEY)
                 kept = [each for each in before if not (isinstance(each, str) and each in gone)]
                 if len(kept) < len(before):
                     tx.update(concept, attributes={OBSERVATIONS_KEY: kept})
@@ -192,12 +201,12 @@ class EntityGraph:
 
     def delete_relations(self, relations: Iterable[EntityRelation]) -> int:
         """Delete relations. Returns how many existed."""
-        wanted = list(dict.fromkeys(relations))
+        entity_relations = list(dict.fromkeys(relations))
 
         def work(tx: Transaction) -> int:
-            return sum(_unrelate(tx, each) for each in wanted)
+            return sum(_unrelate(tx, entity_relation) for entity_relation in entity_relations)
 
-        return self._db.write(work) if wanted else 0
+        return self._db.write(work) if entity_relations else 0
 
     # Reading.
 
@@ -280,13 +289,13 @@ class EntityGraph:
 
 
 def _require(tx: Transaction, name: str) -> Concept:
-    found = find_entity(tx, name)
-    if found is None:
+    concept = find_entity(tx, name)
+    if concept is None:
         raise NotFound(
             f"There is no entity named {shorten(name)!r}.",
             hint="Create it with create_entities first, or look for its name with search_nodes.",
         )
-    return found
+    return concept
 
 
 def _ends(relation: EntityRelation) -> tuple[str, str]:
@@ -359,7 +368,7 @@ def _relations(
 ) -> list[tuple[str, str, str]]:
     """The relations of entities, in the order of creation."""
     types = [*type_numbers(reader), *_placeholder_types(reader)]
-    numbers = [each.number for each in shown]
+    numbers = [member.number for member in shown]
     links = members.links(reader, types, numbers, both_ways=both_ways)
     predicates = {predicate for _, _, _, predicate, _ in links}
     called = members.predicate_names(reader, predicates, RELATION_KEY)
@@ -378,7 +387,8 @@ def _entity(member: Member) -> Entity:
 def _holds(member: Member, text: str) -> bool:
     entity = _entity(member)
     return any(
-        text in each.lower() for each in (entity.name, entity.entity_type, *entity.observations)
+        text in observation.lower()
+        for observation in (entity.name, entity.entity_type, *entity.observations)
     )
 
 
@@ -390,11 +400,11 @@ def _fitting(
 ) -> tuple[list[Any], int, bool]:
     """The items that fit, the room left, and whether that was all."""
     shown: list[Any] = []
-    for each in items:
-        size = size_of(each)
+    for item in items:
+        size = size_of(item)
         if size > room and shown:
             return shown, room, False
-        shown.append(each)
+        shown.append(item)
         room -= size
     return shown, max(room, 0), True
 

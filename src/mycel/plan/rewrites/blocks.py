@@ -18,7 +18,7 @@ def _changed(block: ir.Block, change: Callable[[ir.Block], ir.Block]) -> ir.Bloc
         ir.Optional(tuple(_changed(branch, change) for branch in attempt.branches))
         for attempt in block.attempts
     )
-    conditions = tuple(_condition(each, change) for each in block.conditions)
+    conditions = tuple(_condition(condition, change) for condition in block.conditions)
     return change(replace(block, attempts=attempts, conditions=conditions))
 
 

@@ -30,7 +30,9 @@ def count_once(query: ir.Query, _: Statistics) -> ir.Query:
         or total.distinct
         or total.argument.path
         or block.attempts
-        or any(not isinstance(each, ir.Earlier) for each in block.conditions)  # Its own may stay.
+        or any(
+            not isinstance(condition, ir.Earlier) for condition in block.conditions
+        )  # Its own may stay.
     ):
         return query
     circle = _circle(block.atoms)

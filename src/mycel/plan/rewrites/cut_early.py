@@ -37,11 +37,11 @@ def cut_early(query: ir.Query, statistics: Statistics) -> ir.Query:
     (variable,), paths = variables, {key.path for key in keys}
     if _ID in paths:
         return replace(query, cut="elements")
-    if _NAME not in paths or not all(_is_concept(variable, each) for each in query.branches):
+    if _NAME not in paths or not all(_is_concept(variable, branch) for branch in query.branches):
         return query
-    if _TYPE in paths or all(_has_type(variable, each) for each in query.branches):
+    if _TYPE in paths or all(_has_type(variable, branch) for branch in query.branches):
         return replace(query, cut="elements")
-    counted = sum(_counted(variable, each, statistics) for each in query.branches)
+    counted = sum(_counted(variable, branch, statistics) for branch in query.branches)
     pays = counted >= SHARE_MIN * statistics.concepts(None)
     return replace(query, cut="names") if pays else query
 
@@ -72,7 +72,7 @@ def _counted(variable: ir.Variable, block: ir.Block, statistics: Statistics) -> 
     """The number of elements of a variable, if the block is one pattern of links; else 0."""
     match block:
         case ir.Block((ir.LinkAtom() as link,), attempts=(), conditions=()):
-            spreads = [statistics.links(each) for each in link.predicates or (None,)]
+            spreads = [statistics.links(predicate) for predicate in link.predicates or (None,)]
             if variable == link.subject:
                 return sum(spread.subjects for spread in spreads)
             return sum(spread.objects for spread in spreads)

@@ -20,7 +20,7 @@ def gather_early(query: ir.Query, _: Statistics) -> ir.Query:
     grouped = {key.variable for key in keys}
     pays = (
         any(key.path for key in keys)
-        and not any(each.distinct for each in totals)
-        and any(each.argument.variable not in grouped for each in totals)
+        and not any(total.distinct for total in totals)
+        and any(total.argument.variable not in grouped for total in totals)
     )
     return replace(query, gathers_early=pays)

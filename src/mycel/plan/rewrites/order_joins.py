@@ -18,7 +18,7 @@ from mycel.ir import query as ir
 from mycel.ir.facts import atom_variables, condition_variables
 from mycel.plan.catalog import Spread, Statistics
 from mycel.plan.rewrites.blocks import each_block
-from mycel.plan.rewrites.selectivity import found, share
+from mycel.plan.rewrites.selectivity import count_entries, share
 from mycel.plan.rewrites.use_indexes import restriction
 
 EXACT_MAX: Final = 8
@@ -55,9 +55,9 @@ def _ordered(block: ir.Block, estimate: _Estimate) -> ir.Block:
         return _settled(block, outer, estimate)
     probes = _probes(block.atoms)
     filters = [
-        (condition_variables(each), _selectivity(each, probes, estimate))
-        for each in block.conditions
-        if not isinstance(each, ir.Not)
+        (condition_variables(condition), _selectivity(condition, probes, estimate))
+        for condition in block.conditions
+        if not isinstance(condition, ir.Not)
     ]
     search = _exact if len(block.atoms) <= EXACT_MAX else _greedy
     places = search(block.atoms, outer, filters, estimate)
@@ -260,7 +260,7 @@ class _Estimate:
         if not {atom.subject, atom.object} & bound:
             return True
         without = self._link(replace(atom, probe=None), bound)
-        return found(atom.probe, self.statistics) + 1.0 < without.looked_at
+        return count_entries(atom.probe, self.statistics) + 1.0 < without.looked_at
 
     def _concept(self, atom: ir.ConceptAtom, bound: Set[ir.Variable]) -> _Step:
         of_type = self.statistics.concepts(atom.type)
@@ -273,19 +273,19 @@ class _Estimate:
             return _Step(1.0, 1.0)
         if atom.probe is not None:
             # How many pass the conditions is counted with the conditions.
-            return _Step(of_type, found(atom.probe, self.statistics))
+            return _Step(of_type, count_entries(atom.probe, self.statistics))
         return _Step(2.0, 2.0) if atom.name is not None else _Step(of_type, of_type)
 
     def _spread(self, predicates: tuple[int, ...] | None) -> Spread:
         if predicates is None:
             return self.statistics.links(None)
-        parts = [self.statistics.links(each) for each in predicates]
+        parts = [self.statistics.links(predicate) for predicate in predicates]
         return Spread(*(sum(column) for column in zip(*parts, strict=True)))
 
     def _link(self, atom: ir.LinkAtom, bound: Set[ir.Variable]) -> _Step:
         if atom.probe is not None and self.pays(atom, bound):
             without = self._link(replace(atom, probe=None), bound)
-            return _Step(without.rows, found(atom.probe, self.statistics) + 1.0)
+            return _Step(without.rows, count_entries(atom.probe, self.statistics) + 1.0)
         spread = self._spread(atom.predicates)
         ways = 2.0 if atom.mirrored else 1.0
         if atom.link in bound:

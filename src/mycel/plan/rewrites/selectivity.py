@@ -25,7 +25,7 @@ def share(index: ir.PropertyIndex, operator: ir.ProbeOperator, statistics: Stati
     return one if operator == "==" else min(one * _LISTED, 1.0)
 
 
-def found(probe: ir.Probe, statistics: Statistics) -> float:
+def count_entries(probe: ir.Probe, statistics: Statistics) -> float:
     """The number of entries that a probe looks at."""
     rows = statistics.entries(probe.index.slot).elements
     for bound in probe.bounds:

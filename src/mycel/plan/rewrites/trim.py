@@ -22,14 +22,14 @@ def trim(query: ir.Query, _: Statistics) -> ir.Query:
 
 def _trimmed(block: ir.Block) -> ir.Block:
     bound = set(block.sees) | {name for atom in block.atoms for name in atom_variables(atom)}
-    kept = []
+    optionals = []
     for attempt in block.attempts:
         binds = frozenset().union(*(branch.binds for branch in attempt.branches))
         if not binds <= bound:
-            kept.append(attempt)
+            optionals.append(attempt)
             bound |= binds
     conditions = tuple(_plain(condition) for condition in block.conditions)
-    return replace(block, attempts=tuple(kept), conditions=conditions)
+    return replace(block, attempts=tuple(optionals), conditions=conditions)
 
 
 def _plain(condition: ir.Condition) -> ir.Condition:
@@ -47,12 +47,12 @@ def _looked_at(block: ir.Block) -> ir.Block:
     if block.independent:
         return block  # What it binds is compared with what is around it.
     used = frozenset().union(*map(condition_variables, block.conditions))
-    kept: list[ir.Optional] = []
+    optionals: list[ir.Optional] = []
     for attempt in reversed(block.attempts):
         if used & frozenset().union(*(branch.binds for branch in attempt.branches)):
-            kept.insert(0, attempt)
+            optionals.insert(0, attempt)
             used = used.union(*map(block_variables, attempt.branches))
-    return replace(block, attempts=tuple(kept))
+    return replace(block, attempts=tuple(optionals))
 
 
 def _all(conditions: tuple[ir.Condition, ...]) -> ir.Condition:

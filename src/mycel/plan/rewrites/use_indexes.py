@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 from mycel.ir import query as ir
 from mycel.plan.catalog import Statistics
 from mycel.plan.rewrites.blocks import each_block
-from mycel.plan.rewrites.selectivity import found
+from mycel.plan.rewrites.selectivity import count_entries
 
 _STRAIGHT: Final[dict[str, ir.ProbeOperator]] = {
     "==": "==",
@@ -49,7 +49,7 @@ def use_indexes(query: ir.Query, statistics: Statistics) -> ir.Query:
     """Give every pattern that an index can find the probe for it."""
     if not query.indexes:
         return query
-    indexes = {(each.owner, each.is_link, each.property): each for each in query.indexes}
+    indexes = {(index.owner, index.is_link, index.property): index for index in query.indexes}
     return each_block(query, lambda block: _probed(block, indexes, statistics))
 
 
@@ -84,7 +84,7 @@ def _with_probe(
         return atom
     best = probes[0]
     if len(probes) > 1:
-        best = min(probes, key=lambda probe: found(probe, statistics))
+        best = min(probes, key=lambda probe: count_entries(probe, statistics))
     return replace(atom, probe=best)
 
 

@@ -42,7 +42,7 @@ _LENGTHS: Final = struct.Struct(f"<{len(_PARTS) + 1}I")
 _SUM: Final = struct.Struct("<I")
 
 
-def kept(arrays: Arrays, keep: NDArray[np.bool_]) -> Arrays:
+def select_arrays(arrays: Arrays, keep: NDArray[np.bool_]) -> Arrays:
     """The arrays of some of the passages."""
     found = {}
     for key, value in arrays.items():

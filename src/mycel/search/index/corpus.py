@@ -15,7 +15,7 @@ from typing import Any, Final, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mycel.search.index.blocks import Arrays, kept, packed
+from mycel.search.index.blocks import Arrays, packed, select_arrays
 from mycel.search.index.passage_columns import ITEMS, NOWHERE, PassageColumns, PassageEntry, Shared
 from mycel.search.index.phrases import Hashes, PhraseSet
 from mycel.store.index.passages import block_of
@@ -89,7 +89,7 @@ class PassageSegment:
 
     def none(self) -> Self:
         """A segment without passages."""
-        return type(self)(kept(self.arrays, np.zeros(len(self), bool)))
+        return type(self)(select_arrays(self.arrays, np.zeros(len(self), bool)))
 
     def mentions_of(self, at: int) -> Hashes:
         """The phrases that a passage mentions."""
@@ -147,16 +147,16 @@ class Corpus:
         self.dictionary: Final = dictionary
         """The phrases that are looked for in texts: names, and phrases of several passages."""
         self._shared: Final = shared
-        self.numbers: Positions = self._both("numbers")
-        self.types: NDArray[np.int32] = self._both("types")
-        self.flags: NDArray[np.uint8] = self._both("flags")
-        self.dates: NDArray[np.int32] = self._both("dates")
-        self.actors: NDArray[np.int32] = self._both("actors")
-        self.episodes: NDArray[np.int32] = self._both("episodes")
+        self.numbers: Positions = self._joined_arrays("numbers")
+        self.types: NDArray[np.int32] = self._joined_arrays("types")
+        self.flags: NDArray[np.uint8] = self._joined_arrays("flags")
+        self.dates: NDArray[np.int32] = self._joined_arrays("dates")
+        self.actors: NDArray[np.int32] = self._joined_arrays("actors")
+        self.episodes: NDArray[np.int32] = self._joined_arrays("episodes")
         self._order: Final = np.argsort(self.numbers, kind="stable")
         self._sorted: Final = self.numbers[self._order]
-        is_dead = np.repeat(~alive, self._both("mention_counts"))
-        self._dead_mentions: Final = np.sort(self._both("mentions")[is_dead])
+        is_dead = np.repeat(~alive, self._joined_arrays("mention_counts"))
+        self._dead_mentions: Final = np.sort(self._joined_arrays("mentions")[is_dead])
         self.has_episodes: Final = bool((self.episodes >= 0).any())
         self.previous, self.next = self._neighbours()
         self.titled: Final = (self.flags & TITLED).astype(bool)
@@ -185,13 +185,13 @@ class Corpus:
         present = set(np.unique(block[self.alive]).tolist())
         split = len(self.base)
         arrays = [
-            {key: value for key, value in each.arrays.items() if key != "vectors"}
-            for each in (self.base, self.tail)
+            {key: value for key, value in passage_segment.arrays.items() if key != "vectors"}
+            for passage_segment in (self.base, self.tail)
         ]
         found = {}
         for number in present if wanted is None else present & set(wanted):
             keep = block == number
-            parts = (kept(arrays[0], keep[:split]), kept(arrays[1], keep[split:]))
+            parts = (select_arrays(arrays[0], keep[:split]), select_arrays(arrays[1], keep[split:]))
             found[number] = packed(
                 {key: np.concatenate([e[key] for e in parts]) for key in parts[0]}, texts
             )
@@ -215,7 +215,7 @@ class Corpus:
         """The number of notes that somebody wrote."""
         return int((self.alive & ((self.flags & (READ | CODE)) == 0)).sum())
 
-    def written(self) -> list[int]:
+    def note_elements(self) -> list[int]:
         """The elements of notes that somebody wrote, turns of episodes left out."""
         return self._with_flags(TITLED)
 
@@ -279,7 +279,9 @@ class Corpus:
 
     def similarities(self, vector: Floats) -> Floats:
         """The cosine of every passage with a vector."""
-        return np.concatenate([_cosines(each, vector) for each in (self.base, self.tail)])
+        return np.concatenate(
+            [_cosines(passage_segment, vector) for passage_segment in (self.base, self.tail)]
+        )
 
     def mentions_of(self, at: int) -> Hashes:
         """The phrases that a passage mentions."""
@@ -315,7 +317,7 @@ class Corpus:
         keep = self.alive[place]
         return phrase[keep], place[keep]
 
-    def _both(self, key: str) -> Any:
+    def _joined_arrays(self, key: str) -> Any:
         if not len(self.tail):
             return self.base.arrays[key]
         return np.concatenate((self.base.arrays[key], self.tail.arrays[key]))
@@ -329,7 +331,11 @@ class Corpus:
         following = previous.copy()
         among = np.flatnonzero(self.alive & (self.episodes >= 0))
         if len(among):
-            keys = (self.numbers[among], self._both("positions")[among], self.episodes[among])
+            keys = (
+                self.numbers[among],
+                self._joined_arrays("positions")[among],
+                self.episodes[among],
+            )
             among = among[np.lexsort(keys)]
             same = self.episodes[among[1:]] == self.episodes[among[:-1]]
             previous[among[1:][same]] = among[:-1][same]
@@ -364,7 +370,7 @@ def _lengths(vectors: NDArray[np.int8]) -> Floats:
 
 
 def _merged(*parts: tuple[PassageSegment, NDArray[np.bool_]]) -> PassageSegment:
-    arrays = [kept(segment.arrays, keep) for segment, keep in parts]
+    arrays = [select_arrays(segment.arrays, keep) for segment, keep in parts]
     return PassageSegment(
-        {key: np.concatenate([each[key] for each in arrays]) for key in arrays[0]}
+        {key: np.concatenate([array[key] for array in arrays]) for key in arrays[0]}
     )

@@ -39,28 +39,30 @@ def derived(
 ) -> Derived:
     """The data derived from a concept."""
     attributes = parse_object(source.attributes)
-    found = passage_of(type_name, source.name, attributes)
-    names = {hash_: each for each in found.names if (hash_ := vocabulary.hash(each))}
-    phrases = {hash_: each for each in capitalised(found.text) if (hash_ := vocabulary.hash(each))}
-    flags = TITLED if found.names else 0
-    flags |= TIMED if TIME_WORDS.search(found.text) else 0
+    passage = passage_of(type_name, source.name, attributes)
+    names = {hash_: name for name in passage.names if (hash_ := vocabulary.hash(name))}
+    phrases = {
+        hash_: each for each in capitalised(passage.text) if (hash_ := vocabulary.hash(each))
+    }
+    flags = TITLED if passage.names else 0
+    flags |= TIMED if TIME_WORDS.search(passage.text) else 0
     flags |= CODE if is_code(type_name, attributes) else 0
     flags |= READ if is_section(type_name, attributes) else 0
-    flags |= ASKS if found.text.rstrip().endswith("?") else 0
+    flags |= ASKS if passage.text.rstrip().endswith("?") else 0
     row = PassageRow(
         source.element,
         source.seq,
         source.type,
         np.array(sorted(names), "<u4").tobytes(),
         np.array(sorted(phrases), "<u4").tobytes(),
-        np.array(model.token_ids(found.text), "<u2").tobytes(),
+        np.array(model.token_ids(passage.text), "<u2").tobytes(),
         flags,
-        found.date,
-        found.actor,
-        found.episode,
-        found.position,
+        passage.date,
+        passage.actor,
+        passage.episode,
+        passage.position,
     )
-    return Derived(row, phrases | names, found.text)
+    return Derived(row, phrases | names, passage.text)
 
 
 def is_sound(row: PassageRow, model: StaticModel) -> bool:

@@ -52,7 +52,7 @@ def mentioned(reader: Reader, index: SearchIndex, number: int, limit: int) -> li
     corpus = _corpus(reader, index)
     if corpus is None:
         return []
-    return list(islice(_meant(reader, number, _mentioned(corpus, number)), limit))
+    return list(islice(_plausible_mentions(reader, number, _mentioned(corpus, number)), limit))
 
 
 def unlinked(reader: Reader, index: SearchIndex, limit: int) -> list[tuple[int, int]]:
@@ -65,15 +65,17 @@ def unlinked(reader: Reader, index: SearchIndex, limit: int) -> list[tuple[int, 
     if corpus is None:
         return found
     for number in np.sort(corpus.numbers[corpus.alive])[::-1][:SCANNED_MAX].tolist():
-        if others := list(_meant(reader, number, _mentioned(corpus, number))):
-            linked = {each.other for each in lookup.links_around(reader, number, None, SCANNED_MAX)}
+        if others := list(_plausible_mentions(reader, number, _mentioned(corpus, number))):
+            linked = {
+                around.other for around in lookup.links_around(reader, number, None, SCANNED_MAX)
+            }
             found += [(number, other) for other in others if other not in linked]
         if len(found) >= limit:
             break
     return found[:limit]
 
 
-def _meant(reader: Reader, number: int, others: Sequence[int]) -> Iterator[int]:
+def _plausible_mentions(reader: Reader, number: int, others: Sequence[int]) -> Iterator[int]:
     """Those of some mentioned concepts that a reader of the text would call mentioned."""
     concept = reader.concept(number) if others else None
     if concept is None:
@@ -97,7 +99,7 @@ def _is_meant(name: str, marked: Collection[str], other: Concept) -> bool:
     if not is_code(other.type, attributes):
         return True
     titles = called(other.name, attributes).titles
-    return any(len(parts(each)) > 1 or each in marked for each in titles)
+    return any(len(parts(title)) > 1 or title in marked for title in titles)
 
 
 def _marked_words(text: str) -> set[str]:

@@ -88,10 +88,10 @@ class NoteVectors:
             if len(self._missing) > AT_ONCE_MAX:
                 self._start()
             elif self._missing and reader.deadline - monotonic() > AT_ONCE_S:
-                self._keep(self._made(self._passages(reader, self._missing)))
+                self._keep(self._embed_rows(self._passages(reader, self._missing)))
             used = self._vectors
             if not self._sections.isdisjoint(self._missing):
-                used = {each: used[each] for each in used.keys() - self._sections}
+                used = {section: used[section] for section in used.keys() - self._sections}
             numbers = np.fromiter(used, np.int64)
             rows = np.frombuffer(b"".join(used.values()), np.int8)
         places = corpus.places(numbers)
@@ -121,7 +121,7 @@ class NoteVectors:
         most = 0
         while not self._stopped.is_set() and self.failure is None:
             with self._lock:
-                left = len(self._wanted(sections=sections))
+                left = len(self._missing_elements(sections=sections))
             most = max(most, left)
             if report is not None and left < most:
                 report(most - left, most)
@@ -153,7 +153,7 @@ class NoteVectors:
         if self._seq == corpus.seq:
             return
         changed = set[int]() if self._seq is None else passages.changed_since(reader, self._seq)
-        wanted, sections = corpus.written(), corpus.sections()
+        wanted, sections = corpus.note_elements(), corpus.sections()
         wanted = wanted if len(wanted) <= PASSAGES_MAX else []
         sections = sections if len(wanted) + len(sections) <= PASSAGES_MAX else []
         self._sections = frozenset(sections)
@@ -174,7 +174,7 @@ class NoteVectors:
     def _passages(self, reader: Reader, numbers: Sequence[int]) -> list[PassageRow]:
         return [each.row for each in self._derive(reader, numbers)] if numbers else []
 
-    def _made(self, rows: Sequence[PassageRow]) -> list[tuple[int, int, bytes]]:
+    def _embed_rows(self, rows: Sequence[PassageRow]) -> list[tuple[int, int, bytes]]:
         vectors = self._model.embed_pieces([np.frombuffer(row.pieces, "<u2") for row in rows])
         return [
             (row.element, row.seq, vector)
@@ -195,14 +195,14 @@ class NoteVectors:
         """Make what is missing, portion by portion."""
         while not self._stopped.is_set() and self.failure is None:
             try:
-                made = self._make_portion(sections=True)
+                portion = self._make_portion(sections=True)
             except EmbedderFailed as error:
                 self.failure = error
                 return
             except MycelError:  # The graph was closed.
                 return
             self.save()
-            if not made:
+            if not portion:
                 return  # Nothing is missing, or what is missing is gone: the next search tells.
 
     def _make_portion(self, *, sections: bool) -> int:
@@ -212,19 +212,19 @@ class NoteVectors:
         """
         with self._portion:
             with self._lock:
-                seq, some = self._seq, self._wanted(sections=sections)[:AT_ONCE_MAX]
+                seq, some = self._seq, self._missing_elements(sections=sections)[:AT_ONCE_MAX]
             with self._store.reading() as reader:
                 rows = self._passages(reader, some)
             made: list[tuple[int, int, bytes]] = []
             for row in rows:
                 if self._stopped.is_set():
                     break
-                made += self._made([row])
+                made += self._embed_rows([row])
             with self._lock:
                 if self._seq == seq:  # What was made before a change may be of older texts.
                     self._keep(made)
             return len(made)
 
-    def _wanted(self, *, sections: bool) -> list[int]:
+    def _missing_elements(self, *, sections: bool) -> list[int]:
         """The elements without a vector, with or without sections."""
         return [each for each in self._missing if sections or each not in self._sections]

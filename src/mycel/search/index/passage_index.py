@@ -158,17 +158,17 @@ class PassageIndex:
         return self._calibration
 
     def _measured(self) -> Calibration:
-        texts = [text for each in pairs() for text in each]
+        texts = [text for pair in pairs() for text in pair]
         vectors = np.concatenate(
             [
                 self.text_vectors(texts[at : at + EMBEDDED_AT_ONCE_MAX])
                 for at in range(0, len(texts), EMBEDDED_AT_ONCE_MAX)
             ]
         )
-        made = calibration_of(*np.split(vectors, 2))
+        calibration = calibration_of(*np.split(vectors, 2))
         with suppress(DatabaseError, DatabaseBusy, DiskFull):
-            self._store.derive(tables.keep_calibration, self.mark, made)
-        return made
+            self._store.derive(tables.keep_calibration, self.mark, calibration)
+        return calibration
 
     @cached_property
     def vocabulary(self) -> PhraseVocabulary:
@@ -292,7 +292,7 @@ class PassageIndex:
         for at in range(0, len(missing), EMBEDDED_AT_ONCE_MAX):
             with self._store.reading() as reader:
                 some = passages.sources(reader, missing[at : at + EMBEDDED_AT_ONCE_MAX])
-                made = [self._row(reader, each) for each in some]
+                made = [self._row(reader, source_row) for source_row in some]
             texts = [each.text for each in made]
             vectors = as_bytes(embedder.embed(texts, patient=True)) if made else []
             rows = [
@@ -425,7 +425,7 @@ class PassageIndex:
             return Corpus.stored(seq, arrays | {"vectors": vectors}, dictionary, shared)
         places = np.minimum(np.searchsorted(elements, arrays["numbers"]), len(elements) - 1)
         keep = elements[places] == arrays["numbers"] if len(elements) else places >= 0
-        arrays = blocks.kept(arrays | {"vectors": vectors[places]}, keep)
+        arrays = blocks.select_arrays(arrays | {"vectors": vectors[places]}, keep)
         return Corpus.stored(seq, arrays, dictionary, shared)
 
     def _stored_vectors(self, reader: Reader) -> tuple[Positions, NDArray[np.int8]]:
@@ -523,9 +523,9 @@ class PassageIndex:
         """The passages of live concepts with these numbers."""
         furniture = lookup.furniture(reader)
         return [
-            self._row(reader, each)
-            for each in passages.sources(reader, numbers)
-            if each.element not in furniture
+            self._row(reader, source)
+            for source in passages.sources(reader, numbers)
+            if source.element not in furniture
         ]
 
     def _row(self, reader: Reader, source: SourceRow) -> Derived:

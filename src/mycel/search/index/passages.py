@@ -44,9 +44,9 @@ def passage_of(type_name: str, name: str, attributes: Mapping[str, Any]) -> Pass
     """The passage of a concept."""
     if type_name == EVENT and not _OF_TURNS.isdisjoint(attributes):
         return _turn(name, attributes)
-    found = called(name, attributes)
-    text = "\n".join((with_parts(found.titles), *_prose(attributes, {"name", "aliases"})))
-    names = tuple(dict.fromkeys(_without_brackets(each) for each in found.titles))
+    element_names = called(name, attributes)
+    text = "\n".join((with_parts(element_names.titles), *_prose(attributes, {"name", "aliases"})))
+    names = tuple(dict.fromkeys(_without_brackets(title) for title in element_names.titles))
     return Passage(names, text[:TEXT_CHARACTERS_MAX], date=_date(attributes.get("start_time")))
 
 
@@ -75,9 +75,9 @@ def _turn(name: str, attributes: Mapping[str, Any]) -> Passage:
     taking_part = attributes.get("participants")
     actors = [each for each in taking_part if each] if isinstance(taking_part, list) else []
     actor = actors[0] if len(actors) == 1 and isinstance(actors[0], str) else None
-    speaker, colon, said = text.partition(": ")
+    speaker, colon, message = text.partition(": ")
     if colon and speaker in actors:
-        actor, text = speaker, said
+        actor, text = speaker, message
     context = attributes.get("context")
     context = context if isinstance(context, dict) else {}
     return Passage(
@@ -118,8 +118,8 @@ def _number(value: Any) -> float | None:
 
 
 def _date(value: Any) -> int:
-    found = _DATE.match(value) if isinstance(value, str) else None
-    if found is None:
+    match = _DATE.match(value) if isinstance(value, str) else None
+    if match is None:
         return 0
-    year, month, day = found.groups()
+    year, month, day = match.groups()
     return int(year) * 10_000 + int(month) * 100 + int(day or 0)

@@ -89,7 +89,7 @@ class PhraseVocabulary:
 
     def hashes(self, phrases: Iterable[str]) -> Hashes:
         """The hashes of phrases, sorted, each once."""
-        return np.array(sorted({self.hash(each) for each in phrases} - {0}), np.uint32)
+        return np.array(sorted({self.hash(phrase) for phrase in phrases} - {0}), np.uint32)
 
     def joined(
         self, pieces: NDArray[np.uint16], counts: NDArray[np.integer]

@@ -100,9 +100,9 @@ class SearchIndex:
 
     def close(self) -> None:
         """Stop what runs in the background."""
-        for each in (self._made, self._instead):
-            if each is not None:
-                each.close()
+        for recall in (self._made, self._instead):
+            if recall is not None:
+                recall.close()
 
     def save(self) -> None:
         """Store what searches have derived, if enough has gathered (`PassageIndex.save`)."""
@@ -120,8 +120,8 @@ _ALL: Final[WeakSet[SearchIndex]] = WeakSet()
 
 
 def _after_fork_in_child() -> None:
-    for each in list(_ALL):
-        each.after_fork()
+    for search_index in list(_ALL):
+        search_index.after_fork()
 
 
 if hasattr(os, "register_at_fork"):

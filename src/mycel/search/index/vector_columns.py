@@ -78,14 +78,17 @@ class VectorColumns:
         with self._store.reading() as reader:
             known = self._matrices.get((column, of.dimension))
             changed = None if known is None else passages.changed_since(reader, known.seq)
-            missing = [each.element for each in property_vectors.missing(reader, column, changed)]
+            missing = [
+                source_row.element
+                for source_row in property_vectors.missing(reader, column, changed)
+            ]
         size = STORED_TOGETHER if of.source is None else EMBEDDED_AT_ONCE_MAX
         for at in range(0, len(missing), size):
             if monotonic() > deadline:
                 raise _late(of, at, len(missing))
             with self._store.reading() as reader:
-                made = self._made(reader, of, missing[at : at + size])
-            self._store.derive(keep, column, made)
+                vectors = self._make_vectors(reader, of, missing[at : at + size])
+            self._store.derive(keep, column, vectors)
 
     def matrix(self, reader: Reader, of: VectorProperty) -> VectorMatrix:
         """All vectors of a property, as a reader sees them; those that are missing are made.
@@ -100,37 +103,37 @@ class VectorColumns:
             if known is not None and known.seq == seq:
                 return known
             changed = None if known is None else passages.changed_since(reader, known.seq)
-            found = self._found(reader, of, column, changed)
+            vectors = self._read_vectors(reader, of, column, changed)
             if known is None or changed is None:
-                matrix = built(seq, of.dimension, found)
+                matrix = built(seq, of.dimension, vectors)
             else:
-                matrix = known.changed(seq, changed, found)
+                matrix = known.changed(seq, changed, vectors)
             self._matrices[column, of.dimension] = matrix
             return matrix
 
     def vectors(self, reader: Reader, of: VectorProperty, numbers: Sequence[int]) -> Floats:
         """The vectors of concepts that are in the matrix of a property, in the same order."""
         with self._lock:
-            found = dict(self._found(reader, of, self._column(of), numbers))
+            found = dict(self._read_vectors(reader, of, self._column(of), numbers))
         rows = np.frombuffer(b"".join(found[number] for number in numbers), "<f4")
         return rows.reshape(len(numbers), of.dimension)
 
     def vector(self, reader: Reader, of: VectorProperty, number: int) -> list[float] | None:
         """The vector of one concept; None if it has none."""
         with self._lock:
-            found = dict(self._found(reader, of, self._column(of), [number]))
+            found = dict(self._read_vectors(reader, of, self._column(of), [number]))
         return np.frombuffer(found[number], "<f4").tolist() if number in found else None
 
     def complete(self) -> None:
         """Make the vectors of all properties with `@embed` that the embedder in use can make."""
         embedder = self._passages().embedder
         with self._store.reading() as reader:
-            wanted = [
+            vector_properties = [
                 each
                 for each in _embedded(reader)
                 if each.model in (None, embedder.name) and each.dimension == embedder.dimensions
             ]
-        for each in wanted:
+        for each in vector_properties:
             self.prepare(each)
 
     def misfits(self) -> list[str]:
@@ -164,7 +167,7 @@ class VectorColumns:
             )
         return passages
 
-    def _found(
+    def _read_vectors(
         self,
         reader: Reader,
         of: VectorProperty,
@@ -183,7 +186,8 @@ class VectorColumns:
             return
         unsaved = self._unsaved.setdefault(column, {})
         missing = {
-            each.element: each.seq for each in property_vectors.missing(reader, column, unread)
+            source_row.element: source_row.seq
+            for source_row in property_vectors.missing(reader, column, unread)
         }
         new = [
             number
@@ -193,31 +197,31 @@ class VectorColumns:
         for at in range(0, len(new), EMBEDDED_AT_ONCE_MAX):
             if monotonic() > reader.deadline:
                 raise _late(of, at, len(new))
-            some = self._made(reader, of, new[at : at + EMBEDDED_AT_ONCE_MAX])
-            unsaved |= {each.element: each for each in some}
+            some = self._make_vectors(reader, of, new[at : at + EMBEDDED_AT_ONCE_MAX])
+            unsaved |= {property_vector.element: property_vector for property_vector in some}
         for number in missing:
             if len(unsaved[number].vector) == size:
                 yield number, unsaved[number].vector
 
-    def _made(
+    def _make_vectors(
         self, reader: Reader, of: VectorProperty, numbers: Collection[int]
     ) -> list[PropertyVector]:
         """The vectors of concepts, from their records or their texts."""
         made: list[PropertyVector] = []
         texts: list[tuple[SourceRow, str]] = []
-        for each in passages.sources(reader, numbers):
-            attributes = parse_object(each.attributes)
+        for source_row in passages.sources(reader, numbers):
+            attributes = parse_object(source_row.attributes)
             written, text = attributes.get(of.name), attributes.get(of.source or "")
             if isinstance(written, list) and is_vector(written):
-                made.append(_kept(each, np.array(written, np.float32)))
+                made.append(_property_vector(source_row, np.array(written, np.float32)))
             elif of.source is not None and isinstance(text, str) and text:
-                texts.append((each, text))
+                texts.append((source_row, text))
             else:
-                made.append(PropertyVector(each.element, each.seq, b""))
+                made.append(PropertyVector(source_row.element, source_row.seq, b""))
         if texts:
             vectors = self._embedder(of).text_vectors([text for _, text in texts])
             pairs = zip(texts, vectors, strict=True)
-            made += [_kept(source, vector) for (source, _), vector in pairs]
+            made += [_property_vector(source, vector) for (source, _), vector in pairs]
         return made
 
 
@@ -247,12 +251,12 @@ def vector_property(
         label = f"{type_name}.{name}"
         return VectorProperty(number, label, name, dimension, None, None, is_declared=False)
     properties = declared.properties if isinstance(declared, NodeType) else ()
-    vectors = [each.name for each in properties if each.type.scalar == "Vector"]
-    found = next((each for each in properties if each.name == name), None)
-    if found is not None and name in vectors:
-        return _property(number, type_name, found)
-    if found is not None:
-        what = f"{type_name}.{name} is {found.type}, and no vector."
+    vectors = [property_.name for property_ in properties if property_.type.scalar == "Vector"]
+    property_ = next((property_ for property_ in properties if property_.name == name), None)
+    if property_ is not None and name in vectors:
+        return _property(number, type_name, property_)
+    if property_ is not None:
+        what = f"{type_name}.{name} is {property_.type}, and no vector."
     else:
         what = f"{type_name} declares no property {shorten(name)!r}."
     hint = did_you_mean(name, vectors) or (
@@ -269,9 +273,9 @@ def _embedded(reader: Reader) -> Iterator[VectorProperty]:
         declared = declaration(attributes)
         if isinstance(declared, NodeType):
             number = reader.find_type(declared.kip_name)
-            for each in declared.properties:
-                if number is not None and each.embed_source is not None:
-                    yield _property(number, declared.kip_name, each)
+            for property_ in declared.properties:
+                if number is not None and property_.embed_source is not None:
+                    yield _property(number, declared.kip_name, property_)
 
 
 def _property(number: int, type_name: str, declared: Property) -> VectorProperty:
@@ -306,5 +310,5 @@ def _late(of: VectorProperty, done: int, count: int) -> ExecutionTimeout:
     )
 
 
-def _kept(source: SourceRow, vector: Floats) -> PropertyVector:
+def _property_vector(source: SourceRow, vector: Floats) -> PropertyVector:
     return PropertyVector(source.element, source.seq, vector.astype("<f4").tobytes())

@@ -76,11 +76,11 @@ class VectorMatrix:
         added = dict(more)
         numbers = np.concatenate((self.numbers[stay], np.fromiter(added, np.int64)))
         if self.vectors is not None:
-            new = _whole(added.values(), self.vectors.shape[1])
+            new = _unit_matrix(added.values(), self.vectors.shape[1])
             return _fitting(seq, numbers, np.concatenate((self.vectors[stay], new)))
         codes = self.codes
         if codes is not None:
-            codes = codes.changed(stay, _whole(added.values(), codes.dimension))
+            codes = codes.changed(stay, _unit_matrix(added.values(), codes.dimension))
         return VectorMatrix(seq, numbers, None, codes)
 
 
@@ -121,13 +121,13 @@ def built(seq: int, dimension: int, found: Iterable[tuple[int, bytes]]) -> Vecto
         numbers.append(number)
         waiting.append(vector)
         if len(waiting) == _READ_TOGETHER:
-            whole.append(_whole(waiting, dimension))
+            whole.append(_unit_matrix(waiting, dimension))
             waiting = []
         if len(numbers) > most and whole:
             codes = codes or _codes(np.concatenate(whole))
             packed += [_bits(each, codes.centre) for each in whole]
             whole = []
-    whole.append(_whole(waiting, dimension))
+    whole.append(_unit_matrix(waiting, dimension))
     order = np.argsort(np.array(numbers, np.int64), kind="stable")
     sorted_numbers = np.array(numbers, np.int64)[order]
     if codes is None:
@@ -156,7 +156,7 @@ def _bits(vectors: Floats, centre: Floats) -> NDArray[np.uint8]:
     return np.ascontiguousarray(np.packbits(vectors > centre, axis=1).T)
 
 
-def _whole(vectors: Collection[bytes], dimension: int) -> Floats:
+def _unit_matrix(vectors: Collection[bytes], dimension: int) -> Floats:
     return unit(np.frombuffer(b"".join(vectors), "<f4").reshape(len(vectors), dimension))
 
 

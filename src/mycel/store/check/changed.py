@@ -97,7 +97,7 @@ class _ChangedVerification:
     def report(self) -> Report:
         checks: dict[str, Callable[[], Findings]] = {
             "pages": self._all.pages,
-            "same": self.same,
+            "same": self.check_unchanged,
             "journal": self.journal,
             "names": self._all.names,
             "versions": self.versions,
@@ -109,7 +109,7 @@ class _ChangedVerification:
         }
         return report_of(self._reader, checks)
 
-    def same(self) -> Findings:
+    def check_unchanged(self) -> Findings:
         """Rows that are not the same in both files are of elements that were changed since."""
         for table, key in _ELEMENTS.items():
             for number, *_ in self._differing(table, key, is_growing=False):
@@ -135,7 +135,7 @@ class _ChangedVerification:
             columns = [name for (name,) in info if name not in key]
         named = ", ".join(f"{{}}.{each}" for each in key)
         joined = " AND ".join(f"n.{each} = o.{each}" for each in key)
-        differs = " OR ".join(f"n.{each} IS NOT o.{each}" for each in columns)
+        differs = " OR ".join(f"n.{column} IS NOT o.{column}" for column in columns)
         yield from self._connection.execute(
             f"SELECT {named.replace('{}', 'o')} FROM was.{table} o LEFT JOIN main.{table} n"
             f" ON {joined} WHERE n.{key[0]} IS NULL OR {differs}"

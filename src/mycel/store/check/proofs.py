@@ -72,7 +72,7 @@ def _identify(reader: Reader, target: Ref) -> tuple[Namespace, bytes, bytes | No
     element: Element | None
     match target:
         case str() | Concept() | Proposition():
-            element = reader.element(_known(reader, target), tombstoned=True)
+            element = reader.element(_element_number(reader, target), tombstoned=True)
         case (type_name, name):
             element = _concept_ever(reader, type_name, name)
             if element is None:
@@ -99,7 +99,7 @@ def _identify(reader: Reader, target: Ref) -> tuple[Namespace, bytes, bytes | No
     return namespace, auditor.key(element.number), reader.record_at(element.seq)
 
 
-def _known(reader: Reader, ref: Ref) -> int:
+def _element_number(reader: Reader, ref: Ref) -> int:
     """The number of an element that is or was there.
 
     Raises:
@@ -121,9 +121,9 @@ def _concept_ever(reader: Reader, type_name: str, name: str) -> Concept | None:
 def _end(reader: Reader, auditor: Auditor, named: Ref) -> tuple[int | None, bytes]:
     """The number of an end of an edge, None if it never was there, and its natural key."""
     if isinstance(named, tuple) and len(named) == 2:
-        found = _concept_ever(reader, *named)
-        if found is None:
+        concept = _concept_ever(reader, *named)
+        if concept is None:
             return None, concept_key(*named)
-        return found.number, auditor.key(found.number)
-    number = _known(reader, named)
+        return concept.number, auditor.key(concept.number)
+    number = _element_number(reader, named)
     return number, auditor.key(number)

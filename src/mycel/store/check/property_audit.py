@@ -51,7 +51,7 @@ def _rows_of_slots(connection: apsw.Connection) -> Iterator[tuple[str, str]]:
     ):
         names = orjson.loads(columns)
         as_written = isinstance(names, list) and orjson.dumps(names).decode() == columns
-        if not as_written or not names or not all(isinstance(each, str) for each in names):
+        if not as_written or not names or not all(isinstance(name, str) for name in names):
             yield f"slot {number}", "has no proper columns"
         if {is_link, is_unique} - {0, 1} or number < 1:
             yield f"slot {number}", "is no proper slot"
@@ -69,13 +69,13 @@ def _undeclared(
             (meta,),
         )
         for number, name, attributes in rows:
-            wanted = _wanted(attributes)
+            wanted = _declared_slots(attributes)
             there = {slot.columns: slot.is_unique for slot in slots.get((number, link), ())}
             if wanted is not None and wanted != there:
                 yield f"{table} {name}", "does not have the indexes that it declares"
 
 
-def _wanted(attributes_text: str) -> dict[tuple[str, ...], bool] | None:
+def _declared_slots(attributes_text: str) -> dict[tuple[str, ...], bool] | None:
     """The slots that a definition asks for; None if it declares nothing."""
     if f'"{PG}":' not in attributes_text:
         return None

@@ -199,17 +199,17 @@ class _Replay:
 
     def _leave(self, element: int, key: bytes) -> None:
         """An element gets another key: its leaf goes, unless another has come there meanwhile."""
-        there, _ = self._known(key[:RECORD_ID_BYTES])
+        there, _ = self._element_of(key[:RECORD_ID_BYTES])
         if there == element:
             self._changes["concepts" if ids.is_concept(element) else "edges"].set(key, None)
 
     def _edge_key(self, fields: EdgeFields) -> bytes:
-        (_, subject_key), (_, object_key) = map(self._known, (fields.src, fields.dst))
+        (_, subject_key), (_, object_key) = map(self._element_of, (fields.src, fields.dst))
         predicate = self._registry.predicates.name(self._connection, fields.type)
         return proposition_key(subject_key, predicate, object_key)
 
     def _edge(self, seq: int, element: int, fields: EdgeFields, digest: bytes) -> None:
-        (subject, _), (object_, _) = map(self._known, (fields.src, fields.dst))
+        (subject, _), (object_, _) = map(self._element_of, (fields.src, fields.dst))
         key = self._edge_key(fields)
         self._know(element, key)
         self._changes["edges"].set(key, digest)
@@ -271,7 +271,7 @@ class _Replay:
             (key[:RECORD_ID_BYTES], element, key),
         )
 
-    def _known(self, start: bytes) -> tuple[int, bytes]:
+    def _element_of(self, start: bytes) -> tuple[int, bytes]:
         row = fetch_first(
             self._connection, "SELECT element, key FROM element_key WHERE start = ?", (start,)
         )
@@ -282,7 +282,9 @@ class _Replay:
     def compare(self, reader: Reader) -> Iterator[tuple[str, str]]:
         """Every row of the state, both ways."""
         for table, query in _COMPARED.items():
-            ours, theirs = (each.execute(query) for each in (self._connection, reader.connection))
+            ours, theirs = (
+                connection.execute(query) for connection in (self._connection, reader.connection)
+            )
             for one, other in zip_longest(ours, theirs):
                 if one != other:
                     which = (one or other or ("",))[0]

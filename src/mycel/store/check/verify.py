@@ -147,16 +147,16 @@ def report_of(reader: Reader, checks: Mapping[str, Callable[[], Findings]]) -> R
 
 
 def _run(name: str, check: Callable[[], Findings]) -> list[Problem]:
-    found: list[Problem] = []
+    problems: list[Problem] = []
     try:
         for where, what in check():
-            found.append(Problem(name, where, what))
-            if len(found) == PROBLEMS_MAX:
+            problems.append(Problem(name, where, what))
+            if len(problems) == PROBLEMS_MAX:
                 break
     except Exception as error:  # noqa: BLE001 - Damage can make any step fail: that is the finding.
-        said = translate(error).message if isinstance(error, apsw.Error) else str(error)
-        found.append(Problem(name, "database", f"could not be checked to the end: {said}"))
-    return found
+        message = translate(error).message if isinstance(error, apsw.Error) else str(error)
+        problems.append(Problem(name, "database", f"could not be checked to the end: {message}"))
+    return problems
 
 
 def _count(reader: Reader, query: str) -> int:
@@ -186,8 +186,10 @@ class Verification:
         SQLite checks that every index holds just what its table holds, and the text index too.
         """
         foreign = foreign_objects(self._connection)
-        yield from ((str(each), "is not one of Mycel's") for each in foreign)
-        if all(each.is_plain_table for each in foreign):  # Else SQLite would run them.
+        yield from ((str(schema_object), "is not one of Mycel's") for schema_object in foreign)
+        if all(
+            schema_object.is_plain_table for schema_object in foreign
+        ):  # Else SQLite would run them.
             for (said,) in self._connection.execute("PRAGMA integrity_check"):
                 if said != "ok":
                     yield "file", said
@@ -251,11 +253,11 @@ class Verification:
 
     def _head_row(self, seq: int, state: tuple[Any, ...]) -> Findings:
         """The head row of a transaction has the positions and roots after it."""
-        found = self._heads.pop(seq, None)
-        if found is None:
+        head = self._heads.pop(seq, None)
+        if head is None:
             if seq >= self._folded_seq:
                 yield f"head {seq}", "is missing"
-        elif found != state:
+        elif head != state:
             yield f"head {seq}", "is not where its transaction ended"
 
     def _log_nodes(self, nodes: dict[tuple[int, int], bytes]) -> Findings:
@@ -515,8 +517,8 @@ def _changes_text(kind: int, before: bytes | None, after: bytes) -> bool:
     if new.tombstone is not None:
         return False
     if old is not None and old.tombstone is None:
-        texts = [object_text(each.attributes, "attributes") for each in (old, new)]
-        names = [each.name if isinstance(each, ConceptFields) else "" for each in (old, new)]
+        texts = [object_text(fields.attributes, "attributes") for fields in (old, new)]
+        names = [fields.name if isinstance(fields, ConceptFields) else "" for fields in (old, new)]
         # As texts: 1, 1.0 and true are equal in Python.
         return texts[0] != texts[1] or names[0] != names[1]
     return kind == Kind.PUT_CONCEPT or has_text(object_text(new.attributes, "attributes"))

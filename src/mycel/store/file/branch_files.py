@@ -54,11 +54,11 @@ def check_name(name: object) -> str:
 
 def split(path: Path) -> tuple[Path, str]:
     """The graph that a file belongs to, and the branch that it is."""
-    found = _FILE.fullmatch(path.name)
-    if found is not None:
-        graph = path.with_name(found[1])
+    match = _FILE.fullmatch(path.name)
+    if match is not None:
+        graph = path.with_name(match[1])
         if graph.exists():
-            return graph, found[2]
+            return graph, match[2]
     return path, MAIN
 
 
@@ -73,8 +73,8 @@ def file_of(graph: Path, name: str) -> Path:
 
 def names(graph: Path) -> list[str]:
     """The branches of a graph: main, and the others by name."""
-    found = (_FILE.fullmatch(each) for each in os.listdir(graph.parent))  # noqa: PTH208 - names
-    return [MAIN, *sorted(each[2] for each in found if each and each[1] == graph.name)]
+    generator = (_FILE.fullmatch(each) for each in os.listdir(graph.parent))  # noqa: PTH208 - names
+    return [MAIN, *sorted(match[2] for match in generator if match and match[1] == graph.name)]
 
 
 def existing(graph: Path, name: str) -> Path:

@@ -165,35 +165,35 @@ def translated() -> Iterator[None]:
 
 def translate(error: apsw.Error | UnicodeDecodeError) -> MycelError:
     """Our error for one of SQLite's."""
-    said = str(error)
+    message = str(error)
     match error:
         case UnicodeDecodeError():
-            return DatabaseCorrupt(f"The database is damaged ({said}).")
+            return DatabaseCorrupt(f"The database is damaged ({message}).")
         case apsw.BusyError() | apsw.LockedError():
-            return DatabaseBusy(f"Another writer held the database for too long ({said}).")
+            return DatabaseBusy(f"Another writer held the database for too long ({message}).")
         case apsw.FullError():
-            return DiskFull(f"The disk is full ({said}).")
+            return DiskFull(f"The disk is full ({message}).")
         case apsw.NotADBError():
-            return NotADatabase(f"This file is no database ({said}).")
+            return NotADatabase(f"This file is no database ({message}).")
         case apsw.CorruptError() | apsw.FormatError():
-            return DatabaseCorrupt(f"The database is damaged ({said}).")
+            return DatabaseCorrupt(f"The database is damaged ({message}).")
         case apsw.ReadOnlyError() | apsw.PermissionsError():
-            return DatabaseReadOnly(f"The database cannot be written ({said}).")
+            return DatabaseReadOnly(f"The database cannot be written ({message}).")
         case apsw.InterruptError():
             return ExecutionTimeout("The work was interrupted at its deadline.")
         case apsw.NoMemError():
             return too_little_memory()
         case apsw.TooBigError():
-            return ResourceExhausted(f"The work needs more than it may have ({said}).")
+            return ResourceExhausted(f"The work needs more than it may have ({message}).")
         case apsw.CantOpenError() | apsw.IOError() | apsw.AuthError():
-            return DatabaseError(f"The storage failed ({said}).")
-        case apsw.SQLError() if any(word in said for word in _TOO_MUCH):
+            return DatabaseError(f"The storage failed ({message}).")
+        case apsw.SQLError() if any(word in message for word in _TOO_MUCH):
             return ResourceExhausted(
-                f"The command is too large for one statement ({said}).",
+                f"The command is too large for one statement ({message}).",
                 hint="Ask for less at once: fewer expressions, fewer clauses, less nesting.",
             )
         case _:
-            return InternalError(f"The database engine refused a statement ({said}).")
+            return InternalError(f"The database engine refused a statement ({message}).")
 
 
 _TOO_MUCH = ("too many", "too large", "too big", "at most 64", "too deep", "stack overflow")

@@ -53,7 +53,7 @@ def json_equal(left: str | None, right: str | None) -> bool:
         return (left or right) == "null"
     if len(left) + len(right) > LONG:
         allowance.check()
-    return bool(left) and bool(right) and same(orjson.loads(left), orjson.loads(right))
+    return bool(left) and bool(right) and equal_json_values(orjson.loads(left), orjson.loads(right))
 
 
 def json_member(value: str | None, items: str) -> bool:
@@ -65,7 +65,7 @@ def json_member(value: str | None, items: str) -> bool:
     wanted = None if value is None else orjson.loads(value)
     scalars, others = _members(items)
     if isinstance(wanted, list | dict):
-        return any(same(wanted, item) for item in others)
+        return any(equal_json_values(wanted, item) for item in others)
     return _scalar(wanted) in scalars
 
 
@@ -82,14 +82,16 @@ def _scalar(value: Any) -> Any:
     return (value,) if isinstance(value, bool) else value
 
 
-def same(left: Any, right: Any) -> bool:
+def equal_json_values(left: Any, right: Any) -> bool:
     """The same JSON value. Python takes True for 1; JSON does not."""
     if isinstance(left, bool) or isinstance(right, bool):
         return left is right
     if isinstance(left, list) and isinstance(right, list):
-        return len(left) == len(right) and all(map(same, left, right))
+        return len(left) == len(right) and all(map(equal_json_values, left, right))
     if isinstance(left, dict) and isinstance(right, dict):
-        return left.keys() == right.keys() and all(same(left[key], right[key]) for key in left)
+        return left.keys() == right.keys() and all(
+            equal_json_values(left[key], right[key]) for key in left
+        )
     if isinstance(left, int | float) and isinstance(right, int | float):
         return left == right
     return type(left) is type(right) and bool(left == right)

@@ -21,11 +21,11 @@ def database_of(home: Path, workspace: str) -> Path:
 
 def workspaces_of(home: Path) -> list[str]:
     """The names of the workspaces that have a database; branches are none of their own."""
-    found = (home / HOME_FOLDER).glob(f"{_PREFIX}*{_SUFFIX}")
+    generator = (home / HOME_FOLDER).glob(f"{_PREFIX}*{_SUFFIX}")
     return sorted(
-        each.name.removeprefix(_PREFIX).removesuffix(_SUFFIX)
-        for each in found
-        if "@" not in each.name
+        path.name.removeprefix(_PREFIX).removesuffix(_SUFFIX)
+        for path in generator
+        if "@" not in path.name
     )
 
 

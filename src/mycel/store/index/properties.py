@@ -82,7 +82,7 @@ class Properties:
     # Which slots there are.
 
     @property
-    def _known(self) -> KnownSlots:
+    def _slots(self) -> KnownSlots:
         """All slots; those that the transaction before knew, unless somebody else has written."""
         slots = self._memory.slots
         if slots is None:
@@ -99,16 +99,16 @@ class Properties:
     @property
     def of_types(self) -> Mapping[int, Slots]:
         """The slots of each type that has any."""
-        return self._known.types
+        return self._slots.types
 
     @property
     def of_predicates(self) -> Mapping[int, Slots]:
         """The slots of each predicate that has any."""
-        return self._known.predicates
+        return self._slots.predicates
 
     def slots(self, owner: int, *, link: bool) -> tuple[Slot, ...]:
         """The slots of a type, or with `link` of a predicate."""
-        found = (self._known.predicates if link else self._known.types).get(owner)
+        found = (self._slots.predicates if link else self._slots.types).get(owner)
         return () if found is None else found.all
 
     def define(
@@ -128,7 +128,7 @@ class Properties:
         for key in spare:
             self._drop(there[key])
         made = [self._add(owner, columns, unique, link=link) for columns, unique in missing]
-        owners = self._known.predicates if link else self._known.types
+        owners = self._slots.predicates if link else self._slots.types
         kept = [slot for key, slot in there.items() if key not in spare]
         if kept or made:
             owners[owner] = Slots((*kept, *made))
@@ -160,7 +160,7 @@ class Properties:
 
     def note(self, number: int, before: IndexedState | None, after: IndexedState | None) -> None:
         """A live row comes, changes or goes; its type or predicate may change too."""
-        owners = self._known.predicates if number & 1 else self._known.types
+        owners = self._slots.predicates if number & 1 else self._slots.types
         if not owners:
             return
         old = {} if before is None else self._held_by(owners, before)

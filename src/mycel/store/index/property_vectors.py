@@ -76,7 +76,7 @@ def keep(connection: apsw.Connection, column: Column, made: Iterable[PropertyVec
     connection.executemany(
         "INSERT OR REPLACE INTO recall_property (column, element, seq, vector)"
         " SELECT ?1, id, seq, ?4 FROM concept WHERE id = ?2 AND seq = ?3",
-        [(number, *each) for each in made],
+        [(number, *property_vector) for property_vector in made],
     )
 
 

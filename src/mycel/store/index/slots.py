@@ -41,7 +41,7 @@ def encode(values: tuple[Any, ...]) -> Value | None:
         return None
     if len(values) == 1:
         return encoded(values[0])
-    return orjson.dumps([_plain(each) for each in values], option=orjson.OPT_SORT_KEYS).decode()
+    return orjson.dumps([_plain(value) for value in values], option=orjson.OPT_SORT_KEYS).decode()
 
 
 def encoded(value: Any) -> Value:
@@ -72,8 +72,8 @@ class Slots:
 
     def values(self, attributes: Mapping[str, Any], ends: Ends) -> dict[Slot, Value]:
         """The index values of an element, by slot."""
-        found = ((slot, value_of(slot, attributes, ends)) for slot in self.all)
-        return {slot: value for slot, value in found if value is not None}
+        generator = ((slot, value_of(slot, attributes, ends)) for slot in self.all)
+        return {slot: value for slot, value in generator if value is not None}
 
 
 def value_of(slot: Slot, attributes: Mapping[str, Any], ends: Ends) -> Value | None:

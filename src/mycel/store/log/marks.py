@@ -45,7 +45,7 @@ class Mark(NamedTuple):
     @property
     def keys(self) -> list[bytes]:
         """The keys in the mark of a purge."""
-        return [bytes.fromhex(each) for each in self.name.split()]
+        return [bytes.fromhex(part) for part in self.name.split()]
 
 
 def are_indexed(connection: apsw.Connection) -> bool:

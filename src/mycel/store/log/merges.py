@@ -108,12 +108,12 @@ def keep(
     remove(connection, id_)
     kept = body | {"version": body["version"] + 1}
     connection.execute("INSERT INTO merge_open VALUES (?, ?)", (id_, _text(kept)))
-    for each in conflicts:
-        row = (id_, each.id, each.text)
+    for conflict in conflicts:
+        row = (id_, conflict.id, conflict.text)
         connection.execute("INSERT INTO merge_conflict VALUES (?, ?, ?)", row)
         connection.executemany(
             "INSERT INTO merge_contested VALUES (?, ?, ?)",
-            [(element, id_, each.id) for element in _elements(each)],
+            [(element, id_, conflict.id) for element in _elements(conflict)],
         )
     return True
 
@@ -149,12 +149,12 @@ def forget(connection: apsw.Connection, numbers: Collection[int], until: int = 0
     if are_there(connection):
         _forget_open(connection)
         connection.executemany(
-            "DELETE FROM merge_choice WHERE element = ?", [(each,) for each in numbers]
+            "DELETE FROM merge_choice WHERE element = ?", [(number,) for number in numbers]
         )
         connection.execute("DELETE FROM merge_choice WHERE seq <= ?", (until,))
     if have_origins(connection):
         connection.executemany(
-            "DELETE FROM merge_origin WHERE number = ?", [(each,) for each in numbers]
+            "DELETE FROM merge_origin WHERE number = ?", [(number,) for number in numbers]
         )
         connection.execute("DELETE FROM merge_origin WHERE seq <= ?", (until,))
 

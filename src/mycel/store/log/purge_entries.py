@@ -34,7 +34,7 @@ class PurgeFields(NamedTuple):
     """If only the past was purged: the position up to which it was. The element stays."""
 
     def encode(self) -> bytes:
-        keys = [list(each) for each in self.keys]
+        keys = [list(key) for key in self.keys]
         if self.until is not None:
             return cbor.encode([*self[:4], keys, self.until])
         if keys:

@@ -130,7 +130,7 @@ def undefined(name: object, names: NameTable) -> TypeMismatch:
     """The error for a write with a type or predicate that is not defined."""
     what = names.table
     define = f"Define it first: tx.define_{what}(name), or `mycel define {what} NAME`."
-    close = _close(name, [each for each in _shown(names) if each != name])
+    close = _close(name, [user_name for user_name in _user_names(names) if user_name != name])
     return TypeMismatch(
         f"The {what} {shorten(repr(name))} is not defined.", hint=f"{close} {define}".strip()
     )
@@ -138,16 +138,16 @@ def undefined(name: object, names: NameTable) -> TypeMismatch:
 
 def unknown(name: object, *tables: NameTable) -> TypeMismatch:
     """The error for a question about a type or predicate that was never defined."""
-    known = [each for names in tables for each in _shown(names)]
+    known = [name for names in tables for name in _user_names(names)]
     return TypeMismatch(
         f"There is no {' or '.join(names.table for names in tables)} {shorten(repr(name))}.",
-        hint=_close(name, known) or " ".join(map(_listed, tables)),
+        hint=_close(name, known) or " ".join(map(_list_names, tables)),
     )
 
 
-def _shown(names: NameTable) -> list[str]:
+def _user_names(names: NameTable) -> list[str]:
     """The names of a table in order, without those of the meta-types."""
-    return sorted(each for each in names.numbers if not each.startswith("$"))
+    return sorted(number for number in names.numbers if not number.startswith("$"))
 
 
 def _close(name: object, known: list[str]) -> str:
@@ -155,8 +155,8 @@ def _close(name: object, known: list[str]) -> str:
     return did_you_mean(str(name), known) if is_name else ""
 
 
-def _listed(names: NameTable) -> str:
-    known = _shown(names)
+def _list_names(names: NameTable) -> str:
+    known = _user_names(names)
     if not known:
         return f"No {names.table} is defined yet."
     more = f" and {len(known) - LISTED_MAX} more" if len(known) > LISTED_MAX else ""

@@ -85,7 +85,7 @@ class TreeChanges:
             part += record_hash or _REMOVED
         self._few.clear()
 
-    def taken(self) -> Iterable[_Sorted]:
+    def take_all(self) -> Iterable[_Sorted]:
         """All keys in order, each once, and the hash of each, a part at a time. None are left."""
         if self._parts:
             return self._taken_from_parts()
@@ -260,9 +260,9 @@ class StateTrees:
         if many:
             self.write(head)
         remembered: list[bytes] = []
-        for name, each in changes.items():
+        for name, tree_changes in changes.items():
             root = None
-            for keys, hashes in each.taken():
+            for keys, hashes in tree_changes.take_all():
                 root = self._on(name, sparse.update, keys, hashes)
                 if many:
                     self._pages[name].write()
@@ -312,7 +312,7 @@ class StateTrees:
     def root_with(self, name: Namespace, changes: TreeChanges) -> bytes:
         """The root of a tree after changes, which are made in memory alone."""
         root = self.root(name)
-        for keys, hashes in changes.taken():
+        for keys, hashes in changes.take_all():
             root = self._on(name, sparse.update, keys, hashes)
         return root
 
@@ -325,8 +325,8 @@ class StateTrees:
 
     def difference(self, name: Namespace, expected: TreeChanges) -> bytes | None:
         """The first key at which the leaves of a tree are not these; None if all are the same."""
-        wanted = (leaf for part in expected.taken() for leaf in zip(*part, strict=True))
-        for one, other in zip_longest(wanted, sparse.leaves(self._pages[name])):
+        generator = (leaf for part in expected.take_all() for leaf in zip(*part, strict=True))
+        for one, other in zip_longest(generator, sparse.leaves(self._pages[name])):
             if one != other:
                 return (one or other or (b"",))[0]
         return None

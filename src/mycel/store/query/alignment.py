@@ -104,11 +104,13 @@ class Alignment:
         self._since: Final = since
         self._purged: Final = purged
         self._renamed: Final = renamed or {}
-        old = {each for each in since.numbers if each < since.made_from[each & 1]}
-        kept = [each for each in (ours, theirs) if not is_scrubbed(each, self.shared)]
+        old = {number for number in since.numbers if number < since.made_from[number & 1]}
+        readers = [reader for reader in (ours, theirs) if not is_scrubbed(reader, self.shared)]
         # What one of them has purged since is gone from its past, but not from the other's.
-        before = {number for each in kept for number in each.at(State(self.shared)).elements(old)}
-        self._revived: Final = old - before if kept else frozenset()
+        before = {
+            number for reader in readers for number in reader.at(State(self.shared)).elements(old)
+        }
+        self._revived: Final = old - before if readers else frozenset()
         """The elements that were not there when the copies parted, under numbers from before."""
         self._moments: Final = [
             _Moment(theirs.at(State(one)), ours.at(State(other)), one, other)
@@ -130,7 +132,7 @@ class Alignment:
         the key at a moment at which both had merged the same third copy.
         """
         for number in self._since.purged:
-            here = self.known(number)
+            here = self.number_here(number)
             # One that was restored there has another number since.
             if here is not None and self._known_there(here) == number:
                 self._known[number] = here
@@ -163,13 +165,13 @@ class Alignment:
         # what a merge knows before what only has the same key.
         there = self._theirs.elements(changed).keys()
         known = sorted(
-            changed, key=lambda each: (each not in there, self.known(each) is None, each)
+            changed, key=lambda each: (each not in there, self.number_here(each) is None, each)
         )
         return {*map(self.number, known), *filter(self.is_old, known)}
 
-    def kept(self, number: int) -> int | None:
+    def number_at_first(self, number: int) -> int | None:
         """The number here of an element there that both had at first, or that a merge knows."""
-        known = self.known(number)
+        known = self.number_here(number)
         return number if known is None and self.is_old(number) else known
 
     def learn(self, there: int, here: int) -> None:
@@ -177,7 +179,7 @@ class Alignment:
         if there == here and self.is_old(there):
             return
         is_free = there not in self._known and here not in self._numbers
-        if is_free and self.known(there) is None and self._known_there(here) is None:
+        if is_free and self.number_here(there) is None and self._known_there(here) is None:
             self._keep(there, here)
 
     def match_again(self, mine: Touched) -> None:
@@ -204,7 +206,7 @@ class Alignment:
         A merge knows it, or it has the same key, in the past or now. With `is_sure`, its key of now
         does not count.
         """
-        known = self.known(number)
+        known = self.number_here(number)
         # A merge may have given the number of an element that was removed here to another one.
         if known is not None and not (
             self._is_taken(known, number) and self._theirs.element(known) is not None
@@ -250,7 +252,7 @@ class Alignment:
         """The keys that an element of the other copy has had."""
         return keys_ever(self._theirs, number, self._theirs.position)
 
-    def known(self, number: int) -> int | None:
+    def number_here(self, number: int) -> int | None:
         """The number here of an element there, as the newest merge has left it."""
         return self._newest_match(number, is_there=True)
 
@@ -282,7 +284,7 @@ class Alignment:
         return (
             there in self._known
             or here in self._numbers
-            or self.known(there) is not None
+            or self.number_here(there) is not None
             or self._known_there(here) is not None
             or self.is_old(there)
         )
@@ -351,7 +353,7 @@ class Alignment:
         found = find(self._renamed.get(name, name))
         return find(name) if found is None else found
 
-    def told(self, element: Element) -> Element:
+    def translate(self, element: Element) -> Element:
         """An element of the other copy, with its number and those of its ends told in ours."""
         number = self.number(element.number)
         if isinstance(element, Concept):
@@ -369,7 +371,7 @@ class Alignment:
             return ids.concept_id(known)
         return ids.proposition_id(known, id_.split(":", 2)[2])
 
-    def there(self, numbers: Iterable[int]) -> dict[int, list[int]]:
+    def numbers_there(self, numbers: Iterable[int]) -> dict[int, list[int]]:
         """For numbers of ours, those that the same elements may have in the other copy."""
         found: dict[int, list[int]] = {}
         for number in numbers:
@@ -383,10 +385,12 @@ class Alignment:
 
     def stored(self, reader: Reader, numbers: Iterable[int]) -> dict[int, Element]:
         """The elements with numbers of ours, just as a state of the other copy has them."""
-        there = self.there(numbers)
+        there = self.numbers_there(numbers)
         stored = reader.elements({each for some in there.values() for each in some})
         found = {
-            number: next((stored[each] for each in candidates if each in stored), None)
+            number: next(
+                (stored[candidate] for candidate in candidates if candidate in stored), None
+            )
             for number, candidates in there.items()
         }
         return {number: element for number, element in found.items() if element is not None}
@@ -394,6 +398,6 @@ class Alignment:
     def elements(self, reader: Reader, numbers: Iterable[int]) -> dict[int, Element]:
         """The elements with numbers of ours, as a state of the other copy has them."""
         return {
-            number: self.told(element)._replace(number=number)
+            number: self.translate(element)._replace(number=number)
             for number, element in self.stored(reader, numbers).items()
         }

@@ -103,7 +103,7 @@ def counted(reader: Reader, terms: Iterable[str]) -> list[Term]:
 def usual_bm25(reader: Reader, terms: Iterable[Term]) -> float:
     """The BM25 score of a text of average length that has each of some terms once."""
     size = text.row_count(reader.connection)
-    return sum(_rarity(each, size) for each in terms if each.elements)
+    return sum(_rarity(term, size) for term in terms if term.elements)
 
 
 def _rarity(term: Term, size: int) -> float:
@@ -225,47 +225,47 @@ class Candidates:
 
     def by_words(self, terms: Sequence[Term], limit: int) -> list[TextMatch]:
         """Elements that have some of these terms: best first those with all, then the others."""
-        known = [each for each in terms if each.elements]
+        known = [term for term in terms if term.elements]
         found: dict[int, TextMatch] = {}
         if known:
             together = _affordable(known, SCANNED_MAX)
             whole = self._with_all(known, limit) if len(together) < len(known) else []
             if len(whole) < limit:
-                expression = self._definitions(all_of(each.text for each in together))
+                expression = self._definitions(all_of(term.text for term in together))
                 found = self._ranked(expression, limit, together[0].elements, len(together))
-            best = max((each.bm25 for each in found.values()), default=0.0)
+            best = max((text_match.bm25 for text_match in found.values()), default=0.0)
             found |= {number: TextMatch(number, best, len(known)) for number in whole}
         if len(found) < limit and known and not (self._tests and len(terms) == 1):
             some = _affordable(known, RANKED_MAX)
-            size = sum(each.elements for each in some)
-            found = self._ranked(any_of(each.text for each in some), limit, size) | found
+            size = sum(term.elements for term in some)
+            found = self._ranked(any_of(term.text for term in some), limit, size) | found
             if len(found) < limit and len(some) < len(known) and self._condition.sql:
                 # What passes a filter may have none but the frequent terms.
-                every_term = any_of(each.text for each in known)
+                every_term = any_of(term.text for term in known)
                 found = self._ranked(every_term, limit, SCANNED_MAX) | found
-        return self._with_fresh(found, any_of(each.text for each in terms), limit, terms)
+        return self._with_fresh(found, any_of(term.text for term in terms), limit, terms)
 
     def _with_all(self, terms: Sequence[Term], limit: int) -> list[int]:
         """The newest elements that have all of these terms, not ranked."""
-        expression = self._marked(self._definitions(all_of(each.text for each in terms)))
+        expression = self._marked(self._definitions(all_of(term.text for term in terms)))
         return self._numbers("ORDER BY text.rowid DESC LIMIT :limit", expression, limit)
 
     def titled(self, terms: Sequence[Term], limit: int) -> list[int]:
         """Some elements that have all of these terms in their titles, the oldest first."""
         if not terms or not terms[0].elements:
             return []
-        expression = self._definitions(f"title : ({all_of(each.text for each in terms)})")
+        expression = self._definitions(f"title : ({all_of(term.text for term in terms)})")
         return self._numbers("LIMIT :limit", expression, limit)
 
     def by_titles(self, terms: Sequence[Term], limit: int) -> list[TextMatch]:
         """Elements that have some of these terms in their titles, best first."""
-        some = _affordable([each for each in terms if each.elements], SCANNED_MAX // 2)
+        some = _affordable([term for term in terms if term.elements], SCANNED_MAX // 2)
         found: dict[int, TextMatch] = {}
         if some:
-            size = sum(each.elements for each in some)
-            expression = f"title : ({any_of(each.text for each in some)})"
+            size = sum(term.elements for term in some)
+            expression = f"title : ({any_of(term.text for term in some)})"
             found = self._ranked(expression, limit, size, RANKED_MAX // TITLES_RANKED_MAX)
-        expression = f"title : ({any_of(each.text for each in terms)})"
+        expression = f"title : ({any_of(term.text for term in terms)})"
         return self._with_fresh(found, expression, limit, terms)
 
     def by_beginning(self, term: str, limit: int) -> list[TextMatch]:
@@ -404,8 +404,8 @@ def sentences(reader: Reader, links: Iterable[int]) -> Iterator[Sentence]:
 
 def _names(name: str, attributes: str) -> tuple[str, ...]:
     """All names of a concept, its aliases too."""
-    found = called(name, parse_object(attributes))
-    return found.names + found.aliases
+    element_names = called(name, parse_object(attributes))
+    return element_names.names + element_names.aliases
 
 
 def in_memory(documents: Iterable[tuple[int, AnalysedText | None]]) -> apsw.Connection:

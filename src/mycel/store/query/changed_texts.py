@@ -54,7 +54,7 @@ class ChangedTexts:
             or "0"
             for word in ("term", "like")
         )
-        unseen = " OR ".join(f"octet_length({each}) > length({each})" for each in places[:2])
+        unseen = " OR ".join(f"octet_length({place}) > length({place})" for place in places[:2])
         query = (
             f"{tables(self._reader.state)}SELECT e.id, {'e.name' if is_concept else repr('')},"
             f" e.attributes, {fits} AS fits FROM json_each(:numbers) j"

@@ -75,11 +75,11 @@ class ValueChange(NamedTuple):
         return list(unified_diff(old, new, lineterm=""))[2:]
 
     def to_dict(self) -> dict[str, Any]:
-        told: dict[str, Any] = {"field": self.field} | ({"key": self.key} if self.key else {})
-        told |= {} if self.old is ABSENT else {"old": self.old}
-        told |= {} if self.new is ABSENT else {"new": self.new}
+        payload: dict[str, Any] = {"field": self.field} | ({"key": self.key} if self.key else {})
+        payload |= {} if self.old is ABSENT else {"old": self.old}
+        payload |= {} if self.new is ABSENT else {"new": self.new}
         lines = self.lines()
-        return told | ({"lines": lines} if lines else {})
+        return payload | ({"lines": lines} if lines else {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ class ElementChange:
     @property
     def versions(self) -> tuple[Element, ...]:
         """The element before and after, as far as it is there."""
-        return tuple(each for each in (self.before, self.after) if each is not None)
+        return tuple(element for element in (self.before, self.after) if element is not None)
 
     @property
     def values(self) -> tuple[ValueChange, ...]:
@@ -114,7 +114,7 @@ class ElementChange:
         """The values that differ; of a new or removed element, those beside its identity."""
         if self.kind not in ("added", "removed"):
             return self.values
-        return tuple(each for each in self.values if each.field in ("attributes", "metadata"))
+        return tuple(value for value in self.values if value.field in ("attributes", "metadata"))
 
     @property
     def identity(self) -> Mapping[str, Any]:
@@ -132,7 +132,7 @@ class ElementChange:
             "change": self.kind,
             "id": self.element.id,
             **self.identity,
-            "values": [each.to_dict() for each in self.values],
+            "values": [value.to_dict() for value in self.values],
         }
 
 
@@ -153,8 +153,8 @@ class Diff(NamedTuple):
     @property
     def counts(self) -> dict[str, int]:
         """The number of elements of each kind of change."""
-        found = Counter(each.kind for each in self.elements)
-        return {kind: found[kind] for kind in ("added", "removed", "changed", "moved")}
+        counter = Counter(element.kind for element in self.elements)
+        return {kind: counter[kind] for kind in ("added", "removed", "changed", "moved")}
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -162,14 +162,14 @@ class Diff(NamedTuple):
             "to": self.b.seq,
             **self.counts,
             "purged": self.purged,
-            "elements": [each.to_dict() for each in self.elements],
+            "elements": [element.to_dict() for element in self.elements],
         }
 
 
 def diff(reader: Reader, a: State, b: State, paths: Sequence[object] = ()) -> Diff:
     """The elements under some paths, or all, that differ between two states of one graph."""
     (last,) = newest(reader.connection, "seq")
-    first, second = (last if each.seq is None else each.seq for each in (a, b))
+    first, second = (last if state.seq is None else state.seq for state in (a, b))
     found = touched(reader, *sorted((first, second)))
     last = max(last, first, second)  # A transaction has written beyond the newest commit.
     sides = [reader.at(LIVE if seq == last else State(seq)) for seq in (first, second)]
@@ -189,7 +189,7 @@ def diff_copies(ours: Reader, theirs: Reader, paths: Sequence[object] = ()) -> D
     """
     related = lineage(ours, theirs)
     shared = related.shared
-    (a, mine), (b, others) = (_since(each, shared) for each in (ours, theirs))
+    (a, mine), (b, others) = (_since(reader, shared) for reader in (ours, theirs))
     if ours.position == shared:
         return diff(theirs, a, b, paths)
     if theirs.position == shared:
@@ -205,15 +205,15 @@ def diff_copies(ours: Reader, theirs: Reader, paths: Sequence[object] = ()) -> D
     ]
     pairs = ((old.get(number), new.get(number)) for number in sorted(numbers))
     changes = _selected(pairs, known, paths)
-    stored = alignment.stored(theirs, (each.after.number for each in changes if each.after))
+    stored = alignment.stored(theirs, (change.after.number for change in changes if change.after))
     return Diff(
         a,
         b,
         tuple(
-            each
-            if each.after is None
-            else replace(each, after=stored[each.after.number], _aligned=each.after)
-            for each in changes
+            change
+            if change.after is None
+            else replace(change, after=stored[change.after.number], _aligned=change.after)
+            for change in changes
         ),
         len(mine.purged) + len(others.purged),
     )
@@ -301,7 +301,7 @@ def with_ends(
 ) -> dict[int, Element]:
     """Elements, with those that their links stand on."""
     known = dict(found)
-    while missing := {end for each in known.values() for end in each.ends} - known.keys():
+    while missing := {end for element in known.values() for end in element.ends} - known.keys():
         more = read(missing)
         if not more:
             break
@@ -311,10 +311,10 @@ def with_ends(
 
 def either(one: Element | None, other: Element | None) -> Element:
     """The first of two elements that is there."""
-    found = other if one is None else one
-    if found is None:
+    element = other if one is None else one
+    if element is None:
         raise InternalError("A change has an element on neither side.")
-    return found
+    return element
 
 
 def change_of(

@@ -177,7 +177,7 @@ def condition(filters: Filters, table: Table, types: Collection[int] | None = No
         if isinstance(value, str):
             check_text(value, "filter", TEXT_BYTES_MAX)
     return Condition(
-        "".join(f" AND {each}" for each in parts),
+        "".join(f" AND {part}" for part in parts),
         bindings,
         None if types is None else frozenset(types),
         checked_kind(filters.get("kind")),

@@ -263,10 +263,10 @@ def _row_element(reader: Reader, seq: int, number: int, rowid: int | None) -> El
     """An element as one row has it; links at its ends are called what they were called then."""
     if rowid is not None:
         return reader.at(State(seq)).past_version(number, rowid)
-    found = reader.element(number)
-    if found is None:
+    element = reader.element(number)
+    if element is None:
         raise NotFound(f"There is no element {number}.")
-    return found
+    return element
 
 
 def _version(reader: Reader, seq: int, element: Element) -> Version:
@@ -312,5 +312,5 @@ def end_at(reader: Reader, moment: Moment | None, *, last: bool) -> End:
 
 def tagged(reader: Reader) -> list[tuple[str, int]]:
     """The tags, each with the position of its commit."""
-    found = ((name, commits.entry_in(commit)) for name, commit in tags(reader).items())
-    return [(name, seq) for name, seq in found if seq is not None]
+    generator = ((name, commits.entry_in(commit)) for name, commit in tags(reader).items())
+    return [(name, seq) for name, seq in generator if seq is not None]

@@ -45,8 +45,8 @@ def parting(one: Reader, other: Reader) -> Parting:
 
     It follows from the two journals, which their roots cover: so it is remembered for the roots.
     """
-    heads = [each.head().snapshot() for each in (one, other)]
-    key = tuple((each.seq, each.journal_root) for each in heads)
+    heads = [reader.head().snapshot() for reader in (one, other)]
+    key = tuple((head.seq, head.journal_root) for head in heads)
     found = _partings.get(key)
     if found is None:
         if len(_partings) >= PARTINGS_MAX:
@@ -61,7 +61,7 @@ def _find_parting(one: Reader, other: Reader) -> Parting:
     The root of a journal covers all that is in it, so equal roots mean equal beginnings: halving
     finds the longest one. Nothing about it has to be recorded.
     """
-    nodes = [JournalNodes(each.connection, each.registry) for each in (one, other)]
+    nodes = [JournalNodes(reader.connection, reader.registry) for reader in (one, other)]
 
     def differ(entries: int) -> bool:
         return log.root_at(nodes[0], entries) != log.root_at(nodes[1], entries)
@@ -72,7 +72,7 @@ def _find_parting(one: Reader, other: Reader) -> Parting:
     # Two transactions that part may begin alike: the last whole one that both have counts.
     (entries,) = one.fetch_one("SELECT coalesce(max(seq), 0) FROM tx WHERE seq <= ?", (low,))
     beyond = "SELECT count(*) FROM tx WHERE seq > ?"
-    (ahead,), (behind,) = (each.fetch_one(beyond, (entries,)) for each in (one, other))
+    (ahead,), (behind,) = (reader.fetch_one(beyond, (entries,)) for reader in (one, other))
     return Parting(entries, commit_at(one, entries) if entries else None, ahead, behind)
 
 
@@ -114,8 +114,8 @@ def lineage(ours: Reader, theirs: Reader, others: Sequence[Reader] = ()) -> Line
     family = _Family()
     shared = min(family.shared(ours, theirs), ours.position, theirs.position)
     copies = ours, theirs, *others
-    ends = [Ancestor(each, each.position) for each in (ours, theirs)]
-    common = [Ancestor(each, min(family.reach(each, end) for end in ends)) for each in copies]
+    ends = [Ancestor(reader, reader.position) for reader in (ours, theirs)]
+    common = [Ancestor(copy, min(family.reach(copy, end) for end in ends)) for copy in copies]
     bases = [
         each
         for at, each in enumerate(common)
@@ -136,7 +136,7 @@ def lineage(ours: Reader, theirs: Reader, others: Sequence[Reader] = ()) -> Line
     lost = [
         (mine[mark.commit], seq)
         for seq, mark in parents(theirs)
-        if mark.commit in mine and all(_position_of(each, mark.commit) is None for each in copies)
+        if mark.commit in mine and all(_position_of(copy, mark.commit) is None for copy in copies)
     ]
     unread = [
         pair
@@ -189,15 +189,15 @@ class _Family:
         """The merges of a copy into a state of another one."""
         key = id(copy.connection), id(into.copy.connection)
         if key not in self._merges:
-            self._merges[key] = _known(copy, parents(into.copy), copy.position)
-        return [each for each in self._merges[key] if each.by <= into.seq]
+            self._merges[key] = _merges_up_to(copy, parents(into.copy), copy.position)
+        return [merge for merge in self._merges[key] if merge.by <= into.seq]
 
     def reach(self, copy: Reader, state: Ancestor) -> int:
         """The entry of a copy up to which a state has everything."""
         if copy.connection is state.copy.connection:
             return state.seq
         native = min(self.shared(copy, state.copy), state.seq, copy.position)
-        return max([native, *(each.at for each in self.merges(copy, state))])
+        return max([native, *(merge.at for merge in self.merges(copy, state))])
 
     def has(self, state: Ancestor, older: Ancestor) -> bool:
         """True if a state has everything that another one has."""
@@ -207,13 +207,13 @@ class _Family:
         """The first entry at which a copy has everything up to an entry of another one."""
         if min(self.shared(copy, end.copy), end.seq) >= seq:
             return seq
-        return min(each.by for each in self.merges(copy, end) if each.at >= seq)
+        return min(merge.by for merge in self.merges(copy, end) if merge.at >= seq)
 
 
 def merged_copies(ours: Reader, theirs: Reader) -> set[str]:
     """The names of copies that were merged into one of two since these have parted."""
     shared = parting(ours, theirs).entries
-    return {mark.name for each in (ours, theirs) for seq, mark in parents(each) if seq > shared}
+    return {mark.name for reader in (ours, theirs) for seq, mark in parents(reader) if seq > shared}
 
 
 def is_contained(reader: Reader, other: Reader) -> bool:
@@ -254,7 +254,7 @@ def has_content(reader: Reader, after: int) -> bool:
     return any(seq > after for seq, _ in _marked(reader, marks.PURGE))
 
 
-def _known(reader: Reader, merges: list[tuple[int, marks.Mark]], end: int) -> list[_Merge]:
+def _merges_up_to(reader: Reader, merges: list[tuple[int, marks.Mark]], end: int) -> list[_Merge]:
     """The merges of commits that a copy has."""
     sources: dict[int, str | None] = {}
     for by, mark in merges:

@@ -44,13 +44,13 @@ def written_by(reader: Reader, number: int, entry: int, place: str) -> Origin:
         "SELECT seq, time, actor FROM tx WHERE seq >= ? ORDER BY seq LIMIT 1", (entry,)
     )
     if merges.have_origins(reader.connection):
-        kept = reader.fetch_first(
+        first = reader.fetch_first(
             "SELECT time, actor FROM merge_origin WHERE number = ? AND seq = ? AND place IN (?, ?)"
             " ORDER BY place DESC LIMIT 1",
             (number, seq, EVERYWHERE, place),
         )
-        if kept is not None:
-            return Origin(*kept)
+        if first is not None:
+            return Origin(*first)
     return Origin(time_us, reader.registry.actors.name(reader.connection, actor))
 
 
@@ -71,7 +71,7 @@ def written_once(reader: Reader, numbers: Iterable[int], after: int) -> Mapping[
         "SELECT seq, time, actor FROM tx WHERE seq > ? ORDER BY seq", (after,)
     )
     ends = [seq for seq, _, _ in written]
-    kept = _kept(reader, once)
+    kept = _merge_origins(reader, once)
     found: dict[int, Origin] = {}
     for element, entry in once.items():
         seq, time_us, actor = written[bisect_left(ends, entry)]
@@ -83,7 +83,9 @@ def written_once(reader: Reader, numbers: Iterable[int], after: int) -> Mapping[
     return found
 
 
-def _kept(reader: Reader, numbers: Iterable[int]) -> Mapping[tuple[int, int], Mapping[str, Origin]]:
+def _merge_origins(
+    reader: Reader, numbers: Iterable[int]
+) -> Mapping[tuple[int, int], Mapping[str, Origin]]:
     """The origins that merges have kept of elements, by element and merge."""
     found: dict[tuple[int, int], dict[str, Origin]] = {}
     if merges.have_origins(reader.connection):

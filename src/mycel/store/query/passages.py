@@ -48,8 +48,8 @@ def changed_since(reader: Reader, seq: int) -> set[int]:
 
 def sought(reader: Reader) -> array[int]:
     """The concepts that search may find."""
-    found = reader.execute(f"SELECT id FROM concept WHERE {_SOUGHT}")
-    return array("q", (number for (number,) in found))
+    cursor = reader.execute(f"SELECT id FROM concept WHERE {_SOUGHT}")
+    return array("q", (number for (number,) in cursor))
 
 
 def sources(reader: Reader, numbers: Collection[int] | None = None) -> list[SourceRow]:

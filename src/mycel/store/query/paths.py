@@ -53,9 +53,9 @@ def path_of(text: object) -> GraphPath:
         case (str() as type_name, str() as name):
             return GraphPath(type_name, name)
     if not isinstance(text, str) or not text.strip("/*"):
-        said = "an empty text" if isinstance(text, str) else kind_of(text)
+        message = "an empty text" if isinstance(text, str) else kind_of(text)
         raise InvalidValueType(
-            f"A path is a URI, (type, name), an element or its id, not {said}.",
+            f"A path is a URI, (type, name), an element or its id, not {message}.",
             hint='Such as concept://shop/auth, kip:Person/Ada, ("Person", "Ada") or C:42.',
         )
     if text.startswith(("C:", "P:")):
@@ -71,7 +71,7 @@ class PathSelection:
     """The elements that some paths cover; without paths, all."""
 
     def __init__(self, paths: Sequence[object]) -> None:
-        self.paths: Final = tuple(path_of(each) for each in paths)
+        self.paths: Final = tuple(path_of(path) for path in paths)
         self._numbers: Final = {path.number for path in self.paths}
 
     def covers(self, element: Element, known: Mapping[int, Element]) -> bool:

@@ -309,10 +309,10 @@ class Reader:
         if identity is not None and self.concept_named(None, str(ref), tombstoned=True) is None:
             return self.number(identity)
         if is_natural(ref):
-            found = self._with_key(ref)
-            if found is None:
+            element = self._with_key(ref)
+            if element is None:
                 raise missing(ref)
-            return found.number
+            return element.number
         number = resolve(ref)
         if ref.__class__ is not str or ids.is_concept(number):
             return number

@@ -36,15 +36,15 @@ class StoreStatistics:
         if type_number is None:
             (last,) = self._numbers("SELECT max(id) FROM concept")
             return max(last / 2, 1.0)
-        return self._kept("concepts", type_number, self._count_type)
+        return self._cached_count("concepts", type_number, self._count_type)
 
     def links(self, predicate: int | None) -> Spread:
-        return self._kept("links", -1 if predicate is None else predicate, self._spread)
+        return self._cached_count("links", -1 if predicate is None else predicate, self._spread)
 
     def entries(self, slot: int) -> Entries:
-        return self._kept("entries", slot, self._count_entries)
+        return self._cached_count("entries", slot, self._count_entries)
 
-    def _kept(self, what: str, number: int, count: Callable[[int], Counted]) -> Counted:
+    def _cached_count(self, what: str, number: int, count: Callable[[int], Counted]) -> Counted:
         """A count, made once."""
         key = what, number
         if key not in self._known:

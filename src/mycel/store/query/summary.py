@@ -316,13 +316,13 @@ def _counts(reader: Reader, table: str, column: str) -> list[Count]:
         )
     )
     share = total / max(1, sum(sampled.values()))
-    found = [
+    counts = [
         Count(number, count, True)
         if count < cap
         else Count(number, max(cap, _rounded(sampled.get(number, 0) * share)), False)
         for number, count in reader.fetch_all(kinds, (cap,))
     ]
-    return sorted(found, key=lambda each: (-each.rows, each.number))
+    return sorted(counts, key=lambda each: (-each.rows, each.number))
 
 
 def _sample(reader: Reader, table: str) -> str:

@@ -103,7 +103,7 @@ class Vocabulary:
     def slots(self, owner: int, *, link: bool) -> Mapping[str, PropertySlot]:
         return self._slots.get((owner, link), _NO_SLOTS)
 
-    def kept(self) -> Self:
+    def detached(self) -> Self:
         """The same, with nothing left to read: it outlives its snapshot, and threads share it."""
         _ = self._moments
         return self
@@ -187,9 +187,9 @@ def undefined(
     elif (
         what == "predicate"
         and len(names) > 1
-        and all(each.strip().isidentifier() for each in names)
+        and all(name.strip().isidentifier() for name in names)
     ):
-        apart = " | ".join(f'"{each.strip()}"' for each in names)
+        apart = " | ".join(f'"{name.strip()}"' for name in names)
         close = f"Alternatives in a pattern stand in quotes of their own: {apart}."
     else:
         close = did_you_mean(name, known)

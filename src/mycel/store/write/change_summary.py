@@ -53,8 +53,8 @@ def summary(connection: apsw.Connection, registry: Registry, entries: Iterable[E
     groups: dict[str, list[str]] = {}
     for (verb, named), count in counts.most_common(GROUPS_SHOWN):
         groups.setdefault(verb, []).append(f"{count} {named}")
-    told = "; ".join(f"{verb} {', '.join(each)}" for verb, each in groups.items())
-    return f"{told}; …" if len(counts) > GROUPS_SHOWN else told
+    message = "; ".join(f"{verb} {', '.join(each)}" for verb, each in groups.items())
+    return f"{message}; …" if len(counts) > GROUPS_SHOWN else message
 
 
 _GROUP: Final = r"(?:add|change|remove|link|unlink|re-point|move|retype) \d+ \S+(?:, \d+ \S+)*"

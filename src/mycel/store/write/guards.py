@@ -88,14 +88,14 @@ class Guards:
         if not self._all or name in free:
             return ()
         known = self._of_predicate if link else self._of_type
-        found = known.get(name)
-        if found is None:
-            found = tuple(guard for guard in self._all if guard.concerns(tx, name, link=link))
-            if found:
-                known[name] = found
+        any_guards = known.get(name)
+        if any_guards is None:
+            any_guards = tuple(guard for guard in self._all if guard.concerns(tx, name, link=link))
+            if any_guards:
+                known[name] = any_guards
             elif len(free) < FREE_NAMES_MAX:
                 free.add(name)
-        return found
+        return any_guards
 
     def goes_alone(self, tx: Writing, name: str, *, link: bool) -> bool:
         """True if a guard has to check each element after those before it are written."""

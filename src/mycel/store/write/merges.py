@@ -26,7 +26,7 @@ def keep_choices(tx: Transaction, seq: int, choices: Sequence[merges.MergeRow]) 
         tx.ledger.write(merges.TABLES)
         tx.ledger.write_many(
             "INSERT OR REPLACE INTO merge_choice VALUES (?, ?, ?, ?)",
-            [(seq, each.id, each.element, each.text) for each in choices],
+            [(seq, choice.id, choice.element, choice.text) for choice in choices],
         )
 
 

@@ -83,7 +83,7 @@ def purge_elements(
 ) -> Purged:
     """Purge elements and nothing else; links about them have to be among them."""
     ledger = tx.ledger
-    elements = [each for each in map(ledger.reader.element, doomed) if each is not None]
+    elements = [element for element in map(ledger.reader.element, doomed) if element is not None]
     for element in elements:
         tx.guards.check_removal(tx, element)
     for element in elements:
@@ -110,7 +110,9 @@ def names_ever(connection: apsw.Connection, numbers: Iterable[int]) -> set[str]:
 def keys_of(ledger: Ledger, numbers: Iterable[int]) -> dict[int, Keys]:
     """The keys of elements, which have to be asked for before any of them goes."""
     auditor = Auditor(ledger.connection, ledger.registry)
-    return {each: (auditor.key(each), _keys_ever(ledger, auditor, each)) for each in numbers}
+    return {
+        number: (auditor.key(number), _keys_ever(ledger, auditor, number)) for number in numbers
+    }
 
 
 def _keys_ever(ledger: Ledger, auditor: Auditor, number: int) -> list[tuple[int, bytes]]:

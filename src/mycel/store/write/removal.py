@@ -26,8 +26,8 @@ USERS_SHOWN: Final = 3
 
 def links_about(ledger: Ledger, number: int) -> list[Proposition]:
     """Every live link that refers to an element, or to such a link, and so on."""
-    found = all_about([number], ledger.reader.touching)
-    return [link for each in found if (link := ledger.reader.proposition(each))]
+    about = all_about([number], ledger.reader.touching)
+    return [link for each in about if (link := ledger.reader.proposition(each))]
 
 
 def retire_links(tx: Writing, links: Sequence[Proposition], reason: str) -> None:
@@ -78,7 +78,7 @@ def check_not_in_use(ledger: Ledger, concept: Concept) -> None:
         return
     (count,) = fetch_one(ledger.connection, f"SELECT count(*) {users}", (number,))
     noun = table if count == 1 else f"{table}s"
-    listed = ", ".join(_shown(ledger.reader, user) for (user,) in some)
+    listed = ", ".join(_describe_element(ledger.reader, user) for (user,) in some)
     raise ConstraintViolation(
         f"{concept.name!r} is still in use by {count} {noun}:"
         f" {listed}{', …' if count > USERS_SHOWN else ''}.",
@@ -87,7 +87,7 @@ def check_not_in_use(ledger: Ledger, concept: Concept) -> None:
     )
 
 
-def _shown(reader: Reader, number: int) -> str:
+def _describe_element(reader: Reader, number: int) -> str:
     """An element for a message: its id, and its name or the names of its ends."""
     element = reader.element(number)
     if isinstance(element, Proposition):

@@ -106,7 +106,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def whole(
+def all_or_nothing(
     primitive: Callable[Concatenate[Transaction, P], T],
 ) -> Callable[Concatenate[Transaction, P], T]:
     """A primitive that fails halfway spoils its transaction: half of it must not be committed.
@@ -306,7 +306,7 @@ class Transaction:
 
     # Concepts.
 
-    @whole
+    @all_or_nothing
     def put_concept(
         self,
         type_name: str,
@@ -344,7 +344,7 @@ class Transaction:
         )
         return ids.concept_id(number)
 
-    @whole
+    @all_or_nothing
     def revive_concept(self, like: Concept, metadata: Mapping[str, Any]) -> str:
         """`put_concept` for one that may have been removed, perhaps under another name.
 
@@ -358,14 +358,14 @@ class Transaction:
             moves.settle()
         return self.put_concept(like.type, like.name, like.attributes, metadata)
 
-    @whole
+    @all_or_nothing
     def put_concepts(self, rows: Iterable[ConceptRow]) -> list[str]:
         """`put_concept` for many, at a fraction of the cost. Returns the ids in order."""
         return bulk.put_concepts(self, rows, lambda row: self.put_concept(*row))
 
     # Propositions.
 
-    @whole
+    @all_or_nothing
     def put_proposition(
         self,
         subject: Ref,
@@ -405,14 +405,14 @@ class Transaction:
         )
         return ids.proposition_id(number, predicate)
 
-    @whole
+    @all_or_nothing
     def put_propositions(self, rows: Iterable[PropositionRow]) -> int:
         """`put_proposition` for many, at a fraction of the cost. Returns how many there were."""
         return bulk.put_propositions(
             self, rows, lambda row: self.put_proposition(*row[:5], weight=row.weight)
         )
 
-    @whole
+    @all_or_nothing
     def add_edge(
         self,
         src: Ref,
@@ -432,13 +432,13 @@ class Transaction:
             return ids.proposition_id(row[0], predicate)
         return create_proposition(self, triple, predicate, data, metadata, weight, tombstone=row)
 
-    @whole
+    @all_or_nothing
     def remove_edge(self, src: Ref, predicate: str, dst: Ref, *, reason: str = "") -> bool:
         """Remove an edge, and the links that speak about it. False if there was no live one."""
-        found = self.get_edge(src, predicate, dst)
-        if found is None:
+        link = self.get_edge(src, predicate, dst)
+        if link is None:
             return False
-        self.retire_found(found, reason=reason)
+        self.retire_found(link, reason=reason)
         return True
 
     def _triple(self, subject: Ref, predicate: str, object_: Ref) -> KeyedTriple:
@@ -459,7 +459,7 @@ class Transaction:
             raise SelfEdgeError(f"{subject!r} cannot be linked to itself.")
         return source, number, target, source_key, target_key
 
-    @whole
+    @all_or_nothing
     def relink(self, ref: Ref, *, subject: Ref | None = None, object_: Ref | None = None) -> str:
         """Point a live link to other ends. It stays the link it is: its id, and links about it.
 
@@ -489,7 +489,7 @@ class Transaction:
 
     # Either kind.
 
-    @whole
+    @all_or_nothing
     def move(
         self,
         ref: Ref,
@@ -518,7 +518,7 @@ class Transaction:
         moves.settle()
         return moved
 
-    @whole
+    @all_or_nothing
     def move_concepts(self, rows: Iterable[tuple[Ref, str | None, str | None]]) -> list[str]:
         """`move` for many concepts: each with its new type and name, None where it keeps its own.
 
@@ -553,7 +553,7 @@ class Transaction:
         moves.move(element, target, attributes_text)
         return self.ledger.reader.outer_id(element.number)
 
-    @whole
+    @all_or_nothing
     def update(
         self,
         ref: Ref,
@@ -587,7 +587,7 @@ class Transaction:
             reserved=reserved,
         )
 
-    @whole
+    @all_or_nothing
     def update_found(
         self,
         element: Element,
@@ -616,7 +616,7 @@ class Transaction:
             weight = canonical_weight(weight)
         return change_content(self, element, attributes_text, metadata_text, weight)
 
-    @whole
+    @all_or_nothing
     def replace_content(self, element: Element, then: Element) -> bool:
         """Give an element that was just read the content of another version, and nothing else.
 
@@ -625,7 +625,7 @@ class Transaction:
         weight = then.weight if isinstance(then, Proposition) else None
         return change_content(self, element, then.attributes_json, then.metadata_json, weight)
 
-    @whole
+    @all_or_nothing
     def retire(self, ref: Ref, *, reason: str = "") -> Retired:
         """Remove an element with every link that refers to it, and every link about those links.
 
@@ -638,7 +638,7 @@ class Transaction:
         """
         return self.retire_found(self.get(ref), reason=reason)
 
-    @whole
+    @all_or_nothing
     def retire_found(self, element: Element, *, reason: str = "") -> Retired:
         """`retire` for an element that was read just before: it is not read again.
 

@@ -89,7 +89,7 @@ def test_importing_twice_changes_nothing(
     before = db.snapshot()
     again = import_memory(db, path)
     assert db.snapshot() == before
-    assert (again.entities_unchanged, again.relations_unchanged, again.taken) == (3, 5, 8)
+    assert (again.entities_unchanged, again.relations_unchanged, again.line_count) == (3, 5, 8)
 
 
 def test_entities_that_are_there_get_what_they_lack(db: mycel.Graph, path: Path) -> None:
@@ -177,7 +177,7 @@ def test_a_file_of_something_else_is_refused_and_leaves_no_trace(
 
 
 def test_an_empty_file_is_an_empty_memory(db: mycel.Graph, path: Path) -> None:
-    assert import_memory(db, write(path)).taken == 0
+    assert import_memory(db, write(path)).line_count == 0
 
 
 def test_a_failure_halfway_leaves_nothing(

@@ -50,10 +50,10 @@ def numbers(reader: Reader, table: Table, kind: int) -> array[int]:
     """The instances of a type, or links of a predicate, oldest first."""
     is_of_kind = f"c.{KIND_COLUMN[table]} = ?"
     query = f"SELECT c.id FROM {{table}} c WHERE {is_of_kind} AND {{in_force}} ORDER BY c.id"
-    found = (
+    generator = (
         reader.connection.execute(each, (kind,)) for each in _queries(query, table, reader.state)
     )
-    return array("q", (number for (number,) in merge(*found)))
+    return array("q", (number for (number,) in merge(*generator)))
 
 
 def count(reader: Reader, table: Table, kind: int) -> int:
@@ -154,7 +154,7 @@ def has_weights(reader: Reader, kind: int, usual: float) -> bool:
     """True if a link of a predicate has a weight other than the default."""
     query = "SELECT 1 FROM {table} c WHERE c.predicate = ? AND c.weight <> ? AND {in_force} LIMIT 1"
     queries = _queries(query, "proposition", reader.state)
-    return any(reader.fetch_first(each, (kind, usual)) for each in queries)
+    return any(reader.fetch_first(query, (kind, usual)) for query in queries)
 
 
 def _queries(query: str, table: Table, state: State) -> list[str]:

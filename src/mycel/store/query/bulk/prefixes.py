@@ -118,12 +118,12 @@ def spans_below(reader: Reader, type_number: int, paths: Collection[str]) -> lis
         "SELECT c.name, json_extract(c.attributes, '$.kind', '$.line', '$.end_line')"
         f" {_BELOW} WHERE +c.type = ?2"
     )
-    found = []
+    stored_spans = []
     for name, values in reader.fetch_all(query, (json_array(paths), type_number)):
         kind, first, last = orjson.loads(values)
         if isinstance(first, int) and isinstance(last, int):
-            found.append(StoredSpan(name, str(kind), first, last))
-    return found
+            stored_spans.append(StoredSpan(name, str(kind), first, last))
+    return stored_spans
 
 
 def names_of(reader: Reader, numbers: Collection[int]) -> dict[int, str]:
