@@ -126,8 +126,12 @@ class NoteVectors:
             if report is not None and left < most:
                 report(most - left, most)
             try:
-                if not left or not self._make_portion(sections=sections):
+                if not left:
                     return
+                if not self._make_portion(sections=sections):
+                    with self._lock:  # Another thread may have made the last ones.
+                        if self._missing_elements(sections=sections):
+                            return
             except EmbedderFailed as error:
                 self.failure = error
 

@@ -151,6 +151,23 @@ def test_searches_answer_while_all_notes_are_being_read(model: OneIdea) -> None:
     assert first(known) == "concept://shop/notes/n1"
 
 
+def test_progress_ends_with_all_although_another_thread_has_made_the_last_vectors(
+    model: OneIdea, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = knowledge()
+    remember(known, ["It rains."] * (note_vectors.AT_ONCE_MAX + 4))
+    make_portion = note_vectors.NoteVectors._make_portion
+
+    def leave_last_to_another(self: note_vectors.NoteVectors, *, sections: bool) -> int:
+        made = make_portion(self, sections=sections)
+        return made if made == note_vectors.AT_ONCE_MAX else make_portion(self, sections=sections)
+
+    monkeypatch.setattr(note_vectors.NoteVectors, "_make_portion", leave_last_to_another)
+    reports: list[tuple[int, int]] = []
+    known.db.embeddings.complete(report=lambda *numbers: reports.append(numbers))
+    assert reports[-1][0] == reports[-1][1]
+
+
 def test_a_graph_closes_while_notes_are_being_read(model: OneIdea, tmp_path: Path) -> None:
     known = knowledge(tmp_path / "shop.db")
     remember(known, ["The kettle is broken."] * 40)
