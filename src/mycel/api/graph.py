@@ -682,7 +682,7 @@ class Graph(GraphView):
             number = reader.type_number if element == "CONCEPT" else reader.predicate_number
             types = [number(name) for name in names] or None
         most = min(limit, FIND_LIMIT_MAX)
-        lines: list[str] = []
+        own_warnings: list[str] = []
         hits = find(
             reader,
             question,
@@ -692,14 +692,14 @@ class Graph(GraphView):
             threshold=threshold,
             mode=check_mode(mode),
             index=self._search_index,
-            warnings=lines,
+            warnings=own_warnings,
             filters=filters,
         )
         if warnings is not None:
-            warnings += lines
+            warnings += own_warnings
         else:
-            for each in lines:
-                warn(each, RuntimeWarning, stacklevel=3)
+            for warning in own_warnings:
+                warn(warning, RuntimeWarning, stacklevel=3)
         return hits
 
 

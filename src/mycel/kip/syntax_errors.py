@@ -115,10 +115,6 @@ def list_expected(expected: tuple[str, ...]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
 
 
-def _format_token(token: str) -> str:
-    return describe_token(token, "command")
-
-
 def _about_character(tokens: KipTokens, token: str) -> str | None:
     """A sign that means nothing in KIP."""
     start = tokens.starts[tokens.at]

@@ -52,14 +52,13 @@ def find_notes_about(reader: Reader, question: Question) -> dict[int, str]:
     return notes
 
 
-def find_notes_of_code(reader: Reader, code: Mapping[int, float]) -> dict[int, tuple[int, float]]:
+def find_notes_of_code(
+    reader: Reader, about: int, code: Mapping[int, float]
+) -> dict[int, tuple[int, float]]:
     """The notes about some code or its files: the best code of each, and the score of that.
 
-    `code` are files and symbols, each with its score.
+    `about` is the number of that predicate; `code` are files and symbols, each with its score.
     """
-    about = reader.find_predicate(ABOUT)
-    if about is None:
-        return {}
     elements = reader.elements(code)
     names = {
         number: element.name

@@ -26,7 +26,7 @@ from mycel.search.index.note_vectors import AT_ONCE_MAX
 from mycel.search.index.passage_index import PassageIndex
 from mycel.search.index.search_index import SearchIndex
 from mycel.search.modes import SEMANTIC, SearchMode
-from mycel.search.notes_about import find_notes_of_code
+from mycel.search.notes_about import ABOUT, find_notes_of_code
 from mycel.search.passage_links import PassageLink, Ways
 from mycel.search.question import Question
 from mycel.search.weights import (
@@ -135,8 +135,11 @@ class PassageRanking:
         evidence, is_code = self._evidence, self._evidence.corpus.is_code
         if self._mode == SEMANTIC or len(evidence.terms) <= LOOKUP_TERMS_MAX or not is_code.any():
             return {}
-        code = rank(evidence, is_code, CODE_FOLLOWED)
-        return find_notes_of_code(self._reader, {each.element: each.score for each in code})
+        about = self._reader.find_predicate(ABOUT)
+        if about is None:
+            return {}
+        scores = {code.element: code.score for code in rank(evidence, is_code, CODE_FOLLOWED)}
+        return find_notes_of_code(self._reader, about, scores)
 
 
 def gather_evidence(

@@ -25,11 +25,6 @@ INLINE: Final = "NOT MATERIALIZED"
 """Ways to treat a common table expression."""
 
 
-def unlikely(condition: str) -> str:
-    """A condition for which SQLite builds no Bloom filter, which would cost more than it saves."""
-    return f"unlikely({condition})"
-
-
 def stored(table: str) -> str:
     """A table, where a common table expression has its name."""
     return f"main.{table}"

@@ -187,9 +187,8 @@ class Verification:
         """
         foreign = foreign_objects(self._connection)
         yield from ((str(schema_object), "is not one of Mycel's") for schema_object in foreign)
-        if all(
-            schema_object.is_plain_table for schema_object in foreign
-        ):  # Else SQLite would run them.
+        # Others would be run by SQLite.
+        if all(schema_object.is_plain_table for schema_object in foreign):
             for (said,) in self._connection.execute("PRAGMA integrity_check"):
                 if said != "ok":
                     yield "file", said
